@@ -1,0 +1,87 @@
+// swift-tools-version: 6.2
+// The rooms of the gateway and who may import whom. Tests/HouseTests holds this table against DESIGN's.
+import PackageDescription
+
+let house: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+func room(_ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource] = []) -> Target {
+    .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: house)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+    .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: house)
+}
+
+extension Target.Dependency {
+    static let nio: Self = .product(name: "NIOCore", package: "swift-nio")
+    static let nioPosix: Self = .product(name: "NIOPosix", package: "swift-nio")
+    static let nioHTTP1: Self = .product(name: "NIOHTTP1", package: "swift-nio")
+    static let hummingbird: Self = .product(name: "Hummingbird", package: "hummingbird")
+    static let asyncHTTPClient: Self = .product(name: "AsyncHTTPClient", package: "async-http-client")
+    static let jwtKit: Self = .product(name: "JWTKit", package: "jwt-kit")
+    static let crypto: Self = .product(name: "Crypto", package: "swift-crypto")
+    static let collections: Self = .product(name: "Collections", package: "swift-collections")
+    static let logging: Self = .product(name: "Logging", package: "swift-log")
+    static let metrics: Self = .product(name: "CoreMetrics", package: "swift-metrics")
+    static let serviceLifecycle: Self = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+    static let argumentParser: Self = .product(name: "ArgumentParser", package: "swift-argument-parser")
+    static let configuration: Self = .product(name: "Configuration", package: "swift-configuration")
+}
+
+let package = Package(
+    name: "coach-gateway",
+    platforms: [.macOS(.v15), .iOS(.v18)],
+    products: [
+        .executable(name: "coach-gateway", targets: ["coach-gateway"]),
+        .library(name: "CoachClient", targets: ["CoachClient"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
+    ],
+    targets: [
+        // Leaves: no room of ours below them.
+        .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .systemLibrary(name: "CLibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .target(name: "CGatewayShims"),
+        room("EventStream"),
+        room("Telemetry", [.logging, .metrics]),
+        room("CoachCore", [.collections]),
+
+        room("GatewayAPI", ["EventStream"]),
+        room("Reactor", ["CGatewayShims"]),
+        room("PostgresClient", ["CLibPQ", "Reactor"]),
+        room("CoachStore", ["CoachCore", "PostgresClient"]),
+        room("TokenRelay", ["CoachCore", "EventStream", "CLibCurl", "CGatewayShims", "Reactor", .nio]),
+        room("ModelProviders", ["CoachCore", "EventStream", "TokenRelay"]),
+        room("Identity", ["CoachCore", .jwtKit, .crypto, .asyncHTTPClient]),
+        room("GatewayServer", [
+            "CoachCore", "GatewayAPI", "EventStream", "Identity", "TokenRelay",
+            .hummingbird, .nio, .nioPosix, .nioHTTP1, .logging, .serviceLifecycle,
+        ]),
+        room("CoachClient", ["GatewayAPI", "EventStream"]),
+        room("ProviderSimulator", ["EventStream", .hummingbird, .nio, .nioPosix, .logging]),
+        .executableTarget(
+            name: "coach-gateway",
+            dependencies: [
+                "CoachCore", "GatewayAPI", "EventStream", "CGatewayShims", "Reactor", "PostgresClient", "CoachStore",
+                "TokenRelay", "ModelProviders", "Identity", "Telemetry", "GatewayServer", "CoachClient",
+                "ProviderSimulator", .hummingbird, .nio, .nioPosix, .logging, .serviceLifecycle, .argumentParser, .configuration,
+            ],
+            swiftSettings: house),
+    ]
+)

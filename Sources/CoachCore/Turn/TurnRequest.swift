@@ -1,0 +1,34 @@
+/// What a caller asked for, parsed and validated at the edge (CONTRACT §4).
+public struct TurnRequest: Sendable, Equatable {
+    /// 1…8,000 Unicode scalars.
+    public var message: String
+    /// nil: a conversation is created.
+    public var conversationID: ConversationID?
+    /// The persona asked for.
+    public var personaID: PersonaID?
+    /// The share link through which a persona is opened.
+    public var shareToken: String?
+    /// The domain pinned by the client.
+    public var pinnedDomain: Domain?
+    /// `client_message_id` or `Idempotency-Key`: 1–128 printable ASCII characters.
+    public var idempotencyKey: String?
+    /// BCP 47.
+    public var locale: String?
+    /// ISO 3166-1 alpha-2, upper case.
+    public var country: String?
+
+    /// Everything but the message is optional.
+    public init(
+        message: String, conversationID: ConversationID? = nil, personaID: PersonaID? = nil, shareToken: String? = nil,
+        pinnedDomain: Domain? = nil, idempotencyKey: String? = nil, locale: String? = nil, country: String? = nil
+    ) {
+        self.message = message
+        self.conversationID = conversationID
+        self.personaID = personaID
+        self.shareToken = shareToken
+        self.pinnedDomain = pinnedDomain
+        self.idempotencyKey = idempotencyKey
+        self.locale = locale
+        self.country = country
+    }
+}
