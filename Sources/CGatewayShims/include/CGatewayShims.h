@@ -1,0 +1,6 @@
+// The few lines that Swift cannot reach: one header and one source file for each reason.
+#pragma once
+
+#include "epoll_shims.h"
+#include "executor_hook.h"
+#include "thread_shims.h"

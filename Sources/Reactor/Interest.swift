@@ -1,0 +1,32 @@
+import CGatewayShims
+
+/// What a watched descriptor is waited for. Empty: the watch is kept, but asleep.
+public struct Interest: OptionSet, Sendable {
+    public let rawValue: UInt32
+
+    public init(rawValue: UInt32) {
+        self.rawValue = rawValue
+    }
+
+    /// Wake me when there is something to read, or the end of it.
+    public static let read = Interest(rawValue: UInt32(GATEWAY_EPOLL_READ))
+    /// Wake me when a write would be accepted.
+    public static let write = Interest(rawValue: UInt32(GATEWAY_EPOLL_WRITE))
+}
+
+/// What a watched descriptor is ready for.
+public struct Readiness: OptionSet, Sendable {
+    public let rawValue: UInt32
+
+    public init(rawValue: UInt32) {
+        self.rawValue = rawValue
+    }
+
+    /// A read will not block.
+    public static let readable = Readiness(rawValue: UInt32(GATEWAY_EPOLL_READ))
+    /// A write will not block.
+    public static let writable = Readiness(rawValue: UInt32(GATEWAY_EPOLL_WRITE))
+    /// The peer hung up or the socket failed. Every direction of the watch's interest is reported ready beside it, so that a handler
+    /// that only reads or writes meets the failure where it handles failures.
+    public static let failed = Readiness(rawValue: UInt32(GATEWAY_EPOLL_FAILED))
+}

@@ -1,0 +1,114 @@
+import CGatewayShims
+
+/// The part of the reactor that only its thread touches: watches, timers, and what waits for the end of the wake-up.
+final class Loop {
+    var timers = TimerHeap<() -> Void>()
+
+    private let poller: Poller
+    private var watches: [UInt64: Watch] = [:]
+    /// The watch whose registration the kernel holds, by descriptor. A library may close a descriptor and open another of the same number
+    /// before it tells us; then the older watch must not touch the newer one's registration.
+    private var registered: [Int32: UInt64] = [:]
+    private var lastToken = Poller.wakeToken
+    private var atEnd: [(key: ObjectIdentifier, body: () -> Void)] = []
+    private var keysAtEnd: Set<ObjectIdentifier> = []
+
+    init(poller: Poller) {
+        self.poller = poller
+    }
+
+    // MARK: Watches
+
+    func watch(_ descriptor: Int32, _ interest: Interest, _ handler: @escaping (Readiness) -> Void) throws(ReactorError) -> Watch {
+        lastToken += 1
+        let watch = Watch(descriptor: descriptor, interest: interest, token: lastToken, handler: handler)
+        if !interest.isEmpty { try register(watch) }
+        watches[watch.token] = watch
+        return watch
+    }
+
+    func update(_ watch: Watch, _ interest: Interest) throws(ReactorError) {
+        guard watches[watch.token] != nil, watch.interest != interest else { return }
+        watch.interest = interest
+        let isRegistered = registered[watch.descriptor] == watch.token
+        switch (isRegistered, interest.isEmpty) {
+        case (true, true): unregister(watch)  // epoll reports a hang-up even to those who ask for nothing
+        case (true, false): try poller.modify(watch.descriptor, interest, token: watch.token)
+        case (false, false): try register(watch)
+        case (false, true): break
+        }
+    }
+
+    func unwatch(_ watch: Watch) {
+        guard watches.removeValue(forKey: watch.token) != nil else { return }
+        if registered[watch.descriptor] == watch.token { unregister(watch) }
+    }
+
+    private func register(_ watch: Watch) throws(ReactorError) {
+        try poller.add(watch.descriptor, watch.interest, token: watch.token)
+        registered[watch.descriptor] = watch.token
+    }
+
+    private func unregister(_ watch: Watch) {
+        registered[watch.descriptor] = nil
+        poller.remove(watch.descriptor)
+    }
+
+    // MARK: Timers and the end of the wake-up
+
+    func schedule(after delay: Duration, _ body: @escaping () -> Void) -> TimerHandle {
+        TimerHandle(id: timers.insert(body, at: .now.advanced(by: delay)), loop: self)
+    }
+
+    func atEndOfWakeUp(_ key: ObjectIdentifier, _ body: @escaping () -> Void) {
+        guard keysAtEnd.insert(key).inserted else { return }
+        atEnd.append((key, body))
+    }
+
+    // MARK: One wake-up, in this order
+
+    /// How long the thread may wait: nil means for ever.
+    func longestWait(mayLinger: Bool) -> Duration? {
+        guard mayLinger, atEnd.isEmpty else { return .zero }
+        return timers.nextDeadline().map { ContinuousClock.Instant.now.duration(to: $0) }
+    }
+
+    func fire(_ events: UnsafeBufferPointer<gateway_epoll_event>) {
+        for event in events {
+            if event.token == Poller.wakeToken {
+                poller.clearWakeUp()
+                continue
+            }
+            // An earlier handler of this batch may have ended this watch: its token is unknown then.
+            guard let watch = watches[event.token] else { continue }
+            var readiness = Readiness(rawValue: event.ready)
+            if readiness.contains(.failed) { readiness.formUnion(Readiness(rawValue: watch.interest.rawValue)) }
+            watch.handler(readiness)
+        }
+    }
+
+    func fireTimers() {
+        guard timers.count > 0 else { return }
+        let now = ContinuousClock.now
+        while let body = timers.popDue(now) { body() }
+    }
+
+    /// What a body adds here waits for the next wake-up, which follows at once.
+    func finishWakeUp() {
+        guard !atEnd.isEmpty else { return }
+        let bodies = atEnd
+        atEnd = []
+        keysAtEnd = []
+        for (_, body) in bodies { body() }
+    }
+
+    /// The thread ends: drops what can no longer happen, and with it what the closures hold.
+    func clear() {
+        for watch in watches.values where registered[watch.descriptor] == watch.token { poller.remove(watch.descriptor) }
+        watches = [:]
+        registered = [:]
+        timers = TimerHeap()
+        atEnd = []
+        keysAtEnd = []
+    }
+}

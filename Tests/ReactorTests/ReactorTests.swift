@@ -1,0 +1,152 @@
+import Glibc
+import Reactor
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct ReactorTests {
+    @Test("work runs on the reactor's thread in the order it was submitted")
+    func order() async throws {
+        try await withReactor { reactor in
+            #expect(!reactor.isOnReactorThread)
+            let seen = Box<[Int]>([])
+            for number in 0..<1000 { reactor.submit { seen.value.append(number) } }
+            let (numbers, onThread) = try await reactor.call { (seen.value, reactor.isOnReactorThread) }
+            #expect(numbers == Array(0..<1000))
+            #expect(onThread)
+        }
+    }
+
+    @Test("work submitted before the start runs after it")
+    func beforeStart() async throws {
+        let reactor = try Reactor(name: "late")
+        let seen = Box(0)
+        reactor.submit { seen.value += 1 }
+        reactor.start()
+        reactor.start()
+        #expect(try await reactor.call { seen.value } == 1)
+        reactor.stop()
+    }
+
+    @Test("a thousand submissions from many tasks all arrive")
+    func manySubmitters() async throws {
+        try await withReactor { reactor in
+            let count = Box(0)
+            await withTaskGroup { group in
+                for _ in 0..<10 {
+                    group.addTask { for _ in 0..<100 { reactor.submit { count.value += 1 } } }
+                }
+            }
+            let arrived = try await reactor.call { count.value }
+            #expect(arrived == 1000)
+        }
+    }
+
+    @Test("an actor may live on the reactor")
+    func actorOnReactor() async throws {
+        actor Counter {
+            let reactor: Reactor
+            var count = 0
+            nonisolated var unownedExecutor: UnownedSerialExecutor { reactor.asUnownedSerialExecutor() }
+
+            init(reactor: Reactor) {
+                self.reactor = reactor
+            }
+
+            func increment() -> Bool {
+                count += 1
+                reactor.preconditionIsolated()
+                return reactor.isOnReactorThread
+            }
+        }
+        try await withReactor { reactor in
+            let counter = Counter(reactor: reactor)
+            for _ in 0..<100 { #expect(await counter.increment()) }
+            #expect(await counter.count == 100)
+        }
+    }
+
+    @Test("stop finishes what was submitted, may be called twice, and later work still runs")
+    func stop() async throws {
+        let reactor = try Reactor(name: "stop")
+        reactor.start()
+        let count = Box(0)
+        for _ in 0..<100 { reactor.submit { count.value += 1 } }
+        reactor.stop()
+        reactor.stop()
+        #expect(count.value == 100)
+        reactor.submit { count.value += reactor.isOnReactorThread ? 1 : 1000 }
+        #expect(count.value == 101)
+        #expect(!reactor.isOnReactorThread)
+    }
+
+    @Test("a reactor may be stopped from its own thread, or before it was started")
+    func oddStops() async throws {
+        let fromWithin = try Reactor(name: "within")
+        fromWithin.start()
+        #expect(
+            try await fromWithin.call {
+                fromWithin.stop()
+                return true
+            })
+        let never = try Reactor(name: "never")
+        let count = Box(0)
+        never.submit { count.value += 1 }
+        never.stop()
+        #expect(count.value == 1)
+    }
+
+    @Test("a stopped reactor is freed")
+    func freed() async throws {
+        weak var weakReactor: Reactor?
+        do {
+            let reactor = try Reactor(name: "freed")
+            weakReactor = reactor
+            reactor.start()
+            _ = try await reactor.call { true }
+            reactor.stop()
+        }
+        #expect(weakReactor == nil)
+    }
+
+    @Test("timers fire in order, not before their time, and not after they were cancelled")
+    func timers() async throws {
+        try await withReactor { reactor in
+            let begin = ContinuousClock.now
+            let seen: [String] = await reactor.waiting { done in
+                let seen = Box<[String]>([])
+                reactor.schedule(after: .milliseconds(30)) {
+                    seen.value.append("second")
+                    done(seen.value)
+                }
+                reactor.schedule(after: .milliseconds(20)) { seen.value.append("first") }
+                reactor.schedule(after: .milliseconds(10)) { seen.value.append("cancelled") }.cancel()
+            }
+            #expect(seen == ["first", "second"])
+            #expect(ContinuousClock.now - begin >= .milliseconds(30))
+        }
+    }
+
+    @Test("bodies for the end of the wake-up run once a key, after all that was ready")
+    func endOfWakeUp() async throws {
+        try await withReactor { reactor in
+            let first = SocketPair()
+            let second = SocketPair()
+            let fds = (first.near, first.far, second.near, second.far)
+            let log: [String] = await reactor.waiting { done in
+                let log = Box<[String]>([])
+                for (name, fd) in [("a", fds.0), ("b", fds.2)] {
+                    _ = try? reactor.watch(fd, .read) { _ in
+                        log.value.append(name + receive(from: fd))
+                        reactor.atEndOfWakeUp(ObjectIdentifier(log)) {
+                            log.value.append("end")
+                            reactor.atEndOfWakeUp(ObjectIdentifier(log)) { done(log.value + ["next"]) }
+                        }
+                    }
+                }
+                // Both are readable before the reactor looks again, because this runs on it.
+                send("1", to: fds.1)
+                send("2", to: fds.3)
+            }
+            #expect(log == ["a1", "b2", "end", "next"] || log == ["b2", "a1", "end", "next"])
+        }
+    }
+}
