@@ -1,0 +1,175 @@
+/// What a string contained that may make it unfit as text.
+struct StringFlaws: OptionSet, Sendable {
+    let rawValue: UInt8
+    static let loneSurrogate = StringFlaws(rawValue: 1)
+    static let malformedUTF8 = StringFlaws(rawValue: 2)
+    static let nulCharacter = StringFlaws(rawValue: 4)
+}
+
+extension JSONCursor {
+    /// Appends the unescaped UTF-8 of the next string. After a throw `output` may hold a part of it.
+    public mutating func readString(into output: inout [UInt8]) throws(JSONError) {
+        guard try valueStart() == Byte.quote else { throw mismatch(.string) }
+        try scanString(into: &output, isWanted: true)
+        if rule == .strict, stringFlaws.contains(.loneSurrogate) { throw error(.loneSurrogate) }
+    }
+
+    /// The next string.
+    public mutating func readString() throws(JSONError) -> String {
+        var output: [UInt8] = []
+        try readString(into: &output)
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    /// The next string, or nil for `null`.
+    public mutating func readOptionalString() throws(JSONError) -> String? {
+        try skipNull() ? nil : try readString()
+    }
+
+    mutating func skipString() throws(JSONError) {
+        var nothing: [UInt8] = []
+        try scanString(into: &nothing, isWanted: false)
+    }
+
+    /// A member's name; shares the text's storage unless it contains an escape.
+    mutating func readKey() throws(JSONError) -> JSONKey {
+        let byte = try currentByte()
+        guard byte == Byte.quote else { throw error(.unexpectedByte(byte)) }
+        let start = position + 1
+        var end = start
+        while end < bytes.endIndex, bytes[end] != Byte.quote, bytes[end] != Byte.backslash, bytes[end] >= 0x20, bytes[end] < 0x80 {
+            end += 1
+        }
+        if end < bytes.endIndex, bytes[end] == Byte.quote {
+            position = end + 1
+            note([])
+            return JSONKey(utf8: bytes[start..<end])
+        }
+        var name: [UInt8] = []
+        try scanString(into: &name, isWanted: true)
+        return JSONKey(utf8: name[...])
+    }
+
+    /// Scans from an opening quote to behind the closing one.
+    private mutating func scanString(into output: inout [UInt8], isWanted: Bool) throws(JSONError) {
+        var scanner = StringScanner(index: position + 1 - bytes.startIndex, isWanted: isWanted)
+        do throws(JSONError) {
+            try bytes.withUnsafeBufferPointer { (text) throws(JSONError) in try scanner.scan(text, into: &output) }
+        } catch {
+            position = bytes.startIndex + error.offset
+            throw error
+        }
+        if rule == .strict, scanner.flaws.contains(.malformedUTF8) { throw error(.malformedUTF8) }
+        endValue(at: bytes.startIndex + scanner.index)
+        note(scanner.flaws)
+    }
+}
+
+/// One pass over a string's inside. Runs without escapes are appended in one go.
+private struct StringScanner {
+    var index: Int
+    let isWanted: Bool
+    var flaws: StringFlaws = []
+
+    init(index: Int, isWanted: Bool) {
+        self.index = index
+        self.isWanted = isWanted
+    }
+
+    /// Ends behind the closing quote.
+    mutating func scan(_ text: UnsafeBufferPointer<UInt8>, into output: inout [UInt8]) throws(JSONError) {
+        var runStart = index
+        while index < text.count {
+            let byte = text[index]
+            if byte == Byte.quote {
+                append(text, runStart, to: &output)
+                index += 1
+                return
+            }
+            if byte == Byte.backslash {
+                append(text, runStart, to: &output)
+                index += 1
+                try unescape(text, into: &output)
+                runStart = index
+            } else if byte < 0x20 {
+                throw JSONError(.controlCharacter, offset: index)
+            } else if byte < 0x80 {
+                index += 1
+            } else {
+                switch UTF8Scan.step(text, at: index) {
+                case .scalar(let length): index += length
+                case .malformed(let length):
+                    flaws.insert(.malformedUTF8)
+                    append(text, runStart, to: &output)
+                    if isWanted { output.append(contentsOf: Byte.replacementCharacter) }
+                    index += length
+                    runStart = index
+                }
+            }
+        }
+        throw JSONError(.unexpectedEnd, offset: index)
+    }
+
+    private func append(_ text: UnsafeBufferPointer<UInt8>, _ runStart: Int, to output: inout [UInt8]) {
+        if isWanted, runStart < index { output.append(contentsOf: UnsafeBufferPointer(rebasing: text[runStart..<index])) }
+    }
+
+    /// Behind a backslash.
+    private mutating func unescape(_ text: UnsafeBufferPointer<UInt8>, into output: inout [UInt8]) throws(JSONError) {
+        guard index < text.count else { throw JSONError(.unexpectedEnd, offset: index) }
+        let byte = text[index]
+        let plain: UInt8
+        switch byte {
+        case Byte.quote, Byte.backslash, UInt8(ascii: "/"): plain = byte
+        case UInt8(ascii: "b"): plain = 0x08
+        case UInt8(ascii: "f"): plain = 0x0C
+        case UInt8(ascii: "n"): plain = Byte.lineFeed
+        case UInt8(ascii: "r"): plain = Byte.carriageReturn
+        case UInt8(ascii: "t"): plain = Byte.tab
+        case UInt8(ascii: "u"):
+            index += 1
+            return append(try scalar(text), to: &output)
+        default: throw JSONError(.invalidEscape, offset: index)
+        }
+        index += 1
+        if isWanted { output.append(plain) }
+    }
+
+    /// The scalar of `XXXX`, or of `XXXX\uXXXX` for a surrogate pair; nil for a lone surrogate.
+    private mutating func scalar(_ text: UnsafeBufferPointer<UInt8>) throws(JSONError) -> Unicode.Scalar? {
+        let first = try codeUnit(text)
+        guard (0xD800...0xDBFF).contains(first) else { return Unicode.Scalar(first) }
+        guard index + 1 < text.count, text[index] == Byte.backslash, text[index + 1] == UInt8(ascii: "u") else { return nil }
+        let behindFirst = index
+        index += 2
+        let second = try codeUnit(text)
+        guard (0xDC00...0xDFFF).contains(second) else {
+            // Not its other half: it stands for itself.
+            index = behindFirst
+            return nil
+        }
+        return Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
+    }
+
+    private mutating func codeUnit(_ text: UnsafeBufferPointer<UInt8>) throws(JSONError) -> UInt32 {
+        var value: UInt32 = 0
+        for _ in 0..<4 {
+            guard index < text.count else { throw JSONError(.unexpectedEnd, offset: index) }
+            guard let digit = Byte.hexValue(text[index]) else { throw JSONError(.invalidEscape, offset: index) }
+            value = value << 4 | digit
+            index += 1
+        }
+        return value
+    }
+
+    private mutating func append(_ scalar: Unicode.Scalar?, to output: inout [UInt8]) {
+        if scalar == nil { flaws.insert(.loneSurrogate) }
+        if scalar?.value == 0 { flaws.insert(.nulCharacter) }
+        guard isWanted else { return }
+        if let scalar {
+            output.append(contentsOf: UTF8.encode(scalar) ?? .init())
+        } else {
+            output.append(contentsOf: Byte.replacementCharacter)
+        }
+    }
+}

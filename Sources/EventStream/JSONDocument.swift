@@ -1,0 +1,125 @@
+/// A parsed JSON text, with what is legal JSON but unfit to keep.
+///
+/// Malformed text is thrown; lone surrogates, U+0000 and repeated names are collected, so that a server can tell "not JSON"
+/// from "JSON, but this field cannot be accepted", and can overlook them in fields that it ignores.
+public struct JSONDocument: Sendable, Equatable {
+    /// The tree. Lone surrogates are U+FFFD in it, U+0000 stands as it is, repeated members are all there.
+    public let value: JSONValue
+    /// Each `loneSurrogate`, `nulCharacter` and `duplicateKey`, with its path, in the order of the text.
+    public let findings: [JSONError]
+
+    /// Parses a whole text; anything but white space behind the value is an error.
+    public init(parsing bytes: [UInt8]) throws(JSONError) {
+        var parser = DocumentParser(cursor: JSONCursor(bytes, strings: .repairing))
+        value = try parser.parse()
+        findings = parser.findings
+    }
+}
+
+extension JSONValue {
+    /// Parses a whole text and refuses the first finding of `JSONDocument` like any other error.
+    public init(parsing bytes: [UInt8]) throws(JSONError) {
+        let document = try JSONDocument(parsing: bytes)
+        if let first = document.findings.first { throw first }
+        self = document.value
+    }
+}
+
+private struct DocumentParser {
+    var cursor: JSONCursor
+    var findings: [JSONError] = []
+    private var path: [PathStep] = []
+
+    init(cursor: JSONCursor) {
+        self.cursor = cursor
+    }
+
+    mutating func parse() throws(JSONError) -> JSONValue {
+        do throws(JSONError) {
+            let value = try parseValue()
+            try cursor.finish()
+            return value
+        } catch {
+            throw error.at(path: renderedPath)
+        }
+    }
+
+    // Recursion is bounded: the cursor refuses to open more than its maximum depth.
+    private mutating func parseValue() throws(JSONError) -> JSONValue {
+        switch try cursor.peek() {
+        case .object: return .object(try parseMembers())
+        case .array: return .array(try parseElements())
+        case .string:
+            let text = try cursor.readString()
+            try noteFlaws()
+            return .string(text)
+        case .number:
+            let number = try cursor.scanNumber()
+            if number.isInteger, let value = cursor.integer(number.range) { return .integer(Int64(value)) }
+            return .number(try cursor.double(number.range))
+        case .bool: return .bool(try cursor.readBool())
+        case .null:
+            _ = try cursor.skipNull()
+            return .null
+        }
+    }
+
+    private mutating func parseMembers() throws(JSONError) -> [JSONMember] {
+        var members: [JSONMember] = []
+        // Bytes, not `String`: Swift's string equality would call two normal forms of a name the same.
+        var names: Set<ArraySlice<UInt8>> = []
+        try cursor.beginObject()
+        while let key = try cursor.nextKey() {
+            path.append(.member(key.utf8))
+            try noteFlaws()
+            if !names.insert(key.utf8).inserted { note(.duplicateKey) }
+            members.append(JSONMember(key.string, try parseValue()))
+            path.removeLast()
+        }
+        return members
+    }
+
+    private mutating func parseElements() throws(JSONError) -> [JSONValue] {
+        var elements: [JSONValue] = []
+        try cursor.beginArray()
+        while try cursor.nextElement() {
+            path.append(.element(elements.count))
+            elements.append(try parseValue())
+            path.removeLast()
+        }
+        return elements
+    }
+
+    /// The repairing cursor is there for surrogates; text that is not UTF-8 is not JSON.
+    private mutating func noteFlaws() throws(JSONError) {
+        let flaws = cursor.stringFlaws
+        if flaws.contains(.malformedUTF8) { throw cursor.error(.malformedUTF8) }
+        if flaws.contains(.loneSurrogate) { note(.loneSurrogate) }
+        if flaws.contains(.nulCharacter) { note(.nulCharacter) }
+    }
+
+    private mutating func note(_ kind: JSONError.Kind) {
+        findings.append(JSONError(kind, offset: cursor.offset, path: renderedPath))
+    }
+
+    /// Bounded, because a text can hold thousands of findings below one very long name.
+    private var renderedPath: String {
+        var text = ""
+        for step in path {
+            switch step {
+            case .member(let name): text += (text.isEmpty ? "" : ".") + String(decoding: name.prefix(longestPath), as: UTF8.self)
+            case .element(let index): text += "[\(index)]"
+            }
+            if text.utf8.count > longestPath { return text + "…" }
+        }
+        return text
+    }
+}
+
+/// Where a path is cut off, in bytes: far above any real one.
+private let longestPath = 256
+
+private enum PathStep {
+    case member(ArraySlice<UInt8>)
+    case element(Int)
+}

@@ -1,0 +1,102 @@
+extension JSONWriter {
+    /// Appends a quoted, escaped string.
+    ///
+    /// Escaped are `"`, `\`, U+0000–U+001F, and U+0085, U+2028, U+2029, at which line readers of some platforms split.
+    /// All else stays raw UTF-8.
+    public static func appendString(_ utf8: some Sequence<UInt8>, to output: inout [UInt8]) {
+        output.append(Byte.quote)
+        appendEscaped(utf8, to: &output)
+        output.append(Byte.quote)
+    }
+
+    /// The same without the quotes, so that a string can be written in pieces. No piece may end inside a character.
+    public static func appendEscaped(_ utf8: some Sequence<UInt8>, to output: inout [UInt8]) {
+        let inPlace: Void? = utf8.withContiguousStorageIfAvailable { escape($0, to: &output) }
+        if inPlace == nil { Array(utf8).withUnsafeBufferPointer { escape($0, to: &output) } }
+    }
+
+    /// Appends an integer in decimal digits.
+    public static func appendDecimal(_ value: some FixedWidthInteger, into output: inout [UInt8]) {
+        if value < 0 { output.append(Byte.minus) }
+        let first = output.count
+        var rest = value.magnitude
+        repeat {
+            let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
+            output.append(Byte.zero &+ UInt8(truncatingIfNeeded: digit))
+            rest = quotient
+        } while rest != 0
+        output[first...].reverse()
+    }
+
+    /// Copies runs that need no change in one go.
+    private static func escape(_ text: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
+        var runStart = 0
+        var index = 0
+        func flush() {
+            if runStart < index { output.append(contentsOf: UnsafeBufferPointer(rebasing: text[runStart..<index])) }
+        }
+        while index < text.count {
+            let byte = text[index]
+            if byte < 0x80 {
+                guard byte < 0x20 || byte == Byte.quote || byte == Byte.backslash else {
+                    index += 1
+                    continue
+                }
+                flush()
+                appendEscape(of: byte, to: &output)
+                index += 1
+                runStart = index
+                continue
+            }
+            switch UTF8Scan.step(text, at: index) {
+            case .scalar(let length):
+                guard let separator = lineSeparator(text, at: index, length: length) else {
+                    index += length
+                    continue
+                }
+                flush()
+                appendUnicodeEscape(separator, to: &output)
+                index += length
+            case .malformed(let length):
+                flush()
+                output.append(contentsOf: Byte.replacementCharacter)
+                index += length
+            }
+            runStart = index
+        }
+        flush()
+    }
+
+    private static func lineSeparator(_ text: UnsafeBufferPointer<UInt8>, at index: Int, length: Int) -> UInt16? {
+        switch length {
+        case 2 where text[index] == 0xC2 && text[index + 1] == 0x85: 0x0085
+        case 3 where text[index] == 0xE2 && text[index + 1] == 0x80 && text[index + 2] == 0xA8: 0x2028
+        case 3 where text[index] == 0xE2 && text[index + 1] == 0x80 && text[index + 2] == 0xA9: 0x2029
+        default: nil
+        }
+    }
+
+    private static func appendEscape(of byte: UInt8, to output: inout [UInt8]) {
+        let short: UInt8? =
+            switch byte {
+            case Byte.quote, Byte.backslash: byte
+            case 0x08: UInt8(ascii: "b")
+            case Byte.tab: UInt8(ascii: "t")
+            case Byte.lineFeed: UInt8(ascii: "n")
+            case 0x0C: UInt8(ascii: "f")
+            case Byte.carriageReturn: UInt8(ascii: "r")
+            default: nil
+            }
+        guard let short else { return appendUnicodeEscape(UInt16(byte), to: &output) }
+        output.append(Byte.backslash)
+        output.append(short)
+    }
+
+    private static func appendUnicodeEscape(_ unit: UInt16, to output: inout [UInt8]) {
+        output.append(Byte.backslash)
+        output.append(UInt8(ascii: "u"))
+        for shift in [12, 8, 4, 0] as [UInt16] {
+            output.append(Byte.hexDigit(UInt8(truncatingIfNeeded: unit >> shift & 0xF)))
+        }
+    }
+}

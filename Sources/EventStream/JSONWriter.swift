@@ -1,0 +1,182 @@
+/// Writes JSON (RFC 8259) on one line into a byte buffer, placing commas by itself.
+///
+/// Output is always well-formed UTF-8: malformed input bytes become U+FFFD. It does not check that calls make a whole
+/// value (a key for every member, an end for every begin): that is the caller's shape, fixed in code.
+public struct JSONWriter: Sendable {
+    /// What was written so far.
+    public private(set) var bytes: [UInt8]
+    /// Whether the next key or value is not the first of its container.
+    private var needsComma = false
+
+    /// A writer that appends to `bytes`.
+    public init(appendingTo bytes: consuming [UInt8] = []) {
+        self.bytes = bytes
+    }
+
+    /// Writes in place at the end of `output`: the buffer is lent to the writer, not copied.
+    public static func append<Failure: Error>(
+        to output: inout [UInt8], _ body: (inout JSONWriter) throws(Failure) -> Void
+    ) throws(Failure) {
+        var writer = JSONWriter()
+        swap(&writer.bytes, &output)
+        defer { swap(&writer.bytes, &output) }
+        try body(&writer)
+    }
+
+    /// The bytes of one value.
+    public static func encode<Failure: Error>(_ body: (inout JSONWriter) throws(Failure) -> Void) throws(Failure) -> [UInt8] {
+        var writer = JSONWriter()
+        try body(&writer)
+        return writer.bytes
+    }
+}
+
+// MARK: - Structure
+
+extension JSONWriter {
+    /// `{`
+    public mutating func beginObject() {
+        open(Byte.openBrace)
+    }
+
+    /// `}`
+    public mutating func endObject() {
+        close(Byte.closeBrace)
+    }
+
+    /// `[`
+    public mutating func beginArray() {
+        open(Byte.openBracket)
+    }
+
+    /// `]`
+    public mutating func endArray() {
+        close(Byte.closeBracket)
+    }
+
+    /// An object whose members `body` writes.
+    public mutating func object<Failure: Error>(_ body: (inout JSONWriter) throws(Failure) -> Void) throws(Failure) {
+        beginObject()
+        try body(&self)
+        endObject()
+    }
+
+    /// An array whose elements `body` writes.
+    public mutating func array<Failure: Error>(_ body: (inout JSONWriter) throws(Failure) -> Void) throws(Failure) {
+        beginArray()
+        try body(&self)
+        endArray()
+    }
+
+    /// The name of the member whose value is written next.
+    public mutating func key(_ name: String) {
+        startItem()
+        Self.appendString(name.utf8, to: &bytes)
+        bytes.append(Byte.colon)
+        needsComma = false
+    }
+
+    /// The same for a name known in code: ASCII that needs no escape. Nothing is scanned.
+    public mutating func key(literal name: StaticString) {
+        startItem()
+        bytes.append(Byte.quote)
+        append(name)
+        bytes.append(Byte.quote)
+        bytes.append(Byte.colon)
+        needsComma = false
+    }
+
+    private mutating func open(_ bracket: UInt8) {
+        startItem()
+        bytes.append(bracket)
+        needsComma = false
+    }
+
+    private mutating func close(_ bracket: UInt8) {
+        bytes.append(bracket)
+        needsComma = true
+    }
+
+    private mutating func startItem() {
+        if needsComma { bytes.append(Byte.comma) }
+        needsComma = true
+    }
+
+    private mutating func append(_ literal: StaticString) {
+        bytes.append(contentsOf: UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
+    }
+}
+
+// MARK: - Values
+
+extension JSONWriter {
+    /// A string.
+    public mutating func string(_ text: String) {
+        string(utf8: text.utf8)
+    }
+
+    /// A string from its UTF-8 bytes; malformed sequences become U+FFFD.
+    public mutating func string(utf8 text: some Sequence<UInt8>) {
+        startItem()
+        Self.appendString(text, to: &bytes)
+    }
+
+    /// An integer.
+    public mutating func integer(_ value: some FixedWidthInteger) {
+        startItem()
+        Self.appendDecimal(value, into: &bytes)
+    }
+
+    /// A number in its shortest form that reads back the same; what JSON cannot say (infinite, not a number) is `null`.
+    public mutating func number(_ value: Double) {
+        guard value.isFinite else { return null() }
+        startItem()
+        bytes.append(contentsOf: value.description.utf8)
+    }
+
+    /// `true` or `false`.
+    public mutating func bool(_ value: Bool) {
+        startItem()
+        append(value ? "true" : "false")
+    }
+
+    /// `null`.
+    public mutating func null() {
+        startItem()
+        append("null")
+    }
+
+    /// A value that is JSON on one line already. The caller vouches for it.
+    public mutating func raw(_ json: some Sequence<UInt8>) {
+        startItem()
+        bytes.append(contentsOf: json)
+    }
+}
+
+// MARK: - Members: a literal key with its value, nil as `null`
+
+extension JSONWriter {
+    /// `"name":"value"`, or `null`.
+    public mutating func member(_ name: StaticString, _ value: String?) {
+        key(literal: name)
+        if let value { string(value) } else { null() }
+    }
+
+    /// `"name":1`, or `null`.
+    public mutating func member(_ name: StaticString, _ value: (some FixedWidthInteger)?) {
+        key(literal: name)
+        if let value { integer(value) } else { null() }
+    }
+
+    /// `"name":true`, or `null`.
+    public mutating func member(_ name: StaticString, _ value: Bool?) {
+        key(literal: name)
+        if let value { bool(value) } else { null() }
+    }
+
+    /// `"name":0.5`, or `null`.
+    public mutating func member(_ name: StaticString, _ value: Double?) {
+        key(literal: name)
+        if let value { number(value) } else { null() }
+    }
+}

@@ -1,0 +1,63 @@
+import EventStream
+import Testing
+
+struct JSONDocumentTests {
+    @Test("a tree keeps the order of members, and is written as it was read")
+    func roundTrip() throws {
+        let json = #"{"z":1,"a":[true,false,null,-0.5,"é\u2028\n"],"m":{"":{}},"big":1e+20}"#
+        let value = try JSONValue(parsing: Array(json.utf8))
+        #expect(text(value.bytes) == json)
+        #expect(value["z"]?.integer == 1)
+        #expect(value["a"]?.elements?.count == 5)
+        #expect(value["none"] == nil)
+    }
+
+    @Test("literals make the same tree")
+    func literals() throws {
+        let literal: JSONValue = ["limit": 20, "list": [1, 0.5, "x", true, .null]]
+        #expect(try literal == JSONValue(parsing: Array(#"{"limit":20,"list":[1,0.5,"x",true,null]}"#.utf8)))
+    }
+
+    @Test("lone surrogates, U+0000 and repeated names are collected with their paths")
+    func findings() throws {
+        let json = #"{"message":"a\ud800","list":[{"name":"\u0000"}],"x":1,"\u0078":2,"ok":"\ud83d\ude00"}"#
+        let document = try JSONDocument(parsing: Array(json.utf8))
+        #expect(document.findings.map(\.kind) == [.loneSurrogate, .nulCharacter, .duplicateKey])
+        #expect(document.findings.map(\.path) == ["message", "list[0].name", "x"])
+        #expect(document.value["message"]?.string == "a\u{FFFD}")
+        #expect(document.value["x"]?.integer == 2)
+        #expect(kind { _ = try JSONValue(parsing: Array(json.utf8)) } == .loneSurrogate)
+    }
+
+    @Test("a name with a flaw is found, and two normal forms of a name are two names")
+    func names() throws {
+        #expect(try JSONDocument(parsing: Array(#"{"a\ud800":1}"#.utf8)).findings.map(\.kind) == [.loneSurrogate])
+        #expect(try JSONDocument(parsing: Array(#"{"\u00e9":1,"e\u0301":2}"#.utf8)).findings.isEmpty)
+        #expect(try JSONDocument(parsing: Array(#"{"a":{"a":1},"b":{"a":1}}"#.utf8)).findings.isEmpty)
+    }
+
+    @Test("text that is not UTF-8 is malformed even when a finding comes first")
+    func malformedWins() {
+        let bytes = Array(#"["\ud800",""#.utf8) + [0xC3] + Array(#""]"#.utf8)
+        #expect(kind { _ = try JSONDocument(parsing: bytes) } == .malformedUTF8)
+    }
+
+    @Test("an error names the place where the text broke")
+    func errorPath() {
+        do {
+            _ = try JSONDocument(parsing: Array(#"{"a":{"b":[1,x]}}"#.utf8))
+            Issue.record("accepted")
+        } catch {
+            #expect(error == JSONError(.unexpectedByte(0x78), offset: 13, path: "a.b[1]"))
+        }
+    }
+
+    @Test("thousands of findings below a long name cost little")
+    func manyFindings() throws {
+        let name = String(repeating: "n", count: 100_000)
+        let json = "{\"\(name)\":[" + Array(repeating: #""\u0000""#, count: 10_000).joined(separator: ",") + "]}"
+        let findings = try JSONDocument(parsing: Array(json.utf8)).findings
+        #expect(findings.count == 10_000)
+        #expect(findings.allSatisfy { $0.path.utf8.count < 300 })
+    }
+}
