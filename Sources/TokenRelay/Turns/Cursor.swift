@@ -1,0 +1,26 @@
+import CoachCore
+
+/// A place in a turn's answer: UTF-8 bytes already delivered. On the wire it is the `id:` (CONTRACT §4).
+public struct Cursor: Sendable, Equatable {
+    /// Bytes delivered so far.
+    public private(set) var position: Int
+
+    /// Starts after byte `position`.
+    public init(after position: Int) { self.position = position }
+
+    /// Moves over what was delivered.
+    mutating func advance(by count: Int) { position += count }
+
+    /// Moves back to a character's start.
+    mutating func moveBack(to start: Int) { position = min(position, start) }
+}
+
+/// What a follower gets when it asks for more.
+public enum CursorStep: Sendable, Equatable {
+    /// The next piece of the answer; the cursor stands behind it.
+    case text([UInt8])
+    /// Everything was delivered and the turn is over and saved.
+    case ended(TurnEnding)
+    /// Nothing new yet.
+    case waiting
+}

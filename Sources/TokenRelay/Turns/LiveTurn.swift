@@ -1,0 +1,156 @@
+import CoachCore
+import Synchronization
+
+/// A turn while it runs, and while it is replayed: the answer, its end, and who follows it. It belongs to the `TurnRegistry`, not to
+/// a connection; the client that asked is merely its first follower.
+public final class LiveTurn: Sendable {
+    /// What every follower is greeted with.
+    public let facts: TurnFacts
+
+    private struct State {
+        var answer: Answer
+        var machine: TurnMachine
+        var generation: Generation?
+        var outcome: TurnOutcome?
+        var ending: TurnEnding?
+        var firstTextAt: ContinuousClock.Instant?
+        var followers: [ObjectIdentifier: Follower] = [:]
+        var outcomeWaiter: CheckedContinuation<TurnOutcome, Never>?
+    }
+
+    private let state: Mutex<State>
+
+    /// A turn about to run. `safetyText` is served when every model fails (tier ≥ 3).
+    public init(facts: TurnFacts, safetyText: [UInt8]? = nil) {
+        self.facts = facts
+        state = Mutex(State(answer: Answer(), machine: TurnMachine(safetyText: safetyText)))
+    }
+
+    /// A turn that is over, told again from what was saved.
+    public init(replaying facts: TurnFacts, content: String, ending: TurnEnding) {
+        self.facts = facts
+        state = Mutex(State(answer: Answer(Array(content.utf8)), machine: TurnMachine(), ending: ending))
+    }
+
+    // MARK: The model's side
+
+    /// Starts the model. Its events arrive on the model's thread and are handed over together, with one bell a follower.
+    public func generate(with model: LanguageModel, _ prompt: Prompt) {
+        let generation = model.generate(prompt) { [weak self] events in self?.received(events) }
+        let cancel = state.withLock { state in
+            state.generation = generation
+            return state.machine.isStopping
+        }
+        if cancel { generation.cancel() }
+    }
+
+    /// Waits for the model's end. To be awaited by one task, the one that saves the turn.
+    public func outcome() async -> TurnOutcome {
+        await withCheckedContinuation { continuation in
+            let outcome: TurnOutcome? = state.withLock { state in
+                if let outcome = state.outcome { return outcome }
+                state.outcomeWaiter = continuation
+                return nil
+            }
+            if let outcome { continuation.resume(returning: outcome) }
+        }
+    }
+
+    /// Tells the followers the end, after it was saved: who sees `done` can rely on the row.
+    public func close(_ ending: TurnEnding) {
+        let followers = state.withLock { state in
+            state.ending = ending
+            return Array(state.followers.values)
+        }
+        for follower in followers { follower.ring(.progressed) }
+    }
+
+    private func received(_ events: [ModelEvent]) {
+        let (followers, waiter, outcome) = state.withLock { state in
+            var progressed = false
+            for event in events {
+                progressed = Self.perform(state.machine.received(event), on: &state) || progressed
+            }
+            let waiter = state.outcome == nil ? nil : state.outcomeWaiter.take()
+            return (progressed ? Array(state.followers.values) : [], waiter, state.outcome)
+        }
+        for follower in followers { follower.ring(.progressed) }
+        if let waiter, let outcome { waiter.resume(returning: outcome) }
+    }
+
+    /// Returns true when the answer grew.
+    private static func perform(_ actions: [TurnMachine.Action], on state: inout State) -> Bool {
+        var grew = false
+        for action in actions {
+            switch action {
+            case .append(let bytes):
+                state.answer.append(bytes)
+                if state.firstTextAt == nil { state.firstTextAt = .now }
+                grew = true
+            case .end(let outcome):
+                state.outcome = outcome
+            case .cancelGeneration:
+                break
+            }
+        }
+        return grew
+    }
+
+    /// Ends the model call; what was said is kept. Idempotent, also when it races with the natural end.
+    public func stop() {
+        let generation = state.withLock { state in
+            state.machine.stopRequested().contains(.cancelGeneration) ? state.generation : nil
+        }
+        generation?.cancel()
+    }
+
+    /// The released text so far, and when its first byte came.
+    public var released: (text: [UInt8], firstAt: ContinuousClock.Instant?) {
+        state.withLock { ($0.answer.bytes, $0.firstTextAt) }
+    }
+
+    /// UTF-8 bytes released so far.
+    public var releasedBytes: Int { state.withLock { $0.answer.end } }
+
+    /// The end, once it was saved.
+    public var ending: TurnEnding? { state.withLock { $0.ending } }
+
+    // MARK: The clients' side
+
+    /// Adds a follower unless `limit` are there already.
+    public func add(_ follower: Follower, limit: Int) -> Bool {
+        state.withLock { state in
+            guard state.followers.count < limit else { return false }
+            state.followers[ObjectIdentifier(follower)] = follower
+            return true
+        }
+    }
+
+    /// Removes a follower; the turn goes on.
+    public func remove(_ follower: Follower) {
+        _ = state.withLock { $0.followers.removeValue(forKey: ObjectIdentifier(follower)) }
+    }
+
+    /// Rings every follower.
+    public func ringAll(_ signal: Follower.Signal) {
+        for follower in state.withLock({ Array($0.followers.values) }) { follower.ring(signal) }
+    }
+
+    /// Moves a cursor from inside a character to its start.
+    public func align(_ cursor: inout Cursor) {
+        let start = state.withLock { $0.answer.characterStart(at: cursor.position) }
+        cursor.moveBack(to: start)
+    }
+
+    /// The next piece for a cursor, at most `maximum` bytes, whole characters only.
+    public func step(_ cursor: inout Cursor, maximum: Int) -> CursorStep {
+        let position = cursor.position
+        let step: CursorStep = state.withLock { state in
+            let piece = state.answer.read(from: position, maximum: maximum)
+            if !piece.isEmpty { return .text(Array(piece)) }
+            return state.ending.map(CursorStep.ended) ?? .waiting
+        }
+        if case .text(let piece) = step { cursor.advance(by: piece.count) }
+        return step
+    }
+}

@@ -1,0 +1,166 @@
+import CoachCore
+import Foundation
+import Synchronization
+import Testing
+
+@testable import TokenRelay
+
+@Suite("A live turn and its cursors")
+struct LiveTurnTests {
+    @Test("a cursor reads what was released, waits, and sees the end only after it was saved")
+    func followThrough() async throws {
+        let script = ScriptedModel()
+        let turn = LiveTurn(facts: .sample)
+        turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
+        var cursor = Cursor(after: 0)
+        #expect(turn.step(&cursor, maximum: 100) == .waiting)
+        script.say("hé")
+        #expect(turn.step(&cursor, maximum: 100) == .text(Array("hé".utf8)))
+        #expect(cursor.position == 3)
+        script.end(.stop)
+        #expect(turn.step(&cursor, maximum: 100) == .waiting)
+        let outcome = await turn.outcome()
+        #expect(outcome.status == .complete && outcome.releasedBytes == 3)
+        let ending = TurnEnding(status: .complete, finishReason: .stop, bill: nil)
+        turn.close(ending)
+        #expect(turn.step(&cursor, maximum: 100) == .ended(ending))
+    }
+
+    @Test("for every cut position, the part before and the part after make the whole answer, and no character is broken")
+    func everyCut() {
+        let text = "Grüße — 你好 👩‍👩‍👧 naïve e\u{301} \u{2028} end"
+        let whole = Array(text.utf8)
+        let ending = TurnEnding(status: .complete, finishReason: .stop, bill: nil)
+        let turn = LiveTurn(replaying: .sample, content: text, ending: ending)
+        for cut in 0...whole.count {
+            var cursor = Cursor(after: cut)
+            turn.align(&cursor)
+            let start = cursor.position
+            #expect(start <= cut && cut - start < 4)
+            var rest: [UInt8] = []
+            while case .text(let piece) = turn.step(&cursor, maximum: 4) {
+                #expect(String(validating: piece, as: UTF8.self) != nil)
+                rest += piece
+            }
+            #expect(Array(whole[..<start]) + rest == whole)
+        }
+    }
+
+    @Test("a stop reaches the model once, also when it comes before the call was placed")
+    func stop() {
+        let script = ScriptedModel()
+        let early = LiveTurn(facts: .sample)
+        early.stop()
+        early.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
+        #expect(script.cancellations == 1)
+        early.stop()
+        #expect(script.cancellations == 1)
+    }
+
+    @Test("a bell rung before anybody listens is heard; leaving outlasts everything")
+    func bell() async {
+        let follower = Follower()
+        follower.ring(.heartbeat)
+        follower.ring(.progressed)
+        follower.ring(.heartbeat)
+        #expect(await follower.next() == .progressed)
+        async let next = follower.next()
+        follower.ring(.heartbeat)
+        #expect(await next == .heartbeat)
+        follower.ring(.leave)
+        follower.ring(.progressed)
+        #expect(await follower.next() == .leave)
+        #expect(await follower.next() == .leave)
+    }
+
+    @Test("a turn takes no more followers than its limit, and a place is free again when one leaves")
+    func followerLimit() {
+        let turn = LiveTurn(facts: .sample)
+        let first = Follower()
+        #expect(turn.add(first, limit: 1))
+        #expect(!turn.add(Follower(), limit: 1))
+        turn.remove(first)
+        #expect(turn.add(Follower(), limit: 1))
+    }
+
+    @Test("ten followers of one turn all read the whole answer while it is spoken")
+    func tenFollowers() async {
+        let script = ScriptedModel()
+        let turn = LiveTurn(facts: .sample)
+        turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
+        let words = (0..<200).map { "wörd\($0) " }
+        let whole = Array(words.joined().utf8)
+        await withTaskGroup(of: [UInt8].self) { group in
+            for _ in 0..<10 {
+                group.addTask {
+                    let follower = Follower()
+                    _ = turn.add(follower, limit: 16)
+                    defer { turn.remove(follower) }
+                    var cursor = Cursor(after: 0)
+                    var text: [UInt8] = []
+                    while true {
+                        switch turn.step(&cursor, maximum: 64) {
+                        case .text(let piece): text += piece
+                        case .ended: return text
+                        case .waiting: _ = await follower.next()
+                        }
+                    }
+                }
+            }
+            for word in words {
+                script.say(word)
+                await Task.yield()
+            }
+            script.end(.stop)
+            _ = await turn.outcome()
+            turn.close(TurnEnding(status: .complete, finishReason: .stop, bill: nil))
+            for await text in group { #expect(text == whole) }
+        }
+    }
+}
+
+@Suite("The turn registry")
+struct TurnRegistryTests {
+    @Test("a drain waits for the last turn")
+    func drain() async {
+        let registry = TurnRegistry()
+        await registry.drained()
+        let turn = LiveTurn(facts: .sample)
+        registry.insert(turn)
+        #expect(registry.turn(turn.facts.identity.turnID) === turn)
+        async let drained: Void = registry.drained()
+        registry.remove(turn)
+        await drained
+        #expect(registry.count == 0)
+    }
+}
+
+/// A model whose mouth is the test.
+final class ScriptedModel: Sendable {
+    private struct State {
+        var emit: (@Sendable ([ModelEvent]) -> Void)?
+        var cancellations = 0
+    }
+    private let state = Mutex(State())
+
+    var model: LanguageModel {
+        LanguageModel(firstChoice: ModelName(provider: "test", model: "test")) { [self] _, emit in
+            state.withLock { $0.emit = emit }
+            return Generation { [self] in state.withLock { $0.cancellations += 1 } }
+        }
+    }
+
+    var cancellations: Int { state.withLock { $0.cancellations } }
+    func say(_ text: String) { state.withLock { $0.emit }?([.text(Array(text.utf8))]) }
+    func end(_ end: ModelEnd) { state.withLock { $0.emit }?([.ended(end)]) }
+}
+
+extension TurnFacts {
+    static var sample: TurnFacts {
+        TurnFacts(
+            userID: .random(),
+            identity: TurnIdentity(turnID: .random(), conversationID: .random(), userMessageID: .random(), messageID: .random(), attempt: 1),
+            domain: DomainDecision(domain: .mindset, confidence: 1, source: .pinned), personaID: nil,
+            model: ModelName(provider: "test", model: "test"), risk: .calm, country: nil, locale: nil)
+    }
+}

@@ -1,0 +1,138 @@
+# What deploy/run and deploy/test share. Sourced, not executed. Bash and Debian 12 only.
+# Exit codes: 2 wrong usage, 3 a package is missing and cannot be installed, 4 no Swift toolchain, 5 the build failed,
+#             6 PostgreSQL did not start, 7 migration or seed failed, 8 the gateway did not start, 9 already running here.
+
+say() { printf '%s\n' "$*" >&2; }
+
+# fail CODE WHAT WHY WHAT_TO_DO
+fail() {
+    say ""
+    say "Failed: $2"
+    say "Why:    $3"
+    say "Do:     $4"
+    exit "$1"
+}
+
+require_swift() {
+    command -v swift >/dev/null 2>&1 ||
+        fail 4 "looking for the Swift toolchain" "there is no 'swift' on PATH" "install Swift 6.3 from https://swift.org/install and run this again"
+    local version
+    version=$(swift --version 2>/dev/null | grep -oE 'Swift version [0-9]+\.[0-9]+' | grep -oE '[0-9]+\.[0-9]+' | head -n 1)
+    case "$version" in
+        6.[3-9] | 6.[1-9][0-9] | [7-9].*) ;;
+        *) fail 4 "checking the Swift toolchain" "version ${version:-unknown} is older than 6.3" "install Swift 6.3 or later" ;;
+    esac
+}
+
+installed() { dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed; }
+
+# Installs what is missing of the packages named. Keeps Debian from creating its own cluster on port 5432.
+require_packages() {
+    local missing=() package
+    for package in "$@"; do installed "$package" || missing+=("$package"); done
+    [ ${#missing[@]} -gt 0 ] || return 0
+    local line="apt-get install -y --no-install-recommends ${missing[*]}" root=()
+    if [ "$(id -u)" -ne 0 ]; then
+        if command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
+            root=(sudo -n)
+        else
+            fail 3 "installing system packages" "packages are missing and this user may not install any" "run as root: $line"
+        fi
+    fi
+    say "Installing: ${missing[*]}"
+    local drop_in=/etc/postgresql-common/createcluster.d/coach-gateway.conf
+    "${root[@]}" mkdir -p "${drop_in%/*}"
+    echo "create_main_cluster = false" | "${root[@]}" tee "$drop_in" >/dev/null
+    local status=0
+    {
+        "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq &&
+            "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
+    } </dev/null >&2 || status=$?
+    "${root[@]}" rm -f "$drop_in"
+    [ "$status" -eq 0 ] || fail 3 "installing system packages" "apt-get ended with $status" "run as root: apt-get update && $line"
+}
+
+port_taken() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+
+# The process that listens on a port, as far as this user may see it.
+port_owner() {
+    command -v ss >/dev/null 2>&1 || return 0
+    ss -ltnpH "sport = :$1" 2>/dev/null | grep -oE '"[^"]+",pid=[0-9]+' | head -n 1 | sed -E 's/"([^"]+)",pid=([0-9]+)/\1, process \2/'
+}
+
+# free_port START: the first port from START on that nobody listens on.
+free_port() {
+    local port=$1
+    while port_taken "$port"; do port=$((port + 1)); done
+    printf '%s' "$port"
+}
+
+random_secret() { head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n'; }
+
+# --- A private PostgreSQL cluster -------------------------------------------------------------------------------
+
+postgres_bin() {
+    local folder
+    folder=$(find /usr/lib/postgresql -mindepth 2 -maxdepth 2 -name bin -type d 2>/dev/null | sort -V | tail -n 1)
+    [ -x "$folder/initdb" ] || fail 6 "looking for PostgreSQL" "there is no initdb under /usr/lib/postgresql" "apt-get install postgresql"
+    printf '%s' "$folder"
+}
+
+# PostgreSQL refuses to run as root: then it runs as the system's user 'postgres'.
+as_postgres() {
+    if [ "$(id -u)" -eq 0 ]; then (cd / && runuser -u postgres -- "$@"); else (cd / && "$@"); fi
+}
+
+# cluster_folder WANTED LINK: prints a folder that the cluster's user can reach. Falls back to one of its own under /var/tmp,
+# named after the checkout so that the next start finds it, and leaves LINK pointing to it.
+cluster_folder() {
+    local wanted=$1 link=$2
+    mkdir -p "$wanted"
+    if [ "$(id -u)" -ne 0 ]; then printf '%s' "$wanted"; return; fi
+    chown postgres "$wanted"
+    if as_postgres test -w "$wanted" 2>/dev/null; then printf '%s' "$wanted"; return; fi
+    rmdir "$wanted" 2>/dev/null || true
+    local own
+    own=/var/tmp/coach-gateway-$(printf '%s' "$wanted" | sha256sum | cut -c1-12)
+    mkdir -p -m 0700 "$own"
+    chown postgres "$own"
+    ln -sfn "$own" "$link"
+    say "PostgreSQL's user cannot reach this folder: its data lies in $own (linked from $link)"
+    printf '%s' "$own"
+}
+
+# cluster_create FOLDER PASSWORD [initdb options]
+cluster_create() {
+    local folder=$1 password=$2 file
+    shift 2
+    [ -f "$folder/data/PG_VERSION" ] && return 0
+    as_postgres rm -rf "$folder/data"
+    file=$(mktemp /tmp/coach-password.XXXXXX)
+    printf '%s\n' "$password" >"$file"
+    [ "$(id -u)" -ne 0 ] || chown postgres "$file"
+    as_postgres "$(postgres_bin)/initdb" -D "$folder/data" -U postgres --auth=scram-sha-256 --pwfile="$file" \
+        --encoding=UTF8 --locale=C.UTF-8 "$@" >/dev/null 2>"$file.log" || {
+        cat "$file.log" >&2
+        rm -f "$file" "$file.log"
+        fail 6 "creating the PostgreSQL cluster in $folder" "initdb failed, see above" "free disk space or choose another folder"
+    }
+    rm -f "$file" "$file.log"
+}
+
+# cluster_start FOLDER PORT [settings as -c name=value]
+cluster_start() {
+    local folder=$1 port=$2
+    shift 2
+    cluster_stop "$folder"
+    # No Unix socket: its path may be longer than the 107 bytes that the system allows.
+    as_postgres "$(postgres_bin)/pg_ctl" -D "$folder/data" -l "$folder/postgres.log" -w -t 60 \
+        -o "-p $port -c listen_addresses=127.0.0.1 -c unix_socket_directories='' $*" start >/dev/null || {
+        as_postgres tail -n 5 "$folder/postgres.log" >&2
+        fail 6 "starting PostgreSQL on port $port" "pg_ctl failed, see above" "look into $folder/postgres.log"
+    }
+}
+
+cluster_stop() {
+    [ -f "$1/data/postmaster.pid" ] || as_postgres test -f "$1/data/postmaster.pid" || return 0
+    as_postgres "$(postgres_bin)/pg_ctl" -D "$1/data" -m fast -w -t 30 stop >/dev/null 2>&1 || true
+}
