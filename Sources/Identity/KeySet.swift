@@ -1,0 +1,118 @@
+import Synchronization
+
+/// The issuer's public keys, kept fresh. Readers get an immutable snapshot; a failed reading leaves the last good one in place.
+public final class KeySet: Sendable {
+    /// What an operator wants to know. Reported when it changes, not at every reading.
+    public enum Event: Sendable, Equatable {
+        /// A document was read that differs from the last one.
+        case loaded(identifiers: [String], findings: [String])
+        /// It could not be read; the keys before it stay.
+        case failed(reason: String)
+    }
+
+    private struct State {
+        var keys = VerificationKeys.none
+        var document: [UInt8]?
+        var failure: String?
+        var gate: ReloadGate
+        var loading: Task<Bool, Never>?
+
+        /// `.success(nil)`: the document is the one that we have.
+        mutating func finish(_ outcome: Result<KeySetDocument?, any Error>, bytes: [UInt8]?) -> Event? {
+            gate.finished()
+            loading = nil
+            switch outcome {
+            case .success(let document):
+                failure = nil
+                guard let document else { return nil }
+                keys = document.keys
+                self.document = bytes
+                return .loaded(identifiers: document.keys.identifiers, findings: document.findings)
+            case .failure(let error):
+                let reason = error is DecodingError ? "the document is not a JSON Web Key Set" : "\(error)"
+                guard failure != reason else { return nil }
+                failure = reason
+                return .failed(reason: reason)
+            }
+        }
+    }
+
+    private let state: Mutex<State>
+    private let source: KeySource
+    private let now: @Sendable () -> ContinuousClock.Instant
+    private let sleep: @Sendable (Duration) async throws -> Void
+    private let report: @Sendable (Event) -> Void
+
+    /// Starts without keys; `load` or `run` brings them. `report` must not block.
+    public init(
+        source: KeySource, pauseForStrangers: Duration = .seconds(10),
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
+        report: @escaping @Sendable (Event) -> Void = { _ in }
+    ) {
+        self.source = source
+        self.now = now
+        self.sleep = sleep
+        self.report = report
+        state = Mutex(State(gate: ReloadGate(pauseForStrangers: pauseForStrangers)))
+    }
+
+    /// The keys as they are now.
+    public var current: VerificationKeys { state.withLock { $0.keys } }
+
+    /// Why the last reading failed; nil when it succeeded or none was made.
+    public var failure: String? { state.withLock { $0.failure } }
+
+    /// Reads the source now, or waits for a reading that is under way. False when it failed; `failure` says why.
+    @discardableResult
+    public func load() async -> Bool {
+        await reload { $0.due() }
+    }
+
+    /// Reads the source at its interval, and after a failure sooner, until the task is cancelled.
+    public func run() async {
+        var failures = 0
+        while !Task.isCancelled {
+            failures = await load() ? 0 : failures + 1
+            do { try await sleep(source.delay(afterFailures: failures)) } catch { return }
+        }
+    }
+
+    /// False when there is no news: the last such reading was less than `pauseForStrangers` ago, or this one failed.
+    func reloadForUnknownKey() async -> Bool {
+        let instant = now()
+        return await reload { $0.unknownKey(at: instant) }
+    }
+
+    private func reload(_ ask: (inout ReloadGate) -> ReloadGate.Decision) async -> Bool {
+        let loading: Task<Bool, Never>? = state.withLock { state in
+            switch ask(&state.gate) {
+            case .refuse: return nil
+            case .join: return state.loading
+            case .start:
+                // Nobody cancels it, because several callers share it; the source's own time limit ends it.
+                let task = Task { await self.read() }
+                state.loading = task
+                return task
+            }
+        }
+        return await loading?.value ?? false
+    }
+
+    private func read() async -> Bool {
+        let outcome: Result<KeySetDocument?, any Error>
+        var bytes: [UInt8]?
+        do {
+            let read = try await source.load()
+            bytes = read
+            let known = state.withLock { $0.document == read }
+            outcome = .success(known ? nil : try await KeySetDocument(read))
+        } catch {
+            outcome = .failure(error)
+        }
+        let event = state.withLock { $0.finish(outcome, bytes: bytes) }
+        if let event { report(event) }
+        if case .failure = outcome { return false }
+        return true
+    }
+}

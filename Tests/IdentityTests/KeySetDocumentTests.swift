@@ -1,0 +1,58 @@
+import Foundation
+import Testing
+
+@testable import Identity
+
+@Suite("Key set documents")
+struct KeySetDocumentTests {
+    private func parse(_ keys: [String]) async throws -> KeySetDocument {
+        try await KeySetDocument(Array(#"{"keys":[\#(keys.joined(separator: ","))]}"#.utf8))
+    }
+
+    @Test("the three kinds of key are taken, with or without alg")
+    func usable() async throws {
+        let document = try await KeySetDocument(Array(Fixture.jwks.utf8))
+        #expect(document.keys.identifiers == ["ec-1", "ed-1", "rsa-1"])
+        #expect(document.findings == [])
+        #expect(document.keys["rsa-1"]?.algorithm == .rs256)
+        #expect(document.keys["ec-1"]?.algorithm == .es256)
+        #expect(document.keys["ed-1"]?.algorithm == .edDSA)
+    }
+
+    @Test("a key that cannot be used is named in a finding and costs its neighbours nothing")
+    func unusable() async throws {
+        let strange = [
+            #"{"kty":"AKP","kid":"a","alg":"ML-DSA-65","pub":"x"}"#,
+            #"{"kty":"oct","kid":"b","alg":"HS256","k":"c2VjcmV0"}"#,
+            #"{"kty":"EC","crv":"P-384","kid":"c","alg":"ES384","x":"AA","y":"AA"}"#,
+            #"{"kty":"RSA","kid":"d","use":"enc","n":"AQ","e":"AQAB"}"#,
+            #"{"kty":"RSA","kid":"e","key_ops":["sign"],"n":"AQ","e":"AQAB"}"#,
+            #"{"kty":"RSA","kid":"f","alg":"PS256","n":"AQ","e":"AQAB"}"#,
+            #"{"kty":"RSA","kid":"g","n":"AQ","e":"AQAB"}"#,
+            #"{"kty":"EC","crv":"P-256","kid":"h","x":"AQ","y":"AQ"}"#,
+            #"{"kty":"OKP","crv":"Ed25519","kid":"i","x":"!"}"#,
+            #"{"kty":"OKP","crv":"X25519","kid":"j","x":"AQ"}"#,
+            #"{"kty":"EC","crv":"P-256","x":"AQ","y":"AQ"}"#,
+            #"{"kid":"k"}"#, "null", "7", #""key""#,
+        ]
+        let document = try await parse(strange + [Fixture.secondKey, Fixture.secondKey])
+        #expect(document.keys.identifiers == ["ec-2"])
+        #expect(document.findings.count == strange.count + 1)
+        #expect(document.findings.last == "key 17: its kid ec-2 was taken by an earlier key")
+    }
+
+    @Test("a private key that was published by mistake is used as a public one only")
+    func privateKey() async throws {
+        let document = try await parse([Fixture.secondKey.replacing(#""kid""#, with: #""d":"AAAA","kid""#)])
+        let verifier = TokenVerifier(
+            policy: Forge.policy, secret: nil, keySet: await Forge.keySet(#"{"keys":[\#(Fixture.secondKey)]}"#))
+        #expect(document.keys.identifiers == ["ec-2"])
+        #expect(throws: Never.self) { try verifier.verify("Bearer \(Fixture.es256OfSecondKey)", now: Forge.now) }
+        #expect(throws: (any Error).self) { try document.keys["ec-2"]?.verifier.sign(Array("x".utf8)) }
+    }
+
+    @Test("what is no key set at all is an error", arguments: ["", "{}", "[]", "null", #"{"keys":{}}"#, #"{"keys":null}"#, "<html>"])
+    func noKeySet(text: String) async {
+        await #expect(throws: (any Error).self) { try await KeySetDocument(Array(text.utf8)) }
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Identity
+
+/// A source whose document a test exchanges, and that counts.
+private final class Script: Sendable {
+    struct Broken: Error, CustomStringConvertible { let description = "broken" }
+    private let state = Mutex((document: String?.some(Fixture.jwks), reads: 0))
+
+    var reads: Int { state.withLock { $0.reads } }
+    func publish(_ document: String?) { state.withLock { $0.document = document } }
+
+    var source: KeySource {
+        KeySource(interval: .seconds(600)) { [self] in
+            try state.withLock { state in
+                state.reads += 1
+                guard let document = state.document else { throw Broken() }
+                return Array(document.utf8)
+            }
+        }
+    }
+}
+
+@Suite("The key set")
+struct KeySetTests {
+    private let rotated = #"{"keys":[\#(Fixture.secondKey)]}"#
+    private let tokenOfNewKey = "Bearer \(Fixture.es256OfSecondKey)"
+    private let script = Script()
+
+    private func verifier(_ keySet: KeySet) -> TokenVerifier { TokenVerifier(policy: Forge.policy, secret: nil, keySet: keySet) }
+
+    @Test("a token of a key that was published a moment ago is accepted, and the old key's no longer")
+    func rotation() async throws {
+        let keySet = KeySet(source: script.source)
+        await keySet.load()
+        script.publish(rotated)
+        let caller = try await verifier(keySet).authenticate(tokenOfNewKey, now: Forge.now)
+        #expect("\(caller.userID)" == Forge.user)
+        #expect(throws: TokenRejection.unknownKey) { try verifier(keySet).verify("Bearer \(Fixture.es256)", now: Forge.now) }
+    }
+
+    @Test("a thousand tokens with invented keys cause one reading, and after 10 s another one")
+    func rateLimit() async {
+        let time = Mutex(ContinuousClock.now)
+        let keySet = KeySet(source: script.source, now: { time.withLock { $0 } })
+        let verifier = verifier(keySet)
+        await keySet.load()
+        for round in 1...2 {
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0..<1000 {
+                    group.addTask {
+                        await #expect(throws: TokenRejection.unknownKey) {
+                            try await verifier.authenticate("Bearer \(Fixture.es256UnknownKid)", now: Forge.now)
+                        }
+                    }
+                }
+            }
+            #expect(script.reads == 1 + round)
+            time.withLock { $0 += .seconds(10) }
+        }
+    }
+
+    @Test("only an unknown key causes a reading")
+    func otherRejections() async {
+        let keySet = KeySet(source: script.source)
+        await keySet.load()
+        for token in [nil, "Bearer x", "Bearer \(Fixture.es256OfAnotherKey)", "Bearer \(Fixture.hs256)", "Bearer \(Fixture.rs384)"] {
+            await #expect(throws: TokenRejection.self) { try await verifier(keySet).authenticate(token, now: Forge.now) }
+        }
+        #expect(script.reads == 1)
+    }
+
+    @Test("a source that fails leaves the last good keys in place", arguments: [nil, "", "<html>", #"{"keys":7}"#])
+    func staleWhileRevalidating(document: String?) async {
+        let keySet = KeySet(source: script.source)
+        #expect(await keySet.load())
+        script.publish(document)
+        #expect(await keySet.load() == false)
+        #expect(keySet.failure != nil)
+        #expect(throws: Never.self) { try verifier(keySet).verify("Bearer \(Fixture.es256)", now: Forge.now) }
+        script.publish(rotated)
+        #expect(await keySet.load())
+        #expect(keySet.failure == nil)
+        #expect(keySet.current.identifiers == ["ec-2"])
+    }
+
+    @Test("an empty key set is an answer: no key is trusted any more")
+    func allKeysWithdrawn() async {
+        let keySet = KeySet(source: script.source)
+        await keySet.load()
+        script.publish(#"{"keys":[]}"#)
+        await keySet.load()
+        #expect(throws: TokenRejection.unknownKey) { try verifier(keySet).verify("Bearer \(Fixture.es256)", now: Forge.now) }
+    }
+
+    @Test("run reads at the interval, sooner after failures, and reports changes only")
+    func schedule() async {
+        let events = Mutex<[KeySet.Event]>([])
+        let pauses = Mutex<[Duration]>([])
+        let keySet = KeySet(
+            source: script.source,
+            sleep: { [script, rotated] pause in
+                let count = pauses.withLock { pauses in
+                    pauses.append(pause)
+                    return pauses.count
+                }
+                switch count {
+                case 2, 3: script.publish(nil)
+                case 4: script.publish(rotated)
+                case 6: throw CancellationError()
+                default: break
+                }
+            },
+            report: { event in events.withLock { $0.append(event) } })
+        await keySet.run()
+        #expect(pauses.withLock { $0 } == [.seconds(600), .seconds(600), .seconds(5), .seconds(10), .seconds(600), .seconds(600)])
+        #expect(
+            events.withLock { $0 } == [
+                .loaded(identifiers: ["ec-1", "ed-1", "rsa-1"], findings: []), .failed(reason: "broken"),
+                .loaded(identifiers: ["ec-2"], findings: []),
+            ])
+    }
+
+    @Test("run ends when its task is cancelled")
+    func cancellation() async {
+        let keySet = KeySet(source: script.source)
+        let task = Task { await keySet.run() }
+        task.cancel()
+        await task.value
+    }
+}

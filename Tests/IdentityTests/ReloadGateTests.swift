@@ -1,0 +1,44 @@
+import Testing
+
+@testable import Identity
+
+@Suite("Who may load the key set")
+struct ReloadGateTests {
+    private let start = ContinuousClock.now
+    private func gate() -> ReloadGate { ReloadGate(pauseForStrangers: .seconds(10)) }
+
+    @Test("one loads, the others wait for it")
+    func singleFlight() {
+        var gate = gate()
+        #expect(gate.unknownKey(at: start) == .start)
+        #expect(gate.unknownKey(at: start) == .join)
+        #expect(gate.due() == .join)
+    }
+
+    @Test("unknown keys start one loading in 10 s, the schedule starts its own")
+    func pause() {
+        var gate = gate()
+        #expect(gate.unknownKey(at: start) == .start)
+        gate.finished()
+        #expect(gate.unknownKey(at: start + .milliseconds(9_999)) == .refuse)
+        #expect(gate.due() == .start)
+        gate.finished()
+        #expect(gate.unknownKey(at: start + .seconds(10)) == .start)
+    }
+
+    @Test("a reading on schedule takes nothing from the strangers' share")
+    func scheduleIsSeparate() {
+        var gate = gate()
+        #expect(gate.due() == .start)
+        gate.finished()
+        #expect(gate.unknownKey(at: start) == .start)
+    }
+
+    @Test("after failures the source is read sooner, never later than usual")
+    func delays() {
+        let slow = KeySource(interval: .seconds(600)) { [] }
+        #expect((0...9).map(slow.delay).map(\.components.seconds) == [600, 5, 10, 20, 40, 80, 160, 320, 600, 600])
+        #expect(slow.delay(afterFailures: .max) == .seconds(600))
+        #expect(KeySource(interval: .seconds(2)) { [] }.delay(afterFailures: 3) == .seconds(2))
+    }
+}

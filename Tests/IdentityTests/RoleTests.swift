@@ -1,0 +1,67 @@
+import CoachCore
+import Foundation
+import Testing
+
+@testable import Identity
+
+@Suite("Roles")
+struct RoleTests {
+    private func caller(_ changes: [String: String?]) throws -> Caller {
+        try Forge.verifier.verify(Forge.bearer(changes), now: Forge.now)
+    }
+
+    @Test("creator and operator come from app_metadata, as a role or as a list of roles")
+    func fromAppMetadata() throws {
+        #expect(try caller(["app_metadata": #"{"role":"creator"}"#]).roles == [.creator])
+        #expect(try caller(["app_metadata": #"{"roles":["operator","creator"]}"#]).roles == [.creator, .operator])
+        #expect(try caller(["app_metadata": #"{"role":"creator","roles":["operator","editor"]}"#]).roles == [.creator, .operator])
+    }
+
+    @Test("user_metadata, which users can write, gives no role")
+    func neverFromUserMetadata() throws {
+        #expect(try caller(["user_metadata": #"{"role":"operator","roles":["operator"]}"#]).roles == [])
+        #expect(try caller(["user_metadata": #"{"app_metadata":{"role":"operator"}}"#]).roles == [])
+    }
+
+    @Test(
+        "strange app_metadata gives no role and locks nobody out",
+        arguments: [
+            "null", "[]", #""operator""#, "{}", #"{"role":null}"#, #"{"role":["operator"]}"#, #"{"role":{"role":"operator"}}"#,
+            #"{"roles":"operator"}"#, #"{"roles":["operator",1]}"#, #"{"role":"Operator"}"#, #"{"role":"admin"}"#,
+            #"{"role":"authenticated"}"#,
+        ])
+    func strangeMetadata(metadata: String) throws {
+        #expect(try caller(["app_metadata": metadata]).roles == [])
+    }
+
+    @Test(
+        "whoever is not a user is forbidden, not broken",
+        arguments: [#""anon""#, #""service_role""#, #""operator""#, #""""#, #""Authenticated""#, "null", nil])
+    func topLevelRole(role: String?) {
+        #expect(throws: TokenRejection.forbidden) { try caller(["role": role]) }
+    }
+
+    @Test("Supabase's anonymous key, without audience and subject, is forbidden")
+    func anonymousKey() {
+        #expect(throws: TokenRejection.forbidden) {
+            try caller(["role": #""anon""#, "iss": #""supabase""#, "ref": #""abc""#, "aud": nil, "sub": nil])
+        }
+    }
+
+    @Test("the database sees the first role by name, and all of them when there are several")
+    func databaseClaims() throws {
+        let id = "\"sub\":\"\(Forge.user)\""
+        #expect(try caller([:]).claims == #"{"role":"authenticated",\#(id)}"#)
+        #expect(
+            try caller(["app_metadata": #"{"roles":["operator","creator"]}"#]).claims
+                == #"{"app_metadata":{"role":"creator","roles":["creator","operator"]},"role":"authenticated",\#(id)}"#)
+    }
+
+    @Test("the database never sees e-mail or metadata")
+    func nothingPersonal() throws {
+        let caller = try caller([
+            "email": #""x@example.com""#, "phone": #""123""#, "user_metadata": #"{"name":"X"}"#, "app_metadata": #"{"provider":"apple"}"#,
+        ])
+        #expect(caller.claims == #"{"role":"authenticated","sub":"\#(Forge.user)"}"#)
+    }
+}
