@@ -1,0 +1,214 @@
+import NIOCore
+import NIOHTTP1
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// One client's connection: collects requests, plays the answers, one after the other. All of it runs on the connection's event loop;
+/// a client that hangs up is seen at once, also while nothing is being sent.
+final class Connection: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private enum Phase {
+        case idle
+        case receiving(HTTPRequestHead, ByteBuffer)
+        case answering(Performance, Player, isKeepAlive: Bool)
+        case closed
+    }
+
+    private static let largestBody = 8 * 1024 * 1024
+
+    private var phase = Phase.idle
+    /// What a pipelining client sent while an earlier request is being answered.
+    private var backlog: [HTTPServerRequestPart] = []
+    private var timer: NIOScheduledCallback?
+    private var context: ChannelHandlerContext?
+    private var isPlaying = false
+    private let route: (Incoming) -> Reply
+
+    init(route: @escaping (Incoming) -> Reply) { self.route = route }
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let part = unwrapInboundIn(data)
+        if case .answering = phase { backlog.append(part) } else { receive(part, context: context) }
+    }
+
+    private func receive(_ part: HTTPServerRequestPart, context: ChannelHandlerContext) {
+        switch (phase, part) {
+        case (.idle, .head(let head)):
+            if head.headers[canonicalForm: "expect"].contains("100-continue") {
+                context.writeAndFlush(wrapOutboundOut(.head(.init(version: head.version, status: .continue))), promise: nil)
+            }
+            phase = .receiving(head, ByteBuffer())
+        case (.receiving(let head, var body), .body(let bytes)):
+            guard body.readableBytes + bytes.readableBytes <= Self.largestBody else { return context.close(promise: nil) }
+            phase = .receiving(head, ByteBuffer())  // the only reference to the bytes, so appending does not copy them
+            body.writeImmutableBuffer(bytes)
+            phase = .receiving(head, body)
+        case (.receiving(let head, let body), .end):
+            answer(Incoming(head: head, body: body), isKeepAlive: head.isKeepAlive, context: context)
+        default: break  // the decoder gives head, body, end in this order; after closing nothing counts
+        }
+    }
+
+    private func answer(_ request: Incoming, isKeepAlive: Bool, context: ChannelHandlerContext) {
+        switch route(request) {
+        case .fixed(let voice):
+            phase = .idle
+            var body = context.channel.allocator.buffer(capacity: voice.body.count)
+            body.writeBytes(voice.body)
+            writeHead(of: voice, bodyLength: body.readableBytes, isKeepAlive: isKeepAlive, context: context)
+            context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
+            endResponse(isKeepAlive: isKeepAlive, context: context)
+        case .performed(let performance):
+            let player = Player(beats: performance.beats, start: Int64(NIODeadline.now().uptimeNanoseconds))
+            phase = .answering(performance, player, isKeepAlive: isKeepAlive)
+            play()
+        }
+    }
+
+    /// The connection is gone: by the client if an answer was under way.
+    func channelInactive(context: ChannelHandlerContext) {
+        finish(.clientClosed)
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if error is HTTPParserError, case .idle = phase {
+            let voice = FixedVoice(status: 400, headers: [("connection", "close")], body: [])
+            writeHead(of: voice, bodyLength: 0, isKeepAlive: false, context: context)
+            return endResponse(isKeepAlive: false, context: context)
+        }
+        context.close(promise: nil)
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable { play() }
+        context.fireChannelWritabilityChanged()
+    }
+
+    /// The server stops: what runs is cut.
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is ChannelShouldQuiesceEvent {
+            finish(.stopped)
+            return context.close(promise: nil)
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+}
+
+// MARK: - Playing
+
+extension Connection: NIOScheduledCallbackHandler {
+    func handleScheduledCallback(eventLoop: some EventLoop) { play() }
+
+    private func play() {
+        // Writing may call back into this handler, when the socket fills or fails.
+        guard !isPlaying, let context else { return }
+        isPlaying = true
+        defer { isPlaying = false }
+        while case .answering(let performance, var player, let isKeepAlive) = phase {
+            let step = player.next(now: Int64(NIODeadline.now().uptimeNanoseconds), isWritable: context.channel.isWritable)
+            phase = .answering(performance, player, isKeepAlive: isKeepAlive)
+            switch step {
+            case .wait(let time):
+                timer = try? context.eventLoop.assumeIsolated().scheduleCallback(
+                    at: .uptimeNanoseconds(UInt64(time)), handler: self)
+                return
+            case .waitForReader, .over: return
+            case .perform(let acts): perform(acts, of: performance, isKeepAlive: isKeepAlive, context: context)
+            }
+        }
+    }
+
+    private func perform(_ acts: [Speech.Act], of performance: Performance, isKeepAlive: Bool, context: ChannelHandlerContext) {
+        var buffer = context.channel.allocator.buffer(capacity: 512)
+        var tokens = 0
+        for act in acts {
+            switch act {
+            case .head:
+                performance.exchange.answered(status: performance.voice.status)
+                writeHead(of: performance.voice, bodyLength: nil, isKeepAlive: isKeepAlive, context: context)
+                if acts.count == 1 { context.flush() }
+            case .say(let utterance):
+                performance.voice.encode(utterance, into: &buffer)
+                if case .token = utterance { tokens += 1 }
+            case .end:
+                flush(&buffer, performance: performance, tokens: &tokens, context: context)
+                finish(performance.outcome)
+                endResponse(isKeepAlive: isKeepAlive, context: context)
+            case .cut(let cut, let inside):
+                if let inside {
+                    var frame = context.channel.allocator.buffer(capacity: 512)
+                    performance.voice.encode(inside, into: &frame)
+                    buffer.writeImmutableBuffer(frame.getSlice(at: frame.readerIndex, length: frame.readableBytes / 2) ?? frame)
+                }
+                flush(&buffer, performance: performance, tokens: &tokens, context: context)
+                finish(.failed)
+                close(cut, context: context)
+            case .silence: break
+            }
+        }
+        flush(&buffer, performance: performance, tokens: &tokens, context: context)
+    }
+
+    private func flush(_ buffer: inout ByteBuffer, performance: Performance, tokens: inout Int, context: ChannelHandlerContext) {
+        let largest = performance.chunkBytes ?? buffer.readableBytes
+        while let slice = buffer.readSlice(length: min(max(largest, 1), buffer.readableBytes)), slice.readableBytes > 0 {
+            context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(slice))), promise: nil)
+        }
+        performance.exchange.sentTokens(tokens)
+        tokens = 0
+        buffer.clear()
+    }
+
+    private func writeHead(of voice: some Voice, bodyLength: Int?, isKeepAlive: Bool, context: ChannelHandlerContext) {
+        var headers = HTTPHeaders(voice.headers.map { ($0.name, $0.value) })
+        if let bodyLength { headers.replaceOrAdd(name: "content-length", value: "\(bodyLength)") }
+        if !isKeepAlive { headers.replaceOrAdd(name: "connection", value: "close") }
+        let head = HTTPResponseHead(version: .http1_1, status: .init(statusCode: voice.status), headers: headers)
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+    }
+
+    /// Ends the response, then the connection if the client wants that, else goes on with what it sent meanwhile.
+    private func endResponse(isKeepAlive: Bool, context: ChannelHandlerContext) {
+        let written = context.eventLoop.makePromise(of: Void.self)
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: written)
+        guard isKeepAlive else {
+            let channel = context.channel
+            phase = .closed
+            return written.futureResult.whenComplete { _ in channel.close(promise: nil) }
+        }
+        let parts = backlog
+        backlog = []
+        for part in parts {
+            if case .answering = phase { backlog.append(part) } else { receive(part, context: context) }
+        }
+    }
+
+    /// The end of an answer, whoever ended it. The first ending counts.
+    private func finish(_ outcome: Exchange.Outcome) {
+        timer?.cancel()
+        timer = nil
+        guard case .answering(let performance, _, _) = phase else { return }
+        phase = outcome == .clientClosed ? .closed : .idle
+        performance.exchange.end(outcome)
+    }
+
+    private func close(_ cut: Script.Cut, context: ChannelHandlerContext) {
+        phase = .closed
+        if cut == .reset, let socket = context.channel as? any SocketOptionProvider {
+            // Lingering for zero seconds makes close(2) send RST (socket(7)).
+            socket.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenComplete { _ in }
+        }
+        context.close(promise: nil)
+    }
+}

@@ -1,0 +1,183 @@
+import Foundation
+
+/// The routes of OpenAI's API that chat needs: models and chat completions.
+struct OpenAIDialect: Sendable {
+    private let key: String?
+    private let desk: ScriptDesk
+    private let journal: Journal
+    /// Makes the ids of two runs of the simulator differ.
+    private let idSeed = UInt64.random(in: .min ... .max)
+    private let created = Int(Date().timeIntervalSince1970)
+
+    init(key: String?, desk: ScriptDesk, journal: Journal) {
+        self.key = key
+        self.desk = desk
+        self.journal = journal
+    }
+
+    /// Nil for a path that is not this dialect's.
+    func reply(to request: Incoming) -> Reply? {
+        guard request.path == "/v1" || request.path.hasPrefix("/v1/") else { return nil }
+        if request.path == "/v1/chat/completions", request.method == "POST" { return complete(request) }
+        do throws(OpenAIFault) {
+            try authorize(request)
+            return try models(request)
+        } catch {
+            return .fixed(voice(for: error, headers: headers(sequence: 0, processingMs: 1)))
+        }
+    }
+
+    // MARK: Chat completions
+
+    private func complete(_ incoming: Incoming) -> Reply {
+        let parsed = Result { () throws(OpenAIFault) -> (request: ChatRequest, json: JSONValue) in
+            try authorize(incoming)
+            return try OpenAIRequest.parse(incoming.body)
+        }
+        let exchange = journal.begin(Self.description(of: incoming, json: try? parsed.get().json))
+        do throws(OpenAIFault) {
+            let request = try parsed.get().request
+            return .performed(performance(of: try script(for: request, incoming), for: request, exchange: exchange))
+        } catch {
+            let voice = voice(for: error, headers: headers(sequence: exchange.sequence, processingMs: 2))
+            return .performed(
+                Performance(beats: FixedVoice.beats(after: 0), voice: voice, chunkBytes: nil, exchange: exchange, outcome: .rejected))
+        }
+    }
+
+    private func script(for request: ChatRequest, _ incoming: Incoming) throws(OpenAIFault) -> Script {
+        guard Self.isKnown(request.model) else { throw .unknownModel(request.model) }
+        do {
+            return try desk.script(header: incoming.headers.first(name: "x-simulator-script"), for: request)
+        } catch {
+            throw .invalid("simulator: \(error)", param: "script", code: "invalid_script")
+        }
+    }
+
+    private func performance(of script: Script, for request: ChatRequest, exchange: Exchange) -> Performance {
+        let chunkBytes = script.bytewise == true ? 1 : script.chunkBytes
+        var headers = headers(sequence: exchange.sequence, processingMs: Int(script.firstTokenMs ?? 150))
+        if let scripted = script.httpError, script.hang != true, script.drop != true {
+            headers += Self.retryHeaders(scripted)
+            var voice = voice(for: OpenAIFault(scripted, model: request.model), headers: headers)
+            if let body = scripted.body {
+                voice.body = Array(body.utf8)
+                voice.headers.set("content-type", "text/html; charset=utf-8")
+            }
+            voice.headers.set(script.headers)
+            return Performance(
+                beats: FixedVoice.beats(after: script.firstTokenMs ?? 0), voice: voice, chunkBytes: chunkBytes, exchange: exchange,
+                outcome: .failed)
+        }
+        headers.set("content-type", request.isStreamed ? "text/event-stream; charset=utf-8" : "application/json")
+        headers.set(script.headers)
+        let isFailure = script.errorAfterTokens != nil
+        let voice = OpenAIVoice(
+            id: "chatcmpl-" + identifier(exchange.sequence, length: 29), created: Int(exchange.received.timeIntervalSince1970),
+            request: request, reportsUsage: script.noUsage != true && (request.includesUsage || !request.isStreamed),
+            status: isFailure && !request.isStreamed ? 500 : 200, headers: headers)
+        return Performance(
+            beats: Speech(script: script, request: request).beats, voice: voice, chunkBytes: chunkBytes, exchange: exchange,
+            outcome: isFailure ? .failed : .finished)
+    }
+
+    /// What the journal keeps: all but the key.
+    private static func description(of incoming: Incoming, json: JSONValue?) -> [String: JSONValue] {
+        let secrets: Set<String> = ["authorization", "api-key", "x-api-key", "cookie"]
+        let headers = incoming.headers.map { ($0.name.lowercased(), JSONValue.string($0.value)) }.filter { !secrets.contains($0.0) }
+        var parameters: [String: JSONValue] = [:]
+        if case .object(let fields)? = json { parameters = fields }
+        let messages = parameters.removeValue(forKey: "messages")
+        return [
+            "model": parameters["model"] ?? .null, "messages": messages ?? .null, "stream": parameters["stream"] ?? false,
+            "parameters": .object(parameters), "headers": .object(Dictionary(headers) { _, last in last }),
+        ]
+    }
+
+    // MARK: Models
+
+    private static let listed = ["sim-coach-1", "sim-coach-mini"]
+
+    private static func isKnown(_ model: String) -> Bool { model.hasPrefix("sim-") }
+
+    private func models(_ request: Incoming) throws(OpenAIFault) -> Reply {
+        let prefix = "/v1/models"
+        guard request.path == prefix || request.path.hasPrefix(prefix + "/") else {
+            guard request.path != "/v1/chat/completions" else { throw .wrongMethod(method: request.method, path: request.path) }
+            throw .unknownRoute(method: request.method, path: request.path)
+        }
+        guard request.method == "GET" else { throw .wrongMethod(method: request.method, path: request.path) }
+        let voice: JSONValue
+        if request.path == prefix {
+            voice = ["object": "list", "data": .array(Self.listed.map(model))]
+        } else {
+            let raw = String(request.path.dropFirst(prefix.count + 1))
+            let id = raw.removingPercentEncoding ?? raw
+            guard Self.isKnown(id) else { throw .unknownModel(id) }
+            voice = model(id)
+        }
+        var headers = headers(sequence: 0, processingMs: 1)
+        headers.set("content-type", "application/json")
+        return .fixed(FixedVoice(status: 200, headers: headers, body: voice.bytes))
+    }
+
+    private func model(_ id: String) -> JSONValue {
+        ["id": .string(id), "object": "model", "created": .integer(created), "owned_by": "simulator"]
+    }
+
+    // MARK: Common
+
+    private func authorize(_ request: Incoming) throws(OpenAIFault) {
+        let words = request.headers.first(name: "authorization")?.split(separator: " ", maxSplits: 1) ?? []
+        guard words.count == 2, words[0].lowercased() == "bearer" else { throw .missingKey }
+        guard key == nil || key == String(words[1]) else { throw .wrongKey(String(words[1])) }
+    }
+
+    private func voice(for fault: OpenAIFault, headers: [(name: String, value: String)]) -> FixedVoice {
+        var headers = headers
+        headers.set("content-type", "application/json")
+        if fault.code == "rate_limit_exceeded" { headers.set("x-ratelimit-remaining-requests", "0") }
+        return FixedVoice(status: fault.status, headers: headers, body: fault.body)
+    }
+
+    private func headers(sequence: Int, processingMs: Int) -> [(name: String, value: String)] {
+        let limits = (requests: 10_000, tokens: 2_000_000)
+        let running = journal.stats.running
+        return [
+            ("openai-organization", "simulator"), ("openai-version", "2020-10-01"), ("openai-processing-ms", "\(processingMs)"),
+            (
+                "x-request-id",
+                "req_" + identifier(sequence == 0 ? Int.random(in: .min..<0) : sequence, length: 32, alphabet: "0123456789abcdef")
+            ),
+            ("x-ratelimit-limit-requests", "\(limits.requests)"), ("x-ratelimit-limit-tokens", "\(limits.tokens)"),
+            ("x-ratelimit-remaining-requests", "\(max(0, limits.requests - running))"),
+            ("x-ratelimit-remaining-tokens", "\(max(0, limits.tokens - running * 1_000))"),
+            ("x-ratelimit-reset-requests", "6ms"), ("x-ratelimit-reset-tokens", "1ms"),
+        ]
+    }
+
+    private static func retryHeaders(_ scripted: Script.HTTPError) -> [(name: String, value: String)] {
+        guard let seconds = scripted.retryAfter else { return [] }
+        let whole = seconds == seconds.rounded() ? "\(Int(seconds))" : "\(seconds)"
+        return [("retry-after", whole), ("retry-after-ms", "\(Int(seconds * 1000))")]
+    }
+
+    private func identifier(
+        _ sequence: Int, length: Int, alphabet: String = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+    ) -> String {
+        var random = SeededRandom(seed: idSeed ^ (UInt64(bitPattern: Int64(sequence)) &* 0x9E37_79B9))
+        let characters = Array(alphabet)
+        return String((0..<length).map { _ in characters[Int.random(in: characters.indices, using: &random)] })
+    }
+}
+
+extension [(name: String, value: String)] {
+    fileprivate mutating func set(_ name: String, _ value: String) {
+        removeAll { $0.name == name }
+        append((name, value))
+    }
+
+    fileprivate mutating func set(_ headers: [String: String]?) {
+        for (name, value) in (headers ?? [:]).sorted(by: { $0.key < $1.key }) { set(name.lowercased(), value) }
+    }
+}

@@ -1,0 +1,99 @@
+import NIOCore
+
+/// One answer in the chat-completions dialect: `data:` frames when streamed, one object when not. Text is escaped only where JSON
+/// demands it, so U+2028 and its kin reach the reader as they are, which is what real providers do.
+struct OpenAIVoice: Voice {
+    let status: Int
+    let headers: [(name: String, value: String)]
+    private let isStreamed: Bool
+    /// Whether chunks have a `usage` field at all.
+    private let reportsUsage: Bool
+    /// All of a chunk up to its choices, the same in every chunk of an answer.
+    private let prefix: String
+    private let suffix: String
+
+    init(
+        id: String, created: Int, request: ChatRequest, reportsUsage: Bool, status: Int = 200, headers: [(name: String, value: String)]
+    ) {
+        self.status = status
+        self.headers = headers
+        isStreamed = request.isStreamed
+        self.reportsUsage = reportsUsage
+        let fingerprint = "fp_" + String(stableHash(request.model) >> 24, radix: 16)
+        let object = request.isStreamed ? "chat.completion.chunk" : "chat.completion"
+        prefix =
+            #"{"id":"\#(id)","object":"\#(object)","created":\#(created),"model":\#(jsonString(request.model)),"#
+            + #""service_tier":"default","system_fingerprint":"\#(fingerprint)","choices":["#
+        suffix = reportsUsage ? #"],"usage":null}"# : "]}"
+    }
+
+    func encode(_ utterance: Speech.Utterance, into buffer: inout ByteBuffer) {
+        switch utterance {
+        case .opening: writeChunk(#"{"role":"assistant","content":"","refusal":null}"#, finishReason: "null", into: &buffer)
+        case .token(let text):
+            buffer.writeString("data: ")
+            buffer.writeString(prefix)
+            buffer.writeString(#"{"index":0,"delta":{"content":"#)
+            buffer.writeJSONString(text)
+            buffer.writeString(#"},"logprobs":null,"finish_reason":null}"#)
+            buffer.writeString(suffix)
+            buffer.writeString("\n\n")
+        case .finish(let reason): writeChunk("{}", finishReason: jsonString(reason), into: &buffer)
+        case .usage(let usage): buffer.writeString(#"data: \#(prefix)],"usage":\#(Self.json(usage))}\#n\#n"#)
+        case .error(let error): writeError(error, into: &buffer)
+        case .done: buffer.writeString("data: [DONE]\n\n")
+        case .whole(let text, let finishReason, let usage):
+            buffer.writeString(#"\#(prefix){"index":0,"message":{"role":"assistant","content":"#)
+            buffer.writeJSONString(text)
+            buffer.writeString(#","refusal":null,"annotations":[]},"logprobs":null,"finish_reason":\#(jsonString(finishReason))}]"#)
+            buffer.writeString(reportsUsage ? #","usage":\#(Self.json(usage))}"# : "}")
+        }
+    }
+
+    private func writeChunk(_ delta: String, finishReason: String, into buffer: inout ByteBuffer) {
+        buffer.writeString(
+            #"data: \#(prefix){"index":0,"delta":\#(delta),"logprobs":null,"finish_reason":\#(finishReason)}\#(suffix)\#n\#n"#)
+    }
+
+    private func writeError(_ error: Script.ErrorBody, into buffer: inout ByteBuffer) {
+        let fault = OpenAIFault(
+            status: status,
+            message: error.message ?? "The server had an error while processing your request. Sorry about that!",
+            type: error.type ?? "server_error", code: error.code)
+        if isStreamed { buffer.writeString("data: ") }
+        buffer.writeBytes(fault.body)
+        if isStreamed { buffer.writeString("\n\n") }
+    }
+
+    private static func json(_ usage: TokenUsage) -> String {
+        #"{"prompt_tokens":\#(usage.prompt),"completion_tokens":\#(usage.completion),"total_tokens":\#(usage.prompt + usage.completion),"#
+            + #""prompt_tokens_details":{"cached_tokens":\#(usage.cached),"audio_tokens":0},"#
+            + #""completion_tokens_details":{"reasoning_tokens":\#(usage.reasoning),"audio_tokens":0,"#
+            + #""accepted_prediction_tokens":0,"rejected_prediction_tokens":0}}"#
+    }
+}
+
+/// A text as JSON string, escaped only where RFC 8259 §7 demands it.
+private func jsonString(_ text: String) -> String {
+    var buffer = ByteBuffer()
+    buffer.writeJSONString(text)
+    return String(buffer: buffer)
+}
+
+extension ByteBuffer {
+    fileprivate mutating func writeJSONString(_ text: String) {
+        writeInteger(UInt8(ascii: "\""))
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""): writeString("\\\"")
+            case UInt8(ascii: "\\"): writeString("\\\\")
+            case UInt8(ascii: "\n"): writeString("\\n")
+            case 0..<0x20:
+                let digits = String(byte, radix: 16)
+                writeString("\\u" + String(repeating: "0", count: 4 - digits.count) + digits)
+            default: writeInteger(byte)
+            }
+        }
+        writeInteger(UInt8(ascii: "\""))
+    }
+}

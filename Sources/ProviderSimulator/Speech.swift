@@ -1,0 +1,157 @@
+/// What a provider does for one request: the acts in their order, each with the pause before it. Script and request in, acts out;
+/// nothing here knows a dialect, a socket or a clock.
+struct Speech: Sendable, Equatable {
+    var beats: [Beat]
+    var text: String
+    var usage: TokenUsage
+
+    /// A pause, and what is done after it. What one beat says is written at once.
+    struct Beat: Sendable, Equatable {
+        var after: Milliseconds
+        var acts: [Act]
+    }
+
+    typealias Milliseconds = Double
+
+    enum Act: Sendable, Equatable {
+        case head
+        case say(Utterance)
+        /// The regular end of the response.
+        case end
+        /// Half of what an utterance would be, and the connection goes away; without an utterance it just goes away.
+        case cut(Script.Cut, inside: Utterance?)
+        /// Nothing more, for as long as the client stays.
+        case silence
+    }
+
+    /// What a dialect has a form for.
+    enum Utterance: Sendable, Equatable {
+        case opening
+        case token(String)
+        case finish(String)
+        case usage(TokenUsage)
+        case error(Script.ErrorBody)
+        case done
+        /// The answer to a request that is not streamed.
+        case whole(text: String, finishReason: String, TokenUsage)
+    }
+}
+
+/// Token counts as OpenAI means them: cached tokens are part of the prompt, reasoning tokens of the completion.
+struct TokenUsage: Sendable, Equatable {
+    var prompt: Int
+    var completion: Int
+    var cached: Int
+    var reasoning: Int
+}
+
+extension Speech {
+    private enum Default {
+        static let firstToken: Milliseconds = 150
+        /// 50 tokens a second: what a person sees as fluent writing.
+        static let pace: Milliseconds = 20
+    }
+
+    init(script: Script, request: ChatRequest) {
+        var answer = Answer(script: script, request: request)
+        answer.apply(stops: request.stops)
+        answer.apply(limit: request.maxTokens)
+        text = answer.pieces.joined()
+        usage = TokenUsage(
+            prompt: script.usage?.promptTokens ?? request.promptTokens,
+            completion: script.usage?.completionTokens ?? answer.pieces.count,
+            cached: script.usage?.cachedTokens ?? script.cachedTokens ?? 0,
+            reasoning: script.usage?.reasoningTokens ?? 0)
+        beats = []
+
+        if script.drop == true {
+            beats = [Beat(after: script.firstTokenMs ?? 0, acts: [.cut(script.cut ?? .close, inside: nil)])]
+        } else if script.hang == true {
+            beats = [Beat(after: 0, acts: [.silence])]
+        } else if request.isStreamed {
+            beats = Self.streamed(answer, script: script, request: request, usage: usage)
+        } else {
+            beats = Self.whole(answer, script: script, text: text, usage: usage)
+        }
+    }
+
+    private static func streamed(_ answer: Answer, script: Script, request: ChatRequest, usage: TokenUsage) -> [Beat] {
+        var pauses = Pauses(script)
+        var beats = [Beat(after: 0, acts: [.head]), Beat(after: pauses.first, acts: [.say(.opening)])]
+        for (index, piece) in answer.pieces.enumerated() {
+            if let fault = fault(after: index, of: answer, script: script) { return beats + fault }
+            guard let pause = pauses.before(token: index) else { return beats + [Beat(after: 0, acts: [.silence])] }
+            let isGrouped = index % (script.tokensPerWrite ?? 1) != 0
+            if isGrouped, let last = beats.indices.last {
+                beats[last].after += pause
+                beats[last].acts.append(.say(.token(piece)))
+            } else {
+                beats.append(Beat(after: pause, acts: [.say(.token(piece))]))
+            }
+        }
+        if let fault = fault(after: answer.pieces.count, of: answer, script: script) { return beats + fault }
+        guard let pause = pauses.before(token: answer.pieces.count, isEnd: true) else { return beats + [Beat(after: 0, acts: [.silence])] }
+        if script.noFinish != true { beats.append(Beat(after: pause, acts: [.say(.finish(answer.finishReason))])) }
+        if request.includesUsage, script.noUsage != true { beats.append(Beat(after: 0, acts: [.say(.usage(usage))])) }
+        if script.noDone != true { beats.append(Beat(after: 0, acts: [.say(.done)])) }
+        return beats + [Beat(after: 0, acts: [.end])]
+    }
+
+    private static func whole(_ answer: Answer, script: Script, text: String, usage: TokenUsage) -> [Beat] {
+        var pauses = Pauses(script)
+        var total = pauses.first
+        let count = answer.pieces.count
+        for index in 0...count {
+            if index == min(script.cutAfterTokens ?? .max, count), script.cutAfterTokens != nil {
+                return [Beat(after: total, acts: [.cut(script.cut ?? .close, inside: nil)])]
+            }
+            if index == min(script.errorAfterTokens ?? .max, count), script.errorAfterTokens != nil {
+                return [Beat(after: total, acts: [.head, .say(.error(script.error ?? .init())), .end])]
+            }
+            guard let pause = pauses.before(token: index, isEnd: index == count) else { return [Beat(after: total, acts: [.silence])] }
+            total += pause
+        }
+        return [Beat(after: total, acts: [.head, .say(.whole(text: text, finishReason: answer.finishReason, usage)), .end])]
+    }
+
+    /// The scripted end of a stream after this many tokens, if there is one. A number beyond the answer means: after its last token.
+    private static func fault(after index: Int, of answer: Answer, script: Script) -> [Beat]? {
+        let count = answer.pieces.count
+        if let cut = script.cutAfterTokens, index == min(cut, count) {
+            let next: Utterance = index < count ? .token(answer.pieces[index]) : .finish(answer.finishReason)
+            return [Beat(after: 0, acts: [.cut(script.cut ?? .close, inside: script.cutInsideFrame == true ? next : nil)])]
+        }
+        if let error = script.errorAfterTokens, index == min(error, count) {
+            let done: [Act] = script.errorThenDone == true ? [.say(.done)] : []
+            return [Beat(after: 0, acts: [.say(.error(script.error ?? .init()))]), Beat(after: 0, acts: done + [.end])]
+        }
+        return nil
+    }
+
+    /// The pauses of one answer, drawn in order.
+    private struct Pauses {
+        let first: Milliseconds
+        private let pace: Milliseconds
+        private let jitter: Milliseconds
+        private let script: Script
+        private var random: SeededRandom
+
+        init(_ script: Script) {
+            first = script.firstTokenMs ?? Default.firstToken
+            pace = script.paceMs ?? Default.pace
+            jitter = script.jitterMs ?? 0
+            random = SeededRandom(seed: script.seed ?? 0)
+            self.script = script
+        }
+
+        /// Nil: silence for ever. The first token and the end follow what was before them at once.
+        mutating func before(token index: Int, isEnd: Bool = false) -> Milliseconds? {
+            var pause: Milliseconds = 0
+            if index > 0, !isEnd {
+                pause = max(0, pace + (jitter > 0 ? Double.random(in: -jitter...jitter, using: &random) : 0))
+            }
+            guard let stall = script.stallAfterTokens, index == stall || (isEnd && index < stall) else { return pause }
+            return script.stallMs.map { pause + $0 }
+        }
+    }
+}
