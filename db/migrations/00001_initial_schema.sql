@@ -1,0 +1,171 @@
+-- Roles, the shape of Supabase's `auth`, and the tables of a conversation.
+--
+-- Three rules hold in every migration:
+--   * it also applies to a Supabase project: what exists there already is used, not replaced;
+--   * every key begins with user_id, so the tables can be distributed by it;
+--   * Supabase grants everything on new tables to its API roles, so each table revokes first and grants what is meant.
+
+-- Roles ---------------------------------------------------------------------------------------------------------------
+-- Roles belong to the cluster, so another database may be creating them at this very moment: that is not an error.
+do $$
+declare
+    wanted record;
+begin
+    for wanted in
+        select * from (values
+            ('anon', 'nologin noinherit'),
+            ('authenticated', 'nologin noinherit'),
+            ('coach_gateway', 'login noinherit')) as roles (name, attributes)
+    loop
+        if not exists (select from pg_catalog.pg_roles where rolname = wanted.name) then
+            begin
+                execute format('create role %I %s', wanted.name, wanted.attributes);
+            exception when duplicate_object or unique_violation then
+                null;
+            end;
+        end if;
+    end loop;
+
+    -- So that the gateway can act as a user: set_config('role', 'authenticated', true).
+    if not pg_has_role('coach_gateway', 'authenticated', 'member') then
+        begin
+            grant authenticated to coach_gateway;
+        exception when unique_violation then
+            null;
+        end;
+    end if;
+end $$;
+
+-- What Supabase has -----------------------------------------------------------------------------------------------------
+create schema if not exists auth;
+
+-- Claims are '' and not NULL after a transaction that had set them, hence nullif.
+do $$
+begin
+    if to_regprocedure('auth.uid()') is null then
+        create function auth.uid() returns uuid language sql stable as $f$
+            select coalesce(
+                nullif(current_setting('request.jwt.claim.sub', true), ''),
+                (nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub'))::uuid $f$;
+        grant usage on schema auth to anon, authenticated, coach_gateway;
+    end if;
+    if to_regprocedure('auth.role()') is null then
+        create function auth.role() returns text language sql stable as $f$
+            select coalesce(
+                nullif(current_setting('request.jwt.claim.role', true), ''),
+                (nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'role'))::text $f$;
+    end if;
+    if to_regprocedure('auth.email()') is null then
+        create function auth.email() returns text language sql stable as $f$
+            select coalesce(
+                nullif(current_setting('request.jwt.claim.email', true), ''),
+                (nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'email'))::text $f$;
+    end if;
+    if to_regprocedure('auth.jwt()') is null then
+        create function auth.jwt() returns jsonb language sql stable as $f$
+            select coalesce(
+                nullif(current_setting('request.jwt.claim', true), ''),
+                nullif(current_setting('request.jwt.claims', true), ''))::jsonb $f$;
+    end if;
+end $$;
+
+grant usage on schema public to anon, authenticated, coach_gateway;
+
+-- The gateway's own schema: not exposed by PostgREST, no function in it is open to users ----------------------------------
+create schema if not exists gateway;
+revoke all on schema gateway from public;
+grant usage on schema gateway to coach_gateway;
+
+create table gateway.schema_migrations (
+    version text primary key,
+    name text not null,
+    checksum text not null,
+    applied_at timestamptz not null default now()
+);
+comment on table gateway.schema_migrations is 'Which files of db/migrations this database has, with the SHA-256 of each.';
+
+-- Parsed here and stored by identity, so its callers need no rights on schema auth, which belongs to Supabase there.
+create function gateway.user_id() returns uuid language sql stable
+    return auth.uid();
+
+create function gateway.touch_updated_at() returns trigger language plpgsql set search_path = '' as $$
+begin
+    new.updated_at := now();
+    return new;
+end $$;
+
+-- Tables ----------------------------------------------------------------------------------------------------------------
+create type public.coaching_domain as enum (
+    'life_coaching', 'career_coaching', 'relationships', 'mindset', 'creativity', 'fitness', 'leadership');
+
+create table public.users (
+    id uuid primary key default auth.uid(),
+    display_name text check (char_length(display_name) <= 100),
+    -- BCP 47 and ISO 3166-1: the language of answers, the place for crisis resources.
+    locale text check (char_length(locale) <= 35),
+    country text check (country ~ '^[A-Z]{2}$'),
+    created_at timestamptz not null default now(),
+    updated_at timestamptz not null default now()
+);
+comment on table public.users is 'One row a person, made when his first token is seen; id is the token''s sub.';
+
+do $$
+begin
+    if to_regclass('auth.users') is not null then
+        alter table public.users add constraint users_id_fkey foreign key (id) references auth.users (id) on delete cascade;
+    end if;
+end $$;
+
+create table public.context_profiles (
+    user_id uuid primary key default auth.uid() references public.users (id) on delete cascade,
+    -- Arrays of statements: strings, or objects with a `text`.
+    values jsonb not null default '[]' check (jsonb_typeof(values) = 'array'),
+    goals jsonb not null default '[]' check (jsonb_typeof(goals) = 'array'),
+    situation jsonb not null default '[]' check (jsonb_typeof(situation) = 'array'),
+    version integer not null default 1,
+    created_at timestamptz not null default now(),
+    updated_at timestamptz not null default now()
+);
+comment on table public.context_profiles is 'What a user told the coach about himself; the core of every prompt.';
+
+create table public.conversations (
+    user_id uuid not null default auth.uid() references public.users (id) on delete cascade,
+    id uuid not null default gen_random_uuid(),
+    title text check (char_length(title) <= 200),
+    domain public.coaching_domain,
+    source text not null default 'app' check (source in ('app', 'openai')),
+    -- Rolling summary of the messages up to summarised_through_seq.
+    summary text,
+    summarised_through_seq integer not null default 0,
+    -- The place of the newest message: a turn takes two, odd for the user's, even for the answer.
+    last_seq integer not null default 0,
+    last_message_at timestamptz not null default now(),
+    created_at timestamptz not null default now(),
+    updated_at timestamptz not null default now(),
+    deleted_at timestamptz,
+    primary key (user_id, id)
+);
+
+create table public.messages (
+    user_id uuid not null,
+    id uuid not null default gen_random_uuid(),
+    conversation_id uuid not null,
+    turn_id uuid,
+    -- Order within the conversation, independent of clocks. An answer that supersedes another takes its place.
+    seq integer not null,
+    role text not null check (role in ('user', 'assistant')),
+    content text not null,
+    -- `failed`: a user's message that has no answer yet. `superseded`: an answer that was made again.
+    status text not null default 'complete' check (status in ('complete', 'stopped', 'interrupted', 'failed', 'superseded')),
+    domain public.coaching_domain,
+    -- The provider's count for answers, an estimate for what users wrote.
+    token_count integer not null,
+    created_at timestamptz not null default now(),
+    updated_at timestamptz not null default now(),
+    primary key (user_id, id),
+    foreign key (user_id, conversation_id) references public.conversations (user_id, id) on delete cascade
+);
+
+create trigger touch before update on public.users for each row execute function gateway.touch_updated_at();
+create trigger touch before update on public.context_profiles for each row execute function gateway.touch_updated_at();
+create trigger touch before update on public.conversations for each row execute function gateway.touch_updated_at();

@@ -1,0 +1,84 @@
+-- Who may touch what. `authenticated` is a user himself, here or behind PostgREST; `coach_gateway` is the server at work for the user
+-- whose claims are set. Neither gets anything on anybody else's rows, and only the gateway writes messages and the ledger.
+
+revoke all on
+    public.users, public.context_profiles, public.conversations, public.messages,
+    public.coaching_personas, public.published_personas, public.usage_logs
+    from anon, authenticated, coach_gateway;
+
+alter table public.users enable row level security;
+alter table public.context_profiles enable row level security;
+alter table public.conversations enable row level security;
+alter table public.messages enable row level security;
+alter table public.coaching_personas enable row level security;
+alter table public.usage_logs enable row level security;
+alter table gateway.schema_migrations enable row level security;
+
+-- A user's own row.
+grant select, update (display_name, locale, country) on public.users to authenticated;
+grant select, insert, update on public.users to coach_gateway;
+create policy users_owner_select on public.users for select to authenticated using (id = (select auth.uid()));
+create policy users_owner_update on public.users for update to authenticated
+    using (id = (select auth.uid())) with check (id = (select auth.uid()));
+create policy users_gateway on public.users to coach_gateway
+    using (id = (select auth.uid())) with check (id = (select auth.uid()));
+
+-- What he told about himself.
+grant select, insert (user_id, values, goals, situation), update (values, goals, situation, version)
+    on public.context_profiles to authenticated;
+grant select on public.context_profiles to coach_gateway;
+create policy context_profiles_owner on public.context_profiles to authenticated
+    using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));
+create policy context_profiles_gateway on public.context_profiles for select to coach_gateway
+    using (user_id = (select auth.uid()));
+
+-- His conversations: made, renamed and put away by him. Rows are never removed by hand, so that what was spent stays explained.
+grant select, insert (user_id, id, title, domain, persona_id), update (title, domain, deleted_at) on public.conversations to authenticated;
+grant select, insert, update on public.conversations to coach_gateway;
+create policy conversations_owner_select on public.conversations for select to authenticated using (user_id = (select auth.uid()));
+create policy conversations_owner_insert on public.conversations for insert to authenticated
+    with check (
+        user_id = (select auth.uid())
+        and (persona_id is null
+            or exists (select from public.published_personas p where p.id = persona_id)
+            or exists (select from public.coaching_personas p where p.id = persona_id)));
+create policy conversations_owner_update on public.conversations for update to authenticated
+    using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));
+create policy conversations_gateway on public.conversations to coach_gateway
+    using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));
+
+-- Messages: read by their owner, written by the turn functions.
+grant select on public.messages to authenticated;
+grant select, insert, update on public.messages to coach_gateway;
+create policy messages_owner_select on public.messages for select to authenticated using (user_id = (select auth.uid()));
+create policy messages_gateway on public.messages to coach_gateway
+    using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));
+
+-- Personas: creators edit their own; status, version and slug are the server's. The gateway reads them all, to let them speak.
+grant select, insert (id, user_id, name, description, domain, tone, methodology, personality),
+    update (name, description, domain, tone, methodology, personality, deleted_at)
+    on public.coaching_personas to authenticated;
+grant select on public.coaching_personas to coach_gateway;
+grant select on public.published_personas to authenticated, coach_gateway;
+create policy coaching_personas_owner_select on public.coaching_personas for select to authenticated
+    using (user_id = (select auth.uid()));
+create policy coaching_personas_creator_insert on public.coaching_personas for insert to authenticated
+    with check (user_id = (select auth.uid()) and (select auth.jwt() #>> '{app_metadata,role}') = 'creator');
+create policy coaching_personas_creator_update on public.coaching_personas for update to authenticated
+    using (user_id = (select auth.uid()) and (select auth.jwt() #>> '{app_metadata,role}') = 'creator')
+    with check (user_id = (select auth.uid()));
+create policy coaching_personas_gateway_select on public.coaching_personas for select to coach_gateway using (true);
+
+-- The ledger: read by whom it concerns.
+grant select on public.usage_logs to authenticated;
+grant select, insert, update on public.usage_logs to coach_gateway;
+create policy usage_logs_owner_select on public.usage_logs for select to authenticated using (user_id = (select auth.uid()));
+create policy usage_logs_gateway on public.usage_logs to coach_gateway
+    using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));
+
+-- Readiness compares the database's version with the files'.
+grant select on gateway.schema_migrations to coach_gateway;
+create policy schema_migrations_gateway_select on gateway.schema_migrations for select to coach_gateway using (true);
+
+revoke all on all functions in schema gateway from public, anon, authenticated;
+grant execute on function gateway.user_id() to coach_gateway;

@@ -1,0 +1,69 @@
+-- A turn: one message of a user and the answer to it, however often the model was asked.
+
+create table public.turns (
+    user_id uuid not null,
+    id uuid not null default gen_random_uuid(),
+    conversation_id uuid not null,
+    user_message_id uuid not null,
+    -- Reserved at the start; the row in messages appears when the turn ends with text.
+    message_id uuid not null default gen_random_uuid(),
+    -- Place of the user's message in its conversation; the answer's is the next.
+    seq integer not null,
+    -- Counts model calls on this message, from 1.
+    attempt integer not null default 1,
+    status text not null default 'running' check (status in ('running', 'complete', 'stopped', 'interrupted', 'failed')),
+    finish_reason text check (finish_reason in ('stop', 'length', 'stopped', 'safety')),
+    error_code text,
+
+    -- The same key with the same body is the same turn.
+    idempotency_key text check (idempotency_key ~ '^[\x20-\x7E]{1,128}$'),
+    request_hash bytea not null,
+    -- Whether the first request named a conversation: only then must a repetition name the same one.
+    conversation_named boolean not null,
+
+    persona_id uuid,
+    tier text not null,
+    locale text,
+    country text,
+    domain public.coaching_domain,
+    domain_confidence real,
+    domain_source text check (domain_source in ('pinned', 'persona', 'message', 'conversation', 'abstained')),
+    -- What was found, never the text it was found in.
+    risk_tier smallint not null default 0 check (risk_tier between 0 and 4),
+    risk_categories text[] not null default '{}',
+    risk_subject text not null default 'unclear' check (risk_subject in ('self', 'other', 'unclear')),
+    risk_patterns text[] not null default '{}',
+
+    -- Set aside in budgets for this attempt until it is settled.
+    reserved_usd numeric(20, 9) not null default 0,
+    settled_by text check (settled_by in ('owner', 'reaper')),
+    -- Which gateway runs it. When the lease has run out, on the database's clock, nobody does.
+    owner_instance uuid,
+    owner_epoch bigint,
+    lease_expires_at timestamptz not null,
+
+    time_to_first_token_ms integer,
+    duration_ms integer,
+    created_at timestamptz not null default now(),
+    -- Start and end of the current attempt.
+    started_at timestamptz not null default now(),
+    finished_at timestamptz,
+    updated_at timestamptz not null default now(),
+    primary key (user_id, id),
+    foreign key (user_id, conversation_id) references public.conversations (user_id, id) on delete cascade
+);
+
+create unique index idx_turns_idempotency_key on public.turns (user_id, idempotency_key) where idempotency_key is not null;
+-- One running turn a conversation; also counts a user's running turns.
+create unique index idx_turns_running on public.turns (user_id, conversation_id) where status = 'running';
+
+alter table public.usage_logs
+    add foreign key (user_id, turn_id) references public.turns (user_id, id) on delete cascade;
+
+revoke all on public.turns from anon, authenticated, coach_gateway;
+alter table public.turns enable row level security;
+grant select on public.turns to authenticated;
+grant select, insert, update on public.turns to coach_gateway;
+create policy turns_owner_select on public.turns for select to authenticated using (user_id = (select auth.uid()));
+create policy turns_gateway on public.turns to coach_gateway
+    using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));

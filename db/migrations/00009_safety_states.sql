@@ -1,0 +1,45 @@
+-- How worried the coach is about a user: 0 calm, 1 concern, 2 crisis, 3 high. Kept per persona, because each leads its own talk.
+
+create table public.safety_states (
+    user_id uuid not null references public.users (id) on delete cascade,
+    -- NULL: the coach without a persona.
+    persona_id uuid,
+    level smallint not null check (level between 0 and 3),
+    -- When danger was last heard.
+    raised_at timestamptz not null,
+    unique nulls not distinct (user_id, persona_id)
+);
+
+revoke all on public.safety_states from anon, authenticated, coach_gateway;
+alter table public.safety_states enable row level security;
+grant select on public.safety_states to authenticated;
+grant select, insert, update on public.safety_states to coach_gateway;
+create policy safety_states_owner_select on public.safety_states for select to authenticated using (user_id = (select auth.uid()));
+create policy safety_states_gateway on public.safety_states to coach_gateway
+    using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));
+
+-- A stored level falls by one each day on which no danger is heard.
+create function gateway.level_at(level smallint, raised_at timestamptz, moment timestamptz) returns integer
+    language sql immutable
+    return greatest(0, level - floor(extract(epoch from moment - raised_at) / 86400)::integer);
+
+-- The level that a tier of danger raises to (tiers 3 and 4 are both `high`).
+create function gateway.level_of_tier(tier integer) returns integer
+    language sql immutable
+    return least(tier, 3);
+
+-- Raises the state of the user with a persona. What a message itself says (`heard`) also keeps the state from falling for another day.
+create function gateway.raise_safety(user_id uuid, persona_id uuid, tier integer, heard boolean, moment timestamptz) returns void
+    language sql set search_path = '' as $$
+    insert into public.safety_states as s (user_id, persona_id, level, raised_at)
+    values ($1, $2, gateway.level_of_tier($3), $5)
+    on conflict (user_id, persona_id) do update
+        set level = greatest(gateway.level_at(s.level, s.raised_at, $5), excluded.level), raised_at = $5
+        where $4 or excluded.level > gateway.level_at(s.level, s.raised_at, $5)
+$$;
+
+revoke all on all functions in schema gateway from public, anon, authenticated;
+grant execute on function
+    gateway.level_at(smallint, timestamptz, timestamptz), gateway.level_of_tier(integer),
+    gateway.raise_safety(uuid, uuid, integer, boolean, timestamptz)
+    to coach_gateway;

@@ -1,0 +1,60 @@
+-- Small readings of texts and JSON that the turn functions share.
+
+-- Tokens of a text when nobody counted them: four bytes each, which is close for English and generous for other scripts.
+create function gateway.estimate_tokens(content text) returns integer
+    language sql immutable
+    return greatest(1, (octet_length(content) + 3) / 4);
+
+-- A conversation's name until its owner gives it one: the beginning of what he first wrote.
+create function gateway.title_of(message text) returns text
+    language sql immutable
+    return nullif(btrim(left(btrim(regexp_replace(left(message, 400), '\s+', ' ', 'g')), 60)), '');
+
+-- The statements of a profile's list as plain strings, whatever form each is kept in.
+create function gateway.statements(items jsonb) returns jsonb
+    language sql immutable
+    return (
+        select coalesce(jsonb_agg(statement order by place), '[]')
+        from jsonb_array_elements(items) with ordinality as item (value, place),
+            lateral (select case jsonb_typeof(value) when 'string' then value #>> '{}' else value ->> 'text' end) as t (statement)
+        where statement <> '');
+
+-- A persona's setting as one text: strings as they are, lists joined, objects as `key: value`.
+create function gateway.prompt_text(setting jsonb) returns text
+    language sql immutable
+    return nullif(case jsonb_typeof(setting)
+        when 'null' then null
+        when 'array' then (
+            select string_agg(coalesce(value #>> '{}', ''), '; ' order by place)
+            from jsonb_array_elements(setting) with ordinality as item (value, place))
+        when 'object' then (
+            select string_agg(key || ': ' || coalesce(value #>> '{}', ''), '; ' order by key) from jsonb_each(setting))
+        else setting #>> '{}'
+    end, '');
+
+-- A persona's domain when it names one of the seven, else NULL.
+create function gateway.domain_of(setting jsonb) returns public.coaching_domain
+    language sql stable
+    return (
+        select d from unnest(enum_range(null::public.coaching_domain)) as d
+        where d::text = case jsonb_typeof(setting) when 'string' then setting #>> '{}' else setting ->> 'primary' end);
+
+-- Two requests with the same key are the same request when these agree.
+create function gateway.request_hash(request jsonb) returns bytea
+    language sql immutable
+    return sha256(convert_to(
+        jsonb_build_array(request -> 'message', request ->> 'persona_id', request ->> 'domain')::text, 'UTF8'));
+
+create function gateway.to_usd(nanodollars bigint) returns numeric
+    language sql immutable
+    return nanodollars * 0.000000001;
+
+create function gateway.to_nanodollars(usd numeric) returns bigint
+    language sql immutable
+    return (usd * 1000000000)::bigint;
+
+revoke all on all functions in schema gateway from public, anon, authenticated;
+grant execute on function
+    gateway.estimate_tokens(text), gateway.title_of(text), gateway.statements(jsonb), gateway.prompt_text(jsonb),
+    gateway.domain_of(jsonb), gateway.request_hash(jsonb), gateway.to_usd(bigint), gateway.to_nanodollars(numeric)
+    to coach_gateway;

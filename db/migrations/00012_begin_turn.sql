@@ -1,0 +1,323 @@
+-- The first of a turn's two round trips.
+
+-- A turn as it stands, for attaching to it or telling it again; NULL when it is nobody's, somebody else's or its conversation is deleted.
+create function gateway.load_turn(turn_id uuid) returns jsonb
+    language sql stable set search_path = '' as $$
+    select jsonb_build_object(
+        'user_id', t.user_id,
+        'turn', jsonb_build_object(
+            'turn_id', t.id, 'conversation_id', t.conversation_id, 'user_message_id', t.user_message_id,
+            'message_id', t.message_id, 'attempt', t.attempt),
+        'status', t.status,
+        'finish_reason', t.finish_reason,
+        'error_code', t.error_code,
+        'content', coalesce(m.content, ''),
+        'bill', case when b.turn_id is not null then jsonb_build_object(
+            'provider', b.provider, 'model', b.model,
+            'input', b.input_tokens, 'cached_input', b.cached_input_tokens, 'cache_write', b.cache_write_tokens,
+            'output', b.output_tokens, 'reasoning', b.reasoning_tokens,
+            'cost_nanodollars', gateway.to_nanodollars(b.cost_usd), 'estimated', b.estimated) end,
+        'domain', jsonb_build_object(
+            'domain', t.domain, 'confidence', coalesce(t.domain_confidence, 0), 'source', coalesce(t.domain_source, 'abstained')),
+        'persona_id', t.persona_id,
+        'risk', jsonb_build_object(
+            'tier', t.risk_tier, 'categories', t.risk_categories, 'subject', t.risk_subject, 'patterns', t.risk_patterns),
+        'country', t.country,
+        'locale', t.locale)
+    from public.turns t
+    join public.conversations c on c.user_id = t.user_id and c.id = t.conversation_id and c.deleted_at is null
+    left join public.messages m on m.user_id = t.user_id and m.id = t.message_id
+    left join public.usage_logs b on b.user_id = t.user_id and b.turn_id = t.id and b.attempt = t.attempt
+    where t.user_id = gateway.user_id() and t.id = $1
+$$;
+
+-- Ends a running turn whose owner is gone, so that it stands in nobody's way. A receipt of the owner that still arrives replaces this.
+create function gateway.abandon_turn(turn public.turns) returns void
+    language sql set search_path = '' as $$
+    update public.turns t
+    set status = 'failed', error_code = 'SYS_5000', settled_by = 'reaper', reserved_usd = 0, finished_at = now(), updated_at = now()
+    where t.user_id = turn.user_id and t.id = turn.id;
+    update public.messages m set status = 'failed', updated_at = now() where m.user_id = turn.user_id and m.id = turn.user_message_id;
+    update public.budgets b set reserved_usd = b.reserved_usd - turn.reserved_usd
+    where turn.reserved_usd > 0 and b.user_id = turn.user_id and b.day = (turn.started_at at time zone 'UTC')::date
+$$;
+
+-- What was said before a place in a conversation: the newest messages that fit into so many tokens, oldest first. Messages without an
+-- answer and answers that were superseded are left out.
+create function gateway.history(user_id uuid, conversation_id uuid, before_seq integer, tokens integer, messages integer) returns jsonb
+    language sql stable set search_path = '' as $$
+    select coalesce(jsonb_agg(jsonb_build_object('role', recent.role, 'content', recent.content) order by recent.seq), '[]')
+    from (
+        select m.seq, m.role, m.content, sum(m.token_count) over (order by m.seq desc rows unbounded preceding) as tokens_so_far
+        from public.messages m
+        where m.user_id = $1 and m.conversation_id = $2 and m.seq < $3 and m.status in ('complete', 'stopped', 'interrupted')
+        order by m.seq desc
+        limit $5
+    ) recent
+    where recent.tokens_so_far <= $4
+$$;
+
+-- Begins a turn for the caller in `request.jwt.claims`, or says why not. One call, one transaction.
+--
+-- request: {
+--   message, conversation_id?, persona_id?, share_token?, domain?, idempotency_key?, locale?, country?,
+--   risk: {tier, categories, subject, patterns},              what the message itself says
+--   history: {tokens, messages},                              how much of the past to bring back
+--   limits: {requests_per_minute, default_tier, tiers: {<tier>: {messages_per_day, concurrent_turns, nanodollars_per_day}}},
+--   reserve_nanodollars?, owner: {instance, epoch, lease_seconds} }
+--   An absent limit does not limit.
+-- answer: {outcome: begun,   rate, turn: {turn_id, conversation_id, user_message_id, message_id, attempt}, tier, profile, summary,
+--                            history: [{role, content}], persona, safety_level, conversation_domain, country, locale}
+--       | {outcome: known,   rate, known: <load_turn>}
+--       | {outcome: refused, rate, reason, retry_after, limit, safety_level}
+-- A refusal writes nothing but the user's row and his counter. `lock_not_available` means: ask again.
+create function gateway.begin_turn(request jsonb) returns jsonb
+    language plpgsql set search_path = '' set lock_timeout = '100ms' as $$
+declare
+    uid constant uuid := gateway.user_id();
+    message constant text := request ->> 'message';
+    key constant text := request ->> 'idempotency_key';
+    fingerprint constant bytea := gateway.request_hash(request);
+    heard_tier constant integer := coalesce((request #>> '{risk,tier}')::integer, 0);
+    per_minute constant integer := (request #>> '{limits,requests_per_minute}')::integer;
+    reserve constant numeric := coalesce(gateway.to_usd((request ->> 'reserve_nanodollars')::bigint), 0);
+    lease constant interval := make_interval(secs => coalesce((request #>> '{owner,lease_seconds}')::double precision, 300));
+
+    counter public.rate_limits;
+    moment timestamptz;
+    person record;
+    allowed jsonb;
+    exempt boolean;
+    turn public.turns;
+    again boolean := false;
+    conversation public.conversations;
+    obstacle public.turns;
+    persona public.coaching_personas;
+    safety_level integer;
+    refused text;
+    retry_after integer;
+    hit_limit integer;
+    rate jsonb;
+begin
+    -- From here on the user's other turns wait until this one is committed.
+    counter := gateway.lock_counter(uid);
+    moment := clock_timestamp();
+
+    select u.suspended_at is not null as suspended, u.country, u.locale,
+        coalesce(e.tier, request #>> '{limits,default_tier}', 'free') as tier,
+        -- Danger is the person's, whichever persona heard of it.
+        coalesce((select max(gateway.level_at(s.level, s.raised_at, moment)) from public.safety_states s where s.user_id = uid), 0)
+            as safety_level
+    into strict person
+    from public.users u
+    left join public.entitlements e on e.user_id = u.id and (e.expires_at is null or e.expires_at > moment)
+    where u.id = uid;
+
+    allowed := coalesce(
+        request #> array['limits', 'tiers', person.tier], request #> array['limits', 'tiers', request #>> '{limits,default_tier}'], '{}');
+    -- Nobody in danger is turned away for want of money, patience or a persona.
+    exempt := heard_tier >= 2 or person.safety_level >= 1;
+
+    <<checks>>
+    begin
+        if person.suspended then
+            refused := 'suspended';
+            exit checks;
+        end if;
+
+        -- The same request again?
+        if key is not null then
+            select * into turn from public.turns t where t.user_id = uid and t.idempotency_key = key;
+            if found then
+                if turn.request_hash <> fingerprint
+                    or (turn.conversation_named and turn.conversation_id <> (request ->> 'conversation_id')::uuid)
+                then
+                    refused := 'idempotency_mismatch';
+                    exit checks;
+                end if;
+                again := turn.status = 'failed' or (turn.status = 'running' and turn.lease_expires_at <= moment);
+                if not again then
+                    return case when story.known is null
+                        then gateway.refusal('not_found', null, null, person.safety_level)
+                        else jsonb_build_object('outcome', 'known', 'known', story.known)
+                        end || jsonb_build_object('rate', gateway.rate_of(counter, per_minute))
+                    from (select gateway.load_turn(turn.id)) as story (known);
+                end if;
+            end if;
+        end if;
+
+        if counter.requests >= per_minute and not exempt then
+            refused := 'rate_limited';
+            retry_after := greatest(1, ceil(extract(epoch from counter.window_started_at + interval '1 minute' - moment)));
+            hit_limit := per_minute;
+            exit checks;
+        end if;
+        counter.requests := counter.requests + 1;
+
+        -- Where it is said.
+        if again or request ->> 'conversation_id' is not null then
+            select * into conversation from public.conversations c
+            where c.user_id = uid and c.deleted_at is null
+                and c.id = case when again then turn.conversation_id else (request ->> 'conversation_id')::uuid end;
+            if not found then
+                refused := 'not_found';
+                exit checks;
+            end if;
+            select * into obstacle from public.turns t
+            where t.user_id = uid and t.conversation_id = conversation.id and t.status = 'running';
+            if obstacle.lease_expires_at > moment then
+                refused := 'turn_in_progress';
+                retry_after := 1;
+                exit checks;
+            end if;
+        end if;
+
+        -- Who answers: a conversation keeps the persona it has.
+        if request ->> 'persona_id' is not null then
+            select * into persona from public.coaching_personas p
+            where p.id = (request ->> 'persona_id')::uuid and p.deleted_at is null and (p.user_id = uid or p.status = 'published');
+        end if;
+        if not exempt and persona.id is null and (request ->> 'persona_id' is not null or request ->> 'share_token' is not null) then
+            refused := 'unknown_persona';
+            exit checks;
+        end if;
+        if conversation.persona_id is not null then
+            select * into persona from public.coaching_personas p
+            where p.id = conversation.persona_id and p.deleted_at is null and (p.user_id = uid or p.status = 'published');
+        end if;
+
+        -- What the tier allows.
+        if not exempt then
+            if not again and counter.messages >= (allowed ->> 'messages_per_day')::integer then
+                refused := 'quota_exhausted';
+                hit_limit := (allowed ->> 'messages_per_day')::integer;
+            elsif (allowed ->> 'concurrent_turns')::integer <= (
+                select count(*) from public.turns t where t.user_id = uid and t.status = 'running' and t.lease_expires_at > moment)
+            then
+                refused := 'too_many_turns';
+                retry_after := 2;
+                hit_limit := (allowed ->> 'concurrent_turns')::integer;
+            elsif gateway.to_usd((allowed ->> 'nanodollars_per_day')::bigint) < reserve + coalesce((
+                select b.spent_usd + b.reserved_usd from public.budgets b where b.user_id = uid and b.day = counter.day), 0)
+            then
+                refused := 'budget_exhausted';
+            end if;
+            if refused in ('quota_exhausted', 'budget_exhausted') then
+                retry_after := ceil(extract(epoch from ((counter.day + 1)::timestamp at time zone 'UTC') - moment));
+            end if;
+            exit checks when refused is not null;
+        end if;
+        if not again then
+            counter.messages := counter.messages + 1;
+        end if;
+    end checks;
+
+    perform gateway.store_counter(counter);
+    rate := gateway.rate_of(counter, per_minute);
+    if refused is not null then
+        return gateway.refusal(refused, retry_after, hit_limit, person.safety_level) || jsonb_build_object('rate', rate);
+    end if;
+
+    -- Nothing stands in the way: write.
+    if obstacle.id is not null and obstacle.id is distinct from turn.id then
+        perform gateway.abandon_turn(obstacle);
+    end if;
+
+    if conversation.id is null then
+        insert into public.conversations (user_id, persona_id, title, last_seq, last_message_at)
+        values (uid, persona.id, gateway.title_of(message), 2, moment)
+        returning * into conversation;
+    else
+        update public.conversations c
+        set last_seq = c.last_seq + case when again then 0 else 2 end,
+            last_message_at = moment,
+            title = coalesce(c.title, gateway.title_of(message)),
+            persona_id = coalesce(c.persona_id, persona.id)
+        where c.user_id = uid and c.id = conversation.id and c.deleted_at is null
+        returning * into conversation;
+        if not found then
+            raise exception 'the conversation was deleted meanwhile' using errcode = 'serialization_failure';
+        end if;
+    end if;
+
+    if again then
+        if turn.status = 'running' then
+            perform gateway.abandon_turn(turn);
+        end if;
+        update public.messages m set status = 'complete', updated_at = moment where m.user_id = uid and m.id = turn.user_message_id;
+        update public.turns t
+        set status = 'running', attempt = t.attempt + 1, error_code = null, settled_by = null, persona_id = persona.id,
+            tier = person.tier, reserved_usd = reserve, owner_instance = (request #>> '{owner,instance}')::uuid,
+            owner_epoch = (request #>> '{owner,epoch}')::bigint, lease_expires_at = moment + lease,
+            time_to_first_token_ms = null, duration_ms = null, started_at = moment, finished_at = null, updated_at = moment
+        where t.user_id = uid and t.id = turn.id
+        returning * into turn;
+    else
+        turn.id := gen_random_uuid();
+        insert into public.messages (user_id, conversation_id, turn_id, seq, role, content, token_count, created_at, updated_at)
+        values (uid, conversation.id, turn.id, conversation.last_seq - 1, 'user', message, gateway.estimate_tokens(message), moment, moment)
+        returning id into turn.user_message_id;
+        insert into public.turns (
+            user_id, id, conversation_id, user_message_id, seq, idempotency_key, request_hash, conversation_named, persona_id, tier,
+            locale, country, risk_tier, risk_categories, risk_subject, risk_patterns, reserved_usd,
+            owner_instance, owner_epoch, lease_expires_at, created_at, started_at, updated_at)
+        values (
+            uid, turn.id, conversation.id, turn.user_message_id, conversation.last_seq - 1, key, fingerprint,
+            request ->> 'conversation_id' is not null, persona.id, person.tier,
+            coalesce(request ->> 'locale', person.locale), coalesce(request ->> 'country', person.country),
+            heard_tier, gateway.strings(request #> '{risk,categories}'), coalesce(request #>> '{risk,subject}', 'unclear'),
+            gateway.strings(request #> '{risk,patterns}'), reserve,
+            (request #>> '{owner,instance}')::uuid, (request #>> '{owner,epoch}')::bigint, moment + lease, moment, moment, moment)
+        returning * into turn;
+    end if;
+
+    if reserve > 0 then
+        insert into public.budgets as b (user_id, day, reserved_usd) values (uid, counter.day, reserve)
+        on conflict (user_id, day) do update set reserved_usd = b.reserved_usd + reserve;
+    end if;
+
+    -- The state before this message: what it adds is for the caller to fuse. Stored already, in case he does not live to say so.
+    select coalesce(max(gateway.level_at(s.level, s.raised_at, moment)), 0) into safety_level
+    from public.safety_states s where s.user_id = uid and s.persona_id is not distinct from persona.id;
+    if heard_tier > 0 then
+        perform gateway.raise_safety(uid, persona.id, heard_tier, true, moment);
+    end if;
+
+    return jsonb_build_object(
+        'outcome', 'begun',
+        'rate', rate,
+        'turn', jsonb_build_object(
+            'turn_id', turn.id, 'conversation_id', conversation.id, 'user_message_id', turn.user_message_id,
+            'message_id', turn.message_id, 'attempt', turn.attempt),
+        'tier', person.tier,
+        'profile', (
+            select jsonb_build_object(
+                'values', gateway.statements(p."values"), 'goals', gateway.statements(p.goals), 'situation', gateway.statements(p.situation))
+            from public.context_profiles p where p.user_id = uid),
+        'summary', conversation.summary,
+        'history', case when turn.seq = 1 then '[]' else gateway.history(
+            uid, conversation.id, turn.seq,
+            coalesce((request #>> '{history,tokens}')::integer, 0), coalesce((request #>> '{history,messages}')::integer, 0)) end,
+        'persona', case when persona.id is not null then jsonb_build_object(
+            'id', persona.id, 'name', persona.name, 'domain', gateway.domain_of(persona.domain), 'tone', gateway.prompt_text(persona.tone),
+            'methodology', gateway.prompt_text(persona.methodology), 'personality', gateway.prompt_text(persona.personality)) end,
+        'safety_level', safety_level,
+        'conversation_domain', conversation.domain,
+        'country', person.country,
+        'locale', person.locale);
+end $$;
+
+create function gateway.refusal(reason text, retry_after integer, hit_limit integer, safety_level integer) returns jsonb
+    language sql immutable
+    return jsonb_build_object(
+        'outcome', 'refused', 'reason', reason, 'retry_after', retry_after, 'limit', hit_limit, 'safety_level', safety_level);
+
+create function gateway.strings(list jsonb) returns text[]
+    language sql immutable
+    return coalesce((select array_agg(item) from jsonb_array_elements_text(list) as item), '{}');
+
+revoke all on all functions in schema gateway from public, anon, authenticated;
+grant execute on function
+    gateway.load_turn(uuid), gateway.abandon_turn(public.turns), gateway.history(uuid, uuid, integer, integer, integer),
+    gateway.begin_turn(jsonb), gateway.refusal(text, integer, integer, integer), gateway.strings(jsonb)
+    to coach_gateway;
