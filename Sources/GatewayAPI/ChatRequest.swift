@@ -1,0 +1,89 @@
+import EventStream
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The body of `POST /functions/v1/chat-stream`.
+public struct ChatRequest: Sendable, Equatable {
+    /// The longest message, in Unicode scalars.
+    public static let messageLimit = 8000
+
+    /// What the user says: 1–8,000 Unicode scalars, not only white space.
+    public var message: String
+    /// nil: a conversation is created.
+    public var conversationID: UUID?
+    /// The persona asked for.
+    public var personaID: UUID?
+    /// The share link through which a persona is opened.
+    public var shareToken: String?
+    /// Pins the domain.
+    public var domain: String?
+    /// Makes a repetition harmless.
+    public var clientMessageID: IdempotencyKey?
+    /// BCP 47, as the client says it.
+    public var locale: String?
+    /// ISO 3166-1 alpha-2, upper case.
+    public var country: String?
+
+    /// Everything but the message is optional.
+    public init(
+        message: String, conversationID: UUID? = nil, personaID: UUID? = nil, shareToken: String? = nil, domain: String? = nil,
+        clientMessageID: IdempotencyKey? = nil, locale: String? = nil, country: String? = nil
+    ) {
+        self.message = message
+        self.conversationID = conversationID
+        self.personaID = personaID
+        self.shareToken = shareToken
+        self.domain = domain
+        self.clientMessageID = clientMessageID
+        self.locale = locale
+        self.country = country
+    }
+
+    /// Reads a body in either spelling.
+    ///
+    /// A locale or country that makes no sense is dropped instead of refused: it only chooses resources, and a message must
+    /// not be turned away over it.
+    public static func parse(_ bytes: [UInt8]) throws(RequestBodyError) -> ChatRequest {
+        let body = try RequestBody(parsing: bytes)
+        return ChatRequest(
+            message: try body.requiredText("message", limit: messageLimit),
+            conversationID: try body.id("conversation_id"),
+            personaID: try body.id("persona_id"),
+            shareToken: try body.string("share_token", limit: 256),
+            domain: try body.string("domain", limit: 64),
+            clientMessageID: try key(in: body),
+            locale: try body.string("locale").flatMap { $0.utf8.count <= 64 ? $0 : nil },
+            country: try body.string("country").flatMap(alpha2))
+    }
+
+    /// The body as an app sends it: snake_case, absent fields left out.
+    public func encode() -> [UInt8] {
+        JSONWriter.encode { writer in
+            writer.object { writer in
+                writer.member("message", message)
+                if let conversationID { writer.member("conversation_id", conversationID) }
+                if let personaID { writer.member("persona_id", personaID) }
+                if let shareToken { writer.member("share_token", shareToken) }
+                if let domain { writer.member("domain", domain) }
+                if let clientMessageID { writer.member("client_message_id", clientMessageID.text) }
+                if let locale { writer.member("locale", locale) }
+                if let country { writer.member("country", country) }
+            }
+        }
+    }
+
+    private static func key(in body: RequestBody) throws(RequestBodyError) -> IdempotencyKey? {
+        guard let text = try body.string("client_message_id") else { return nil }
+        guard let key = IdempotencyKey(text) else { throw .field("client_message_id", .malformedKey) }
+        return key
+    }
+
+    private static func alpha2(_ text: String) -> String? {
+        let code = text.uppercased()
+        return code.utf8.count == 2 && code.utf8.allSatisfy { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) } ? code : nil
+    }
+}

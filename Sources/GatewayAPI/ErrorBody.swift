@@ -1,0 +1,57 @@
+import EventStream
+
+/// The `error` of an envelope.
+public struct ErrorBody: Error, Sendable, Equatable {
+    /// Stable, for programs.
+    public var code: ErrorCode
+    /// For developers.
+    public var message: String
+    /// For the user: warm, first person.
+    public var userMessage: String
+    /// What a client can do.
+    public var action: ErrorAction
+    /// Seconds, when waiting helps.
+    public var retryAfter: Int?
+    /// More for programs, such as `field`, `limit` or `safety`; an object.
+    public var details: JSONValue?
+
+    /// An error from its parts.
+    public init(
+        code: ErrorCode, message: String, userMessage: String, action: ErrorAction, retryAfter: Int? = nil, details: JSONValue? = nil
+    ) {
+        self.code = code
+        self.message = message
+        self.userMessage = userMessage
+        self.action = action
+        self.retryAfter = retryAfter
+        self.details = details
+    }
+}
+
+extension ErrorBody {
+    /// Writes the error as an object.
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writeMembers(to: &$0) }
+    }
+
+    /// Writes only the members, for objects that carry more.
+    func writeMembers(to writer: inout JSONWriter) {
+        writer.member("code", code.rawValue)
+        writer.member("message", message)
+        writer.member("user_message", userMessage)
+        writer.member("action", action.rawValue)
+        writer.member("retry_after", retryAfter)
+        writer.key(literal: "details")
+        (details ?? .null).write(to: &writer)
+    }
+
+    init(_ fields: WireFields) throws(WireError) {
+        self.init(
+            code: ErrorCode(rawValue: try fields.string("code")) ?? .unforeseen,
+            message: try fields.string("message"),
+            userMessage: try fields.optionalString("user_message") ?? "",
+            action: try fields.optionalString("action").flatMap(ErrorAction.init) ?? .retry,
+            retryAfter: try fields.optionalInteger("retry_after"),
+            details: fields["details"])
+    }
+}

@@ -1,0 +1,101 @@
+import EventStream
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The fields of a JSON request, asked for by their snake_case names; the camelCase spelling is accepted for each.
+///
+/// `null` counts as absent. Fields that nobody asks for are ignored, with whatever they contain.
+public struct RequestBody: Sendable {
+    private let members: [JSONMember]
+    private let findings: [JSONError]
+
+    /// Parses a body; throws `notJSON` or `notAnObject`.
+    public init(parsing bytes: [UInt8]) throws(RequestBodyError) {
+        let document: JSONDocument
+        do throws(JSONError) {
+            document = try JSONDocument(parsing: bytes)
+        } catch {
+            throw .notJSON(error)
+        }
+        guard let members = document.value.members else { throw .notAnObject }
+        self.members = members
+        findings = document.findings
+    }
+
+    /// Any value, nil when absent or `null`. Everything inside it is free of lone surrogates, U+0000 and repeated names.
+    public func value(_ name: String) throws(RequestBodyError) -> JSONValue? {
+        let camelCase = Self.camelCase(name)
+        for spelling in Set([name, camelCase]) {
+            if let finding = findings.first(where: { Self.isInside($0.path, spelling) }) { throw .field(name, finding.problem) }
+        }
+        let values = members.filter { ($0.key == name || $0.key == camelCase) && $0.value != .null }.map(\.value)
+        guard let first = values.first else { return nil }
+        guard values.allSatisfy({ $0 == first }) else { throw .field(name, .contradictory) }
+        return first
+    }
+
+    /// A string.
+    /// - Parameter limit: in Unicode scalars.
+    public func string(_ name: String, limit: Int = .max) throws(RequestBodyError) -> String? {
+        guard let text = try read(name, .string, { $0.string }) else { return nil }
+        // A text has at most as many scalars as bytes: most need no counting.
+        if text.utf8.count > limit, text.unicodeScalars.count > limit { throw .field(name, .tooLong(limit: limit)) }
+        return text
+    }
+
+    /// A string that must be there and hold more than white space.
+    public func requiredText(_ name: String, limit: Int) throws(RequestBodyError) -> String {
+        guard let text = try string(name, limit: limit) else { throw .field(name, .missing) }
+        if text.unicodeScalars.allSatisfy(\.properties.isWhitespace) { throw .field(name, .empty) }
+        return text
+    }
+
+    /// A UUID in its canonical form, either case.
+    public func id(_ name: String) throws(RequestBodyError) -> UUID? {
+        guard let text = try string(name) else { return nil }
+        guard let id = UUID(wire: text) else { throw .field(name, .malformedID) }
+        return id
+    }
+
+    /// A whole number.
+    public func integer(_ name: String) throws(RequestBodyError) -> Int? {
+        try read(name, .number) { $0.integer.flatMap { Int(exactly: $0) } }
+    }
+
+    /// A truth.
+    public func bool(_ name: String) throws(RequestBodyError) -> Bool? {
+        try read(name, .bool) { $0.bool }
+    }
+
+    private func read<Field>(_ name: String, _ kind: JSONKind, _ extract: (JSONValue) -> Field?) throws(RequestBodyError) -> Field? {
+        guard let value = try value(name) else { return nil }
+        guard let field = extract(value) else { throw .field(name, .wrongType(expected: kind)) }
+        return field
+    }
+
+    /// `conversation_id` → `conversationId`, as Swift's `JSONEncoder` and JavaScript name it.
+    static func camelCase(_ name: String) -> String {
+        let words = name.split(separator: "_")
+        return words.dropFirst().reduce(words.first.map(String.init) ?? "") { $0 + $1.prefix(1).uppercased() + $1.dropFirst() }
+    }
+
+    private static func isInside(_ path: String, _ name: String) -> Bool {
+        guard path.hasPrefix(name) else { return false }
+        let next = path.dropFirst(name.count).first
+        return next == nil || next == "." || next == "["
+    }
+}
+
+extension JSONError {
+    fileprivate var problem: RequestBodyError.Problem {
+        switch kind {
+        case .nulCharacter: .nulCharacter
+        case .duplicateKey: .repeated
+        default: .loneSurrogate
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import EventStream
+
+extension StreamEvent {
+    /// Appends the event as it goes over the wire: `id: N`, one `data: ` line, a blank line.
+    /// - Parameter cursor: UTF-8 bytes of content released so far, this event's included; 0 for `start` and `safety`.
+    public func encode(cursor: Int, into output: inout [UInt8]) {
+        EventStreamEncoder.beginEvent(id: cursor, into: &output)
+        JSONWriter.append(to: &output) { write(to: &$0) }
+        EventStreamEncoder.endEvent(into: &output)
+    }
+
+    /// Appends a token event without building one: the hot path. No allocation once `output` is large enough.
+    /// - Parameters:
+    ///   - utf8: whole characters of the answer.
+    ///   - cursor: the answer's bytes so far, these included.
+    public static func appendToken(_ utf8: some Sequence<UInt8>, cursor: Int, into output: inout [UInt8]) {
+        EventStreamEncoder.beginEvent(id: cursor, into: &output)
+        output.append(contentsOf: tokenHead.utf8)
+        JSONWriter.appendEscaped(utf8, to: &output)
+        output.append(contentsOf: tokenTail.utf8)
+    }
+
+    private static var tokenHead: String { #"{"type":"token","done":false,"content":""# }
+    private static var tokenTail: String { "\"}\n\n" }
+
+    /// Writes the event's object, `type` and `done` first.
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("type", type)
+            writer.member("done", isLast)
+            switch self {
+            case .start(let start): start.writeMembers(to: &writer)
+            case .safety(let safety): safety.writeMembers(to: &writer)
+            case .token(let content): writer.member("content", content)
+            case .usage(let usage): usage.writeMembers(to: &writer)
+            case .done(let done): done.writeMembers(to: &writer)
+            case .error(let failure): failure.writeMembers(to: &writer)
+            }
+        }
+    }
+
+    private var type: String {
+        switch self {
+        case .start: "start"
+        case .safety: "safety"
+        case .token: "token"
+        case .usage: "usage"
+        case .done: "done"
+        case .error: "error"
+        }
+    }
+}
+
+extension StreamStart {
+    fileprivate func writeMembers(to writer: inout JSONWriter) {
+        writer.member("turn_id", turnID)
+        writer.member("conversation_id", conversationID)
+        writer.member("user_message_id", userMessageID)
+        writer.member("message_id", messageID)
+        writer.member("domain", domain)
+        writer.member("domain_confidence", domainConfidence)
+        writer.member("persona_id", personaID)
+        writer.member("model", model)
+        writer.key(literal: "disclosure")
+        if let disclosure {
+            writer.object { writer in
+                writer.member("text", disclosure.text)
+                writer.member("version", disclosure.version)
+            }
+        } else {
+            writer.null()
+        }
+        writer.member("request_id", requestID)
+    }
+}
+
+extension StreamSafety {
+    /// Writes the card as an object of its own, as `details.safety` of a JSON refusal carries it.
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writeMembers(to: &$0) }
+    }
+
+    fileprivate func writeMembers(to writer: inout JSONWriter) {
+        writer.member("severity", severity.rawValue)
+        writer.member("tier", tier)
+        writer.key(literal: "categories")
+        writer.array { writer in
+            for category in categories { writer.string(category) }
+        }
+        writer.key(literal: "resources")
+        writer.array { writer in
+            for resource in resources { resource.write(to: &writer) }
+        }
+        writer.member("message", message)
+    }
+}
+
+extension SafetyResource {
+    /// Writes the resource as an object.
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("name", name)
+            writer.member("phone", phone)
+            writer.member("sms", sms)
+            writer.member("url", url)
+            writer.member("hours", hours)
+            writer.member("country", country)
+        }
+    }
+}
+
+extension StreamUsage {
+    fileprivate func writeMembers(to writer: inout JSONWriter) {
+        writer.member("model", model)
+        writer.member("provider", provider)
+        writer.member("input_tokens", inputTokens)
+        writer.member("cached_input_tokens", cachedInputTokens)
+        writer.member("output_tokens", outputTokens)
+        writer.member("cost_usd", costUSD)
+        writer.member("estimated", estimated)
+    }
+}
+
+extension StreamDone {
+    fileprivate func writeMembers(to writer: inout JSONWriter) {
+        writer.member("finish_reason", finishReason.rawValue)
+        writer.member("message_id", messageID)
+    }
+}
+
+extension StreamFailure {
+    fileprivate func writeMembers(to writer: inout JSONWriter) {
+        writer.member("code", code.rawValue)
+        writer.member("message", message)
+        writer.member("user_message", userMessage)
+        writer.member("action", action.rawValue)
+        writer.member("retryable", retryable)
+        writer.member("retry_after", retryAfter)
+        writer.member("partial", partial)
+        writer.member("kept_bytes", keptBytes)
+    }
+}

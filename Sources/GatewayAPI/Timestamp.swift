@@ -1,0 +1,126 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A moment on the wire: RFC 3339 in UTC with milliseconds, `2026-03-01T12:00:00.000Z`.
+///
+/// Years 0–9999, which is what the format can say; moments outside are clamped to its ends.
+public struct Timestamp: Sendable, Hashable, Comparable {
+    /// Milliseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
+    public let millisecondsSince1970: Int64
+
+    private static let range: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
+
+    /// The moment so many milliseconds after 1970.
+    public init(millisecondsSince1970: Int64) {
+        self.millisecondsSince1970 = min(max(millisecondsSince1970, Self.range.lowerBound), Self.range.upperBound)
+    }
+
+    /// A date, rounded down to the millisecond.
+    public init(_ date: Date) {
+        let milliseconds = (date.timeIntervalSince1970 * 1000).rounded(.down)
+        self.init(millisecondsSince1970: Int64(exactly: milliseconds) ?? (milliseconds > 0 ? .max : .min))
+    }
+
+    /// The same moment.
+    public var date: Date { Date(timeIntervalSince1970: Double(millisecondsSince1970) / 1000) }
+
+    /// Earlier is less.
+    public static func < (a: Self, b: Self) -> Bool { a.millisecondsSince1970 < b.millisecondsSince1970 }
+}
+
+// MARK: - Text
+
+extension Timestamp {
+    /// The text form: one small allocation, no formatter.
+    public var rfc3339: String {
+        let millisecondsPerDay: Int64 = 86_400_000
+        let day = millisecondsSince1970.floorDivided(by: millisecondsPerDay)
+        let time = Int(millisecondsSince1970 - day * millisecondsPerDay)
+        let date = CivilDate(daysSince1970: Int(day))
+        return String(unsafeUninitializedCapacity: 24) { text in
+            for (index, byte) in "0000-00-00T00:00:00.000Z".utf8.enumerated() { text[index] = byte }
+            func put(_ value: Int, at index: Int, digits: Int) {
+                var rest = value
+                for offset in (0..<digits).reversed() {
+                    text[index + offset] = UInt8(ascii: "0") + UInt8(rest % 10)
+                    rest /= 10
+                }
+            }
+            put(date.year, at: 0, digits: 4)
+            put(date.month, at: 5, digits: 2)
+            put(date.day, at: 8, digits: 2)
+            put(time / 3_600_000, at: 11, digits: 2)
+            put(time / 60_000 % 60, at: 14, digits: 2)
+            put(time / 1000 % 60, at: 17, digits: 2)
+            put(time % 1000, at: 20, digits: 3)
+            return 24
+        }
+    }
+
+    /// Reads RFC 3339 with any offset and any number of decimals (those beyond milliseconds are dropped); nil for anything
+    /// else. A leap second (`:60`) counts as the first second of the next minute.
+    public init?(rfc3339 text: String) {
+        var reader = DigitReader(bytes: Array(text.utf8)[...])
+        guard let year = reader.number(4), reader.skip("-"), let month = reader.number(2), reader.skip("-"),
+            let day = reader.number(2), reader.skip("T", "t", " "), let hour = reader.number(2), reader.skip(":"),
+            let minute = reader.number(2), reader.skip(":"), let second = reader.number(2), hour < 24, minute < 60, second <= 60,
+            let date = CivilDate(year: year, month: month, day: day)
+        else { return nil }
+        var milliseconds = 0
+        if reader.skip(".") {
+            guard let fraction = reader.milliseconds() else { return nil }
+            milliseconds = fraction
+        }
+        guard let offset = reader.offsetMinutes(), reader.isAtEnd else { return nil }
+        let minutes = date.daysSince1970 * 1440 + hour * 60 + minute - offset
+        self.init(millisecondsSince1970: Int64(minutes * 60_000 + second * 1000 + milliseconds))
+    }
+}
+
+/// Reads fixed-width numbers from a text's front.
+private struct DigitReader {
+    var bytes: ArraySlice<UInt8>
+
+    var isAtEnd: Bool { bytes.isEmpty }
+
+    mutating func number(_ digits: Int) -> Int? {
+        guard bytes.count >= digits else { return nil }
+        var value = 0
+        for byte in bytes.prefix(digits) {
+            guard byte &- UInt8(ascii: "0") <= 9 else { return nil }
+            value = value * 10 + Int(byte - UInt8(ascii: "0"))
+        }
+        bytes.removeFirst(digits)
+        return value
+    }
+
+    mutating func skip(_ separators: Unicode.Scalar...) -> Bool {
+        guard let first = bytes.first, separators.contains(Unicode.Scalar(first)) else { return false }
+        bytes.removeFirst()
+        return true
+    }
+
+    /// One or more decimals as thousandths.
+    mutating func milliseconds() -> Int? {
+        var value = 0
+        var count = 0
+        while let digit = number(1) {
+            if count < 3 { value = value * 10 + digit }
+            count += 1
+        }
+        guard count > 0 else { return nil }
+        for _ in count..<max(3, count) { value *= 10 }
+        return value
+    }
+
+    /// `Z` or `+hh:mm`.
+    mutating func offsetMinutes() -> Int? {
+        if skip("Z", "z") { return 0 }
+        let sign = bytes.first == UInt8(ascii: "-") ? -1 : 1
+        guard skip("+", "-"), let hours = number(2), skip(":"), let minutes = number(2), hours < 24, minutes < 60 else { return nil }
+        return sign * (hours * 60 + minutes)
+    }
+}
