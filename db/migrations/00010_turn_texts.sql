@@ -1,4 +1,5 @@
--- Small readings of texts and JSON that the turn functions share.
+-- Small readings of texts and JSON that the turn functions share. Those without a subquery are SQL, which the planner inlines; the others are
+-- PL/pgSQL, which keeps its plans: an SQL function that is not inlined is planned again at every call.
 
 -- Tokens of a text when nobody counted them: four bytes each, which is close for English and generous for other scripts.
 create function gateway.estimate_tokens(content text) returns integer
@@ -12,18 +13,20 @@ create function gateway.title_of(message text) returns text
 
 -- The statements of a profile's list as plain strings, whatever form each is kept in.
 create function gateway.statements(items jsonb) returns jsonb
-    language sql immutable
+    language plpgsql immutable set search_path = '' as $$
+begin
     return (
         select coalesce(jsonb_agg(statement order by place), '[]')
         from jsonb_array_elements(items) with ordinality as item (value, place),
             lateral (select case jsonb_typeof(value) when 'string' then value #>> '{}' else value ->> 'text' end) as t (statement)
         where statement <> '');
+end $$;
 
 -- A persona's setting as one text: strings as they are, lists joined, objects as `key: value`.
 create function gateway.prompt_text(setting jsonb) returns text
-    language sql immutable
+    language plpgsql immutable set search_path = '' as $$
+begin
     return nullif(case jsonb_typeof(setting)
-        when 'null' then null
         when 'array' then (
             select string_agg(coalesce(value #>> '{}', ''), '; ' order by place)
             from jsonb_array_elements(setting) with ordinality as item (value, place))
@@ -31,13 +34,22 @@ create function gateway.prompt_text(setting jsonb) returns text
             select string_agg(key || ': ' || coalesce(value #>> '{}', ''), '; ' order by key) from jsonb_each(setting))
         else setting #>> '{}'
     end, '');
+end $$;
 
 -- A persona's domain when it names one of the seven, else NULL.
 create function gateway.domain_of(setting jsonb) returns public.coaching_domain
-    language sql stable
+    language plpgsql stable set search_path = '' as $$
+begin
     return (
         select d from unnest(enum_range(null::public.coaching_domain)) as d
         where d::text = case jsonb_typeof(setting) when 'string' then setting #>> '{}' else setting ->> 'primary' end);
+end $$;
+
+create function gateway.strings(list jsonb) returns text[]
+    language plpgsql immutable set search_path = '' as $$
+begin
+    return coalesce((select array_agg(item) from jsonb_array_elements_text(list) as item), '{}');
+end $$;
 
 -- Two requests with the same key are the same request when these agree.
 create function gateway.request_hash(request jsonb) returns bytea
@@ -56,5 +68,5 @@ create function gateway.to_nanodollars(usd numeric) returns bigint
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
     gateway.estimate_tokens(text), gateway.title_of(text), gateway.statements(jsonb), gateway.prompt_text(jsonb),
-    gateway.domain_of(jsonb), gateway.request_hash(jsonb), gateway.to_usd(bigint), gateway.to_nanodollars(numeric)
+    gateway.domain_of(jsonb), gateway.strings(jsonb), gateway.request_hash(jsonb), gateway.to_usd(bigint), gateway.to_nanodollars(numeric)
     to coach_gateway;

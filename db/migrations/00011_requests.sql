@@ -31,11 +31,12 @@ begin
 end $$;
 
 create function gateway.store_counter(counter public.rate_limits) returns void
-    language sql set search_path = '' as $$
+    language plpgsql set search_path = '' as $$
+begin
     update public.rate_limits r
     set window_started_at = counter.window_started_at, requests = counter.requests, day = counter.day, messages = counter.messages
-    where r.user_id = counter.user_id
-$$;
+    where r.user_id = counter.user_id;
+end $$;
 
 -- For the X-RateLimit headers.
 create function gateway.rate_of(counter public.rate_limits, per_minute integer) returns jsonb

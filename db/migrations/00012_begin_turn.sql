@@ -2,8 +2,9 @@
 
 -- A turn as it stands, for attaching to it or telling it again; NULL when it is nobody's, somebody else's or its conversation is deleted.
 create function gateway.load_turn(turn_id uuid) returns jsonb
-    language sql stable set search_path = '' as $$
-    select jsonb_build_object(
+    language plpgsql stable set search_path = '' as $$
+begin
+    return (select jsonb_build_object(
         'user_id', t.user_id,
         'turn', jsonb_build_object(
             'turn_id', t.id, 'conversation_id', t.conversation_id, 'user_message_id', t.user_message_id,
@@ -28,8 +29,8 @@ create function gateway.load_turn(turn_id uuid) returns jsonb
     join public.conversations c on c.user_id = t.user_id and c.id = t.conversation_id and c.deleted_at is null
     left join public.messages m on m.user_id = t.user_id and m.id = t.message_id
     left join public.usage_logs b on b.user_id = t.user_id and b.turn_id = t.id and b.attempt = t.attempt
-    where t.user_id = gateway.user_id() and t.id = $1
-$$;
+    where t.user_id = gateway.user_id() and t.id = $1);
+end $$;
 
 -- Ends a running turn whose owner is gone, so that it stands in nobody's way. A receipt of the owner that still arrives replaces this.
 create function gateway.abandon_turn(turn public.turns) returns void
@@ -45,7 +46,9 @@ $$;
 -- What was said before a place in a conversation: the newest messages that fit into so many tokens, oldest first. Messages without an
 -- answer and answers that were superseded are left out.
 create function gateway.history(user_id uuid, conversation_id uuid, before_seq integer, tokens integer, messages integer) returns jsonb
-    language sql stable set search_path = '' as $$
+    language plpgsql stable set search_path = '' as $$
+begin
+    return (
     select coalesce(jsonb_agg(jsonb_build_object('role', recent.role, 'content', recent.content) order by recent.seq), '[]')
     from (
         select m.seq, m.role, m.content, sum(m.token_count) over (order by m.seq desc rows unbounded preceding) as tokens_so_far
@@ -54,8 +57,13 @@ create function gateway.history(user_id uuid, conversation_id uuid, before_seq i
         order by m.seq desc
         limit $5
     ) recent
-    where recent.tokens_so_far <= $4
-$$;
+    where recent.tokens_so_far <= $4);
+end $$;
+
+create function gateway.refusal(reason text, retry_after integer, hit_limit integer, safety_level integer) returns jsonb
+    language sql immutable
+    return jsonb_build_object(
+        'outcome', 'refused', 'reason', reason, 'retry_after', retry_after, 'limit', hit_limit, 'safety_level', safety_level);
 
 -- Begins a turn for the caller in `request.jwt.claims`, or says why not. One call, one transaction.
 --
@@ -307,17 +315,8 @@ begin
         'locale', person.locale);
 end $$;
 
-create function gateway.refusal(reason text, retry_after integer, hit_limit integer, safety_level integer) returns jsonb
-    language sql immutable
-    return jsonb_build_object(
-        'outcome', 'refused', 'reason', reason, 'retry_after', retry_after, 'limit', hit_limit, 'safety_level', safety_level);
-
-create function gateway.strings(list jsonb) returns text[]
-    language sql immutable
-    return coalesce((select array_agg(item) from jsonb_array_elements_text(list) as item), '{}');
-
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
     gateway.load_turn(uuid), gateway.abandon_turn(public.turns), gateway.history(uuid, uuid, integer, integer, integer),
-    gateway.begin_turn(jsonb), gateway.refusal(text, integer, integer, integer), gateway.strings(jsonb)
+    gateway.begin_turn(jsonb), gateway.refusal(text, integer, integer, integer)
     to coach_gateway;
