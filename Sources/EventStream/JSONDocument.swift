@@ -5,7 +5,8 @@
 public struct JSONDocument: Sendable, Equatable {
     /// The tree. Lone surrogates are U+FFFD in it, U+0000 stands as it is, repeated members are all there.
     public let value: JSONValue
-    /// Each `loneSurrogate`, `nulCharacter` and `duplicateKey`, with its path, in the order of the text.
+    /// Each `loneSurrogate`, `nulCharacter` and `duplicateKey`, with its path, in the order of the text. The offset
+    /// is behind the name or string.
     public let findings: [JSONError]
 
     /// Parses a whole text; anything but white space behind the value is an error.

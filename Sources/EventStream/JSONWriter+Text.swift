@@ -17,13 +17,14 @@ extension JSONWriter {
 
     /// Appends an integer in decimal digits.
     public static func appendDecimal(_ value: some FixedWidthInteger, into output: inout [UInt8]) {
+        // Callers in other modules reach this unspecialised: leave the generic world with one conversion.
+        guard let value = Int64(exactly: value) else { return output.append(contentsOf: String(value).utf8) }
         if value < 0 { output.append(Byte.minus) }
         let first = output.count
         var rest = value.magnitude
         repeat {
-            let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
-            output.append(Byte.zero &+ UInt8(truncatingIfNeeded: digit))
-            rest = quotient
+            output.append(Byte.zero &+ UInt8(truncatingIfNeeded: rest % 10))
+            rest /= 10
         } while rest != 0
         output[first...].reverse()
     }

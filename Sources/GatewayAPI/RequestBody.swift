@@ -29,7 +29,7 @@ public struct RequestBody: Sendable {
     /// Any value, nil when absent or `null`. Everything inside it is free of lone surrogates, U+0000 and repeated names.
     public func value(_ name: String) throws(RequestBodyError) -> JSONValue? {
         let camelCase = Self.camelCase(name)
-        for spelling in Set([name, camelCase]) {
+        for spelling in [name, camelCase] {
             if let finding = findings.first(where: { Self.isInside($0.path, spelling) }) { throw .field(name, finding.problem) }
         }
         let values = members.filter { ($0.key == name || $0.key == camelCase) && $0.value != .null }.map(\.value)

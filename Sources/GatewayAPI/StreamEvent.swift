@@ -230,4 +230,12 @@ public struct StreamFailure: Error, Sendable, Equatable {
         self.partial = partial
         self.keptBytes = keptBytes
     }
+
+    /// The same refusal as an error envelope would carry, as an event. Retryable is what asks to be retried or waited for.
+    public init(_ error: ErrorBody, partial: Bool = false, keptBytes: Int? = nil) {
+        self.init(
+            code: error.code, message: error.message, userMessage: error.userMessage, action: error.action,
+            retryable: error.action == .retry || error.action == .wait, retryAfter: error.retryAfter, partial: partial,
+            keptBytes: keptBytes)
+    }
 }

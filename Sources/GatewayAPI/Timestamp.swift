@@ -20,7 +20,8 @@ public struct Timestamp: Sendable, Hashable, Comparable {
 
     /// A date, rounded down to the millisecond.
     public init(_ date: Date) {
-        let milliseconds = (date.timeIntervalSince1970 * 1000).rounded(.down)
+        // A `Date` made from whole milliseconds lies a few nanoseconds beside them: microseconds first.
+        let milliseconds = ((date.timeIntervalSince1970 * 1_000_000).rounded() / 1000).rounded(.down)
         self.init(millisecondsSince1970: Int64(exactly: milliseconds) ?? (milliseconds > 0 ? .max : .min))
     }
 

@@ -1,0 +1,89 @@
+import EventStream
+import GatewayAPI
+import Testing
+
+struct EnvelopeTests {
+    static let meta = ResponseMeta(requestID: "r-1", timestamp: Samples.noon)
+    static let quota = ErrorBody(
+        code: .quotaExhausted, message: "daily limit", userMessage: "Let's continue tomorrow.", action: .upgrade, retryAfter: 3600,
+        details: ["limit": 20])
+
+    @Test("a success has data, no error, and meta")
+    func success() throws {
+        let bytes = Envelope.success(meta: Self.meta) { writer in writer.object { $0.member("a", 1) } }
+        #expect(
+            Samples.text(bytes)
+                == #"{"success":true,"data":{"a":1},"error":null,"meta":{"request_id":"r-1","timestamp":"2026-03-01T12:00:00.005Z","version":"1.0"}}"#
+        )
+        let received = try ReceivedEnvelope(json: bytes)
+        #expect(received.result == .success(["a": 1]) && received.requestID == "r-1" && received.pagination == nil)
+    }
+
+    @Test("a list has pagination beside its data")
+    func list() throws {
+        let bytes = Envelope.success(meta: Self.meta, pagination: Pagination(nextCursor: "abc")) { writer in writer.array { _ in } }
+        #expect(Samples.text(bytes).contains(#""error":null,"pagination":{"next_cursor":"abc","has_next":true},"meta""#))
+        #expect(try ReceivedEnvelope(json: bytes).pagination == Pagination(nextCursor: "abc"))
+        let last = Envelope.success(meta: Self.meta, pagination: Pagination(nextCursor: nil)) { writer in writer.array { _ in } }
+        #expect(Samples.text(last).contains(#""pagination":{"next_cursor":null,"has_next":false}"#))
+    }
+
+    @Test("a refusal has no data, the error, and meta")
+    func failure() throws {
+        let bytes = Envelope.failure(Self.quota, meta: Self.meta)
+        #expect(
+            Samples.text(bytes)
+                == #"{"success":false,"data":null,"error":{"code":"BIZ_2002","message":"daily limit","user_message":"Let's continue tomorrow.","action":"upgrade","retry_after":3600,"details":{"limit":20}},"meta":{"request_id":"r-1","timestamp":"2026-03-01T12:00:00.005Z","version":"1.0"}}"#
+        )
+        #expect(try ReceivedEnvelope(json: bytes).result == .failure(Self.quota))
+    }
+
+    @Test("the same refusal as problem details has the same code and fields")
+    func problem() {
+        let bytes = Envelope.problem(Self.quota, status: 429, title: "Too Many Requests", meta: Self.meta)
+        #expect(
+            Samples.text(bytes)
+                == #"{"type":"about:blank","title":"Too Many Requests","status":429,"detail":"daily limit","code":"BIZ_2002","message":"daily limit","user_message":"Let's continue tomorrow.","action":"upgrade","retry_after":3600,"details":{"limit":20},"request_id":"r-1","timestamp":"2026-03-01T12:00:00.005Z"}"#
+        )
+    }
+
+    @Test("what is no envelope is an error, never a crash", arguments: ["", "null", "{}", #"{"success":1}"#, #"{"success":false}"#])
+    func malformed(_ json: String) {
+        #expect(throws: WireError.self) { try ReceivedEnvelope(json: Samples.bytes(json)) }
+    }
+
+    @Test("a safety card inside the details of a refusal can be read")
+    func safetyInDetails() throws {
+        var refusal = Self.quota
+        refusal.details = .object([JSONMember("safety", try JSONValue(parsing: JSONWriter.encode { Samples.safety.write(to: &$0) }))])
+        let received = try ReceivedEnvelope(json: Envelope.failure(refusal, meta: Self.meta))
+        guard case .failure(let error) = received.result, let card = error.details?["safety"] else {
+            Issue.record("no card")
+            return
+        }
+        #expect(try StreamSafety(card) == Samples.safety)
+    }
+
+    @Test("a refusal becomes an event with the same texts, retryable when its action says so")
+    func asEvent() {
+        let failure = StreamFailure(Self.quota)
+        #expect(failure.code == .quotaExhausted && failure.userMessage == Self.quota.userMessage && failure.retryAfter == 3600)
+        #expect(!failure.retryable && !failure.partial && failure.keptBytes == nil)
+        var waiting = Self.quota
+        waiting.action = .wait
+        #expect(StreamFailure(waiting, partial: true, keptBytes: 3).retryable)
+    }
+
+    @Test("the codes and actions are those of the contract")
+    func codes() {
+        #expect(
+            Set(ErrorCode.allCases.map(\.rawValue)) == [
+                "AUTH_1001", "AUTH_1002", "AUTH_1003", "BIZ_2001", "BIZ_2002", "BIZ_2003", "BIZ_2004", "BIZ_2006", "BIZ_2007", "BIZ_2008",
+                "BIZ_2009", "BIZ_2010", "VAL_3001", "VAL_3003", "VAL_3004", "VAL_3005", "EXT_4001", "EXT_4003", "SYS_5000", "SYS_5001",
+            ])
+        #expect(
+            Set(ErrorAction.allCases.map(\.rawValue)) == [
+                "re_authenticate", "go_back", "upgrade", "retry", "consent", "wait", "reload", "fix_input",
+            ])
+    }
+}
