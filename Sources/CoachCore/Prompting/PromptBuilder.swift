@@ -1,0 +1,109 @@
+/// Builds what the model reads, in the order system, domain, safety, persona, context, summary, safety addendum, history, message.
+///
+/// Everything that people wrote stands either in a message of its own role or between tags that it cannot close. A persona fills slots of
+/// a text that the server owns, after the safety text, and is suspended by the addendum at tier 2 and above.
+public struct PromptBuilder: Sendable {
+    private let templates: PromptTemplates
+    private let domains: DomainConfigurations
+    private let maximumOutputTokens: Int
+
+    /// Longest text of one persona slot, and longest summary, in scalars.
+    static let longestText = 4_000
+    /// Longest statement of a profile, in scalars.
+    static let longestStatement = 500
+
+    /// `maximumOutputTokens` bounds every answer.
+    public init(templates: PromptTemplates, domains: DomainConfigurations, maximumOutputTokens: Int = 1_024) {
+        self.templates = templates
+        self.domains = domains
+        self.maximumOutputTokens = maximumOutputTokens
+    }
+
+    /// The prompt of a turn. `card` is what the person is shown; its numbers are the only ones that the model may name.
+    public func prompt(
+        message: String, context: TurnContext, domain: Domain?, safety: SafetyDecision, card: SafetyCard?
+    ) -> Prompt {
+        var sections = [templates.filled(.system), domainText(domain), templates.filled(.safety)]
+        if let persona = context.persona { sections.append(text(of: persona)) }
+        if let profile = context.profile, !profile.isEmpty { sections.append(text(of: profile)) }
+        if let summary = context.summary, !summary.isEmpty {
+            sections.append(
+                templates.filled(
+                    .summary, ["summary": DelimitedData.block(summary, tag: "conversation_summary", limit: PromptBuilder.longestText)]))
+        }
+        if let addendum = addendum(safety, card: card) { sections.append(addendum) }
+        var messages = [Prompt.Message(role: .system, content: sections.joined(separator: "\n\n"))]
+        messages += context.history.map { Prompt.Message(role: $0.speaker == .user ? .user : .assistant, content: $0.content) }
+        messages.append(Prompt.Message(role: .user, content: message))
+        return Prompt(messages: messages, maximumOutputTokens: maximumOutputTokens)
+    }
+
+    private func domainText(_ domain: Domain?) -> String {
+        guard let domain, let configuration = domains[domain] else { return templates.filled(.genericDomain) }
+        return templates.filled(
+            .domain,
+            [
+                "name": configuration.name, "tone": configuration.tone, "methodology": configuration.methodology,
+                "guidance": configuration.systemPrompt, "boundaries": configuration.boundaries.map { "- \($0)" }.joined(separator: "\n"),
+            ])
+    }
+
+    private func text(of persona: Persona) -> String {
+        func slot(_ text: String?, _ tag: String) -> String {
+            DelimitedData.block(text, tag: tag, limit: PromptBuilder.longestText)
+        }
+        return templates.filled(
+            .persona,
+            [
+                "name": slot(persona.name, "persona_name"), "tone": slot(persona.tone, "persona_tone"),
+                "methodology": slot(persona.methodology, "persona_methodology"),
+                "personality": slot(persona.personality, "persona_personality"),
+            ])
+    }
+
+    private func text(of profile: ContextProfile) -> String {
+        func slot(_ statements: [String], _ tag: String) -> String {
+            DelimitedData.list(statements, tag: tag, limit: PromptBuilder.longestStatement)
+        }
+        return templates.filled(
+            .context,
+            [
+                "values": slot(profile.values, "user_values"), "goals": slot(profile.goals, "user_goals"),
+                "situation": slot(profile.situation, "user_situation"),
+            ])
+    }
+
+    /// The last of the system parts, so that nothing after it takes it back.
+    private func addendum(_ safety: SafetyDecision, card: SafetyCard?) -> String? {
+        switch safety.stance {
+        case .none: return nil
+        case .concern: return templates.filled(.concern)
+        case .crisis, .high, .imminent:
+            var guidance = safety.risk.categories.map { templates.filled(PromptBuilder.guidance(for: $0)) }
+            if safety.risk.subject == .other { guidance.insert(templates.filled(.guidanceOther), at: 0) }
+            if guidance.isEmpty { guidance = [templates.filled(.guidanceSuicide)] }
+            return templates.filled(
+                .crisis,
+                [
+                    "guidance": guidance.joined(separator: "\n\n"),
+                    "resources": card?.resources.map(PromptBuilder.line).joined(separator: "\n") ?? "(none in this turn)",
+                ])
+        }
+    }
+
+    private static func line(_ resource: CrisisResource) -> String {
+        "- " + ([resource.name] + [resource.phone, resource.sms, resource.url].compactMap { $0 }).joined(separator: " | ")
+    }
+
+    private static func guidance(for category: RiskCategory) -> PromptTemplates.Name {
+        switch category {
+        case .suicide: .guidanceSuicide
+        case .selfHarm: .guidanceSelfHarm
+        case .abuse: .guidanceAbuse
+        case .violence: .guidanceViolence
+        case .eatingDisorder: .guidanceEatingDisorder
+        case .psychosis: .guidancePsychosis
+        case .substance: .guidanceSubstance
+        }
+    }
+}

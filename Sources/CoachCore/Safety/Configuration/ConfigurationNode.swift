@@ -1,0 +1,222 @@
+import Foundation
+
+/// Any JSON value.
+enum ConfigurationValue: Decodable, Equatable {
+    case null
+    case boolean(Bool)
+    case number(Double)
+    case string(String)
+    case array([ConfigurationValue])
+    case object([String: ConfigurationValue])
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let text = try? container.decode(String.self) {
+            self = .string(text)
+        } else if let items = try? container.decode([ConfigurationValue].self) {
+            self = .array(items)
+        } else if let members = try? container.decode([String: ConfigurationValue].self) {
+            self = .object(members)
+        } else if let flag = try? container.decode(Bool.self) {
+            self = .boolean(flag)
+        } else if let number = try? container.decode(Double.self) {
+            self = .number(number)
+        } else {
+            self = .null
+        }
+    }
+}
+
+/// Gathers findings while a file is read. A class, because every node of a file writes into the same one; it never leaves a loader.
+final class FindingCollector {
+    private(set) var findings: [ConfigurationFinding] = []
+
+    func add(_ file: String, _ path: String, _ problem: ConfigurationFinding.Problem) {
+        findings.append(ConfigurationFinding(file: file, path: path, problem: problem))
+    }
+
+    /// Throws when there is anything to report.
+    func rejectIfAny() throws(ConfigurationRejected) {
+        guard findings.isEmpty else { throw ConfigurationRejected(findings: findings) }
+    }
+}
+
+/// A place in a JSON file, read with an expectation. What disappoints becomes a finding, and a harmless default is returned so that
+/// reading goes on to the next one.
+struct ConfigurationNode {
+    let file: String
+    let path: String
+    let value: ConfigurationValue
+    let collector: FindingCollector
+
+    /// The root of a file, or nil with a finding when it is not a JSON object.
+    static func root(of json: Data, file: String, collector: FindingCollector) -> ConfigurationNode? {
+        do {
+            let value = try JSONDecoder().decode(ConfigurationValue.self, from: json)
+            guard case .object = value else {
+                collector.add(file, "", .wrongType(expected: "an object"))
+                return nil
+            }
+            return ConfigurationNode(file: file, path: "", value: value, collector: collector)
+        } catch {
+            collector.add(file, "", .unreadable("not valid JSON"))
+            return nil
+        }
+    }
+
+    private var members: [String: ConfigurationValue] {
+        if case .object(let members) = value { return members }
+        return [:]
+    }
+
+    func report(_ problem: ConfigurationFinding.Problem) { collector.add(file, path, problem) }
+
+    func report(_ key: String, _ problem: ConfigurationFinding.Problem) { collector.add(file, join(key), problem) }
+
+    private func join(_ key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
+
+    private func node(_ value: ConfigurationValue, at path: String) -> ConfigurationNode {
+        ConfigurationNode(file: file, path: path, value: value, collector: collector)
+    }
+
+    /// Reports every key that is not one of these.
+    func allow(_ keys: Set<String>) {
+        for key in members.keys.sorted() where !keys.contains(key) { report(key, .unknown) }
+    }
+
+    /// The keys of an object, sorted.
+    var keys: [String] { members.keys.sorted() }
+
+    /// A member, or nil when it is absent or null.
+    func member(_ key: String) -> ConfigurationNode? {
+        guard let value = members[key], value != .null else { return nil }
+        return node(value, at: join(key))
+    }
+
+    /// The value as text within a length in Unicode scalars, not blank.
+    func text(_ length: ClosedRange<Int>) -> String? {
+        guard case .string(let text) = value else {
+            report(.wrongType(expected: "a string"))
+            return nil
+        }
+        guard length.contains(text.unicodeScalars.count) else {
+            report(.outOfBounds("\(length.lowerBound) to \(length.upperBound) characters, has \(text.unicodeScalars.count)"))
+            return nil
+        }
+        guard length.lowerBound == 0 || text.contains(where: { !$0.isWhitespace }) else {
+            report(.outOfBounds("blank"))
+            return nil
+        }
+        return text
+    }
+
+    /// A required text; "" with a finding when it is not there.
+    func text(_ key: String, _ length: ClosedRange<Int> = 1...4_000) -> String {
+        guard let node = member(key) else {
+            report(key, .missing)
+            return ""
+        }
+        return node.text(length) ?? ""
+    }
+
+    /// A text that may be absent.
+    func optionalText(_ key: String, _ length: ClosedRange<Int> = 1...4_000) -> String? { member(key)?.text(length) }
+
+    /// A required integer; the lower bound with a finding when it is not there.
+    func integer(_ key: String, _ bounds: ClosedRange<Int>) -> Int {
+        guard let node = member(key) else {
+            report(key, .missing)
+            return bounds.lowerBound
+        }
+        guard case .number(let number) = node.value, let integer = Int(exactly: number) else {
+            node.report(.wrongType(expected: "an integer"))
+            return bounds.lowerBound
+        }
+        guard bounds.contains(integer) else {
+            node.report(.outOfBounds("\(bounds.lowerBound) to \(bounds.upperBound)"))
+            return bounds.lowerBound
+        }
+        return integer
+    }
+
+    /// A required number; the lower bound with a finding when it is not there.
+    func number(_ key: String, _ bounds: ClosedRange<Double>) -> Double {
+        guard let node = member(key) else {
+            report(key, .missing)
+            return bounds.lowerBound
+        }
+        guard case .number(let number) = node.value else {
+            node.report(.wrongType(expected: "a number"))
+            return bounds.lowerBound
+        }
+        guard bounds.contains(number) else {
+            node.report(.outOfBounds("\(bounds.lowerBound) to \(bounds.upperBound)"))
+            return bounds.lowerBound
+        }
+        return number
+    }
+
+    /// A flag that is false when absent.
+    func flag(_ key: String) -> Bool {
+        guard let node = member(key) else { return false }
+        guard case .boolean(let flag) = node.value else {
+            node.report(.wrongType(expected: "true or false"))
+            return false
+        }
+        return flag
+    }
+
+    /// The elements of an array; a finding when it is something else.
+    var elements: [ConfigurationNode] {
+        guard case .array(let items) = value else {
+            report(.wrongType(expected: "an array"))
+            return []
+        }
+        return items.enumerated().map { node($1, at: "\(path)[\($0)]") }
+    }
+
+    /// The elements of a required array of a bounded size.
+    func list(_ key: String, _ count: ClosedRange<Int>) -> [ConfigurationNode] {
+        guard let node = member(key) else {
+            report(key, .missing)
+            return []
+        }
+        let elements = node.elements
+        if case .array = node.value, !count.contains(elements.count) {
+            node.report(.outOfBounds("\(count.lowerBound) to \(count.upperBound) elements, has \(elements.count)"))
+        }
+        return elements
+    }
+
+    /// A required array of texts.
+    func texts(_ key: String, count: ClosedRange<Int>, length: ClosedRange<Int> = 1...300) -> [String] {
+        list(key, count).compactMap { $0.text(length) }
+    }
+
+    /// A required object; nil with a finding when it is not there.
+    func object(_ key: String) -> ConfigurationNode? {
+        guard let node = member(key) else {
+            report(key, .missing)
+            return nil
+        }
+        guard case .object = node.value else {
+            node.report(.wrongType(expected: "an object"))
+            return nil
+        }
+        return node
+    }
+
+    /// A required value of an enumeration with text raw values.
+    func choice<Choice: RawRepresentable & CaseIterable>(_ key: String, _: Choice.Type = Choice.self) -> Choice?
+    where Choice.RawValue == String {
+        guard let node = member(key) else {
+            report(key, .missing)
+            return nil
+        }
+        guard case .string(let text) = node.value, let choice = Choice(rawValue: text) else {
+            node.report(.wrongType(expected: "one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))"))
+            return nil
+        }
+        return choice
+    }
+}

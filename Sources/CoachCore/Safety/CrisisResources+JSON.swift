@@ -1,0 +1,80 @@
+import Foundation
+
+extension CrisisResources {
+    /// Reads and checks the file. Throws everything that is wrong with it at once.
+    public init(json: Data, file: String = "resources.json") throws(ConfigurationRejected) {
+        let collector = FindingCollector()
+        guard let root = ConfigurationNode.root(of: json, file: file, collector: collector) else {
+            throw ConfigurationRejected(findings: collector.findings)
+        }
+        root.allow(["version", "about", "countries", "international", "texts"])
+        version = root.integer("version", 1...1_000_000)
+        var countries: [String: Country] = [:]
+        if let object = root.object("countries") {
+            for code in object.keys {
+                if code.count != 2 || code != code.uppercased() { object.report(code, .outOfBounds("ISO 3166-1 alpha-2, upper case")) }
+                guard let node = object.object(code) else { continue }
+                node.allow(["emergency", "language", "resources"])
+                countries[code] = Country(
+                    emergencyNumber: node.text("emergency", 2...20), language: node.text("language", 2...2),
+                    entries: node.list("resources", 1...40).map { CrisisResources.entry($0, country: code) })
+            }
+        }
+        self.countries = countries
+        international = root.list("international", 1...10).map { CrisisResources.entry($0, country: nil) }
+        texts = CrisisResources.readTexts(root)
+        try collector.rejectIfAny()
+    }
+
+    private static func entry(_ node: ConfigurationNode, country: String?) -> Entry {
+        node.allow([
+            "name", "name_es", "phone", "sms", "url", "hours", "categories", "language", "listed_only", "verified_on", "verified_with",
+        ])
+        let resource = CrisisResource(
+            name: node.text("name", 2...120), phone: node.optionalText("phone", 2...40), sms: node.optionalText("sms", 3...60),
+            url: node.optionalText("url", 10...200), hours: node.optionalText("hours", 2...60), country: country)
+        if resource.phone == nil, resource.sms == nil, resource.url == nil { node.report("phone", .missing) }
+        if let url = resource.url, !url.hasPrefix("https://") { node.report("url", .outOfBounds("starts with https://")) }
+        let categories = node.member("categories")?.elements.compactMap { item -> RiskCategory? in
+            guard let text = item.text(1...40) else { return nil }
+            guard let category = RiskCategory(rawValue: text) else {
+                item.report(.unknownReference(text))
+                return nil
+            }
+            return category
+        }
+        return Entry(
+            resource: resource, spanishName: node.optionalText("name_es", 2...120), language: node.optionalText("language", 2...2),
+            categories: Set(categories ?? []), listedOnly: node.flag("listed_only"))
+    }
+
+    private static func readTexts(_ root: ConfigurationNode) -> [String: Texts] {
+        guard let object = root.object("texts") else { return [:] }
+        object.allow(["en", "es"])
+        var texts: [String: Texts] = [:]
+        for language in ["en", "es"] {
+            guard let node = object.object(language) else { continue }
+            node.allow(["messages", "emergency_name", "local_emergency_name", "call", "text"])
+            texts[language] = Texts(
+                messages: messages(node), emergencyName: node.text("emergency_name", 2...80),
+                localEmergencyName: node.text("local_emergency_name", 2...120), call: node.text("call", 2...20),
+                text: node.text("text", 2...20))
+        }
+        return texts
+    }
+
+    private static func messages(_ node: ConfigurationNode) -> [String: [String: String]] {
+        guard let object = node.object("messages") else { return [:] }
+        let bands = ["concern", "acute", "imminent", "fixed", "fixed_imminent"]
+        object.allow(Set(bands))
+        let keys = RiskCategory.allCases.map(\.rawValue) + ["default", "other"]
+        var messages: [String: [String: String]] = [:]
+        for band in bands {
+            guard let variants = object.object(band) else { continue }
+            variants.allow(Set(keys))
+            for required in ["default", "other"] where variants.member(required) == nil { variants.report(required, .missing) }
+            for key in variants.keys where keys.contains(key) { messages[band, default: [:]][key] = variants.text(key, 20...900) }
+        }
+        return messages
+    }
+}

@@ -1,0 +1,134 @@
+import Foundation
+
+extension CrisisGrammar {
+    /// Reads and checks the file. Throws everything that is wrong with it at once.
+    public init(json: Data, file: String = "crisis-grammar.json") throws(ConfigurationRejected) {
+        let collector = FindingCollector()
+        guard let root = ConfigurationNode.root(of: json, file: file, collector: collector) else {
+            throw ConfigurationRejected(findings: collector.findings)
+        }
+        root.allow(["version", "about", "classes", "markers", "corrected", "entries", "idioms", "follow_ups"])
+        version = root.integer("version", 1...1_000_000)
+        classes = CrisisGrammar.readClasses(root)
+        markers = CrisisGrammar.readMarkers(root)
+        corrected = root.texts("corrected", count: 0...500, length: Lexicon.shortestCorrected...40)
+        var reader = RuleReader(classes: Set(classes.keys))
+        entries = root.list("entries", 1...2_000).compactMap { reader.entry($0) }
+        idioms = root.list("idioms", 0...2_000).compactMap { reader.idiom($0) }
+        followUps = root.list("follow_ups", 0...500).compactMap { reader.followUp($0) }
+        try collector.rejectIfAny()
+    }
+
+    private static func readClasses(_ root: ConfigurationNode) -> [String: [String]] {
+        guard let object = root.object("classes") else { return [:] }
+        let written = Dictionary(
+            uniqueKeysWithValues: object.keys.map { ($0, object.texts($0, count: 1...400, length: 1...100)) })
+        var read: [String: [String]] = [:]
+        for (name, phrases) in written {
+            read[name] = phrases.flatMap { phrase -> [String] in
+                guard phrase.hasPrefix("{"), phrase.hasSuffix("}") else { return PhraseExpansion.expand(phrase) }
+                // One level deep: enough to build "die or disappear" out of two classes, and no cycle is possible.
+                guard let inner = written[String(phrase.dropFirst().dropLast())] else {
+                    object.report(name, .unknownReference(phrase))
+                    return []
+                }
+                return inner.filter { !$0.hasPrefix("{") }.flatMap(PhraseExpansion.expand)
+            }
+        }
+        return read
+    }
+
+    private static func readMarkers(_ root: ConfigurationNode) -> [Marker: [String]] {
+        guard let object = root.object("markers") else { return [:] }
+        object.allow(Set(Marker.allCases.map(\.rawValue)))
+        return Dictionary(
+            uniqueKeysWithValues: Marker.allCases.map { marker in
+                (marker, object.texts(marker.rawValue, count: 1...400, length: 1...100).flatMap(PhraseExpansion.expand))
+            })
+    }
+}
+
+/// `kill/s/ed/ing` → kill, kills, killed, killing; every word of a phrase may have endings.
+enum PhraseExpansion {
+    static func expand(_ phrase: String) -> [String] {
+        phrase.split(separator: " ").reduce([""]) { heads, word in
+            let parts = word.split(separator: "/", omittingEmptySubsequences: false)
+            let stem = String(parts[0])
+            let forms = [stem] + parts.dropFirst().map { stem + $0 }
+            return heads.flatMap { head in forms.map { head.isEmpty ? $0 : head + " " + $0 } }
+        }
+    }
+}
+
+/// Reads entries, idioms and follow-ups, whose ids are unique together.
+private struct RuleReader {
+    let classes: Set<String>
+    private var seen: Set<String> = []
+
+    init(classes: Set<String>) { self.classes = classes }
+
+    mutating func entry(_ node: ConfigurationNode) -> CrisisGrammar.Entry? {
+        node.allow(["id", "language", "category", "tier", "subject", "patterns", "negatable", "hyperbole"])
+        let id = identifier(node)
+        let tier = RiskTier(rawValue: node.integer("tier", 1...4))
+        let subject: RiskSubject? = subject(node)
+        let patterns = patterns(node)
+        guard let category = node.choice("category", RiskCategory.self), let tier, let subject else { return nil }
+        return CrisisGrammar.Entry(
+            id: id, language: language(node), category: category, tier: tier, subject: subject,
+            negatable: node.member("negatable") == nil || node.flag("negatable"), hyperbole: node.flag("hyperbole"), patterns: patterns)
+    }
+
+    mutating func idiom(_ node: ConfigurationNode) -> CrisisGrammar.Idiom? {
+        node.allow(["id", "language", "patterns"])
+        return CrisisGrammar.Idiom(id: identifier(node), language: language(node), patterns: patterns(node))
+    }
+
+    mutating func followUp(_ node: ConfigurationNode) -> CrisisGrammar.FollowUp? {
+        node.allow(["id", "language", "category", "patterns", "at_concern", "at_crisis", "needs_question"])
+        let id = identifier(node)
+        let atConcern = RiskTier(rawValue: node.integer("at_concern", 0...4))
+        let atCrisis = RiskTier(rawValue: node.integer("at_crisis", 1...4))
+        let patterns = patterns(node)
+        guard let category = node.choice("category", RiskCategory.self), let atConcern, let atCrisis else { return nil }
+        return CrisisGrammar.FollowUp(
+            id: id, language: language(node), category: category, tierAtConcern: atConcern, tierAtCrisis: atCrisis,
+            needsQuestion: node.flag("needs_question"), patterns: patterns)
+    }
+
+    private mutating func identifier(_ node: ConfigurationNode) -> String {
+        let id = node.text("id", 4...80)
+        if !id.isEmpty, !seen.insert(id).inserted { node.report("id", .duplicate(id)) }
+        return id
+    }
+
+    private func language(_ node: ConfigurationNode) -> String {
+        let language = node.text("language", 2...2)
+        if !["en", "es", ""].contains(language) { node.report("language", .outOfBounds("en or es")) }
+        return language
+    }
+
+    private func subject(_ node: ConfigurationNode) -> RiskSubject? {
+        guard let subject = RiskSubject(rawValue: node.text("subject")) else {
+            node.report("subject", .wrongType(expected: "self, other or unclear"))
+            return nil
+        }
+        return subject
+    }
+
+    private func patterns(_ node: ConfigurationNode) -> [WordPattern] {
+        node.list("patterns", 1...200).compactMap { item -> WordPattern? in
+            guard let text = item.text(1...400) else { return nil }
+            do throws(WordPattern.SyntaxError) {
+                let pattern = try WordPattern(text)
+                for case .wordClass(let name) in pattern.elements.flatMap(\.alternatives) where !classes.contains(name) {
+                    item.report(.unknownReference("{\(name)}"))
+                }
+                return pattern
+            } catch {
+                item.report(.syntax(error.reason))
+                return nil
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+/// What `domains/safety/crisis-grammar.json` says, read and checked: the words and patterns by which danger is recognised.
+public struct CrisisGrammar: Sendable, Equatable {
+    /// Words that change what a pattern means.
+    public enum Marker: String, Sendable, CaseIterable, Hashable {
+        /// May stand between any two elements: "just", "really".
+        case filler
+        /// Denies what follows it in its clause: "not", "never", "sin".
+        case negator
+        /// Holds a negator that denies nothing: "can't stop", "not only".
+        case notNegator = "not_negator"
+        /// Denies a whole statement that follows: "I don't think", "no es que".
+        case deniedStatement = "denied_statement"
+        /// Begins a new clause: "but", "because", "pero".
+        case clauseBreak = "clause_break"
+        /// Long ago and over: "years ago", "in recovery".
+        case resolvedPast = "resolved_past"
+        /// Not over: "again", "lately".
+        case present
+        /// Fiction: "my novel", "song lyrics".
+        case creative
+        /// Not fiction after all: "fine, not a story".
+        case creativeDenied = "creative_denied"
+        /// Work or study: "for my essay", "training managers".
+        case professional
+        /// Computers: "process", "thread".
+        case technical
+        /// Laughter: "lol", the emoji.
+        case humour
+        /// Takes a denial back: "I lied".
+        case retraction
+        /// The speaker.
+        case firstPerson = "first_person"
+        /// Somebody else.
+        case thirdPerson = "third_person"
+        /// A question about safety, in the coach's mouth.
+        case safetyQuestion = "safety_question"
+    }
+
+    /// Patterns that mean danger.
+    public struct Entry: Sendable, Equatable {
+        public var id: String
+        /// `en` or `es`.
+        public var language: String
+        public var category: RiskCategory
+        public var tier: RiskTier
+        public var subject: RiskSubject
+        /// False when the pattern holds its own negation ("don't want to live") or is a confession that nothing before it takes back.
+        public var negatable: Bool
+        /// People say it in jest; laughter beside it lowers it.
+        public var hyperbole: Bool
+        var patterns: [WordPattern]
+    }
+
+    /// Patterns that look like danger and are none; they cancel what they overlap.
+    public struct Idiom: Sendable, Equatable {
+        public var id: String
+        public var language: String
+        var patterns: [WordPattern]
+    }
+
+    /// Patterns that mean something only after danger was seen in the conversation.
+    public struct FollowUp: Sendable, Equatable {
+        public var id: String
+        public var language: String
+        public var category: RiskCategory
+        /// What the message is raised to while the stored level is 1.
+        public var tierAtConcern: RiskTier
+        /// What the message is raised to while the stored level is 2 or 3.
+        public var tierAtCrisis: RiskTier
+        /// At level 1 it counts only when the coach has just asked about safety.
+        public var needsQuestion: Bool
+        var patterns: [WordPattern]
+    }
+
+    /// Counts changes of the file; goes into audit rows.
+    public var version: Int
+    /// Phrases of each word class.
+    var classes: [String: [String]]
+    /// Phrases of each marker.
+    var markers: [Marker: [String]]
+    /// Words recognised with one spelling mistake.
+    var corrected: [String]
+    public var entries: [Entry]
+    public var idioms: [Idiom]
+    public var followUps: [FollowUp]
+}

@@ -1,0 +1,123 @@
+/// All patterns of a grammar compiled over the symbols of a lexicon, indexed by what each can start with.
+struct PatternAutomaton: Sendable {
+    /// Where a pattern was found.
+    struct Match {
+        /// Index of the rule that the pattern belongs to.
+        var rule: Int
+        /// Words.
+        var range: Range<Int>
+    }
+
+    private struct Step: Sendable {
+        var symbols: [Symbol]
+        var optional: Bool
+        var gap: ClosedRange<Int>
+    }
+
+    private struct Pattern: Sendable {
+        var rule: Int
+        var steps: [Step]
+        var startsSentence: Bool
+        var endsSentence: Bool
+        /// A gap of this pattern may run over a negation.
+        var ignoresNegation: Bool
+    }
+
+    private var patterns: [Pattern] = []
+    private var starting: [Symbol: [Int]] = [:]
+    private let filler: Symbol
+
+    /// `filler` is the symbol of the words that may stand between any two elements.
+    init(filler: Symbol) { self.filler = filler }
+
+    /// Adds a pattern of a rule; `resolve` gives the symbol of an alternative.
+    mutating func add(
+        _ pattern: WordPattern, rule: Int, ignoresNegation: Bool, resolve: (WordPattern.Alternative) -> Symbol
+    ) {
+        let steps = pattern.elements.map {
+            Step(symbols: $0.alternatives.map(resolve), optional: $0.optional, gap: $0.gap)
+        }
+        guard let first = steps.first else { return }
+        patterns.append(
+            Pattern(
+                rule: rule, steps: steps, startsSentence: pattern.startsSentence, endsSentence: pattern.endsSentence,
+                ignoresNegation: ignoresNegation))
+        for symbol in Set(first.symbols) { starting[symbol, default: []].append(patterns.count - 1) }
+    }
+
+    /// Every pattern at every word where it matches, each with its first match there. `barrier` says which words a gap must not run
+    /// over: negations.
+    func matches(in reading: Reading, barrier: [Bool]) -> [Match] {
+        var found: [Match] = []
+        var search = Search(reading: reading, barrier: barrier, filler: filler)
+        for start in reading.tokens.indices {
+            search.begin(at: start)
+            for span in reading.spans(at: start) {
+                guard let candidates = starting[span.symbol] else { continue }
+                for index in candidates {
+                    let pattern = patterns[index]
+                    if pattern.startsSentence, !search.sentenceStarts(at: start) { continue }
+                    guard let end = search.match(pattern, step: 1, at: start + Int(span.length)) else { continue }
+                    found.append(Match(rule: pattern.rule, range: start..<end))
+                }
+            }
+        }
+        return found
+    }
+
+    /// Looks for the rest of one pattern. Depth is the pattern's length and width the sum of its gaps, both bounded when it is read.
+    private struct Search {
+        let reading: Reading
+        let barrier: [Bool]
+        let filler: Symbol
+        private var sentenceStart = 0
+        private var sentenceEnd = 0
+
+        init(reading: Reading, barrier: [Bool], filler: Symbol) {
+            self.reading = reading
+            self.barrier = barrier
+            self.filler = filler
+        }
+
+        mutating func begin(at start: Int) {
+            guard start >= sentenceEnd else { return }
+            let tokens = reading.tokens
+            sentenceStart = start
+            sentenceEnd = start + 1
+            while sentenceEnd < tokens.count, tokens[sentenceEnd].sentence == tokens[start].sentence { sentenceEnd += 1 }
+        }
+
+        /// Fillers at the start of a sentence do not count: "just goodbye everyone".
+        func sentenceStarts(at position: Int) -> Bool { (sentenceStart..<position).allSatisfy(isFiller) }
+
+        private func sentenceEnds(at position: Int) -> Bool { (position..<sentenceEnd).allSatisfy(isFiller) }
+
+        private func isFiller(_ position: Int) -> Bool {
+            reading.spans(at: position).contains { $0.symbol == filler }
+        }
+
+        func match(_ pattern: Pattern, step index: Int, at position: Int) -> Int? {
+            guard index < pattern.steps.count else {
+                return !pattern.endsSentence || sentenceEnds(at: position) ? position : nil
+            }
+            let step = pattern.steps[index]
+            var skipped = 0
+            var here = position
+            while here < sentenceEnd {
+                if skipped >= step.gap.lowerBound {
+                    for span in reading.spans(at: here) where step.symbols.contains(span.symbol) {
+                        if let end = match(pattern, step: index + 1, at: here + Int(span.length)) { return end }
+                    }
+                }
+                if isFiller(here) {
+                    here += 1
+                    continue
+                }
+                guard skipped < step.gap.upperBound, pattern.ignoresNegation || !barrier[here] else { break }
+                skipped += 1
+                here += 1
+            }
+            return step.optional ? match(pattern, step: index + 1, at: position) : nil
+        }
+    }
+}

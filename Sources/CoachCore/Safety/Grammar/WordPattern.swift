@@ -1,0 +1,113 @@
+/// A pattern over words as the grammar file writes it. Elements are separated by spaces:
+///
+/// | written | means |
+/// |---|---|
+/// | `word` | this word |
+/// | `{CLASS}` | any phrase of a word class |
+/// | `(word\|two words\|{CLASS})` | any of these |
+/// | `element?` | may be absent |
+/// | `<0-3>` | up to three other words of the same sentence before the next element |
+/// | `^` first, `$` last | the sentence starts, ends here |
+///
+/// Filler words ("just", "really") may stand anywhere between two elements.
+struct WordPattern: Sendable, Equatable {
+    /// One alternative of an element.
+    enum Alternative: Sendable, Hashable {
+        case phrase(String)
+        case wordClass(String)
+    }
+
+    /// A step of the pattern.
+    struct Element: Sendable, Equatable {
+        var alternatives: [Alternative]
+        var optional: Bool
+        /// Words that may stand before it.
+        var gap: ClosedRange<Int>
+    }
+
+    var elements: [Element] = []
+    var startsSentence = false
+    var endsSentence = false
+
+    /// Longest sum of gaps of one pattern: bounds the work a message can cause.
+    static let widestGaps = 14
+
+    /// Why a pattern cannot be read.
+    struct SyntaxError: Error, Equatable {
+        var reason: String
+    }
+
+    init(_ text: String) throws(SyntaxError) {
+        var rest = Substring(text)
+        var gap = 0...0
+        while true {
+            rest = rest.drop { $0 == " " }
+            guard let first = rest.first else { break }
+            guard !endsSentence else { throw SyntaxError(reason: "something follows $") }
+            switch first {
+            case "^":
+                guard elements.isEmpty, !startsSentence else { throw SyntaxError(reason: "^ is not first") }
+                startsSentence = true
+                rest.removeFirst()
+            case "$":
+                endsSentence = true
+                rest.removeFirst()
+            case "<":
+                guard !elements.isEmpty else { throw SyntaxError(reason: "a gap is first") }
+                gap = try WordPattern.gap(WordPattern.take(&rest, until: ">"))
+            default:
+                elements.append(try WordPattern.element(&rest, first: first, gap: gap))
+                gap = 0...0
+            }
+        }
+        guard gap == 0...0 else { throw SyntaxError(reason: "a gap is last") }
+        guard let first = elements.first, !first.optional else { throw SyntaxError(reason: "the first element is missing or optional") }
+        guard elements.reduce(0, { $0 + $1.gap.upperBound }) <= WordPattern.widestGaps else {
+            throw SyntaxError(reason: "gaps add up to more than \(WordPattern.widestGaps)")
+        }
+    }
+
+    private static func element(_ rest: inout Substring, first: Character, gap: ClosedRange<Int>) throws(SyntaxError) -> Element {
+        var alternatives: [Alternative]
+        switch first {
+        case "{": alternatives = [.wordClass(try take(&rest, until: "}"))]
+        case "(": alternatives = try take(&rest, until: ")").split(separator: "|").map(alternative)
+        default:
+            let word = rest.prefix { $0 != " " && $0 != "?" }
+            guard word.allSatisfy({ $0.isLetter || $0.isNumber || $0 == ":" }) else {
+                throw SyntaxError(reason: "not a word: \(word)")
+            }
+            rest = rest.dropFirst(word.count)
+            alternatives = [.phrase(String(word))]
+        }
+        guard !alternatives.isEmpty else { throw SyntaxError(reason: "an element has no alternative") }
+        var optional = false
+        if rest.first == "?" {
+            optional = true
+            rest.removeFirst()
+        }
+        return Element(alternatives: alternatives, optional: optional, gap: gap)
+    }
+
+    private static func alternative(_ text: Substring) -> Alternative {
+        if text.hasPrefix("{"), text.hasSuffix("}") { return .wordClass(String(text.dropFirst().dropLast())) }
+        return .phrase(String(text))
+    }
+
+    /// The text between the first character and its partner.
+    private static func take(_ rest: inout Substring, until closing: Character) throws(SyntaxError) -> String {
+        guard let end = rest.firstIndex(of: closing) else { throw SyntaxError(reason: "\(closing) is missing") }
+        let inside = rest[rest.index(after: rest.startIndex)..<end]
+        rest = rest[rest.index(after: end)...]
+        guard !inside.isEmpty else { throw SyntaxError(reason: "nothing before \(closing)") }
+        return String(inside)
+    }
+
+    private static func gap(_ text: String) throws(SyntaxError) -> ClosedRange<Int> {
+        let bounds = text.split(separator: "-").compactMap { Int($0) }
+        guard bounds.count == 2, bounds[0] >= 0, bounds[0] <= bounds[1], bounds[1] <= 8 else {
+            throw SyntaxError(reason: "not a gap of at most 8 words: <\(text)>")
+        }
+        return bounds[0]...bounds[1]
+    }
+}
