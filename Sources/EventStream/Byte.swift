@@ -35,3 +35,11 @@ enum Byte {
     /// The lower-case digit of a value below 16.
     static func hexDigit(_ value: UInt8) -> UInt8 { value < 10 ? zero &+ value : UInt8(ascii: "a") &+ value &- 10 }
 }
+
+extension StaticString {
+    /// The bytes of a literal.
+    var utf8: UnsafeBufferPointer<UInt8> {
+        // SAFETY: a literal's bytes live as long as the program.
+        UnsafeBufferPointer(start: utf8Start, count: utf8CodeUnitCount)
+    }
+}

@@ -60,6 +60,6 @@ public enum EventStreamEncoder {
     }
 
     private static func append(_ literal: StaticString, into output: inout [UInt8]) {
-        output.append(contentsOf: UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
+        output.append(contentsOf: literal.utf8)
     }
 }

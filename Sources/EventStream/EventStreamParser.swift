@@ -51,6 +51,7 @@ public struct EventStreamParser: Sendable {
         _ onEvent: (ServerSentEvent) -> Void
     ) throws(EventStreamError) {
         if let failure { throw failure }
+        // SAFETY: the buffer is read during this call only; `lineEnd` stays inside it, and `start` is compared before each use.
         var start = 0
         if lastByteWasCR, let first = bytes.first {
             lastByteWasCR = false
@@ -204,6 +205,6 @@ extension EventStreamParser {
 extension UnsafeRawBufferPointer {
     /// Whether the bytes are exactly those of an ASCII literal.
     fileprivate func matches(_ literal: StaticString) -> Bool {
-        elementsEqual(UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
+        elementsEqual(literal.utf8)
     }
 }

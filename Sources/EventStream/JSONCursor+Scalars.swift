@@ -97,9 +97,9 @@ extension JSONCursor {
     }
 
     private mutating func readLiteral(_ literal: StaticString) throws(JSONError) {
-        for offset in 0..<literal.utf8CodeUnitCount {
+        for expected in literal.utf8 {
             let byte = try currentByte()
-            guard byte == literal.utf8Start[offset] else { throw error(.unexpectedByte(byte)) }
+            guard byte == expected else { throw error(.unexpectedByte(byte)) }
             position += 1
         }
         endValue(at: position)

@@ -10,7 +10,7 @@ public struct JSONKey: Sendable {
 
     /// Whether the name is exactly this literal.
     public static func == (key: JSONKey, literal: StaticString) -> Bool {
-        key.utf8.elementsEqual(UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
+        key.utf8.elementsEqual(literal.utf8)
     }
 
     /// The same for `switch`.

@@ -30,6 +30,7 @@ extension JSONWriter {
     }
 
     /// Copies runs that need no change in one go.
+    // SAFETY: `index` is compared with `text.count` in each round and grows by what `UTF8Scan` found to lie inside.
     private static func escape(_ text: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
         var runStart = 0
         var index = 0

@@ -103,7 +103,7 @@ extension JSONWriter {
     }
 
     private mutating func append(_ literal: StaticString) {
-        bytes.append(contentsOf: UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
+        bytes.append(contentsOf: literal.utf8)
     }
 }
 

@@ -33,14 +33,4 @@ enum UTF8Scan {
         }
         return .scalar(length: length)
     }
-
-    /// Whether all bytes are well-formed.
-    static func isValid(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-        var index = 0
-        while index < bytes.count {
-            guard case .scalar(let length) = step(bytes, at: index) else { return false }
-            index += length
-        }
-        return true
-    }
 }

@@ -41,6 +41,7 @@ extension Timestamp {
         let day = millisecondsSince1970.floorDivided(by: millisecondsPerDay)
         let time = Int(millisecondsSince1970 - day * millisecondsPerDay)
         let date = CivilDate(daysSince1970: Int(day))
+        // SAFETY: the template fills all 24 bytes, and `put` writes inside it.
         return String(unsafeUninitializedCapacity: 24) { text in
             for (index, byte) in "0000-00-00T00:00:00.000Z".utf8.enumerated() { text[index] = byte }
             func put(_ value: Int, at index: Int, digits: Int) {

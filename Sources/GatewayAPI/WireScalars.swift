@@ -16,6 +16,7 @@ extension UUID {
     /// The canonical form in lower case.
     var wireText: String {
         withUnsafeBytes(of: uuid) { bytes in
+            // SAFETY: 16 bytes make 32 digits, with four hyphens between them: 36.
             String(unsafeUninitializedCapacity: 36) { text in
                 var index = 0
                 for (position, byte) in bytes.enumerated() {
