@@ -36,7 +36,7 @@ public final class SimulatorServer: Service {
     private let configuration: Configuration
     private let group: any EventLoopGroup
     private let desk: ScriptDesk
-    private let journal: Journal
+    let journal: Journal
     private let connections = Mutex<[ObjectIdentifier: any Channel]>([:])
 
     /// A simulator that is not listening yet.
