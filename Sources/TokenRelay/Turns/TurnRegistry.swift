@@ -33,6 +33,15 @@ public final class TurnRegistry: Sendable {
     /// The running turn of that id.
     public func turn(_ id: TurnID) -> LiveTurn? { state.withLock { $0.turns[id] } }
 
+    /// The same, waiting for a turn that was begun a moment ago by a request that has not entered it yet.
+    public func turn(_ id: TurnID, within patience: Duration) async -> LiveTurn? {
+        let deadline = ContinuousClock.now + patience
+        while true {
+            if let turn = turn(id) { return turn }
+            guard ContinuousClock.now < deadline, (try? await Task.sleep(for: .milliseconds(10))) != nil else { return nil }
+        }
+    }
+
     /// All running turns.
     public var running: [LiveTurn] { state.withLock { Array($0.turns.values) } }
 

@@ -1,0 +1,75 @@
+import CoachCore
+import GatewayAPI
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+
+/// Around every request: its id, the header limit, errors in the form that the client reads, one log line.
+struct EdgeMiddleware: RouterMiddleware {
+    /// All header names and values together (CONTRACT §2).
+    static let maximumHeaderBytes = 32 * 1024
+
+    let logger: Logger
+
+    func handle(_ request: Request, context: GatewayContext, next: @concurrent (Request, GatewayContext) async throws -> Response)
+        async throws
+        -> Response
+    {
+        var context = context
+        context.requestID = RequestIdentifier.choose(request.headers)
+        var response: Response
+        do {
+            guard headerBytes(request) <= Self.maximumHeaderBytes else {
+                throw GatewayError(.tooLarge, "the request's headers are larger than 32 KiB", status: 431)
+            }
+            response = try await next(request, context)
+        } catch {
+            let known = understand(error, context)
+            response = known.response(form: AnswerForm(accept: request.headers[.accept]), requestID: context.requestID)
+        }
+        response.headers[.requestID] = context.requestID
+        response.headers[.apiVersion] = ResponseMeta.version
+        log(request, response, context)
+        return response
+    }
+
+    private func headerBytes(_ request: Request) -> Int {
+        request.headers.reduce(request.head.path?.utf8.count ?? 0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 4 }
+    }
+
+    /// What a thrown error means to the client. What nobody foresaw is logged with its type and told as `SYS_5000`.
+    private func understand(_ error: any Error, _ context: GatewayContext) -> GatewayError {
+        switch error {
+        case let error as GatewayError: return error
+        case let error as StoreFault:
+            if case .unexpected(let reason) = error { report(reason, context) }
+            return GatewayError(error)
+        case let refusal as Refusal: return GatewayError(refusal)
+        case let error as any HTTPResponseError:
+            switch error.status.code {
+            case 404: return .notFound
+            case 413: return GatewayError(.tooLarge, "the request's body is larger than 256 KiB")
+            case 400: return GatewayError(.invalidInput, "the request is malformed", status: 400)
+            default: break
+            }
+        default: break
+        }
+        report("\(type(of: error))", context)
+        return GatewayError(.unforeseen, "unforeseen error")
+    }
+
+    private func report(_ reason: String, _ context: GatewayContext) {
+        logger.error("unforeseen error", metadata: ["request_id": "\(context.requestID)", "error": "\(reason)"])
+    }
+
+    /// Route patterns, never paths: a path can hold a share token.
+    private func log(_ request: Request, _ response: Response, _ context: GatewayContext) {
+        logger.info(
+            "request",
+            metadata: [
+                "request_id": "\(context.requestID)", "method": "\(request.method.rawValue)", "route": "\(context.endpointPath ?? "none")",
+                "status": "\(response.status.code)", "ms": "\(context.arrivedAt.duration(to: .now).milliseconds)",
+            ])
+    }
+}

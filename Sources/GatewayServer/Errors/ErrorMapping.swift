@@ -1,0 +1,86 @@
+import CoachCore
+import GatewayAPI
+import Identity
+
+/// The one place where codes become statuses, texts and actions (CONTRACT §2).
+enum ErrorMapping {
+    /// What a client is told for a code.
+    struct Row: Sendable {
+        var status: Int
+        var action: ErrorAction
+        /// Warm, first person; the seeds' texts where they have one.
+        var userMessage: String
+    }
+
+    static func row(_ code: ErrorCode) -> Row {
+        switch code {
+        case .tokenExpired, .unauthenticated: Row(status: 401, action: .reauthenticate, userMessage: signIn)
+        case .forbidden: Row(status: 403, action: .goBack, userMessage: "I can't open this for you.")
+        case .subscriptionRequired: Row(status: 403, action: .upgrade, userMessage: "This feature requires a subscription.")
+        case .quotaExhausted: Row(status: 429, action: .upgrade, userMessage: quota)
+        case .jobFailed: Row(status: 500, action: .retry, userMessage: "That didn't work out, and nothing was charged. Let's try again.")
+        case .notFound: Row(status: 404, action: .goBack, userMessage: "I couldn't find what you were looking for.")
+        case .consentRequired: Row(status: 403, action: .consent, userMessage: "I need your permission before we go on.")
+        case .turnInProgress: Row(status: 409, action: .wait, userMessage: "I'm still answering. Give me a moment to finish.")
+        case .preconditionFailed:
+            Row(status: 412, action: .reload, userMessage: "This changed in the meantime. Let me show you the latest.")
+        case .idempotencyConflict:
+            Row(status: 422, action: .goBack, userMessage: "Something got mixed up on the way to me. Let's go back a step.")
+        case .rateLimited:
+            Row(status: 429, action: .wait, userMessage: "That was a lot at once. Let's take a breath and go on in a moment.")
+        case .invalidInput: Row(status: 422, action: .fixInput, userMessage: "I couldn't read that. Could you check it and send it again?")
+        case .personaOrDomainUnavailable:
+            Row(status: 422, action: .fixInput, userMessage: "That coach isn't available. Let's pick another one.")
+        case .methodNotAllowed: Row(status: 405, action: .fixInput, userMessage: "I can't do that here.")
+        case .tooLarge: Row(status: 413, action: .fixInput, userMessage: "That is more than I can take in at once. Could you shorten it?")
+        case .providersUnavailable: Row(status: 503, action: .retry, userMessage: takingAMoment)
+        case .databaseUnavailable: Row(status: 503, action: .retry, userMessage: takingAMoment)
+        case .overloaded: Row(status: 503, action: .retry, userMessage: takingAMoment)
+        case .unforeseen: Row(status: 500, action: .retry, userMessage: takingAMoment)
+        }
+    }
+
+    private static let signIn = "I had trouble signing you in. Let's try that again."
+    private static let takingAMoment = "Coach is taking a moment. Let's try again."
+    private static let quota = "You've reached today's limit. Let's continue tomorrow, or upgrade for more time together."
+}
+
+extension GatewayError {
+    /// What the token check found. `message` of the rejection names the rule, never the token.
+    init(_ rejection: TokenRejection) {
+        self.init(ErrorCode(rawValue: rejection.code) ?? .unauthenticated, rejection.message)
+    }
+
+    /// What is wrong with a body: 400 when it is no JSON at all, else 422 with the field.
+    init(_ error: RequestBodyError) {
+        self.init(.invalidInput, error.message, status: error.isMalformed ? 400 : 422)
+        if let field = error.field { self = naming(field: field) }
+    }
+
+    /// What the database decided.
+    init(_ refusal: Refusal) {
+        switch refusal.reason {
+        case .notFound: self = .notFound
+        case .unknownPersona: self.init(.personaOrDomainUnavailable, "the persona does not exist or is not open to this user")
+        case .turnInProgress: self.init(.turnInProgress, "this conversation has a turn in progress")
+        case .idempotencyMismatch: self.init(.idempotencyConflict, "the idempotency key was used with another body")
+        case .quotaExhausted: self.init(.quotaExhausted, "daily message limit of the tier reached")
+        case .budgetExhausted: self.init(.quotaExhausted, "the budget of the tier is used up")
+        case .tooManyTurns: self.init(.quotaExhausted, "too many turns at once for the tier")
+        case .rateLimited: self.init(.rateLimited, "too many requests")
+        case .subscriptionRequired: self.init(.subscriptionRequired, "a subscription is required")
+        case .consentMissing: self.init(.consentRequired, "a consent that chat needs has not been given")
+        case .suspended: self.init(.forbidden, "this account is suspended")
+        }
+        retryAfter = refusal.retryAfter
+        if let limit = refusal.limit { details.append(("limit", .integer(Int64(limit)))) }
+    }
+
+    /// A fault of the database: its reason is logged, never told.
+    init(_ fault: StoreFault) {
+        switch fault {
+        case .unavailable(let retryAfter): self = .databaseAway(retryAfter: retryAfter)
+        case .unexpected: self.init(.unforeseen, "unforeseen error")
+        }
+    }
+}

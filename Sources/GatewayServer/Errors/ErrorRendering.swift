@@ -1,0 +1,86 @@
+import CoachCore
+import EventStream
+import Foundation
+import GatewayAPI
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+extension GatewayError {
+    /// The answer in the form that the client reads.
+    func response(form: AnswerForm, requestID: String) -> Response {
+        let row = ErrorMapping.row(code)
+        let status = HTTPResponse.Status(code: self.status ?? row.status)
+        let meta = ResponseMeta(requestID: requestID, timestamp: .now)
+        var fields = HTTPFields()
+        for (name, value) in headers { if let name = HTTPField.Name(name) { fields[name] = value } }
+        if let seconds = retryAfterHeader(status: status.code) { fields[.retryAfter] = String(seconds) }
+        rate?.write(to: &fields)
+        let bytes: [UInt8]
+        switch form {
+        case .envelope:
+            fields[.contentType] = "application/json; charset=utf-8"
+            bytes = Envelope.failure(body(row), meta: meta)
+        case .problem:
+            fields[.contentType] = "application/problem+json; charset=utf-8"
+            bytes = Envelope.problem(body(row), status: status.code, title: status.reasonPhrase, meta: meta)
+        case .eventStream:
+            fields.writeEventStream()
+            bytes = events(row)
+        }
+        return Response(status: status, headers: fields, body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+
+    private func body(_ row: ErrorMapping.Row) -> ErrorBody {
+        var members = details.map { JSONMember($0.0, $0.1) }
+        if let safety, let json = try? JSONValue(parsing: JSONWriter.encode(safety.write)) { members.append(JSONMember("safety", json)) }
+        return ErrorBody(
+            code: code, message: message, userMessage: row.userMessage, action: row.action, retryAfter: retryAfter,
+            details: members.isEmpty ? nil : .object(members))
+    }
+
+    /// The `safety` event, if anybody is in danger, and the `error` event.
+    private func events(_ row: ErrorMapping.Row) -> [UInt8] {
+        var bytes: [UInt8] = []
+        if let safety { StreamEvent.safety(safety).encode(cursor: 0, into: &bytes) }
+        StreamEvent.error(failure(row)).encode(cursor: 0, into: &bytes)
+        return bytes
+    }
+
+    private func failure(_ row: ErrorMapping.Row) -> StreamFailure {
+        StreamFailure(
+            code: code, message: message, userMessage: row.userMessage, action: row.action, retryable: row.action.isRetryable,
+            retryAfter: retryAfter, partial: false, keptBytes: nil)
+    }
+
+    /// 429 and 503 always say when to come back.
+    private func retryAfterHeader(status: Int) -> Int? { retryAfter ?? (status == 429 || status == 503 ? 1 : nil) }
+}
+
+extension ErrorAction {
+    /// Whether the same request may succeed later without the user changing anything.
+    var isRetryable: Bool { self == .retry || self == .wait }
+}
+
+extension RateLimit {
+    /// On every authenticated answer (CONTRACT §2).
+    func write(to fields: inout HTTPFields) {
+        fields[.rateLimit] = String(limit)
+        fields[.rateRemaining] = String(remaining)
+        fields[.rateReset] = String(resetAt)
+    }
+}
+
+extension HTTPFields {
+    /// The head of every event stream: nothing on the way may hold it back or change it.
+    mutating func writeEventStream() {
+        self[.contentType] = "text/event-stream; charset=utf-8"
+        self[.cacheControl] = "no-cache, no-transform"
+        self[.accelBuffering] = "no"
+    }
+}
+
+extension Timestamp {
+    /// The wall clock.
+    static var now: Timestamp { Timestamp(Date()) }
+}

@@ -1,0 +1,97 @@
+import CoachCore
+import Hummingbird
+import HummingbirdCore
+import Identity
+import Logging
+import NIOCore
+import NIOPosix
+import ServiceLifecycle
+import TokenRelay
+
+/// The HTTP edge, put together from the parts that it is given. A `Service`.
+public struct GatewayApplication: Service {
+    /// What the edge needs from outside.
+    public struct Parts: Sendable {
+        var host: String
+        var port: Int
+        var corsOrigins: [String]
+        var identity: TokenVerifier
+        var coaching: Coaching
+        var ledger: TurnLedger
+        var model: LanguageModel
+        var settlement: TurnSettlement
+        var registry: TurnRegistry
+        var admission: Admission
+        var heartbeat: Heartbeat
+        var readiness: @Sendable () async -> Readiness
+        var logger: Logger
+        var onListening: @Sendable (Int) async -> Void
+
+        /// Memberwise. `onListening` is told the port, also when 0 was asked for.
+        public init(
+            host: String, port: Int, corsOrigins: [String], identity: TokenVerifier, coaching: Coaching, ledger: TurnLedger,
+            model: LanguageModel, settlement: TurnSettlement, registry: TurnRegistry, admission: Admission,
+            heartbeat: Heartbeat = Heartbeat(),
+            readiness: @escaping @Sendable () async -> Readiness, logger: Logger, onListening: @escaping @Sendable (Int) async -> Void
+        ) {
+            self.host = host
+            self.port = port
+            self.corsOrigins = corsOrigins
+            self.identity = identity
+            self.coaching = coaching
+            self.ledger = ledger
+            self.model = model
+            self.settlement = settlement
+            self.registry = registry
+            self.admission = admission
+            self.heartbeat = heartbeat
+            self.readiness = readiness
+            self.logger = logger
+            self.onListening = onListening
+        }
+    }
+
+    private let parts: Parts
+
+    /// Nothing listens until `run`.
+    public init(_ parts: Parts) { self.parts = parts }
+
+    /// Listens until the task is cancelled or a graceful shutdown is asked for.
+    public func run() async throws {
+        var http = HTTP1Channel.Configuration(idleTimeout: Self.idle)
+        // The edge answers a large head itself, with 431 and the envelope; beyond this NIO closes the connection.
+        http.httpDecoder.maxHeaderFieldSize = Self.hardHeaderLimit
+        http.httpDecoder.maxHeaderListSize = Self.hardHeaderLimit
+        let application = Application(
+            router: router(), server: .http1(configuration: http),
+            configuration: .init(address: .hostname(parts.host, port: parts.port), backlog: 1024),
+            onServerRunning: { channel in await parts.onListening(channel.localAddress?.port ?? parts.port) },
+            eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), logger: Self.quiet)
+        try await application.run()
+    }
+
+    /// Connections without a request in progress are closed after this (CONTRACT §2).
+    private static let idle = TimeAmount.seconds(75)
+    private static let hardHeaderLimit = 256 * 1024
+
+    /// Hummingbird's own lines say nothing that ours do not; its debug lines would print paths.
+    private static var quiet: Logger {
+        var logger = Logger(label: "http")
+        logger.logLevel = .critical
+        return logger
+    }
+
+    private func router() -> Router<GatewayContext> {
+        let router = Router(context: GatewayContext.self)
+        router.addMiddleware {
+            EdgeMiddleware(logger: parts.logger)
+            CrossOriginMiddleware(origins: Set(parts.corsOrigins))
+        }
+        let pipeline = TurnPipeline(
+            identity: parts.identity, coaching: parts.coaching, ledger: parts.ledger, model: parts.model, settlement: parts.settlement,
+            registry: parts.registry, admission: parts.admission)
+        ChatRoutes(pipeline: pipeline, heartbeat: parts.heartbeat).register(on: router)
+        HealthRoutes(readiness: parts.readiness).register(on: router)
+        return router
+    }
+}

@@ -1,0 +1,45 @@
+import CoachCore
+import GatewayAPI
+
+/// What the product knows about coaching and danger, compiled from `domains/` and `prompts/`. Immutable; a reload makes a new one.
+public struct Coaching: Sendable {
+    let reader: MessageReader
+    let fusion: SafetyFusion
+    let router: DomainRouter
+    let prompts: PromptBuilder
+    let resources: CrisisResources
+
+    /// Memberwise.
+    public init(
+        reader: MessageReader, fusion: SafetyFusion, router: DomainRouter = DomainRouter(), prompts: PromptBuilder,
+        resources: CrisisResources
+    ) {
+        self.reader = reader
+        self.fusion = fusion
+        self.router = router
+        self.prompts = prompts
+        self.resources = resources
+    }
+
+    /// The card for a risk of tier 2 and above; below, nothing is shown.
+    func card(_ risk: RiskAssessment, country: String?, locale: String?) -> SafetyCard? {
+        risk.tier >= .crisis ? resources.card(for: risk, country: country, locale: locale) : nil
+    }
+
+    /// The fixed answer for when every model fails at tier 3 and above.
+    func fallbackText(_ card: SafetyCard?) -> [UInt8]? {
+        card.flatMap { $0.tier >= .high ? Array($0.fixedAnswer.utf8) : nil }
+    }
+}
+
+extension StreamSafety {
+    /// The card as the wire shows it.
+    init(_ card: SafetyCard) {
+        self.init(
+            severity: card.severity == .acute ? .acute : .concern, tier: card.tier.rawValue, categories: card.categories.map(\.rawValue),
+            resources: card.resources.map {
+                SafetyResource(name: $0.name, phone: $0.phone, sms: $0.sms, url: $0.url, hours: $0.hours, country: $0.country)
+            },
+            message: card.message)
+    }
+}

@@ -1,0 +1,73 @@
+import CoachCore
+import TokenRelay
+
+/// From a turn that is begun to an answer that is saved.
+extension TurnPipeline {
+    /// What was decided about a turn before the model is asked.
+    struct Decision: Sendable {
+        var facts: TurnFacts
+        var safety: SafetyDecision
+        /// Shown before any token at tier 2 and above.
+        var card: SafetyCard?
+    }
+
+    /// Step 5: the message's readings meet the stored safety state and the conversation's domain.
+    func decide(_ caller: Caller, _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext) -> Decision {
+        let lastAnswer = context.history.last { $0.speaker == .assistant }?.content
+        let safety = coaching.fusion.fuse(
+            assessment.risk, stored: context.safetyLevel,
+            coachAskedAboutSafety: context.safetyLevel > .calm && lastAnswer.map(coaching.reader.asksAboutSafety) ?? false)
+        let domain = coaching.router.decide(
+            assessment.domains, pinned: request.pinnedDomain, persona: context.persona?.domain,
+            conversationDomain: context.conversationDomain)
+        let facts = TurnFacts(
+            userID: caller.userID, identity: context.identity, domain: domain, personaID: context.persona?.id, model: model.firstChoice,
+            risk: safety.risk, country: request.country ?? context.country, locale: request.locale ?? context.locale)
+        let card = coaching.card(facts.risk, country: facts.country, locale: facts.locale)
+        return Decision(facts: facts, safety: safety, card: card)
+    }
+
+    /// Step 6: system, domain, safety, persona, context, summary, history, message.
+    func compose(_ request: TurnRequest, _ context: TurnContext, _ decision: Decision) -> Prompt {
+        coaching.prompts.prompt(
+            message: request.message, context: context, domain: decision.facts.domain.domain, safety: decision.safety, card: decision.card)
+    }
+
+    /// Step 7: the turn is entered into the registry and the model starts to speak into it; followers chase its end.
+    func generate(_ prompt: Prompt, _ decision: Decision) -> LiveTurn {
+        let turn = LiveTurn(facts: decision.facts, safetyText: coaching.fallbackText(decision.card))
+        registry.insert(turn)
+        turn.generate(with: model, prompt)
+        return turn
+    }
+
+    /// Step 8: message, usage and cost in one transaction when the model has ended.
+    func finish(_ turn: LiveTurn, _ prompt: Prompt, _ ask: TurnAsk) {
+        // Not a child of the request: a closed connection must not end it. Nobody cancels it; a drain waits for the registry.
+        Task { await settlement.settle(turn, prompt: prompt, arrivedAt: ask.arrivedAt, requestID: ask.requestID) }
+    }
+
+    /// Instead of 5–8, when the idempotency key is known: the running turn, or the saved one told again.
+    func attach(_ known: KnownTurn, _ rate: RateLimit) async throws(GatewayError) -> LiveTurn {
+        if let turn = await registry.turn(known.identity.turnID, within: known.status == .running ? .seconds(1) : .zero) { return turn }
+        guard known.status != .running else {
+            var error = GatewayError(.turnInProgress, "this turn is running elsewhere", retryAfter: 1)
+            error.rate = rate
+            throw error
+        }
+        return LiveTurn(replaying: known)
+    }
+}
+
+extension LiveTurn {
+    /// A saved turn, told again.
+    convenience init(replaying known: KnownTurn) {
+        let model = known.bill.map { ModelName(provider: $0.provider, model: $0.model) } ?? ModelName(provider: "", model: "")
+        let facts = TurnFacts(
+            userID: known.userID, identity: known.identity, domain: known.domain, personaID: known.personaID, model: model,
+            risk: known.risk, country: known.country, locale: known.locale)
+        self.init(
+            replaying: facts, content: known.content,
+            ending: TurnEnding(status: known.status, finishReason: known.finishReason, bill: known.bill))
+    }
+}

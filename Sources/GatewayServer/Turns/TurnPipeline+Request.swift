@@ -1,0 +1,84 @@
+import CoachCore
+import EventStream
+import Foundation
+import GatewayAPI
+import Identity
+
+/// From the wire to a turn that is begun: who asks, what is asked, is anybody in danger, may it happen.
+extension TurnPipeline {
+    /// Step 1: the token, in memory.
+    func authenticate(_ ask: TurnAsk) async throws(GatewayError) -> Caller {
+        do {
+            return try await identity.authenticate(ask.authorization, now: Date())
+        } catch {
+            throw GatewayError(error)
+        }
+    }
+
+    /// Step 2: the body, validated once; inside there is nothing malformed.
+    func parse(_ ask: TurnAsk) throws(GatewayError) -> TurnRequest {
+        let body: ChatRequest
+        let key: IdempotencyKey?
+        do throws(RequestBodyError) {
+            body = try ChatRequest.parse(ask.body)
+            key = try IdempotencyKey.resolve(header: ask.idempotencyKey, body: body.clientMessageID)
+        } catch {
+            throw refused(error, ask)
+        }
+        let request = TurnRequest(
+            message: body.message, conversationID: body.conversationID.map(ConversationID.init),
+            personaID: body.personaID.map(PersonaID.init), shareToken: body.shareToken, pinnedDomain: body.domain.flatMap(Domain.init),
+            idempotencyKey: key?.text, locale: body.locale ?? AcceptLanguage.first(ask.acceptLanguage), country: body.country)
+        // Nobody in danger is turned away over a domain; the router finds one.
+        if body.domain != nil, request.pinnedDomain == nil, assess(request).risk.tier < .crisis {
+            throw GatewayError(.personaOrDomainUnavailable, "there is no such domain").naming(field: "domain")
+        }
+        return request
+    }
+
+    /// Step 3: danger and topic, in one pass, without the database.
+    func assess(_ request: TurnRequest) -> MessageAssessment { coaching.reader.assess(request.message) }
+
+    /// Step 4: one round trip. The user's message is saved when this returns `begun`.
+    func begin(_ caller: Caller, _ request: TurnRequest, _ assessment: MessageAssessment) async throws(GatewayError) -> TurnOpening {
+        do {
+            try admission.check()
+            return try await ledger.begin(caller, request, assessment)
+        } catch {
+            var error = understood(error)
+            error.safety = coaching.card(assessment.risk, country: request.country, locale: request.locale).map(StreamSafety.init)
+            throw error
+        }
+    }
+
+    /// What a refusal of the database looks like from outside. Whoever is in danger gets resources with it.
+    func refusal(_ refusal: Refusal, _ rate: RateLimit, _ request: TurnRequest, _ assessment: MessageAssessment) -> GatewayError {
+        var error = GatewayError(refusal)
+        error.rate = rate
+        let risk = coaching.fusion.fuse(assessment.risk, stored: refusal.safetyLevel).risk
+        error.safety = coaching.card(risk, country: request.country, locale: request.locale).map(StreamSafety.init)
+        return error
+    }
+
+    /// A body that cannot be accepted may still hold a cry for help: then the refusal carries resources.
+    private func refused(_ error: RequestBodyError, _ ask: TurnAsk) -> GatewayError {
+        var refusal = GatewayError(error)
+        guard let body = try? JSONDocument(parsing: ask.body).value, let message = body["message"]?.string else { return refusal }
+        let locale = body["locale"]?.string ?? AcceptLanguage.first(ask.acceptLanguage)
+        refusal.safety = coaching.card(coaching.reader.assess(message).risk, country: body["country"]?.string, locale: locale)
+            .map(StreamSafety.init)
+        return refusal
+    }
+
+    private func understood(_ error: any Error) -> GatewayError {
+        switch error {
+        case let error as GatewayError: return error
+        case let fault as StoreFault:
+            if case .unexpected(let reason) = fault { settlement.logger.error("begin failed", metadata: ["error": "\(reason)"]) }
+            return GatewayError(fault)
+        default:
+            settlement.logger.error("begin failed", metadata: ["error": "\(type(of: error))"])
+            return GatewayError(.unforeseen, "unforeseen error")
+        }
+    }
+}

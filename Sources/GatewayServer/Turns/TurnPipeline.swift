@@ -1,0 +1,51 @@
+import CoachCore
+import Identity
+import TokenRelay
+
+/// The way of a turn, step by step. Each step is a function in a file of its own name beside this one.
+struct TurnPipeline: Sendable {
+    let identity: TokenVerifier
+    let coaching: Coaching
+    let ledger: TurnLedger
+    let model: LanguageModel
+    let settlement: TurnSettlement
+    let registry: TurnRegistry
+    let admission: Admission
+
+    /// From the request to a turn that runs, or to one that is told again. The answer streams from it while it is spoken; what was
+    /// begun is finished whether or not anybody listens.
+    func open(_ ask: TurnAsk) async throws(GatewayError) -> OpenTurn {
+        let caller = try await authenticate(ask)
+        let request = try parse(ask)
+        let assessment = assess(request)
+        let opening = try await begin(caller, request, assessment)
+        switch opening {
+        case .begun(let context, let rate):
+            let decision = decide(caller, request, assessment, context)
+            let prompt = compose(request, context, decision)
+            let turn = generate(prompt, decision)
+            finish(turn, prompt, ask)
+            return OpenTurn(turn: turn, rate: rate)
+        case .known(let known, let rate):
+            return OpenTurn(turn: try await attach(known, rate), rate: rate)
+        case .refused(let refusal, let rate):
+            throw self.refusal(refusal, rate, request, assessment)
+        }
+    }
+}
+
+/// A turn as the edge received it.
+struct TurnAsk: Sendable {
+    var authorization: String?
+    var idempotencyKey: String?
+    var acceptLanguage: String?
+    var body: [UInt8]
+    var arrivedAt: ContinuousClock.Instant
+    var requestID: String
+}
+
+/// A turn to follow, and what is left of the caller's request budget.
+struct OpenTurn: Sendable {
+    var turn: LiveTurn
+    var rate: RateLimit
+}

@@ -1,0 +1,94 @@
+import CoachCore
+import Foundation
+import Logging
+import TokenRelay
+
+/// Ends turns: waits for the model, prices, saves, and only then tells the followers. Runs whether or not anybody listens.
+public struct TurnSettlement: Sendable {
+    let ledger: TurnLedger
+    let prices: PriceBook
+    let registry: TurnRegistry
+    let logger: Logger
+    let pauses: [Duration]
+
+    /// `pauses`: between attempts to save while the database is away; the last one repeats.
+    public init(
+        ledger: TurnLedger, prices: PriceBook, registry: TurnRegistry, logger: Logger,
+        pauses: [Duration] = [.milliseconds(100), .milliseconds(250), .milliseconds(500), .seconds(1)]
+    ) {
+        self.ledger = ledger
+        self.prices = prices
+        self.registry = registry
+        self.logger = logger
+        self.pauses = pauses
+    }
+
+    /// The whole end of one turn. Returns when it is saved.
+    func settle(_ turn: LiveTurn, prompt: Prompt, arrivedAt: ContinuousClock.Instant, requestID: String) async {
+        let outcome = await turn.outcome()
+        let released = turn.released
+        let receipt = TurnReceipt(
+            userID: turn.facts.userID, identity: turn.facts.identity, status: outcome.status, finishReason: outcome.finishReason,
+            content: String(decoding: released.text, as: UTF8.self), bill: bill(outcome, prompt: prompt, said: released.text),
+            domain: turn.facts.domain, risk: turn.facts.risk, errorCode: outcome.finishReason == nil ? "EXT_4001" : nil,
+            timeToFirstTokenMilliseconds: released.firstAt.map { (arrivedAt.duration(to: $0)).milliseconds },
+            durationMilliseconds: arrivedAt.duration(to: .now).milliseconds)
+        log(receipt, fault: outcome.fault, requestID: requestID)
+        let ending = TurnEnding(status: receipt.status, finishReason: receipt.finishReason, bill: receipt.bill)
+        await save(receipt, requestID: requestID) { turn.close(ending) }
+        turn.close(ending)
+        registry.remove(turn)
+    }
+
+    /// Tries until the receipt is in the ledger. The followers do not wait for a database that is away: `onDelay` is called after
+    /// the first failure.
+    private func save(_ receipt: TurnReceipt, requestID: String, onDelay: () -> Void) async {
+        var attempt = 0
+        while true {
+            do {
+                return try await ledger.finish(receipt)
+            } catch {
+                if attempt == 0 { onDelay() }
+                logger.error(
+                    "a turn could not be saved yet",
+                    metadata: [
+                        "request_id": "\(requestID)", "turn_id": "\(receipt.identity.turnID)", "attempt": "\(attempt + 1)",
+                        "error": "\(error)",
+                    ])
+                let pause = pauses[min(attempt, pauses.count - 1)]
+                attempt += 1
+                // Nobody cancels a settlement: a cancelled sleep would only make the next attempt come sooner.
+                try? await Task.sleep(for: pause)
+            }
+        }
+    }
+
+    /// What the call cost. A provider that accepted the call and reported no usage is billed by an estimate.
+    private func bill(_ outcome: TurnOutcome, prompt: Prompt, said: [UInt8]) -> TurnBill? {
+        guard let name = outcome.answeredBy else { return nil }
+        let reported = outcome.usage.input != nil && outcome.usage.output != nil
+        let usage = reported ? outcome.usage : TokenEstimate.usage(prompt: prompt, said: said)
+        let today = CalendarDay(unixSeconds: Int(Date().timeIntervalSince1970))
+        return TurnBill(
+            provider: name.provider, model: name.model, usage: usage, cost: prices.cost(of: usage, at: name, on: today),
+            estimated: !reported)
+    }
+
+    private func log(_ receipt: TurnReceipt, fault: ModelFault?, requestID: String) {
+        logger.info(
+            "turn ended",
+            metadata: [
+                "request_id": "\(requestID)", "turn_id": "\(receipt.identity.turnID)", "user_id": "\(receipt.userID)",
+                "status": "\(receipt.status.rawValue)", "domain": "\(receipt.domain.domain?.rawValue ?? "none")",
+                "tier": "\(receipt.risk.tier.rawValue)", "model": "\(receipt.bill?.model ?? "none")",
+                "output_tokens": "\(receipt.bill?.usage.totalOutput ?? 0)", "bytes": "\(receipt.content.utf8.count)",
+                "ttft_ms": "\(receipt.timeToFirstTokenMilliseconds ?? -1)", "duration_ms": "\(receipt.durationMilliseconds)",
+                "fault": "\(fault.map { "\($0.kind.rawValue): \($0.detail)" } ?? "none")",
+            ])
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, rounded down.
+    var milliseconds: Int { Int(components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000) }
+}

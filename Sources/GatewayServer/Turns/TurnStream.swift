@@ -1,0 +1,63 @@
+import CoachCore
+import GatewayAPI
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import TokenRelay
+
+/// Tells a turn to one client: greeting, everything after its cursor, the end. A client that is slow or gone concerns nobody else.
+struct TurnStream: Sendable {
+    let turn: LiveTurn
+    let cursor: Cursor
+    let greeting: Greeting
+    let heartbeat: Heartbeat
+
+    /// Bytes of answer text that one write takes at most: what a slow client holds in memory is one write.
+    private static let pieceBytes = 16 * 1024
+
+    /// The response; its head and first event leave before the model has said anything.
+    func response(follower: Follower, channel: any Channel, rate: RateLimit?) -> Response {
+        var fields = HTTPFields()
+        fields.writeEventStream()
+        rate?.write(to: &fields)
+        channel.closeFuture.whenComplete { [weak follower] _ in follower?.ring(.leave) }
+        let body = ResponseBody { writer in
+            defer { turn.remove(follower) }
+            let beat = heartbeat.start(on: channel.eventLoop, ringing: follower)
+            defer { beat.stop() }
+            try await tell(to: &writer, follower: follower, beat: beat)
+            try await writer.finish(nil)
+        }
+        return Response(status: .ok, headers: fields, body: body)
+    }
+
+    @concurrent private func tell(to writer: inout any ResponseBodyWriter, follower: Follower, beat: Heartbeat.Beat) async throws {
+        var cursor = cursor
+        turn.align(&cursor)
+        var bytes: [UInt8] = []
+        greeting.encode(turn.facts, into: &bytes)
+        while true {
+            var ended = false
+            // What can be told now goes out in one write.
+            switch turn.step(&cursor, maximum: Self.pieceBytes) {
+            case .text(let piece): StreamEvent.appendToken(piece, cursor: cursor.position, into: &bytes)
+            case .ended(let ending):
+                Farewell(facts: turn.facts, ending: ending, keptBytes: turn.releasedBytes).encode(into: &bytes)
+                ended = true
+            case .waiting: break
+            }
+            if !bytes.isEmpty {
+                try await writer.write(ByteBuffer(bytes: bytes))
+                beat.wrote()
+                bytes.removeAll(keepingCapacity: true)
+                if ended { return }
+                continue
+            }
+            switch await follower.next() {
+            case .progressed: continue
+            case .heartbeat: bytes += Heartbeat.comment
+            case .leave: return
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+import CoachCore
+import EventStream
+import Foundation
+import GatewayAPI
+import HTTPTypes
+import Identity
+import Testing
+
+@testable import GatewayServer
+
+@Suite("Errors become answers in one place")
+struct ErrorTests {
+    /// CONTRACT §2, the table: code, status, action.
+    private static let contract: [(ErrorCode, Int, String)] = [
+        (.tokenExpired, 401, "re_authenticate"), (.unauthenticated, 401, "re_authenticate"), (.forbidden, 403, "go_back"),
+        (.subscriptionRequired, 403, "upgrade"), (.jobFailed, 500, "retry"), (.quotaExhausted, 429, "upgrade"), (.notFound, 404, "go_back"),
+        (.consentRequired, 403, "consent"), (.turnInProgress, 409, "wait"), (.preconditionFailed, 412, "reload"),
+        (.idempotencyConflict, 422, "go_back"), (.rateLimited, 429, "wait"), (.invalidInput, 422, "fix_input"),
+        (.personaOrDomainUnavailable, 422, "fix_input"), (.methodNotAllowed, 405, "fix_input"), (.tooLarge, 413, "fix_input"),
+        (.providersUnavailable, 503, "retry"), (.databaseUnavailable, 503, "retry"), (.overloaded, 503, "retry"),
+        (.unforeseen, 500, "retry"),
+    ]
+
+    @Test("every code has the contract's status and action, and a warm text")
+    func table() {
+        #expect(Set(Self.contract.map(\.0)) == Set(ErrorCode.allCases))
+        for (code, status, action) in Self.contract {
+            let row = ErrorMapping.row(code)
+            #expect(row.status == status && row.action.rawValue == action, "\(code)")
+            #expect(row.userMessage.count > 20, "\(code)")
+        }
+    }
+
+    @Test(
+        "the form of an error follows Accept",
+        arguments: [
+            (nil, AnswerForm.envelope), ("*/*", .envelope), ("text/event-stream", .eventStream), ("application/problem+json", .problem),
+            ("text/event-stream, application/problem+json", .eventStream), ("application/problem+json;q=1, text/event-stream", .problem),
+            ("Application/JSON", .envelope),
+        ] as [(String?, AnswerForm)])
+    func forms(accept: String?, form: AnswerForm) {
+        #expect(AnswerForm(accept: accept) == form)
+    }
+
+    @Test("a refusal for a stream reader is one error event that ends the stream, with the status too")
+    func eventStreamForm() async throws {
+        let response = GatewayError(.quotaExhausted, "limit", retryAfter: 60).response(form: .eventStream, requestID: "r")
+        #expect(response.status.code == 429)
+        #expect(response.headers[.contentType] == "text/event-stream; charset=utf-8")
+        #expect(response.headers[.retryAfter] == "60")
+    }
+
+    @Test("503 always says when to come back")
+    func retryAfter() {
+        #expect(GatewayError(.overloaded, "x").response(form: .envelope, requestID: "r").headers[.retryAfter] == "1")
+        #expect(GatewayError(.notFound, "x").response(form: .envelope, requestID: "r").headers[.retryAfter] == nil)
+    }
+
+    @Test("a body that is no JSON is 400, a wrong field is 422 and named")
+    func bodies() {
+        func refusal(_ text: String) -> GatewayError? {
+            do throws(RequestBodyError) {
+                _ = try ChatRequest.parse(Array(text.utf8))
+                return nil
+            } catch { return GatewayError(error) }
+        }
+        #expect(refusal("{")?.status == 400)
+        #expect(refusal("[]")?.status == 422)
+        let field = refusal(#"{"message":3}"#)
+        #expect(field?.status == 422 && field?.details.first?.0 == "field" && field?.details.first?.1 == .string("message"))
+    }
+
+    @Test("what the database refuses has its code")
+    func refusals() {
+        #expect(GatewayError(Refusal(reason: .notFound)).code == .notFound)
+        #expect(GatewayError(Refusal(reason: .turnInProgress)).code == .turnInProgress)
+        #expect(GatewayError(Refusal(reason: .quotaExhausted, retryAfter: 5, limit: 20)).details.first?.1 == .integer(20))
+        #expect(GatewayError(StoreFault.unavailable(retryAfter: 0)).retryAfter == 1)
+        #expect(GatewayError(TokenRejection.expired).code == .tokenExpired)
+        #expect(GatewayError(TokenRejection.forbidden).code == .forbidden)
+        for rejection in TokenRejection.allCases where rejection != .expired && rejection != .forbidden {
+            #expect(GatewayError(rejection).code == .unauthenticated)
+        }
+    }
+}
+
+@Suite("The edge's small readings")
+struct EdgeTests {
+    @Test("a valid incoming id is kept, the first of the two headers wins, anything else is replaced")
+    func requestIDs() {
+        #expect(RequestIdentifier.choose([.requestID: "abc"]) == "abc")
+        #expect(RequestIdentifier.choose([.correlationID: "corr", .requestID: ""]) == "corr")
+        #expect(RequestIdentifier.choose([.requestID: "a", .correlationID: "b"]) == "a")
+        let long = String(repeating: "x", count: 129)
+        #expect(UUID(uuidString: RequestIdentifier.choose([.requestID: long])) != nil)
+        #expect(RequestIdentifier.choose([:]) != RequestIdentifier.choose([:]))
+    }
+
+    @Test(
+        "the first language of Accept-Language counts",
+        arguments: [
+            ("es-MX,es;q=0.9,en;q=0.8", "es-MX"), ("de;q=0.5", "de"), ("*", nil), ("", nil), (" fr ", "fr"), ("e\u{301}", nil),
+        ] as [(String, String?)])
+    func languages(header: String, tag: String?) {
+        #expect(AcceptLanguage.first(header) == tag)
+    }
+}
+
+@Suite("The first and last events of a stream")
+struct FramingTests {
+    private let facts = TurnFacts(
+        userID: .random(),
+        identity: TurnIdentity(turnID: .random(), conversationID: .random(), userMessageID: .random(), messageID: .random(), attempt: 1),
+        domain: DomainDecision(domain: nil, confidence: 0.25, source: .abstained), personaID: nil,
+        model: ModelName(provider: "p", model: "m"), risk: .calm, country: nil, locale: nil)
+
+    private func events(_ bytes: [UInt8]) -> [StreamEvent] {
+        var found: [StreamEvent] = []
+        var parser = EventStreamParser()
+        try? parser.feed(bytes) { event in
+            if let decoded = try? StreamEvent(json: event.data) { found.append(decoded) }
+        }
+        return found
+    }
+
+    private func farewell(_ ending: TurnEnding, kept: Int) -> [StreamEvent] {
+        var bytes: [UInt8] = []
+        Farewell(facts: facts, ending: ending, keptBytes: kept).encode(into: &bytes)
+        return events(bytes)
+    }
+
+    private let bill = TurnBill(
+        provider: "p", model: "m", usage: TokenUsage(input: 7, cachedInput: 3, output: 5, reasoning: 2), cost: Nanodollars(1234),
+        estimated: false)
+
+    @Test("a complete turn ends with usage and done")
+    func complete() {
+        let told = farewell(TurnEnding(status: .complete, finishReason: .stop, bill: bill), kept: 9)
+        guard case .usage(let usage)? = told.first, case .done(let done)? = told.last else {
+            Issue.record("\(told)")
+            return
+        }
+        #expect(usage.inputTokens == 10 && usage.cachedInputTokens == 3 && usage.outputTokens == 7 && usage.costUSD == "0.000001234")
+        #expect(done.finishReason == .stop && done.messageID == facts.identity.messageID.uuid)
+    }
+
+    @Test("an interrupted turn ends with usage and an error that says what is kept")
+    func interrupted() {
+        guard case .error(let failure)? = farewell(TurnEnding(status: .interrupted, finishReason: nil, bill: bill), kept: 9).last else {
+            Issue.record("no error")
+            return
+        }
+        #expect(failure.partial && failure.keptBytes == 9 && failure.retryable && failure.code == .providersUnavailable)
+        #expect(failure.userMessage == "Coach is taking a moment. Let's try again.")
+    }
+
+    @Test("a failed turn that cost nothing ends with the error alone")
+    func failed() {
+        let told = farewell(TurnEnding(status: .failed, finishReason: nil, bill: nil), kept: 0)
+        guard told.count == 1, case .error(let failure)? = told.first else {
+            Issue.record("\(told)")
+            return
+        }
+        #expect(!failure.partial && failure.keptBytes == 0)
+    }
+
+    @Test("the greeting is start, and safety when there is a card")
+    func greeting() {
+        var bytes: [UInt8] = []
+        Greeting(requestID: "r", safety: StreamSafety(severity: .acute, tier: 3, categories: ["suicide"], resources: [], message: "m"))
+            .encode(facts, into: &bytes)
+        let told = events(bytes)
+        guard told.count == 2, case .start(let start) = told[0], case .safety(let safety) = told[1] else {
+            Issue.record("\(told)")
+            return
+        }
+        #expect(start.domain == nil && start.domainConfidence == 0.25 && start.requestID == "r" && start.model == "m")
+        #expect(safety.tier == 3)
+    }
+}
