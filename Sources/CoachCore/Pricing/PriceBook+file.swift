@@ -1,0 +1,95 @@
+import Foundation
+
+extension PriceBook {
+    /// Reads `deploy/prices.json`. `findings` has a line for everything that is wrong, and is empty exactly when there is a book.
+    ///
+    /// Unknown members are wrong too: a misspelt class of tokens must not pass for one without a price.
+    public static func read(_ file: some Sequence<UInt8>) -> (book: PriceBook?, findings: [String]) {
+        guard let root = try? JSONDecoder().decode([String: RawValue].self, from: Data(file)) else {
+            return (nil, ["prices: not a JSON object"])
+        }
+        var reader = PriceReader()
+        let prices = reader.prices(root)
+        return reader.findings.isEmpty ? (PriceBook(prices), []) : (nil, reader.findings)
+    }
+}
+
+/// JSON as far as a price file uses it.
+private enum RawValue: Decodable {
+    case text(String)
+    case list([[String: RawValue]])
+    case other
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let text = try? container.decode(String.self) {
+            self = .text(text)
+        } else if let list = try? container.decode([[String: RawValue]].self) {
+            self = .list(list)
+        } else {
+            self = .other
+        }
+    }
+}
+
+private struct PriceReader {
+    private(set) var findings: [String] = []
+    private var seen: Set<[String]> = []
+
+    mutating func prices(_ root: [String: RawValue]) -> [Price] {
+        expect(root, "prices", required: ["unit", "prices"], optional: ["note"])
+        if case .text("usd_per_million_tokens")? = root["unit"] {
+        } else {
+            findings.append("prices: unit must be \"usd_per_million_tokens\"")
+        }
+        guard case .list(let rows)? = root["prices"] else {
+            findings.append("prices: prices must be a list of objects")
+            return []
+        }
+        return rows.enumerated().compactMap { price($1, "prices[\($0)]") }
+    }
+
+    private mutating func price(_ row: [String: RawValue], _ place: String) -> Price? {
+        expect(
+            row, place, required: ["provider", "model", "valid_from", "input", "output"],
+            optional: ["match", "cached_input", "cache_write", "reasoning", "source"])
+        let provider = text(row, "provider", place)
+        let model = text(row, "model", place)
+        let day: CalendarDay? = value(row, "valid_from", place, "a date like \"2026-01-31\"") { CalendarDay($0) }
+        let match = row["match"] == nil ? .exact : value(row, "match", place, "\"exact\" or \"prefix\"") { Price.Match(rawValue: $0) }
+        var classes: [String: PicodollarsPerToken] = [:]
+        for name in ["input", "cached_input", "cache_write", "output", "reasoning"] where row[name] != nil {
+            classes[name] = value(row, name, place, "a decimal in quotes with at most six places, like \"0.075\"") {
+                PicodollarsPerToken(dollarsPerMillionTokens: $0)
+            }
+        }
+        guard let provider, let model, let day, let match, let input = classes["input"], let output = classes["output"] else { return nil }
+        if !seen.insert([provider, model, match.rawValue, day.description]).inserted {
+            findings.append("\(place): a second price of \(provider) \(model) from \(day) on")
+        }
+        return Price(
+            provider: provider, model: model, match: match, validFrom: day, input: input, output: output,
+            cachedInput: classes["cached_input"], cacheWrite: classes["cache_write"], reasoning: classes["reasoning"])
+    }
+
+    private mutating func expect(_ object: [String: RawValue], _ place: String, required: [String], optional: [String]) {
+        for name in required where object[name] == nil { findings.append("\(place): \(name) is missing") }
+        for name in object.keys.sorted() where !required.contains(name) && !optional.contains(name) {
+            findings.append("\(place): unknown member \(name)")
+        }
+    }
+
+    private mutating func text(_ object: [String: RawValue], _ name: String, _ place: String) -> String? {
+        value(object, name, place, "a text that is not empty") { $0.isEmpty ? nil : $0 }
+    }
+
+    /// nil without a finding when the member is missing: `expect` has said so.
+    private mutating func value<Value>(
+        _ object: [String: RawValue], _ name: String, _ place: String, _ expected: String, _ parse: (String) -> Value?
+    ) -> Value? {
+        guard let raw = object[name] else { return nil }
+        if case .text(let text) = raw, let value = parse(text) { return value }
+        findings.append("\(place): \(name) must be \(expected)")
+        return nil
+    }
+}
