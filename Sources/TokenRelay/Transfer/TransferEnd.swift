@@ -1,0 +1,42 @@
+/// How a transfer ended.
+public enum TransferEnd: Sendable, Equatable {
+    /// The response arrived whole, as its framing tells. A response without length or chunks ends whenever the peer closes.
+    case complete
+    /// `Transfer.cancel()` was called, or the pool was closed.
+    case cancelled
+    /// It did not come about, or broke.
+    case failed(TransferFailure)
+}
+
+/// Why a transfer failed. Says nothing about the request's content, so it may be logged.
+public struct TransferFailure: Error, Sendable, Equatable, CustomStringConvertible {
+    /// Where it went wrong.
+    public enum Kind: String, Sendable {
+        /// The name was not found.
+        case resolve
+        /// The peer, or the proxy, did not take the connection.
+        case connect
+        /// No connection within the time allowed for it.
+        case connectTimeout = "connect_timeout"
+        /// The handshake failed, or the peer's certificate is not to be trusted.
+        case tls
+        /// The connection broke before the response was whole, or before it began.
+        case cut
+        /// The request cannot be sent: malformed address or header, unreadable authority file.
+        case request
+        /// Anything else.
+        case other
+    }
+
+    public let kind: Kind
+    /// libcurl's `CURLcode`.
+    public let code: UInt32
+
+    /// Memberwise.
+    public init(kind: Kind, code: UInt32) {
+        self.kind = kind
+        self.code = code
+    }
+
+    public var description: String { "\(kind.rawValue) (curl \(code))" }
+}

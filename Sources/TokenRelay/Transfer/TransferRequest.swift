@@ -1,0 +1,72 @@
+/// One HTTP request whose answer is received as it arrives.
+public struct TransferRequest: Sendable {
+    /// Absolute, `http` or `https`.
+    public var url: String
+    /// Names and values, sent in this order. None may contain a control character; such a request fails before it is sent.
+    public var headers: [TransferHeader]
+    /// nil: `GET`; else `POST`.
+    public var body: [UInt8]?
+    /// Bounds name resolution, connecting and TLS together. Everything after that is the caller's to bound, with `Transfer.cancel()`.
+    public var connectTimeout: Duration
+    /// PEM file of the only authorities to trust; nil: those of the system.
+    public var authorityFile: String?
+
+    /// A request; a `POST` if it has a body.
+    public init(
+        url: String, headers: [TransferHeader] = [], body: [UInt8]? = nil, connectTimeout: Duration = .seconds(1),
+        authorityFile: String? = nil
+    ) {
+        self.url = url
+        self.headers = headers
+        self.body = body
+        self.connectTimeout = connectTimeout
+        self.authorityFile = authorityFile
+    }
+}
+
+/// One header field.
+public struct TransferHeader: Sendable, Equatable {
+    public var name: String
+    public var value: String
+
+    /// Memberwise.
+    public init(_ name: String, _ value: String) {
+        self.name = name
+        self.value = value
+    }
+}
+
+/// Status and headers of the final response; interim ones (1xx) and trailers are not reported.
+public struct TransferHead: Sendable, Equatable {
+    public var status: Int
+    /// Names in lower case, in the order received; bounded (`HeadReader`).
+    public var headers: [TransferHeader]
+
+    /// Memberwise.
+    public init(status: Int, headers: [TransferHeader] = []) {
+        self.status = status
+        self.headers = headers
+    }
+
+    /// The first value of a header; `name` in lower case.
+    public subscript(name: String) -> String? { headers.first { $0.name == name }?.value }
+}
+
+/// What is called, on the reactor's thread, while a response arrives: `head` at most once, then `bytes` at most once per wake-up of the
+/// reactor with all that arrived in it, then `end` exactly once. None may block; all may start and cancel transfers.
+public struct TransferHandlers: Sendable {
+    public var head: @Sendable (TransferHead) -> Void
+    /// The bytes are lent for the duration of the call; never empty.
+    public var bytes: @Sendable (UnsafeRawBufferPointer) -> Void
+    public var end: @Sendable (TransferEnd) -> Void
+
+    /// Memberwise.
+    public init(
+        head: @escaping @Sendable (TransferHead) -> Void, bytes: @escaping @Sendable (UnsafeRawBufferPointer) -> Void,
+        end: @escaping @Sendable (TransferEnd) -> Void
+    ) {
+        self.head = head
+        self.bytes = bytes
+        self.end = end
+    }
+}
