@@ -1,0 +1,17 @@
+/// Addresses of providers.
+enum BaseURL {
+    /// An absolute http or https address with a host, without query and without a slash at its end. One without a path gets `/v1`, because
+    /// that is where OpenAI's API and its imitators live: `http://127.0.0.1:11434` is what people type. nil for anything else.
+    static func normalized(_ text: String) -> String? {
+        guard let scheme = text.firstRange(of: "://"), ["http", "https"].contains(text[..<scheme.lowerBound].lowercased()),
+            text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), !text.contains(where: { "?#\\\"<>".contains($0) })
+        else { return nil }
+        let rest = text[scheme.upperBound...]
+        let host = rest.prefix { $0 != "/" }
+        // Credentials in an address would end up in logs.
+        guard !host.isEmpty, !host.hasPrefix(":"), !host.contains("@") else { return nil }
+        var path = rest[host.endIndex...]
+        while path.hasSuffix("/") { path.removeLast() }
+        return String(text[..<host.endIndex]) + (path.isEmpty ? "/v1" : path)
+    }
+}

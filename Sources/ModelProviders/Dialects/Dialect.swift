@@ -1,0 +1,60 @@
+import CoachCore
+import TokenRelay
+
+/// A provider's wire format: how it is asked, and how its answer is read. Adding one is a case here and two types beside `OpenAI…`.
+public enum Dialect: String, Sendable, CaseIterable {
+    /// OpenAI Chat Completions, spoken by many others too.
+    case openAI = "openai"
+}
+
+extension Dialect {
+    /// The call as it goes over the wire.
+    func request(_ prompt: Prompt, to choice: ModelChoice, at provider: Provider, key: String?, connectTimeout: Duration) -> TransferRequest
+    {
+        switch self {
+        case .openAI:
+            TransferRequest(
+                url: provider.baseURL + OpenAIRequest.path, headers: OpenAIRequest.headers(key: key),
+                body: OpenAIRequest.body(prompt, choice), connectTimeout: connectTimeout, authorityFile: provider.authorityFile)
+        }
+    }
+
+    /// A reader for one answer.
+    func makeReader() -> any AnswerReader {
+        switch self {
+        case .openAI: OpenAIAnswerReader()
+        }
+    }
+
+    /// The provider's own code in the body of an error response.
+    func errorCode(in body: [UInt8]) -> String? {
+        switch self {
+        case .openAI: OpenAIError.code(inBody: body)
+        }
+    }
+}
+
+/// A machine that makes text, usage and an end out of the bytes of one answer, however they are cut. Pure.
+protocol AnswerReader {
+    /// Reads the next bytes; after a verdict, nothing.
+    mutating func read(_ bytes: UnsafeRawBufferPointer, into news: inout AnswerNews)
+    /// The stream ended; gives a verdict unless one was given.
+    mutating func finish(into news: inout AnswerNews)
+}
+
+/// What some bytes of an answer said. They mean: first the text, then the usage, then the verdict.
+struct AnswerNews: Equatable {
+    /// What an answer's stream ended in.
+    enum Verdict: Equatable {
+        /// As the provider's dialect ends it.
+        case ended(ModelEnd)
+        /// It broke; the detail is fit for the log.
+        case broken(ModelFault.Kind, detail: String)
+    }
+
+    /// Whole characters of valid UTF-8 without U+0000.
+    var text: [UInt8] = []
+    /// The latest; replaces earlier ones.
+    var usage: TokenUsage?
+    var verdict: Verdict?
+}

@@ -1,0 +1,42 @@
+import CoachCore
+import EventStream
+import TokenRelay
+
+/// How Chat Completions is asked for a streamed answer.
+enum OpenAIRequest {
+    static let path = "/chat/completions"
+
+    static func headers(key: String?) -> [TransferHeader] {
+        let common = [
+            TransferHeader("Content-Type", "application/json"), TransferHeader("Accept", "text/event-stream"),
+            TransferHeader("User-Agent", "coach-gateway"),
+        ]
+        return key.map { common + [TransferHeader("Authorization", "Bearer \($0)")] } ?? common
+    }
+
+    static func body(_ prompt: Prompt, _ choice: ModelChoice) -> [UInt8] {
+        JSONWriter.encode { json in
+            json.object { json in
+                json.member("model", choice.name.model)
+                json.key(literal: "messages")
+                json.array { json in
+                    for message in prompt.messages {
+                        json.object { json in
+                            json.member("role", message.role.rawValue)
+                            json.member("content", message.content)
+                        }
+                    }
+                }
+                json.member("stream", true)
+                json.key(literal: "stream_options")
+                json.object { $0.member("include_usage", true) }
+                let tokens = min(prompt.maximumOutputTokens, choice.maximumOutputTokens)
+                switch choice.tokenLimitField {
+                case .maxCompletionTokens: json.member("max_completion_tokens", tokens)
+                case .maxTokens: json.member("max_tokens", tokens)
+                }
+                if let temperature = choice.temperature { json.member("temperature", temperature) }
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+/// Remembers whether a provider answered lately. Pure.
+///
+/// It orders and never forbids: a provider with an open circuit is tried after the others, so a route of a single provider, or one where all
+/// are down, loses nothing. Once the rest is over, one call is let through as a probe.
+struct CircuitBreaker: Equatable {
+    typealias Instant = ContinuousClock.Instant
+
+    /// So many failures in a row open the circuit ...
+    static let failuresToOpen = 5
+    /// ... for so long.
+    static let rest = Duration.seconds(10)
+
+    private enum State: Equatable {
+        case closed(failures: Int)
+        case open(until: Instant)
+        /// One call tries. If it tells nothing (it may be cancelled), the next probe goes when its time is over.
+        case probing(until: Instant)
+    }
+
+    private var state = State.closed(failures: 0)
+
+    /// Whether the provider is tried in its turn, or after the others.
+    var isClosed: Bool {
+        if case .closed = state { true } else { false }
+    }
+
+    /// Whether a call may go to this provider as if nothing were wrong. Makes the call the probe when one is due.
+    mutating func admits(at now: Instant) -> Bool {
+        switch state {
+        case .closed: return true
+        case .open(let until), .probing(let until):
+            guard now >= until else { return false }
+            state = .probing(until: now + Self.rest)
+            return true
+        }
+    }
+
+    /// A call got text.
+    mutating func succeeded() {
+        state = .closed(failures: 0)
+    }
+
+    /// A call failed before any text, by the provider's fault.
+    mutating func failed(at now: Instant) {
+        switch state {
+        case .closed(let failures) where failures + 1 < Self.failuresToOpen: state = .closed(failures: failures + 1)
+        case .closed, .probing: state = .open(until: now + Self.rest)
+        // Calls that began earlier, or that had no other provider left, prolong nothing: else a busy route would never probe.
+        case .open: break
+        }
+    }
+}

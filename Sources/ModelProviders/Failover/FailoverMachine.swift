@@ -1,0 +1,215 @@
+import CoachCore
+
+/// Decides who is asked, how long is waited, and how a model call ends. Pure; the driver (`ModelCall`) holds transfer and timer.
+///
+/// Before the first text another provider may take over; afterwards none continues what one began. Every input carries the time; `deadline`
+/// says when `clock` wants to be called. Inputs that do not fit the state change nothing: a transfer that was given up may still speak.
+struct FailoverMachine: Equatable {
+    typealias Instant = ContinuousClock.Instant
+
+    /// What the driver does next.
+    enum Action: Equatable {
+        case none
+        /// Give up the transfer that runs, if any, and ask this choice, counted from 0.
+        case attempt(Int)
+        /// Give up the transfer that runs, and wait for the deadline.
+        case pause
+        /// The body of an error response takes too long: call `failed` with what is known.
+        case judgeRefusal
+        /// The call is over. Comes exactly once.
+        case end(ModelEnd)
+    }
+
+    /// What is to be done with text.
+    enum Release: Equatable {
+        case all
+        /// So many bytes of it, less if the last character would be cut, and then the end that `reachedBound` gives.
+        case atMost(Int)
+        case nothing
+    }
+
+    private struct Attempt: Equatable {
+        var choice: Int
+        var since: Instant
+        var isRetry = false
+    }
+
+    private enum State: Equatable {
+        case idle
+        /// The request is out, nothing came back.
+        case asking(Attempt)
+        /// The response is an error, whose body is awaited.
+        case refusing(Attempt, until: Instant)
+        /// Status 200, no text yet.
+        case accepted(Attempt)
+        /// A lone provider refused and is asked again then.
+        case pausing(until: Instant)
+        case speaking(lastText: Instant, bytes: Int)
+        case ended
+    }
+
+    private let limits: CallLimits
+    private let choices: Int
+    private var start: Instant
+    private var state = State.idle
+    /// Of the attempts that failed, for the log.
+    private var faults: [ModelFault] = []
+
+    /// - Parameter choices: how many there are to try, at least one.
+    init(choices: Int, limits: CallLimits, start: Instant) {
+        self.choices = choices
+        self.limits = limits
+        self.start = start
+    }
+
+    var isEnded: Bool { state == .ended }
+
+    /// Whether text was released.
+    var hasSpoken: Bool {
+        if case .speaking = state { true } else { false }
+    }
+
+    /// Whether a request is out that has brought no text.
+    var isWaitingForText: Bool {
+        switch state {
+        case .asking, .refusing, .accepted: true
+        case .idle, .pausing, .speaking, .ended: false
+        }
+    }
+
+    /// When `clock` is to be called next; nil: never.
+    var deadline: Instant? {
+        switch state {
+        case .idle, .ended: nil
+        case .asking(let attempt), .accepted(let attempt): min(attempt.since + limits.firstToken, lastFirstToken, lastMoment)
+        case .refusing(let attempt, let until): min(until, attempt.since + limits.firstToken, lastFirstToken, lastMoment)
+        case .pausing(let until): min(until, lastFirstToken, lastMoment)
+        case .speaking(let lastText, _): min(lastText + limits.silence, lastMoment)
+        }
+    }
+
+    private var lastFirstToken: Instant { start + limits.firstTokenOverall }
+    private var lastMoment: Instant { start + limits.turn }
+}
+
+// MARK: - Inputs
+
+extension FailoverMachine {
+    mutating func begin(at now: Instant) -> Action {
+        guard state == .idle else { return .none }
+        start = now
+        return ask(Attempt(choice: 0, since: now))
+    }
+
+    /// Status 200. False when the response does not matter any more.
+    mutating func accepted() -> Bool {
+        guard case .asking(let attempt) = state else { return false }
+        state = .accepted(attempt)
+        return true
+    }
+
+    /// Another status; its body may say more.
+    mutating func refused(at now: Instant) -> Action {
+        guard case .asking(let attempt) = state else { return .none }
+        state = .refusing(attempt, until: now + limits.refusalBody)
+        return .none
+    }
+
+    /// Text of so many bytes, at least one.
+    mutating func said(_ count: Int, at now: Instant) -> Release {
+        let before: Int
+        switch state {
+        case .accepted: before = 0
+        case .speaking(_, let bytes): before = bytes
+        case .idle, .asking, .refusing, .pausing, .ended: return .nothing
+        }
+        let room = limits.answerBytes - before
+        state = .speaking(lastText: now, bytes: before + min(count, room))
+        return count <= room ? .all : .atMost(room)
+    }
+
+    /// The answer outgrew its bound, and what fits was released.
+    mutating func reachedBound() -> Action {
+        guard case .speaking = state else { return .none }
+        return end(.failed(ModelFault(kind: .tooLong, detail: "more than \(limits.answerBytes) bytes")))
+    }
+
+    /// The provider ended the answer. One without text is no answer, unless the token limit or the provider's filter explains it.
+    mutating func finished(_ modelEnd: ModelEnd, at now: Instant) -> Action {
+        switch (state, modelEnd) {
+        case (.accepted, .stop):
+            return failed(AttemptFailure(fault: ModelFault(kind: .cut, detail: "ended without text"), blamesProvider: true), at: now)
+        case (.accepted, _), (.speaking, _): return end(modelEnd)
+        case (.idle, _), (.asking, _), (.refusing, _), (.pausing, _), (.ended, _): return .none
+        }
+    }
+
+    /// The attempt failed.
+    mutating func failed(_ failure: AttemptFailure, at now: Instant) -> Action {
+        switch state {
+        case .asking(let attempt), .refusing(let attempt, _): return giveUp(attempt, failure, mayRetry: failure.mayRetry, at: now)
+        // Once it was accepted it may be billed: another provider, but not the same once more.
+        case .accepted(let attempt): return giveUp(attempt, failure, mayRetry: false, at: now)
+        case .speaking: return end(.failed(failure.fault))
+        case .idle, .pausing, .ended: return .none
+        }
+    }
+
+    mutating func cancelled() -> Action {
+        state == .ended ? .none : end(.cancelled)
+    }
+
+    /// Time has passed. Harmless when called too early.
+    mutating func clock(at now: Instant) -> Action {
+        guard let deadline, now >= deadline else { return .none }
+        if now >= lastMoment { return end(.failed(merged(ModelFault(kind: .timeLimit, detail: "turn took \(limits.turn)")))) }
+        switch state {
+        case .idle, .ended: return .none
+        case .speaking: return end(.failed(ModelFault(kind: .stalled, detail: "silent for \(limits.silence)")))
+        case .asking(let attempt), .accepted(let attempt):
+            return giveUp(attempt, AttemptFailure(fault: noFirstToken(attempt, now)), mayRetry: false, at: now)
+        case .refusing(let attempt, _):
+            if now < min(attempt.since + limits.firstToken, lastFirstToken) { return .judgeRefusal }
+            return giveUp(attempt, AttemptFailure(fault: noFirstToken(attempt, now)), mayRetry: false, at: now)
+        case .pausing: return ask(Attempt(choice: 0, since: now, isRetry: true))
+        }
+    }
+}
+
+// MARK: - Steps
+
+extension FailoverMachine {
+    private mutating func ask(_ attempt: Attempt) -> Action {
+        state = .asking(attempt)
+        return .attempt(attempt.choice)
+    }
+
+    private mutating func end(_ modelEnd: ModelEnd) -> Action {
+        state = .ended
+        return .end(modelEnd)
+    }
+
+    private mutating func giveUp(_ attempt: Attempt, _ failure: AttemptFailure, mayRetry: Bool, at now: Instant) -> Action {
+        if attempt.choice + 1 < choices, now < lastFirstToken {
+            faults.append(failure.fault)
+            return ask(Attempt(choice: attempt.choice + 1, since: now))
+        }
+        let pause = max(limits.retryPause, failure.retryAfter ?? .zero)
+        // The second refusal takes as long as connecting may, and is still to be told in time.
+        if mayRetry, choices == 1, !attempt.isRetry, now + pause + limits.connect < start + limits.refusal {
+            faults.append(failure.fault)
+            state = .pausing(until: now + pause)
+            return .pause
+        }
+        return end(.failed(merged(failure.fault)))
+    }
+
+    private func noFirstToken(_ attempt: Attempt, _ now: Instant) -> ModelFault {
+        ModelFault(kind: .noFirstToken, detail: "choice \(attempt.choice + 1): no text within \(attempt.since.duration(to: now))")
+    }
+
+    /// The last fault, with what went before it.
+    private func merged(_ last: ModelFault) -> ModelFault {
+        ModelFault(kind: last.kind, detail: (faults + [last]).map(\.detail).joined(separator: "; "))
+    }
+}

@@ -1,0 +1,255 @@
+import CoachCore
+import TokenRelay
+
+/// One model call: connects the failover machine with a transfer, a reader and a timer, and tells what it learns.
+// SAFETY: after `init`, every member is used only on the transfers' thread: `begin` and `cancel` are submitted to it, and the handlers and
+// the alarm are called on it.
+final class ModelCall: @unchecked Sendable {
+    private typealias Instant = ContinuousClock.Instant
+
+    /// What is received at present.
+    private enum Reading {
+        case nothing
+        case answer(any AnswerReader)
+        case refusal(TransferHead, body: [UInt8])
+    }
+
+    /// An error response is read so far.
+    private static let longestRefusal = 8 << 10
+    /// After the end mark the connection is given so long to end the response, so that it can be used again.
+    private static let lingering = Duration.seconds(1)
+
+    private let prompt: Prompt
+    private let router: ModelRouter
+    private var receive: (@Sendable ([ModelEvent]) -> Void)?
+
+    private var machine: FailoverMachine
+    private var order: [ModelChoice] = []
+    private var current: ModelChoice
+    /// Counts attempts, so that a transfer that was given up is not listened to.
+    private var attempt = 0
+    private var transfer: Transfer?
+    private var reading = Reading.nothing
+    private var hasReportedUsage = false
+    private var events: [ModelEvent] = []
+    private var alarm: (handle: TransferAlarm, at: Instant)?
+
+    init(prompt: Prompt, router: ModelRouter, receive: @escaping @Sendable ([ModelEvent]) -> Void) {
+        self.prompt = prompt
+        self.router = router
+        self.receive = receive
+        current = router.route.first
+        machine = FailoverMachine(choices: router.route.choices.count, limits: router.limits, start: .now)
+    }
+
+    func begin() {
+        let now = Instant.now
+        order = router.order(at: now)
+        perform(machine.begin(at: now))
+        tell()
+    }
+
+    func cancel() {
+        perform(machine.cancelled())
+        tell()
+    }
+}
+
+// MARK: - What the machine wants
+
+extension ModelCall {
+    private func perform(_ action: FailoverMachine.Action) {
+        switch action {
+        case .none: break
+        case .attempt(let index): ask(order[index])
+        case .pause: giveUpTransfer()
+        case .judgeRefusal: judgeRefusal()
+        case .end(let end):
+            switch end {
+            case .stop, .length, .filtered: letTransferFinish()
+            case .cancelled, .failed: giveUpTransfer()
+            }
+            events.append(.ended(end))
+        }
+        setAlarm()
+    }
+
+    private func ask(_ choice: ModelChoice) {
+        giveUpTransfer()
+        current = choice
+        guard let (provider, key) = router.provider(of: choice) else {
+            return perform(machine.failed(AttemptFailure(fault: ModelFault(kind: .refused, detail: "unknown provider")), at: .now))
+        }
+        let request = provider.dialect.request(prompt, to: choice, at: provider, key: key, connectTimeout: router.limits.connect)
+        let number = attempt
+        transfer = router.transfers.start(
+            request,
+            TransferHandlers(
+                head: { head in self.hear(number) { self.head(head, provider.dialect) } },
+                bytes: { bytes in self.hear(number) { self.bytes(bytes) } },
+                end: { end in self.hear(number) { self.transferEnded(end) } }))
+    }
+
+    private func giveUpTransfer() {
+        transfer?.cancel()
+        forgetTransfer()
+    }
+
+    private func letTransferFinish() {
+        guard let transfer else { return }
+        forgetTransfer()
+        _ = router.transfers.schedule(after: Self.lingering) { transfer.cancel() }
+    }
+
+    private func forgetTransfer() {
+        attempt += 1
+        transfer = nil
+        reading = .nothing
+    }
+
+    /// Hands over what has gathered.
+    private func tell() {
+        guard !events.isEmpty else { return }
+        var batch: [ModelEvent] = []
+        swap(&batch, &events)
+        receive?(batch)
+        if machine.isEnded { receive = nil }
+    }
+
+    /// The timer is left alone while the deadline only moves away, as it does with every text; when it fires too early, it is set again.
+    private func setAlarm() {
+        guard let deadline = machine.deadline else {
+            alarm?.handle.cancel()
+            alarm = nil
+            return
+        }
+        if let alarm, alarm.at <= deadline { return }
+        alarm?.handle.cancel()
+        let handle = router.transfers.schedule(after: Instant.now.duration(to: deadline)) { [self] in
+            alarm = nil
+            clock()
+        }
+        alarm = (handle, deadline)
+    }
+
+    private func clock() {
+        let provider = current.name.provider
+        let now = Instant.now
+        let wasWaiting = machine.isWaitingForText
+        let action = machine.clock(at: now)
+        // Silence before the first text is the provider's fault; a pause that is over is not.
+        if wasWaiting, action != .none, action != .judgeRefusal { router.noteFailure(of: provider, at: now) }
+        perform(action)
+        tell()
+    }
+}
+
+// MARK: - What the transfer says
+
+extension ModelCall {
+    private func hear(_ number: Int, _ body: () -> Void) {
+        guard number == attempt else { return }
+        body()
+        tell()
+    }
+
+    private func head(_ head: TransferHead, _ dialect: Dialect) {
+        guard head.status == 200 else {
+            reading = .refusal(head, body: [])
+            return perform(machine.refused(at: .now))
+        }
+        guard machine.accepted() else { return }
+        reading = .answer(dialect.makeReader())
+        events.append(.accepted(current.name))
+        // What the provider before reported was its own.
+        if hasReportedUsage { events.append(.usage(TokenUsage())) }
+        hasReportedUsage = false
+        setAlarm()
+    }
+
+    private func bytes(_ bytes: UnsafeRawBufferPointer) {
+        switch reading {
+        case .nothing: break
+        case .refusal(let head, var body):
+            reading = .nothing
+            body.append(contentsOf: bytes.prefix(Self.longestRefusal - body.count))
+            reading = .refusal(head, body: body)
+            if body.count == Self.longestRefusal { judgeRefusal() }
+        case .answer(var reader):
+            reading = .nothing
+            var news = AnswerNews()
+            reader.read(bytes, into: &news)
+            reading = .answer(reader)
+            take(news)
+        }
+    }
+
+    private func transferEnded(_ end: TransferEnd) {
+        // It is over already: nothing to cancel.
+        transfer = nil
+        switch reading {
+        case .refusal: judgeRefusal()
+        case .answer(var reader):
+            var news = AnswerNews()
+            reader.finish(into: &news)
+            take(news)
+        case .nothing:
+            switch end {
+            case .failed(let failure): fail(AttemptFailure(failure, at: current.name.provider))
+            case .cancelled: fail(AttemptFailure(fault: ModelFault(kind: .cut, detail: "shut down")))
+            // libcurl does not report success without a response; if it did, it would be a broken one.
+            case .complete: fail(AttemptFailure(fault: ModelFault(kind: .cut, detail: "no response")))
+            }
+        }
+    }
+
+    private func take(_ news: AnswerNews) {
+        var isTooLong = false
+        if !news.text.isEmpty {
+            if !machine.hasSpoken { router.noteSuccess(of: current.name.provider) }
+            switch machine.said(news.text.count, at: .now) {
+            case .all: events.append(.text(news.text))
+            case .atMost(let count):
+                isTooLong = true
+                let text = news.text.prefixOfWholeCharacters(count)
+                if !text.isEmpty { events.append(.text(Array(text))) }
+            case .nothing: break
+            }
+        }
+        if let usage = news.usage {
+            hasReportedUsage = true
+            events.append(.usage(usage))
+        }
+        if isTooLong { return perform(machine.reachedBound()) }
+        switch news.verdict {
+        case .ended(let end): perform(machine.finished(end, at: .now))
+        case .broken(let kind, let detail):
+            let provider = current.name.provider
+            fail(AttemptFailure(fault: ModelFault(kind: kind, detail: "\(provider): \(detail)"), blamesProvider: !machine.hasSpoken))
+        case nil: setAlarm()
+        }
+    }
+
+    private func judgeRefusal() {
+        guard case .refusal(let head, let body) = reading else { return }
+        let provider = current.name.provider
+        let code = router.provider(of: current)?.provider.dialect.errorCode(in: body)
+        fail(AttemptFailure(head, code: code, at: provider))
+    }
+
+    private func fail(_ failure: AttemptFailure) {
+        let now = Instant.now
+        if failure.blamesProvider { router.noteFailure(of: current.name.provider, at: now) }
+        perform(machine.failed(failure, at: now))
+    }
+}
+
+extension [UInt8] {
+    /// At most so many bytes of UTF-8, without a cut character at the end.
+    func prefixOfWholeCharacters(_ count: Int) -> ArraySlice<UInt8> {
+        guard count < self.count else { return self[...] }
+        var end = count
+        while end > 0, self[end] & 0xC0 == 0x80 { end -= 1 }
+        return self[..<end]
+    }
+}

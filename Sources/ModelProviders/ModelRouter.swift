@@ -1,0 +1,64 @@
+import CoachCore
+import TokenRelay
+
+/// Makes the port to the models: calls follow the default route, or the one given.
+///
+/// `transfers` decides the thread on which events are told. Keys are held, sent to their provider, and shown to nobody.
+public func makeLanguageModel(
+    configuration: ModelConfiguration, route: Route? = nil, keys: ProviderKeys, transfers: TransferPool
+) -> LanguageModel {
+    let route = route ?? configuration.defaultRoute
+    let router = ModelRouter(configuration: configuration, route: route, keys: keys, transfers: transfers)
+    return LanguageModel(firstChoice: route.first.name) { prompt, receive in
+        let call = ModelCall(prompt: prompt, router: router, receive: receive)
+        transfers.submit { call.begin() }
+        return Generation {
+            transfers.submit { call.cancel() }
+        }
+    }
+}
+
+/// What the calls of a route share.
+final class ModelRouter: Sendable {
+    let route: Route
+    let limits: CallLimits
+    let transfers: TransferPool
+    private let configuration: ModelConfiguration
+    private let keys: ProviderKeys
+    // SAFETY: used only on the transfers' thread, by `ModelCall`.
+    private nonisolated(unsafe) var breakers: [String: CircuitBreaker] = [:]
+
+    init(configuration: ModelConfiguration, route: Route, keys: ProviderKeys, transfers: TransferPool) {
+        self.configuration = configuration
+        self.route = route
+        limits = configuration.limits
+        self.keys = keys
+        self.transfers = transfers
+    }
+
+    /// The choices in the order in which a call beginning now tries them: healthy providers before those with an open circuit.
+    func order(at now: ContinuousClock.Instant) -> [ModelChoice] {
+        var admitted: [ModelChoice] = []
+        var last: [ModelChoice] = []
+        for choice in route.choices {
+            let provider = choice.name.provider
+            // Only the first place is asked for: it alone is sure to be called, as a probe must be.
+            let isAdmitted = admitted.isEmpty ? breakers[provider, default: .init()].admits(at: now) : breakers[provider]?.isClosed ?? true
+            if isAdmitted { admitted.append(choice) } else { last.append(choice) }
+        }
+        return admitted + last
+    }
+
+    func noteSuccess(of provider: String) {
+        breakers[provider]?.succeeded()
+    }
+
+    func noteFailure(of provider: String, at now: ContinuousClock.Instant) {
+        breakers[provider, default: .init()].failed(at: now)
+    }
+
+    /// nil when the configuration does not know the provider, which its loader rules out.
+    func provider(of choice: ModelChoice) -> (provider: Provider, key: String?)? {
+        configuration.providers[choice.name.provider].map { ($0, keys[$0.name]) }
+    }
+}
