@@ -137,7 +137,7 @@ extension JSONCursor {
     private mutating func advance(closing bracket: UInt8) throws(JSONError) -> Bool {
         if hasValue { try skipValue() }
         skipWhitespace()
-        var byte = try currentByte()
+        let byte = try currentByte()
         if byte == bracket {
             guard depth > 0 else { throw error(.unexpectedByte(byte)) }
             position += 1
@@ -149,8 +149,6 @@ extension JSONCursor {
             guard byte == Byte.comma, depth > 0 else { throw error(.unexpectedByte(byte)) }
             position += 1
             skipWhitespace()
-            byte = try currentByte()
-            if byte == bracket { throw error(.unexpectedByte(byte)) }
         }
         isFirst = false
         return true
