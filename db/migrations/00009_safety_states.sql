@@ -18,10 +18,14 @@ create policy safety_states_owner_select on public.safety_states for select to a
 create policy safety_states_gateway on public.safety_states to coach_gateway
     using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));
 
--- A stored level falls by one each day on which no danger is heard.
+-- A stored level after a silence: after 24 hours at most 1, after 48 hours 0.
 create function gateway.level_at(level smallint, raised_at timestamptz, moment timestamptz) returns integer
     language sql immutable
-    return greatest(0, level - floor(extract(epoch from moment - raised_at) / 86400)::integer);
+    return case
+        when moment - raised_at >= interval '48 hours' then 0
+        when moment - raised_at >= interval '24 hours' then least(level, 1)
+        else level
+    end;
 
 -- The level that a tier of danger raises to (tiers 3 and 4 are both `high`).
 create function gateway.level_of_tier(tier integer) returns integer

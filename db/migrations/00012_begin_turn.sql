@@ -4,32 +4,33 @@
 create function gateway.load_turn(turn_id uuid) returns jsonb
     language plpgsql stable set search_path = '' as $$
 begin
-    return (select jsonb_build_object(
-        'user_id', t.user_id,
-        'turn', jsonb_build_object(
-            'turn_id', t.id, 'conversation_id', t.conversation_id, 'user_message_id', t.user_message_id,
-            'message_id', t.message_id, 'attempt', t.attempt),
-        'status', t.status,
-        'finish_reason', t.finish_reason,
-        'error_code', t.error_code,
-        'content', coalesce(m.content, ''),
-        'bill', case when b.turn_id is not null then jsonb_build_object(
-            'provider', b.provider, 'model', b.model,
-            'input', b.input_tokens, 'cached_input', b.cached_input_tokens, 'cache_write', b.cache_write_tokens,
-            'output', b.output_tokens, 'reasoning', b.reasoning_tokens,
-            'cost_nanodollars', gateway.to_nanodollars(b.cost_usd), 'estimated', b.estimated) end,
-        'domain', jsonb_build_object(
-            'domain', t.domain, 'confidence', coalesce(t.domain_confidence, 0), 'source', coalesce(t.domain_source, 'abstained')),
-        'persona_id', t.persona_id,
-        'risk', jsonb_build_object(
-            'tier', t.risk_tier, 'categories', t.risk_categories, 'subject', t.risk_subject, 'patterns', t.risk_patterns),
-        'country', t.country,
-        'locale', t.locale)
-    from public.turns t
-    join public.conversations c on c.user_id = t.user_id and c.id = t.conversation_id and c.deleted_at is null
-    left join public.messages m on m.user_id = t.user_id and m.id = t.message_id
-    left join public.usage_logs b on b.user_id = t.user_id and b.turn_id = t.id and b.attempt = t.attempt
-    where t.user_id = gateway.user_id() and t.id = $1);
+    return (
+        select jsonb_build_object(
+            'user_id', t.user_id,
+            'turn', jsonb_build_object(
+                'turn_id', t.id, 'conversation_id', t.conversation_id, 'user_message_id', t.user_message_id,
+                'message_id', t.message_id, 'attempt', t.attempt),
+            'status', t.status,
+            'finish_reason', t.finish_reason,
+            'error_code', t.error_code,
+            'content', coalesce(m.content, ''),
+            'bill', case when b.turn_id is not null then jsonb_build_object(
+                'provider', b.provider, 'model', b.model,
+                'input', b.input_tokens, 'cached_input', b.cached_input_tokens, 'cache_write', b.cache_write_tokens,
+                'output', b.output_tokens, 'reasoning', b.reasoning_tokens,
+                'cost_nanodollars', gateway.to_nanodollars(b.cost_usd), 'estimated', b.estimated) end,
+            'domain', jsonb_build_object(
+                'domain', t.domain, 'confidence', coalesce(t.domain_confidence, 0), 'source', coalesce(t.domain_source, 'abstained')),
+            'persona_id', t.persona_id,
+            'risk', jsonb_build_object(
+                'tier', t.risk_tier, 'categories', t.risk_categories, 'subject', t.risk_subject, 'patterns', t.risk_patterns),
+            'country', t.country,
+            'locale', t.locale)
+        from public.turns t
+        join public.conversations c on c.user_id = t.user_id and c.id = t.conversation_id and c.deleted_at is null
+        left join public.messages m on m.user_id = t.user_id and m.id = t.message_id
+        left join public.usage_logs b on b.user_id = t.user_id and b.turn_id = t.id and b.attempt = t.attempt
+        where t.user_id = gateway.user_id() and t.id = $1);
 end $$;
 
 -- Ends a running turn whose owner is gone, so that it stands in nobody's way. A receipt of the owner that still arrives replaces this.
@@ -44,20 +45,20 @@ create function gateway.abandon_turn(turn public.turns) returns void
 $$;
 
 -- What was said before a place in a conversation: the newest messages that fit into so many tokens, oldest first. Messages without an
--- answer and answers that were superseded are left out.
+-- answer and answers that were superseded are left out. Four tokens a message for its role and delimiters.
 create function gateway.history(user_id uuid, conversation_id uuid, before_seq integer, tokens integer, messages integer) returns jsonb
     language plpgsql stable set search_path = '' as $$
 begin
     return (
-    select coalesce(jsonb_agg(jsonb_build_object('role', recent.role, 'content', recent.content) order by recent.seq), '[]')
-    from (
-        select m.seq, m.role, m.content, sum(m.token_count) over (order by m.seq desc rows unbounded preceding) as tokens_so_far
-        from public.messages m
-        where m.user_id = $1 and m.conversation_id = $2 and m.seq < $3 and m.status in ('complete', 'stopped', 'interrupted')
-        order by m.seq desc
-        limit $5
-    ) recent
-    where recent.tokens_so_far <= $4);
+        select coalesce(jsonb_agg(jsonb_build_object('role', recent.role, 'content', recent.content) order by recent.seq), '[]')
+        from (
+            select m.seq, m.role, m.content, sum(m.token_count + 4) over (order by m.seq desc rows unbounded preceding) as tokens_so_far
+            from public.messages m
+            where m.user_id = $1 and m.conversation_id = $2 and m.seq < $3 and m.status in ('complete', 'stopped', 'interrupted')
+            order by m.seq desc
+            limit $5
+        ) recent
+        where recent.tokens_so_far <= $4);
 end $$;
 
 create function gateway.refusal(reason text, retry_after integer, hit_limit integer, safety_level integer) returns jsonb

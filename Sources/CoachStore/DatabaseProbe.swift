@@ -1,0 +1,55 @@
+import CoachCore
+import Foundation
+import PostgresClient
+
+/// Whether the database is there and is the one this build was made for: for readiness and `check`. Runs as the gateway's role.
+public struct DatabaseProbe: Sendable {
+    /// What was found.
+    public struct Report: Sendable, Equatable {
+        /// The newest migration of the database; nil when it has none.
+        public var schemaVersion: String?
+        /// The role that is logged in.
+        public var role: String
+        /// The role ignores row-level security (a superuser, or BYPASSRLS): then nothing in the database keeps users apart.
+        public var bypassesRowSecurity: Bool
+        /// The role may act as `authenticated`.
+        public var canActAsUser: Bool
+    }
+
+    private let client: PostgresClient
+
+    public init(client: PostgresClient) {
+        self.client = client
+    }
+
+    /// Two short round trips. Throws `StoreFault`.
+    public func report(deadline: Duration? = nil) async throws -> Report {
+        try await StoreFault.translating {
+            var report = try await client.query(
+                """
+                select current_user::text, rolsuper or rolbypassrls,
+                    coalesce((select pg_has_role(current_user, r.oid, 'member') from pg_roles r where r.rolname = 'authenticated'), false)
+                from pg_roles where rolname = current_user
+                """, deadline: deadline
+            ) { rows in
+                try rows.only { row in
+                    Report(
+                        schemaVersion: nil, role: try row.value(0), bypassesRowSecurity: try row.value(1), canActAsUser: try row.value(2))
+                }
+            }
+            do {
+                report.schemaVersion = try await client.query(
+                    "select max(version) from gateway.schema_migrations", deadline: deadline
+                ) { rows in try rows.only { row in try row.value(0) } }
+            } catch let error as PostgresError where ["42P01", "3F000", "42501"].contains(error.sqlState) {
+                // No such table or schema, or not ours to read: not migrated.
+            }
+            return report
+        }
+    }
+
+    /// The newest version among the files: what `report` is compared with. Throws `MigrationError`.
+    public static func newestVersion(in directory: URL) throws -> String? {
+        try MigrationFile.readAll(in: directory).last?.version
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+
+/// One file of `db/migrations`.
+public struct MigrationFile: Sendable, Equatable {
+    /// Five digits; they give the order.
+    public let version: String
+    /// What follows the digits, without extension.
+    public let name: String
+    /// The text.
+    public let sql: String
+
+    init(version: String, name: String, sql: String) {
+        self.version = version
+        self.name = name
+        self.sql = sql
+    }
+
+    /// As it lies in the directory.
+    public var fileName: String { "\(version)_\(name).sql" }
+
+    /// Every migration of a directory, in order.
+    ///
+    /// Throws `MigrationError` when the directory cannot be read, a file is not named `00000_name.sql`, or two have the same version.
+    static func readAll(in directory: URL) throws -> [MigrationFile] {
+        let names: [String]
+        do {
+            names = try FileManager.default.contentsOfDirectory(atPath: directory.path).filter { $0.hasSuffix(".sql") }.sorted()
+        } catch {
+            throw MigrationError.unreadable(directory.path)
+        }
+        guard !names.isEmpty else { throw MigrationError.unreadable(directory.path) }
+        var files: [MigrationFile] = []
+        for fileName in names {
+            guard let (version, name) = parts(of: fileName) else { throw MigrationError.misnamed(fileName) }
+            if files.last?.version == version { throw MigrationError.duplicate(version: version) }
+            guard let sql = try? String(contentsOf: directory.appendingPathComponent(fileName), encoding: .utf8) else {
+                throw MigrationError.unreadable(fileName)
+            }
+            files.append(MigrationFile(version: version, name: name, sql: sql))
+        }
+        return files
+    }
+
+    private static func parts(of fileName: String) -> (version: String, name: String)? {
+        guard let match = fileName.wholeMatch(of: /([0-9]{5})_([a-z0-9_]+)\.sql/) else { return nil }
+        return (String(match.1), String(match.2))
+    }
+}
+
+/// A migration that a database has.
+public struct AppliedMigration: Sendable, Equatable {
+    public let version: String
+    public let name: String
+    /// SHA-256 of the file's text, in hexadecimal.
+    public let checksum: String
+
+    init(version: String, name: String, checksum: String) {
+        self.version = version
+        self.name = name
+        self.checksum = checksum
+    }
+}
+
+/// Why a database and a directory of migrations do not belong together. Names files, never data.
+public enum MigrationError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The directory, or a file in it, cannot be read or is empty.
+    case unreadable(String)
+    /// A file is not named `00000_name.sql`.
+    case misnamed(String)
+    /// Two files have the same version.
+    case duplicate(version: String)
+    /// A file was changed after it was applied.
+    case edited(String)
+    /// The database has a migration for which there is no file.
+    case missing(String)
+    /// A file was added before one that is applied already.
+    case outOfOrder(String, newest: String)
+    /// A statement failed; the file had no effect.
+    case failed(String, reason: String)
+
+    public var description: String {
+        switch self {
+        case .unreadable(let path): "no migrations can be read from \(path)"
+        case .misnamed(let file): "\(file) is not a name for a migration: expected 00000_name.sql"
+        case .duplicate(let version): "two migrations have the version \(version)"
+        case .edited(let file): "\(file) was edited after it had been applied: restore it and put the change into a new file"
+        case .missing(let file): "\(file) was applied to this database, but the file is gone: restore it, or run the newer release"
+        case .outOfOrder(let file, let newest): "\(file) comes before \(newest), which is applied already: give it a later version"
+        case .failed(let file, let reason): "\(file) failed and had no effect: \(reason)"
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import CoachCore
+import PostgresClient
+
+extension StoreFault {
+    /// What a failure of the database means to those who called a port.
+    ///
+    /// Refused, gone, hanging, overrun or shutting down is `unavailable`; anything else is a fault of ours, described without user data.
+    init(_ error: PostgresError) {
+        switch error.kind {
+        case .unavailable, .deadline, .poolExhausted, .cancelled:
+            self = .unavailable(retryAfter: 1)
+        case .server where error.isStatementTimeout || error.isLockTimeout || Self.isServerTrouble(error.sqlState):
+            self = .unavailable(retryAfter: 1)
+        case .server, .protocolViolation:
+            self = .unexpected(error.description)
+        }
+    }
+
+    /// Classes of SQLSTATE (PostgreSQL manual, appendix A): 08 connection, 53 resources, 57 operator intervention (shutdown), 58 system
+    /// (a full disk), and 25006, a server that only reads: the standby of a switch-over.
+    private static func isServerTrouble(_ sqlState: String?) -> Bool {
+        guard let sqlState else { return false }
+        return ["08", "53", "57", "58"].contains(String(sqlState.prefix(2))) || sqlState == "25006"
+    }
+
+    /// Runs `body` and turns what the database throws into a `StoreFault`, but for the SQLSTATEs that the caller has a meaning for. A cancelled
+    /// caller gets `CancellationError`.
+    static func translating<Value>(except sqlStates: Set<String> = [], _ body: () async throws -> Value) async throws -> Value {
+        do {
+            return try await body()
+        } catch let error as PostgresError {
+            if error.kind == .cancelled { throw CancellationError() }
+            if let sqlState = error.sqlState, sqlStates.contains(sqlState) { throw error }
+            throw StoreFault(error)
+        }
+    }
+}

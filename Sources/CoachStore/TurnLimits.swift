@@ -1,0 +1,65 @@
+import CoachCore
+import Foundation
+
+/// How much users may ask for, and how much of the past a turn brings back. Comes from `deploy/`, travels with each call, and is nowhere in SQL.
+public struct TurnLimits: Sendable, Equatable {
+    /// What one tier allows; nil does not limit.
+    public struct Tier: Sendable, Equatable {
+        /// New messages a day (UTC).
+        public var messagesPerDay: Int?
+        /// Turns that run at the same time.
+        public var concurrentTurns: Int?
+        /// What the turns of a day (UTC) may cost.
+        public var costPerDay: Nanodollars?
+
+        /// Unlimited by default.
+        public init(messagesPerDay: Int? = nil, concurrentTurns: Int? = nil, costPerDay: Nanodollars? = nil) {
+            self.messagesPerDay = messagesPerDay
+            self.concurrentTurns = concurrentTurns
+            self.costPerDay = costPerDay
+        }
+    }
+
+    /// Requests of one user in one minute, on all gateways together.
+    public var requestsPerMinute: Int
+    /// The tier of users without an entitlement, and the limits of tiers that `tiers` does not name.
+    public var defaultTier: String
+    public var tiers: [String: Tier]
+    /// Tokens of earlier messages that a turn brings back, estimated.
+    public var historyTokens: Int
+    /// Messages, at most.
+    public var historyMessages: Int
+    /// Set aside for each turn in the user's daily budget until its bill is known.
+    public var reservePerTurn: Nanodollars?
+
+    /// The shipped defaults (CONTRACT §1): 600 requests a minute; free tier 200 messages a day and 5 concurrent turns.
+    public init(
+        requestsPerMinute: Int = 600, defaultTier: String = "free",
+        tiers: [String: Tier] = ["free": Tier(messagesPerDay: 200, concurrentTurns: 5)],
+        historyTokens: Int = 3_000, historyMessages: Int = 100, reservePerTurn: Nanodollars? = nil
+    ) {
+        self.requestsPerMinute = requestsPerMinute
+        self.defaultTier = defaultTier
+        self.tiers = tiers
+        self.historyTokens = historyTokens
+        self.historyMessages = historyMessages
+        self.reservePerTurn = reservePerTurn
+    }
+}
+
+/// Which gateway runs a turn, and for how long nobody else may think that it does not.
+public struct TurnOwner: Sendable, Equatable {
+    /// This process.
+    public var instance: UUID
+    /// Counts the lives of a process that keeps its id.
+    public var epoch: Int64
+    /// Longer than a turn can take. A running turn whose lease is over stands in nobody's way.
+    public var lease: Duration
+
+    /// A process with an id of its own; 240 s cover the turn limit of 180 s and the time to save it.
+    public init(instance: UUID = UUID(), epoch: Int64 = 1, lease: Duration = .seconds(240)) {
+        self.instance = instance
+        self.epoch = epoch
+        self.lease = lease
+    }
+}

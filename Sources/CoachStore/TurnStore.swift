@@ -1,0 +1,67 @@
+import CoachCore
+import PostgresClient
+
+/// Turns in PostgreSQL: each method is one round trip on a shared connection, bound to one user's claims.
+public struct TurnStore: Sendable {
+    private let client: PostgresClient
+    private let limits: @Sendable () -> TurnLimits
+    private let owner: TurnOwner
+
+    /// `limits` is asked at every turn, so that a reloaded configuration holds at once.
+    public init(client: PostgresClient, owner: TurnOwner, limits: @escaping @Sendable () -> TurnLimits) {
+        self.client = client
+        self.owner = owner
+        self.limits = limits
+    }
+
+    /// What the core sees.
+    public var ledger: TurnLedger {
+        TurnLedger(
+            begin: { caller, request, assessment in try await begin(caller, request, risk: assessment.risk) },
+            finish: { receipt in _ = try await finish(receipt) })
+    }
+
+    /// Begins a turn; see `TurnLedger.begin`. Throws `StoreFault`, or `CancellationError`: then nobody knows whether it began, and only a
+    /// request with an idempotency key can be repeated without saying its message twice.
+    public func begin(_ caller: Caller, _ request: TurnRequest, risk: RiskAssessment) async throws -> TurnOpening {
+        let argument = try StoredJSON.encode(BeginTurnRequest(request, risk: risk, limits: limits(), owner: owner))
+        let query: Query = "select gateway.begin_turn(\(argument)::jsonb)"
+        return try await StoreFault.translating {
+            do {
+                let text = try await repeatingContended { try await answer(to: query, Claims.gateway(for: caller)) }
+                return try StoredJSON.decode(BeginTurnAnswer.self, from: text).opening
+            } catch let error as PostgresError where error.constraint == "users_id_fkey" {
+                // On Supabase: a token that outlived its user.
+                let rate = RateLimit(limit: limits().requestsPerMinute, remaining: 0, resetAt: 0)
+                return .refused(Refusal(reason: .suspended), rate)
+            }
+        }
+    }
+
+    /// Ends a turn; see `TurnLedger.finish`. May be repeated until it succeeds, from any process: it is booked once.
+    @discardableResult
+    public func finish(_ receipt: TurnReceipt) async throws -> TurnSettlement {
+        let argument = try StoredJSON.encode(FinishTurnRequest(receipt))
+        let query: Query = "select gateway.finish_turn(\(argument)::jsonb)"
+        return try await StoreFault.translating {
+            let text = try await repeatingContended { try await answer(to: query, Claims.gateway(for: receipt.userID)) }
+            return try StoredJSON.decode(FinishTurnAnswer.self, from: text).outcome
+        }
+    }
+
+    /// A turn of the caller as it stands, with its text when it has ended; nil when there is none, it is somebody else's, or its
+    /// conversation was deleted. Throws `StoreFault`.
+    public func load(_ turnID: TurnID, for caller: Caller) async throws -> KnownTurn? {
+        try await StoreFault.translating {
+            let text = try await client.batch([Claims.gateway(for: caller), "select gateway.load_turn(\(turnID))"]) { rows in
+                try rows.only { row in try row.value(0, as: String?.self) }
+            }
+            return try text.map { try StoredJSON.decode(StoredTurn.self, from: $0).known }
+        }
+    }
+
+    private func answer(to query: Query, _ claims: Query) async throws -> String {
+        // JSON is read by the caller's task: the reactor's thread has other work.
+        try await client.batch([claims, query]) { rows in try rows.only { row in try row.value(0) } }
+    }
+}
