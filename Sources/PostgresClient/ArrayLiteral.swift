@@ -1,0 +1,103 @@
+/// The server's text form of a one-dimensional array, `{a,"b c",NULL}` (PostgreSQL manual, 8.15.2 and 8.15.6).
+enum ArrayLiteral {
+    static func encode(_ elements: [QueryParameter]) -> String {
+        var text = "{"
+        for (index, element) in elements.enumerated() {
+            if index > 0 { text += "," }
+            switch element {
+            case .null: text += "NULL"
+            case .text(let value): appendQuoted(value, to: &text)
+            case .bytes(let bytes): appendQuoted(HexLiteral.encode(bytes), to: &text)
+            }
+        }
+        return text + "}"
+    }
+
+    private static func appendQuoted(_ value: String, to text: inout String) {
+        text += "\""
+        for scalar in value.unicodeScalars {
+            if scalar == "\"" || scalar == "\\" { text += "\\" }
+            text.unicodeScalars.append(scalar)
+        }
+        text += "\""
+    }
+
+    /// The elements, nil for NULL; nil when the text is not a one-dimensional array.
+    static func decode(_ text: String) -> [String?]? {
+        var input = text.utf8[...]
+        guard input.popFirst() == UInt8(ascii: "{") else { return nil }
+        var elements: [String?] = []
+        if input.first == UInt8(ascii: "}") { return input.count == 1 ? [] : nil }
+        while true {
+            guard let element = decodeElement(&input) else { return nil }
+            elements.append(element)
+            switch input.popFirst() {
+            case UInt8(ascii: ","): continue
+            case UInt8(ascii: "}"): return input.isEmpty ? elements : nil
+            default: return nil
+            }
+        }
+    }
+
+    private static func decodeElement(_ input: inout Substring.UTF8View) -> String?? {
+        var bytes: [UInt8] = []
+        guard input.first == UInt8(ascii: "\"") else {
+            while let byte = input.first, byte != UInt8(ascii: ","), byte != UInt8(ascii: "}") {
+                guard byte != UInt8(ascii: "{") else { return nil }
+                bytes.append(byte)
+                input.removeFirst()
+            }
+            let element = String(decoding: bytes, as: UTF8.self)
+            return .some(element == "NULL" ? nil : element)
+        }
+        input.removeFirst()
+        while let byte = input.popFirst() {
+            switch byte {
+            case UInt8(ascii: "\""):
+                return .some(String(decoding: bytes, as: UTF8.self))
+            case UInt8(ascii: "\\"):
+                guard let escaped = input.popFirst() else { return nil }
+                bytes.append(escaped)
+            default:
+                bytes.append(byte)
+            }
+        }
+        return nil
+    }
+}
+
+/// The server's text form of bytes, `\x00ff` (PostgreSQL manual, 8.4.1).
+enum HexLiteral {
+    static func encode(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        var text = Array("\\x".utf8)
+        text.reserveCapacity(2 + 2 * bytes.count)
+        for byte in bytes {
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 15)])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Nil when the text is not in this form.
+    static func decode(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
+        guard text.count >= 2, text.count.isMultiple(of: 2), text[0] == UInt8(ascii: "\\"), text[1] == UInt8(ascii: "x") else {
+            return nil
+        }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.count / 2 - 1)
+        for index in stride(from: 2, to: text.count, by: 2) {
+            guard let high = digit(text[index]), let low = digit(text[index + 1]) else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
+    }
+
+    private static func digit(_ character: UInt8) -> UInt8? {
+        switch character {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
+        default: nil
+        }
+    }
+}

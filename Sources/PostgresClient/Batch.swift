@@ -1,0 +1,68 @@
+/// One caller's statements on their way through pool and connection, the type of the answer erased.
+class Batch: Ticket, @unchecked Sendable {
+    enum Work {
+        /// Sent together: one round trip, one implicit transaction.
+        case queries([EncodedQuery])
+        /// Several statements in one text, without parameters, by the simple protocol.
+        case script(String)
+    }
+
+    let work: Work
+    /// Written to a connection: what was sent runs on even if nobody waits for it any more, its result is dropped.
+    var wasSent = false
+    /// The prepared statements that this attempt relies on.
+    var statements: [String] = []
+    /// Attempts left after a statement turned out to be outdated; each lane can have its own outdated copy.
+    var retriesLeft = 4
+
+    override var isOutOfOurHands: Bool { wasSent }
+
+    init(_ work: Work) {
+        self.work = work
+    }
+
+    /// The result of the last statement.
+    func receive(_ rows: borrowing Rows) {}
+
+    /// All statements are committed.
+    func succeed() {}
+}
+
+/// A batch whose caller waits for a `Value`.
+final class TypedBatch<Value: Sendable>: Batch, Awaitable, @unchecked Sendable {
+    var reply = Reply<Value>()
+    private let decode: @Sendable (borrowing Rows) throws -> Value
+    private var value: Result<Value, any Error>
+
+    /// - Throws: `PostgresError` when a parameter cannot be sent.
+    init(_ queries: [Query], decode: @escaping @Sendable (borrowing Rows) throws -> Value) throws {
+        guard !queries.isEmpty else { throw PostgresError(.protocolViolation, "a batch without statements") }
+        self.decode = decode
+        value = .failure(PostgresError(.protocolViolation, "no result came"))
+        super.init(.queries(try queries.map(EncodedQuery.init)))
+    }
+
+    /// Work that has no result but its success.
+    init(script: String, value: Value) {
+        decode = { _ in value }
+        self.value = .success(value)
+        super.init(.script(script))
+    }
+
+    override func receive(_ rows: borrowing Rows) {
+        guard !isAnswered else { return }
+        do {
+            value = .success(try decode(rows))
+        } catch {
+            value = .failure(error)
+        }
+    }
+
+    override func succeed() {
+        settle { reply.resume(with: value) }
+    }
+
+    override func deliver(_ error: any Error) {
+        reply.resume(with: .failure(error))
+    }
+}

@@ -1,0 +1,115 @@
+import CLibPQ
+
+/// From libpq to batches.
+extension Connection {
+    func consumeInput() {
+        let succeeded = PQconsumeInput(handle) == 1
+        lastHeard = .now
+        drain()
+        drainNotifications()
+        guard machine.state == .open else { return }
+        perform(machine.consumed(succeeded && PQstatus(handle) == CONNECTION_OK))
+    }
+
+    /// Takes every result that is complete. Handlers may send more, or close the connection.
+    func drain() {
+        while machine.state == .open, script != nil || !queue.isEmpty, PQisBusy(handle) == 0 {
+            let result = PQgetResult(handle)
+            // A lost connection answers with an error result of libpq's own making, not with the server's word.
+            if PQstatus(handle) == CONNECTION_BAD, PQresultStatus(result) == PGRES_FATAL_ERROR {
+                PQclear(result)
+                return
+            }
+            if let script { take(result, of: script) } else { take(result) }
+        }
+    }
+
+    private func drainNotifications() {
+        while machine.state == .open, let notification = PQnotifies(handle) {
+            let (channel, payload) = (String(cString: notification.pointee.relname), String(cString: notification.pointee.extra))
+            let processID = notification.pointee.be_pid
+            PQfreemem(notification)
+            events.notified(channel, payload, processID)
+        }
+    }
+
+    // MARK: Pipeline
+
+    private func take(_ result: OpaquePointer?) {
+        guard let result else { return handle(queue.received(.separator), nil) }
+        let status = PQresultStatus(result)
+        let error = status == PGRES_FATAL_ERROR ? PostgresError(report: result) : nil
+        let rows = Rows(owning: result)
+        switch status {
+        case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY:
+            if case .deliver(let owner, let isLast) = queue.received(.result) {
+                if isLast, case .batch(let batch) = owner { batch.receive(rows) }
+            } else {
+                perform(machine.end(.violation))
+            }
+        case PGRES_FATAL_ERROR:
+            handle(queue.received(.error), error)
+        case PGRES_PIPELINE_ABORTED:
+            handle(queue.received(.aborted), nil)
+        case PGRES_PIPELINE_SYNC:
+            handle(queue.received(.sync), nil)
+        default:
+            // COPY is not possible in a pipeline.
+            perform(machine.end(.violation))
+        }
+    }
+
+    private func handle(_ action: PipelineQueue<Owner>.Action, _ error: PostgresError?) {
+        switch action {
+        case .none, .deliver: break
+        case .fail: headFailure = error
+        case .violation: perform(machine.end(.violation))
+        case .finished(let owner):
+            let failure = headFailure
+            headFailure = nil
+            finished(owner, failure)
+            if queue.isEmpty { preparationFailures = [:] }
+        }
+    }
+
+    private func finished(_ owner: Owner, _ failure: PostgresError?) {
+        switch owner {
+        case .deallocation:
+            break
+        case .preparation(let name):
+            guard let failure else { return }
+            cache.forget(name: name)
+            preparationFailures[name] = failure
+        case .batch(let batch):
+            guard let failure, failure.isOutdatedStatement else { return events.answered(batch, failure) }
+            answerOutdated(batch, failure)
+        }
+    }
+
+    /// A statement whose preparation failed is unknown to the server; the caller wants to hear of the cause. One that is known but outdated is
+    /// thrown away.
+    private func answerOutdated(_ batch: Batch, _ failure: PostgresError) {
+        if let cause = batch.statements.lazy.compactMap({ self.preparationFailures[$0] }).first { return events.answered(batch, cause) }
+        let outdated = batch.statements.filter { cache.forget(name: $0) }
+        // The owner may send the batch again at once: it will be prepared under another name.
+        events.answered(batch, failure)
+        guard failure.sqlState != "26000", machine.state == .open else { return }
+        if !outdated.allSatisfy(deallocate) { perform(machine.end(.lost)) }
+    }
+
+    // MARK: Script
+
+    private func take(_ result: OpaquePointer?, of batch: Batch) {
+        guard let result else {
+            script = nil
+            guard PQenterPipelineMode(handle) == 1 else { return perform(machine.end(.violation)) }
+            return events.answered(batch, scriptFailure)
+        }
+        defer { PQclear(result) }
+        switch PQresultStatus(result) {
+        case PGRES_FATAL_ERROR: scriptFailure = scriptFailure ?? PostgresError(report: result)
+        case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH: perform(machine.end(.violation))
+        default: break
+        }
+    }
+}

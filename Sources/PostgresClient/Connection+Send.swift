@@ -1,0 +1,84 @@
+import CLibPQ
+
+/// From batches to libpq.
+extension Connection {
+    /// Sends a batch behind what is out already. `answered` or the end of the connection follows.
+    func send(_ batch: Batch) {
+        guard machine.state == .open, script == nil else {
+            return events.answered(batch, PostgresError(.unavailable, "the connection is closed or busy with a script"))
+        }
+        if queue.isEmpty { lastHeard = .now }
+        batch.wasSent = true
+        let isSent =
+            switch batch.work {
+            case .queries(let queries): send(queries, of: batch)
+            case .script(let text): send(script: text, of: batch)
+            }
+        // libpq refuses only when it has no memory or has lost the connection: what it has taken so far is anybody's guess.
+        guard isSent else {
+            queue.sent(.batch(batch), statements: 0)
+            return perform(machine.end(.lost))
+        }
+        expectAnswer()
+        flush()
+    }
+
+    private func send(_ queries: [EncodedQuery], of batch: Batch) -> Bool {
+        // Statements of a batch that needs most of the cache would evict each other.
+        guard statementMode == .prepared, queries.count <= cache.capacity / 2 else {
+            return queries.allSatisfy(sendUnnamed) && sync(.batch(batch), statements: queries.count)
+        }
+        batch.statements = []
+        for query in queries {
+            guard let name = prepare(query) else { return false }
+            batch.statements.append(name)
+        }
+        return zip(queries, batch.statements).allSatisfy(sendPrepared) && sync(.batch(batch), statements: queries.count)
+    }
+
+    /// The name under which the statement is prepared when the server gets to the batch. Nil when libpq refused.
+    private func prepare(_ query: EncodedQuery) -> String? {
+        switch cache.use(query.key) {
+        case .execute(let name):
+            return name
+        case .prepare(let name, let evicted):
+            if let evicted, !deallocate(evicted) { return nil }
+            let types = query.key.parameterTypes
+            guard PQsendPrepare(handle, name, query.key.sql, Int32(types.count), types) == 1,
+                sync(.preparation(name: name), statements: 1)
+            else { return nil }
+            return name
+        }
+    }
+
+    /// libpq 15 has no message for this, only SQL.
+    func deallocate(_ name: String) -> Bool {
+        PQsendQueryParams(handle, "deallocate \(name)", 0, nil, nil, nil, nil, 0) == 1 && sync(.deallocation, statements: 1)
+    }
+
+    private func sendPrepared(_ query: EncodedQuery, name: String) -> Bool {
+        query.withParameters { values, lengths, formats in
+            PQsendQueryPrepared(handle, name, query.parameterCount, values, lengths, formats, 0) == 1
+        }
+    }
+
+    private func sendUnnamed(_ query: EncodedQuery) -> Bool {
+        query.withParameters { values, lengths, formats in
+            PQsendQueryParams(handle, query.key.sql, query.parameterCount, query.key.parameterTypes, values, lengths, formats, 0) == 1
+        }
+    }
+
+    private func sync(_ owner: Owner, statements: Int) -> Bool {
+        guard PQpipelineSync(handle) == 1 else { return false }
+        queue.sent(owner, statements: statements)
+        return true
+    }
+
+    /// The pipeline has no simple protocol: leave it for the script.
+    private func send(script text: String, of batch: Batch) -> Bool {
+        guard queue.isEmpty, PQexitPipelineMode(handle) == 1, PQsendQuery(handle, text) == 1 else { return false }
+        script = batch
+        scriptFailure = nil
+        return true
+    }
+}

@@ -1,0 +1,235 @@
+import CLibPQ
+import Reactor
+
+/// One connection: drives libpq as `ConnectionMachine` and `PipelineQueue` decide. With its extensions, `ConnectionParameters` and `Rows` the
+/// only place that calls libpq.
+///
+/// SAFETY (`@unchecked Sendable`): touched on the reactor's thread only; a `PGconn` tolerates no other.
+final class Connection: @unchecked Sendable {
+    /// What the owner learns. Not called any more after `ended`.
+    struct Events {
+        var opened: () -> Void = {}
+        var ended: (PostgresError) -> Void = { _ in }
+        /// The batch has left the connection; nil: it is committed. The owner answers it. Batches that the end of the connection cuts off are
+        /// answered by the connection.
+        var answered: (Batch, PostgresError?) -> Void = { _, _ in }
+        var notified: (_ channel: String, _ payload: String, _ processID: Int32) -> Void = { _, _, _ in }
+    }
+
+    /// Who waits for the next sync.
+    enum Owner {
+        case batch(Batch)
+        /// A statement that was prepared ahead of the batch that needs it. A sync of its own keeps errors apart.
+        case preparation(name: String)
+        case deallocation
+    }
+
+    let reactor: Reactor
+    var events: Events
+    var machine = ConnectionMachine()
+    var queue = PipelineQueue<Owner>()
+    var cache = StatementCache(capacity: PostgresConfiguration.preparedStatements)
+    let statementMode: PostgresConfiguration.StatementMode
+    /// A libpq connection while there is one.
+    var handle: OpaquePointer?
+    /// The error of the group at the head of the queue.
+    var headFailure: PostgresError?
+    /// Why statements could not be prepared, for batches that were sent behind the preparation.
+    var preparationFailures: [String: PostgresError] = [:]
+    /// The script that runs instead of the pipeline.
+    var script: Batch?
+    var scriptFailure: PostgresError?
+    var lastHeard = ContinuousClock.now
+
+    private let connectionString: String
+    private let configuration: PostgresConfiguration
+    private let silenceLimit: Duration?
+    private var parameters: ConnectionParameters?
+    private var resolvedHosts: HostList?
+    private var watch: Watch?
+    private var connectTimer: TimerHandle?
+    private var silenceTimer: TimerHandle?
+
+    /// - Parameter silenceLimit: how long statements may be out without a word from the server; nil: for ever.
+    init(
+        _ connectionString: String, _ configuration: PostgresConfiguration, silenceLimit: Duration?, on reactor: Reactor, events: Events
+    ) {
+        self.connectionString = connectionString
+        self.configuration = configuration
+        self.silenceLimit = silenceLimit
+        self.reactor = reactor
+        self.events = events
+        statementMode = configuration.statements
+    }
+
+    deinit {
+        // Only when it was never closed; nobody can be using it.
+        if let handle { PQfinish(handle) }
+    }
+
+    /// Begins to connect; `opened` or `ended` follows.
+    func open() {
+        connectTimer = reactor.schedule(after: configuration.connectTimeout) { [weak self] in
+            guard let self else { return }
+            perform(machine.connectTimedOut())
+        }
+        perform(machine.begin())
+    }
+
+    /// Ends the connection now. What is out is answered with `unavailable`.
+    func close() {
+        perform(machine.end(.requested))
+    }
+
+    /// Nothing is out and no transaction is open.
+    var isClean: Bool {
+        guard let handle, machine.state == .open else { return false }
+        return queue.isEmpty && script == nil && PQtransactionStatus(handle) == PQTRANS_IDLE
+    }
+
+    /// Asks the server to stop what runs on this connection. Comes too late if it just ended: do not use the connection afterwards.
+    func cancelRunning() {
+        guard let handle, machine.state == .open, let cancel = PQgetCancel(handle) else { return }
+        // SAFETY: a PGcancel is made to be used by another thread, and this is its only owner.
+        nonisolated(unsafe) let request = cancel
+        let isRunning = HelperThread.run {
+            var message = [CChar](repeating: 0, count: 256)
+            PQcancel(request, &message, Int32(message.count))
+            PQfreeCancel(request)
+        }
+        if !isRunning { PQfreeCancel(cancel) }
+    }
+
+    // MARK: Driving
+
+    func perform(_ action: ConnectionMachine.Action) {
+        switch action {
+        case .none: break
+        case .resolveHost: resolveHost()
+        case .startHandshake: startHandshake()
+        case .watchHandshake(let interest): watchAnew(interest)
+        case .pollHandshake: pollHandshake()
+        case .becomeOpen: becomeOpen()
+        case .watch(let interest): if let watch { reactor.update(watch, interest) }
+        case .consumeInput: consumeInput()
+        case .flushOutput: flush()
+        case .end(let end): finish(end)
+        }
+    }
+
+    private func resolveHost() {
+        parameters = ConnectionParameters(connectionString, configuration)
+        guard let parameters else { return perform(machine.resolved(false)) }
+        guard parameters.hosts.needsLookup else { return resolved(parameters.hosts) }
+        let (hosts, reactor) = (parameters.hosts, reactor)
+        let isRunning = HelperThread.run {
+            let found = hosts.resolved()
+            reactor.submit { self.resolved(found) }
+        }
+        if !isRunning { resolved(nil) }
+    }
+
+    private func resolved(_ hosts: HostList?) {
+        resolvedHosts = hosts
+        perform(machine.resolved(hosts != nil))
+    }
+
+    private func startHandshake() {
+        handle = resolvedHosts.flatMap { parameters?.startConnection($0) }
+        // By default libpq prints notices on stderr.
+        PQsetNoticeProcessor(handle, { _, _ in }, nil)
+        perform(machine.handshakeStarted(PQstatus(handle) != CONNECTION_BAD))
+    }
+
+    private func pollHandshake() {
+        switch PQconnectPoll(handle) {
+        case PGRES_POLLING_READING: perform(machine.polled(.reading))
+        case PGRES_POLLING_WRITING: perform(machine.polled(.writing))
+        case PGRES_POLLING_OK: perform(machine.polled(.done))
+        default: perform(machine.polled(.failed))
+        }
+    }
+
+    private func becomeOpen() {
+        connectTimer?.cancel()
+        PQsetnonblocking(handle, 1)
+        guard PQenterPipelineMode(handle) == 1 else { return perform(machine.end(.violation)) }
+        watchAnew(.read)
+        events.opened()
+    }
+
+    private func watchAnew(_ interest: Interest) {
+        if let watch { reactor.unwatch(watch) }
+        watch = try? reactor.watch(PQsocket(handle), interest) { [weak self] readiness in
+            guard let self else { return }
+            perform(machine.ready(readiness))
+        }
+        if watch == nil { perform(machine.end(.lost)) }
+    }
+
+    func flush() {
+        switch PQflush(handle) {
+        case 0: perform(machine.flushed(.done))
+        case 1: perform(machine.flushed(.pending))
+        default:
+            // Answers that arrived before the write failed are still worth hearing.
+            PQconsumeInput(handle)
+            drain()
+            perform(machine.flushed(.failed))
+        }
+    }
+
+    /// Statements are out: from now on the server has to say something once in a while.
+    func expectAnswer() {
+        guard let silenceLimit, silenceTimer == nil else { return }
+        let remaining = silenceLimit - lastHeard.duration(to: .now)
+        silenceTimer = reactor.schedule(after: remaining) { [weak self] in
+            guard let self else { return }
+            silenceTimer = nil
+            guard !queue.isEmpty else { return }
+            if lastHeard.duration(to: .now) < silenceLimit { expectAnswer() } else { perform(machine.end(.silent)) }
+        }
+    }
+
+    private func finish(_ end: ConnectionMachine.End) {
+        connectTimer?.cancel()
+        silenceTimer?.cancel()
+        if let watch { reactor.unwatch(watch) }
+        watch = nil
+        let error = error(for: end)
+        PQfinish(handle)
+        handle = nil
+        for case .batch(let batch) in queue.removeAll() {
+            // An error before the sync means that the server has rolled back; unless it was the error of its own end.
+            if let headFailure, headFailure.sqlState?.hasPrefix("57P") != true {
+                batch.fail(headFailure)
+            } else {
+                batch.fail(error.afterSending)
+            }
+            headFailure = nil
+        }
+        script?.fail(error.afterSending)
+        script = nil
+        let ended = events.ended
+        events = Events()
+        ended(error)
+    }
+
+    private func error(for end: ConnectionMachine.End) -> PostgresError {
+        let message =
+            switch end {
+            case .hostUnknown: parameters == nil ? "the connection string is not understood" : "the host has no address"
+            case .refused: handle.map { firstLine(String(cString: PQerrorMessage($0))) } ?? "out of memory"
+            case .connectTimeout: "no connection within \(configuration.connectTimeout)"
+            case .lost: "the connection was lost"
+            case .silent: "the server has fallen silent"
+            case .violation: "the server or the statement broke the protocol of the pipeline"
+            case .requested: "the connection was closed"
+            }
+        return PostgresError(end == .violation ? .protocolViolation : .unavailable, message)
+    }
+
+    private func firstLine(_ text: String) -> String {
+        text.split(separator: "\n").first.map(String.init) ?? "refused"
+    }
+}

@@ -1,0 +1,76 @@
+import CLibPQ
+
+/// What is handed to libpq to connect: the caller's string, and after it what the driver adds or decides.
+struct ConnectionParameters {
+    let hosts: HostList
+    private let connectionString: String
+    private let given: [String: String]
+    private let applicationName: String
+    private let sessionOptions: String
+
+    /// Added unless the caller's string says otherwise: find out about a dead peer in seconds, and no Kerberos lookup, which blocks.
+    private static let defaults = [
+        "gssencmode": "disable",
+        "keepalives_idle": "15",
+        "keepalives_interval": "5",
+        "keepalives_count": "3",
+        "tcp_user_timeout": "10000",
+    ]
+
+    /// Nil when libpq does not understand the string. (Its own message may quote the password.)
+    init?(_ connectionString: String, _ configuration: PostgresConfiguration) {
+        guard let given = Self.options(PQconninfoParse(connectionString, nil)),
+            let fallback = Self.options(PQconndefaults())
+        else { return nil }
+        self.connectionString = connectionString
+        self.given = given
+        func value(_ keyword: String) -> String { given[keyword] ?? fallback[keyword] ?? "" }
+        hosts = HostList(hosts: value("host"), addresses: value("hostaddr"), ports: value("port"))
+        applicationName = configuration.applicationName
+        sessionOptions = [given["options"], configuration.sessionOptions].compactMap { $0 }.joined(separator: " ")
+    }
+
+    /// Begins a connection attempt that does not block, because every host has its address. Nil when there is no memory.
+    func startConnection(_ hosts: HostList) -> OpaquePointer? {
+        var keywords = Self.defaults.filter { given[$0.key] == nil }
+        keywords["host"] = hosts.hosts
+        keywords["hostaddr"] = hosts.addresses
+        keywords["port"] = hosts.ports
+        keywords["application_name"] = given["application_name"] ?? applicationName
+        keywords["options"] = sessionOptions
+        keywords["client_encoding"] = "UTF8"
+        // The expanded string first: what comes after it wins.
+        let pairs = [("dbname", connectionString)] + keywords.map { ($0.key, $0.value) }
+        return Self.withCStrings(pairs.map(\.0)) { names in
+            Self.withCStrings(pairs.map(\.1)) { values in PQconnectStartParams(names, values, 1) }
+        }
+    }
+
+    private static func options(_ list: UnsafeMutablePointer<PQconninfoOption>?) -> [String: String]? {
+        guard let list else { return nil }
+        defer { PQconninfoFree(list) }
+        var options: [String: String] = [:]
+        var next = list
+        while let keyword = next.pointee.keyword {
+            if let value = next.pointee.val { options[String(cString: keyword)] = String(cString: value) }
+            next += 1
+        }
+        return options
+    }
+
+    /// Lends an array of C strings that ends with NULL.
+    private static func withCStrings<Result>(
+        _ strings: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>?) -> Result
+    ) -> Result {
+        let bytes = strings.flatMap { Array($0.utf8CString) }
+        return bytes.withUnsafeBufferPointer { bytes in
+            var offset = 0
+            var pointers: [UnsafePointer<CChar>?] = strings.map { string in
+                defer { offset += string.utf8.count + 1 }
+                return bytes.baseAddress?.advanced(by: offset)
+            }
+            pointers.append(nil)
+            return pointers.withUnsafeBufferPointer { body($0.baseAddress) }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+/// A connection that belongs to one caller for a while. Statements run in the order they were asked for, each in its own transaction unless
+/// one was begun. Only valid inside the closure that received it.
+///
+/// When the caller's task is cancelled or a deadline passes, the running statement is cancelled at the server and the connection is not
+/// used again.
+public final class Lease: Sendable {
+    let id: PoolMachine.ConnectionID
+    let connection: Connection
+    private let pool: Pool
+    // SAFETY: touched on the reactor's thread only.
+    nonisolated(unsafe) var isReturned = false
+    nonisolated(unsafe) var isTainted = false
+
+    init(_ id: PoolMachine.ConnectionID, _ connection: Connection, pool: Pool) {
+        self.id = id
+        self.connection = connection
+        self.pool = pool
+    }
+
+    /// Runs one statement and decodes its rows (on the reactor's thread: small work only).
+    /// - Parameter deadline: nil means the configuration's.
+    /// - Throws: `PostgresError`, or what `decode` throws.
+    public func query<Value: Sendable>(
+        _ query: Query, deadline: Duration? = nil, decode: @escaping @Sendable (borrowing Rows) throws -> Value
+    ) async throws -> Value {
+        try await batch([query], deadline: deadline, decode: decode)
+    }
+
+    /// Sends statements together, in one round trip; `decode` sees the rows of the last. If one fails, those after it are skipped.
+    public func batch<Value: Sendable>(
+        _ queries: [Query], deadline: Duration? = nil, decode: @escaping @Sendable (borrowing Rows) throws -> Value
+    ) async throws -> Value {
+        let batch = try TypedBatch(queries, decode: decode)
+        return try await run(batch, deadline: deadline ?? pool.configuration.defaultDeadline)
+    }
+
+    /// Runs one statement and returns how many rows it touched.
+    @discardableResult
+    public func execute(_ query: Query, deadline: Duration? = nil) async throws -> Int {
+        try await self.query(query, deadline: deadline) { $0.affectedRows }
+    }
+
+    /// Runs a text of several statements without parameters, all or nothing unless the text controls transactions itself. Only for text that
+    /// is ours, such as migrations. COPY is not possible.
+    /// - Parameter deadline: nil means none; the server's `statement_timeout` holds for each statement all the same.
+    public func execute(script: String, deadline: Duration? = nil) async throws {
+        try await run(TypedBatch(script: script, value: ()), deadline: deadline)
+    }
+
+    private func run<Value>(_ batch: TypedBatch<Value>, deadline: Duration?) async throws -> Value {
+        try await batch.answer(on: pool.reactor) {
+            guard !self.isReturned, !self.isTainted else {
+                return batch.fail(PostgresError(.protocolViolation, "the lease is over"))
+            }
+            batch.begin(on: self.pool.reactor, deadline: deadline) {
+                self.isTainted = true
+                self.connection.cancelRunning()
+            }
+            self.connection.send(batch)
+        }
+    }
+}
+
+/// A caller who waits for a leased connection.
+final class LeaseTicket: Ticket, Awaitable, @unchecked Sendable {
+    var reply = Reply<Lease>()
+
+    func succeed(_ lease: Lease) {
+        settle { reply.resume(with: .success(lease)) }
+    }
+
+    override func deliver(_ error: any Error) {
+        reply.resume(with: .failure(error))
+    }
+}
+
+/// What `DISCARD ALL` does, but for the prepared statements: roles, settings, locks and temporary tables of one caller do not reach the next.
+final class SessionReset: Batch, @unchecked Sendable {
+    private static let script = """
+        close all; set session authorization default; reset all; unlisten *; select pg_advisory_unlock_all(); discard temp; \
+        discard sequences
+        """
+
+    private let whenDone: (_ isClean: Bool) -> Void
+
+    init(whenDone: @escaping (_ isClean: Bool) -> Void) {
+        self.whenDone = whenDone
+        super.init(.script(Self.script))
+    }
+
+    override func succeed() {
+        settle { whenDone(true) }
+    }
+
+    override func deliver(_ error: any Error) {
+        whenDone(false)
+    }
+}

@@ -1,0 +1,129 @@
+import Reactor
+
+/// What a listener hears.
+public enum ListenEvent: Sendable, Hashable {
+    /// The channels are being listened to, for the first time or again. Notifications sent meanwhile are lost: everything may have changed.
+    case connected
+    case notification(channel: String, payload: String, processID: Int32)
+    /// The connection is lost; it is being restored, `connected` follows.
+    case disconnected
+}
+
+/// Keeps one connection that listens, for as long as somebody reads the stream.
+///
+/// SAFETY (`@unchecked Sendable`): touched on the reactor's thread only.
+final class Listener: @unchecked Sendable {
+    /// A dead server is noticed after this and the silence limit, although nobody asks it anything.
+    private static let heartbeat = Duration.seconds(10)
+    /// Events kept for a slow reader; if more come, the oldest are dropped and it is told that everything may have changed.
+    static let bufferedEvents = 4096
+
+    private let reactor: Reactor
+    private let configuration: PostgresConfiguration
+    private let statements: [EncodedQuery]
+    private let stream: AsyncStream<ListenEvent>.Continuation
+    private var connection: Connection?
+    private var isListening = false
+    private var isStopped = false
+    private var backoff = Backoff()
+    private var timer: TimerHandle?
+    private var whenStopped: () -> Void = {}
+
+    init(
+        _ channels: [String], _ configuration: PostgresConfiguration, on reactor: Reactor, stream: AsyncStream<ListenEvent>.Continuation
+    ) {
+        self.configuration = configuration
+        self.reactor = reactor
+        self.stream = stream
+        // A channel with U+0000 does not exist.
+        statements = channels.compactMap { try? EncodedQuery("listen \(identifier: $0)") }
+    }
+
+    func start(whenStopped: @escaping () -> Void) {
+        self.whenStopped = whenStopped
+        if isStopped { whenStopped() } else { connect() }
+    }
+
+    func stop() {
+        guard !isStopped else { return }
+        isStopped = true
+        timer?.cancel()
+        connection?.close()
+        stream.finish()
+        whenStopped()
+        whenStopped = {}
+    }
+
+    private func connect() {
+        var events = Connection.Events()
+        events.opened = { [weak self] in self?.opened() }
+        events.ended = { [weak self] _ in self?.ended() }
+        events.answered = { batch, error in
+            if let error { batch.fail(error) } else { batch.succeed() }
+        }
+        events.notified = { [weak self] channel, payload, processID in
+            self?.tell(.notification(channel: channel, payload: payload, processID: processID))
+        }
+        connection = Connection(
+            configuration.listenConnectionString ?? configuration.connectionString, configuration,
+            silenceLimit: configuration.silenceLimit, on: reactor, events: events)
+        connection?.open()
+    }
+
+    private func opened() {
+        ask(statements) { [weak self] in
+            guard let self else { return }
+            isListening = true
+            backoff.reset()
+            tell(.connected)
+            beat()
+        }
+    }
+
+    /// Sends statements whose failure means a new connection.
+    private func ask(_ queries: [EncodedQuery], whenDone: @escaping () -> Void) {
+        guard !queries.isEmpty else { return whenDone() }
+        connection?.send(
+            Inquiry(queries) { [weak self] succeeded in
+                if succeeded { whenDone() } else { self?.connection?.close() }
+            })
+    }
+
+    private func beat() {
+        timer = reactor.schedule(after: Self.heartbeat) { [weak self] in
+            guard let self, let query = try? EncodedQuery("select 1") else { return }
+            ask([query]) { self.beat() }
+        }
+    }
+
+    private func ended() {
+        connection = nil
+        timer?.cancel()
+        guard !isStopped else { return }
+        if isListening { tell(.disconnected) }
+        isListening = false
+        timer = reactor.schedule(after: backoff.next(random: .random(in: 0...1))) { [weak self] in self?.connect() }
+    }
+
+    private func tell(_ event: ListenEvent) {
+        if case .dropped = stream.yield(event) { stream.yield(.connected) }
+    }
+}
+
+/// Statements of which only success or failure matters.
+private final class Inquiry: Batch, @unchecked Sendable {
+    private let whenDone: (_ succeeded: Bool) -> Void
+
+    init(_ queries: [EncodedQuery], whenDone: @escaping (_ succeeded: Bool) -> Void) {
+        self.whenDone = whenDone
+        super.init(.queries(queries))
+    }
+
+    override func succeed() {
+        settle { whenDone(true) }
+    }
+
+    override func deliver(_ error: any Error) {
+        whenDone(false)
+    }
+}

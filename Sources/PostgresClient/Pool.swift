@@ -1,0 +1,210 @@
+import Reactor
+import Synchronization
+
+/// Drives `PoolMachine`: owns the connections and the tickets of those who wait.
+///
+/// SAFETY (`@unchecked Sendable`): touched on the reactor's thread only, except `status`.
+final class Pool: @unchecked Sendable {
+    let reactor: Reactor
+    let configuration: PostgresConfiguration
+    private let published: Mutex<PostgresStatus>
+    private var machine: PoolMachine
+    private var connections: [PoolMachine.ConnectionID: Connection] = [:]
+    private var batches: [PoolMachine.RequestID: Batch] = [:]
+    private var leases: [PoolMachine.RequestID: LeaseTicket] = [:]
+    private var listeners: [ObjectIdentifier: Listener] = [:]
+    private var lastRequest = 0
+    private var backoff = Backoff()
+    private var lastError = PostgresError(.unavailable, "not connected yet")
+    private var isStarted = false
+    private var isShutDown = false
+    private var whenEmpty: [() -> Void] = []
+
+    init(_ configuration: PostgresConfiguration, on reactor: Reactor) {
+        self.configuration = configuration
+        self.reactor = reactor
+        let limits = PoolMachine.Limits(
+            lanes: configuration.lanes, leases: configuration.maximumLeases, waiters: configuration.maximumWaiters,
+            laneDepth: PostgresConfiguration.laneDepth, staleHead: PostgresConfiguration.staleHead,
+            leaseIdle: configuration.leaseIdleTimeout)
+        machine = PoolMachine(limits: limits, now: .now)
+        published = Mutex(.connecting(since: .now))
+    }
+
+    /// From any thread.
+    var status: PostgresStatus { published.withLock { $0 } }
+
+    // MARK: Life
+
+    func start() {
+        guard !isStarted else { return }
+        isStarted = true
+        perform(machine.start(now: .now))
+    }
+
+    /// Lets running work end, but not longer than `grace`.
+    func shutDown(grace: Duration, whenDone: @escaping () -> Void) {
+        whenEmpty.append(whenDone)
+        if !isShutDown {
+            isShutDown = true
+            for listener in listeners.values { listener.stop() }
+            perform(machine.shutDown(now: .now))
+            reactor.schedule(after: grace) { [weak self] in
+                guard let self else { return }
+                for connection in connections.values { connection.close() }
+            }
+        }
+        announceIfEmpty()
+    }
+
+    private func announceIfEmpty() {
+        guard isShutDown, machine.connectionCount == 0 else { return }
+        let waiting = whenEmpty
+        whenEmpty = []
+        for body in waiting { body() }
+    }
+
+    // MARK: Work
+
+    func admit(_ batch: Batch, deadline: Duration) {
+        let request = nextRequest()
+        batch.begin(on: reactor, deadline: deadline) { [weak self] in self?.withdraw(request) }
+        batches[request] = batch
+        perform(machine.batchArrived(request, now: .now))
+    }
+
+    func admit(_ ticket: LeaseTicket, deadline: Duration) {
+        let request = nextRequest()
+        ticket.begin(on: reactor, deadline: deadline) { [weak self] in self?.withdraw(request) }
+        leases[request] = ticket
+        perform(machine.leaseRequested(request, now: .now))
+    }
+
+    /// The body of `withConnection` is over: cleans the session for the next caller, or closes it.
+    func takeBack(_ lease: Lease) {
+        guard !lease.isReturned else { return }
+        lease.isReturned = true
+        guard !lease.isTainted, lease.connection.isClean else {
+            return perform(machine.leaseReturned(lease.id, reusable: false, now: .now))
+        }
+        lease.connection.send(
+            SessionReset { [weak self] isClean in
+                guard let self else { return }
+                perform(machine.leaseReturned(lease.id, reusable: isClean, now: .now))
+            })
+    }
+
+    func listen(_ listener: Listener) {
+        guard !isShutDown else { return listener.stop() }
+        listeners[ObjectIdentifier(listener)] = listener
+        listener.start { [weak self] in self?.listeners[ObjectIdentifier(listener)] = nil }
+    }
+
+    private func withdraw(_ request: PoolMachine.RequestID) {
+        batches[request] = nil
+        leases[request] = nil
+        machine.withdraw(request)
+    }
+
+    private func nextRequest() -> PoolMachine.RequestID {
+        lastRequest += 1
+        return PoolMachine.RequestID(number: lastRequest)
+    }
+
+    // MARK: Driving
+
+    private func perform(_ actions: [PoolMachine.Action]) {
+        for action in actions { perform(action) }
+    }
+
+    private func perform(_ action: PoolMachine.Action) {
+        switch action {
+        case .connectLane(let id):
+            connect(id, silenceLimit: configuration.silenceLimit)
+        case .connectLease(let id):
+            // A script may take its time.
+            connect(id, silenceLimit: nil)
+        case .close(let id):
+            connections[id]?.close()
+        case .send(let request, let id):
+            if let batch = batches.removeValue(forKey: request) { connections[id]?.send(batch) }
+        case .lend(let id, let request):
+            guard let ticket = leases.removeValue(forKey: request), let connection = connections[id] else { return }
+            ticket.succeed(Lease(id, connection, pool: self))
+        case .reject(let request, let rejection):
+            let ticket: Ticket? = batches.removeValue(forKey: request) ?? leases.removeValue(forKey: request)
+            ticket?.fail(error(for: rejection))
+        case .scheduleRetry:
+            reactor.schedule(after: backoff.next(random: .random(in: 0...1))) { [weak self] in
+                guard let self else { return }
+                perform(machine.retryDue(now: .now))
+            }
+        case .scheduleExpiry:
+            reactor.schedule(after: configuration.leaseIdleTimeout) { [weak self] in
+                guard let self else { return }
+                perform(machine.expireIdle(now: .now))
+            }
+        }
+    }
+
+    private func connect(_ id: PoolMachine.ConnectionID, silenceLimit: Duration?) {
+        var events = Connection.Events()
+        events.opened = { [weak self] in self?.opened(id) }
+        events.ended = { [weak self] error in self?.ended(id, error) }
+        events.answered = { [weak self] batch, error in self?.answered(id, batch, error) }
+        let connection = Connection(
+            configuration.connectionString, configuration, silenceLimit: silenceLimit, on: reactor, events: events)
+        connections[id] = connection
+        connection.open()
+    }
+
+    private func opened(_ id: PoolMachine.ConnectionID) {
+        backoff.reset()
+        let actions = machine.opened(id, now: .now)
+        publishStatus()
+        perform(actions)
+    }
+
+    private func ended(_ id: PoolMachine.ConnectionID, _ error: PostgresError) {
+        lastError = error
+        connections[id] = nil
+        let actions = machine.closed(id, now: .now)
+        publishStatus()
+        perform(actions)
+        announceIfEmpty()
+    }
+
+    private func answered(_ id: PoolMachine.ConnectionID, _ batch: Batch, _ error: PostgresError?) {
+        // The server rolled the whole batch back: sending it again is safe.
+        if let error, error.isOutdatedStatement, batch.retriesLeft > 0, !batch.isAnswered, machine.isLane(id) {
+            batch.retriesLeft -= 1
+            batch.wasSent = false
+            perform(machine.batchEnded(on: id, now: .now))
+            let request = nextRequest()
+            batches[request] = batch
+            batch.whenAbandoned = { [weak self] in self?.withdraw(request) }
+            return perform(machine.batchArrived(request, now: .now))
+        }
+        if let error { batch.fail(error) } else { batch.succeed() }
+        perform(machine.batchEnded(on: id, now: .now))
+    }
+
+    private func publishStatus() {
+        let since = machine.healthSince
+        let status: PostgresStatus =
+            switch machine.health {
+            case .connecting: .connecting(since: since)
+            case .reachable: .reachable(since: since)
+            case .unreachable: .unreachable(since: since, lastError)
+            }
+        published.withLock { $0 = status }
+    }
+
+    private func error(for rejection: PoolMachine.Rejection) -> PostgresError {
+        switch rejection {
+        case .unavailable: PostgresError(.unavailable, lastError.message, sqlState: lastError.sqlState)
+        case .poolExhausted: PostgresError(.poolExhausted, "\(configuration.maximumWaiters) callers are waiting already")
+        case .shutDown: PostgresError(.unavailable, "the client was shut down")
+        }
+    }
+}

@@ -1,0 +1,293 @@
+/// Who uses which connection. Pure: time is an argument, every input returns what is to be done.
+///
+/// Lanes are shared: a batch goes to the lane with the fewest outstanding batches, but never behind one that has held its lane for long;
+/// then it waits here, and the first lane to move takes it. Leased connections belong to one caller at a time and are opened on demand.
+///
+/// While the database is known to be away one connection at a time is tried and callers fail at once. From the loss of the last connection
+/// until the first failed attempt callers wait: most often that is a few milliseconds.
+struct PoolMachine {
+    typealias Instant = ContinuousClock.Instant
+
+    struct Limits {
+        var lanes: Int
+        var leases: Int
+        var waiters: Int
+        var laneDepth: Int
+        var staleHead: Duration
+        var leaseIdle: Duration
+    }
+
+    struct ConnectionID: Hashable {
+        let number: Int
+    }
+
+    struct RequestID: Hashable {
+        let number: Int
+    }
+
+    enum Health: Equatable {
+        case connecting
+        case reachable
+        case unreachable
+    }
+
+    enum Rejection: Equatable {
+        case unavailable
+        case poolExhausted
+        case shutDown
+    }
+
+    enum Action: Equatable {
+        case connectLane(ConnectionID)
+        case connectLease(ConnectionID)
+        case close(ConnectionID)
+        case send(RequestID, on: ConnectionID)
+        case lend(ConnectionID, to: RequestID)
+        case reject(RequestID, Rejection)
+        /// Call `retryDue` after a back-off.
+        case scheduleRetry
+        /// Call `expireIdle` after the idle time.
+        case scheduleExpiry
+    }
+
+    private struct Lane {
+        let id: ConnectionID
+        var isOpen = false
+        var outstanding = 0
+        /// Since when the oldest outstanding batch has been the oldest.
+        var headSince: Instant
+    }
+
+    private enum Lease: Equatable {
+        case connecting
+        case idle(since: Instant)
+        case lent
+    }
+
+    private let limits: Limits
+    private(set) var health = Health.connecting
+    private(set) var healthSince: Instant
+    private var lanes: [Lane] = []
+    private var leases: [ConnectionID: Lease] = [:]
+    private var waitingBatches = WaitingLine<RequestID>()
+    private var waitingLeases = WaitingLine<RequestID>()
+    private var isRetryScheduled = false
+    private var isShutDown = false
+    private var lastConnection = 0
+
+    init(limits: Limits, now: Instant) {
+        self.limits = limits
+        healthSince = now
+    }
+
+    var connectionCount: Int { lanes.count + leases.count }
+    var waiterCount: Int { waitingBatches.count + waitingLeases.count }
+
+    mutating func start(now: Instant) -> [Action] {
+        connectMissing(now: now)
+    }
+
+    // MARK: Batches
+
+    mutating func batchArrived(_ request: RequestID, now: Instant) -> [Action] {
+        if let rejection = rejection { return [.reject(request, rejection)] }
+        if waitingBatches.isEmpty, let lane = bestLane(now: now) { return [send(request, lane: lane, now: now)] }
+        guard limits.lanes > 0, waitingBatches.count < limits.waiters else { return [.reject(request, .poolExhausted)] }
+        waitingBatches.join(request)
+        return []
+    }
+
+    /// A lane answered its oldest batch.
+    mutating func batchEnded(on id: ConnectionID, now: Instant) -> [Action] {
+        guard let lane = lanes.firstIndex(where: { $0.id == id }) else { return [] }
+        lanes[lane].outstanding -= 1
+        lanes[lane].headSince = now
+        if isShutDown, lanes[lane].outstanding == 0 { return [.close(id)] }
+        return sendWaiting(now: now)
+    }
+
+    // MARK: Leases
+
+    mutating func leaseRequested(_ request: RequestID, now: Instant) -> [Action] {
+        if let rejection = rejection { return [.reject(request, rejection)] }
+        if waitingLeases.isEmpty, let idle = idleLease() { return [lend(idle, to: request)] }
+        guard waitingLeases.count < limits.waiters else { return [.reject(request, .poolExhausted)] }
+        waitingLeases.join(request)
+        return connectForWaitingLeases()
+    }
+
+    /// A caller is done with a leased connection; one that is not `reusable` is closed.
+    mutating func leaseReturned(_ id: ConnectionID, reusable: Bool, now: Instant) -> [Action] {
+        guard leases[id] == .lent else { return [] }
+        guard reusable, !isShutDown else { return [.close(id)] }
+        leases[id] = .idle(since: now)
+        guard let request = waitingLeases.next() else { return [.scheduleExpiry] }
+        return [lend(id, to: request)]
+    }
+
+    mutating func expireIdle(now: Instant) -> [Action] {
+        leases.compactMap { id, lease in
+            if case .idle(let since) = lease, now - since >= limits.leaseIdle { .close(id) } else { nil }
+        }
+    }
+
+    // MARK: Both
+
+    /// A waiting caller has given up. Nothing happens when it was not waiting any more.
+    mutating func withdraw(_ request: RequestID) {
+        if !waitingBatches.leave(request) { waitingLeases.leave(request) }
+    }
+
+    // MARK: Connections
+
+    mutating func opened(_ id: ConnectionID, now: Instant) -> [Action] {
+        if isShutDown { return [.close(id)] }
+        change(to: .reachable, now: now)
+        var actions: [Action] = []
+        if let lane = lanes.firstIndex(where: { $0.id == id }) {
+            lanes[lane].isOpen = true
+            actions += sendWaiting(now: now)
+        } else if leases[id] == .connecting {
+            leases[id] = .idle(since: now)
+            if let request = waitingLeases.next() { actions.append(lend(id, to: request)) } else { actions.append(.scheduleExpiry) }
+        }
+        return actions + (isRetryScheduled ? [] : connectMissing(now: now))
+    }
+
+    /// A connection has ended, whoever ended it; the batches on it have been answered by then.
+    mutating func closed(_ id: ConnectionID, now: Instant) -> [Action] {
+        let wasOpen: Bool
+        if let lane = lanes.firstIndex(where: { $0.id == id }) {
+            wasOpen = lanes.remove(at: lane).isOpen
+        } else if let lease = leases.removeValue(forKey: id) {
+            wasOpen = lease != .connecting
+        } else {
+            return []
+        }
+        guard !isShutDown else { return [] }
+        var actions: [Action] = []
+        switch (wasOpen, isServing) {
+        case (true, true): break
+        case (true, false): if limits.lanes > 0, health == .reachable { change(to: .connecting, now: now) }
+        case (false, false):
+            change(to: .unreachable, now: now)
+            actions = Self.reject(waitingBatches.removeAll() + waitingLeases.removeAll(), .unavailable)
+        case (false, true):
+            // Others work but this one was refused, for instance because the server has no slot left.
+            if leases.isEmpty { actions = Self.reject(waitingLeases.removeAll(), .unavailable) }
+        }
+        let isNeeded = lanes.count < limits.lanes || !waitingLeases.isEmpty
+        if isNeeded, !isRetryScheduled {
+            isRetryScheduled = true
+            actions.append(.scheduleRetry)
+        }
+        return actions
+    }
+
+    mutating func retryDue(now: Instant) -> [Action] {
+        isRetryScheduled = false
+        return isShutDown ? [] : connectMissing(now: now)
+    }
+
+    // MARK: The end
+
+    /// Nobody new is let in. Connections close when their work is done; call `connectionCount` to see when all are.
+    mutating func shutDown(now: Instant) -> [Action] {
+        isShutDown = true
+        return Self.reject(waitingBatches.removeAll() + waitingLeases.removeAll(), .shutDown)
+            + lanes.filter { $0.outstanding == 0 }.map { .close($0.id) }
+            + leases.filter { $0.value != .lent }.map { .close($0.key) }
+    }
+
+    func isLane(_ id: ConnectionID) -> Bool { lanes.contains { $0.id == id } }
+
+    // MARK: Inside
+
+    private var rejection: Rejection? {
+        if isShutDown { return .shutDown }
+        // Without lanes nobody else tries to connect: the request itself is the attempt.
+        return health == .unreachable && limits.lanes > 0 ? .unavailable : nil
+    }
+
+    /// Whether the database is there, as far as we see. An idle leased connection is no proof: nobody has spoken on it lately.
+    private var isServing: Bool {
+        limits.lanes > 0 ? lanes.contains(where: \.isOpen) : leases.values.contains { $0 != .connecting }
+    }
+
+    private func bestLane(now: Instant) -> Int? {
+        lanes.indices
+            .filter { index in
+                let lane = lanes[index]
+                let isStale = lane.outstanding > 0 && now - lane.headSince >= limits.staleHead
+                return lane.isOpen && !isStale && lane.outstanding < limits.laneDepth
+            }
+            .min { lanes[$0].outstanding < lanes[$1].outstanding }
+    }
+
+    private mutating func send(_ request: RequestID, lane: Int, now: Instant) -> Action {
+        if lanes[lane].outstanding == 0 { lanes[lane].headSince = now }
+        lanes[lane].outstanding += 1
+        return .send(request, on: lanes[lane].id)
+    }
+
+    private mutating func sendWaiting(now: Instant) -> [Action] {
+        var actions: [Action] = []
+        while !waitingBatches.isEmpty, let lane = bestLane(now: now), let request = waitingBatches.next() {
+            actions.append(send(request, lane: lane, now: now))
+        }
+        return actions
+    }
+
+    private func idleLease() -> ConnectionID? {
+        leases.first { if case .idle = $0.value { true } else { false } }?.key
+    }
+
+    private mutating func lend(_ id: ConnectionID, to request: RequestID) -> Action {
+        leases[id] = .lent
+        return .lend(id, to: request)
+    }
+
+    private mutating func connectMissing(now: Instant) -> [Action] {
+        guard health != .unreachable || limits.lanes == 0 else {
+            // One probe: if it succeeds, `opened` brings the others.
+            let isTrying = lanes.contains { !$0.isOpen } || leases.values.contains(.connecting)
+            return isTrying ? [] : [connectLane(now: now)]
+        }
+        var actions: [Action] = []
+        while lanes.count < limits.lanes { actions.append(connectLane(now: now)) }
+        return actions + connectForWaitingLeases()
+    }
+
+    private mutating func connectForWaitingLeases() -> [Action] {
+        var actions: [Action] = []
+        var connecting = leases.values.count { $0 == .connecting }
+        while leases.count < limits.leases, connecting < waitingLeases.count {
+            let id = nextConnection()
+            leases[id] = .connecting
+            connecting += 1
+            actions.append(.connectLease(id))
+        }
+        return actions
+    }
+
+    private mutating func connectLane(now: Instant) -> Action {
+        let id = nextConnection()
+        lanes.append(Lane(id: id, headSince: now))
+        return .connectLane(id)
+    }
+
+    private mutating func nextConnection() -> ConnectionID {
+        lastConnection += 1
+        return ConnectionID(number: lastConnection)
+    }
+
+    private static func reject(_ requests: [RequestID], _ rejection: Rejection) -> [Action] {
+        requests.map { .reject($0, rejection) }
+    }
+
+    private mutating func change(to new: Health, now: Instant) {
+        guard health != new else { return }
+        health = new
+        healthSince = now
+    }
+}

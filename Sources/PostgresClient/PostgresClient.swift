@@ -1,0 +1,118 @@
+import Reactor
+
+/// PostgreSQL for many callers on one thread: a few shared connections in libpq's pipeline mode for short work, leased ones for transactions and
+/// for what may wait, one more for each listener. Reconnects by itself.
+///
+/// Every method may be called from any task; nothing blocks a thread. Errors are `PostgresError` unless a closure of the caller throws its own.
+/// Call `start()` once, and `shutdown()` before the reactor stops.
+public final class PostgresClient: Sendable {
+    private let pool: Pool
+
+    /// Nothing is connected before `start`. The reactor may serve others too.
+    public init(_ configuration: PostgresConfiguration, reactor: Reactor) {
+        pool = Pool(configuration, on: reactor)
+    }
+
+    // MARK: Life
+
+    /// Begins to connect. Callers may come before the connection is there: they wait.
+    public func start() {
+        pool.reactor.submit { [pool] in pool.start() }
+    }
+
+    /// Lets no caller in any more, waits for those who are in, at most `grace`, then closes everything. Streams of `listen` end.
+    public func shutdown(grace: Duration = .seconds(2)) async {
+        await withCheckedContinuation { continuation in
+            pool.reactor.submit { [pool] in pool.shutDown(grace: grace) { continuation.resume() } }
+        }
+    }
+
+    /// Starts, runs until the task is cancelled, and shuts down.
+    public func run() async {
+        start()
+        let (never, continuation) = AsyncStream<Never>.makeStream()
+        // Ends by cancellation only.
+        for await _ in never {}
+        continuation.finish()
+        await shutdown()
+    }
+
+    /// Whether the database can be reached, and since when.
+    public var status: PostgresStatus { pool.status }
+
+    // MARK: Shared connections
+
+    /// Sends statements together on a shared connection: one round trip, one implicit transaction, committed when this returns. If one fails,
+    /// nothing of the batch has happened. Errors, roles and settings that are local to a transaction do not reach other callers.
+    ///
+    /// A batch that waits for a lock holds up those that were sent behind it: keep `lock_timeout` short, or use a lease. Statements that
+    /// control transactions or change the session do not belong here.
+    /// - Parameters:
+    ///   - deadline: how long to wait, for a connection and for the answer together; nil means the configuration's.
+    ///   - decode: sees the rows of the last statement, on the reactor's thread: small work only.
+    /// - Throws: `PostgresError`, or what `decode` throws (the batch is committed then).
+    public func batch<Value: Sendable>(
+        _ queries: [Query], deadline: Duration? = nil, decode: @escaping @Sendable (borrowing Rows) throws -> Value
+    ) async throws -> Value {
+        let batch = try TypedBatch(queries, decode: decode)
+        let deadline = deadline ?? pool.configuration.defaultDeadline
+        return try await batch.answer(on: pool.reactor) { [pool] in pool.admit(batch, deadline: deadline) }
+    }
+
+    /// A batch of one statement.
+    public func query<Value: Sendable>(
+        _ query: Query, deadline: Duration? = nil, decode: @escaping @Sendable (borrowing Rows) throws -> Value
+    ) async throws -> Value {
+        try await batch([query], deadline: deadline, decode: decode)
+    }
+
+    /// A batch of one statement, of which only the number of rows it touched matters.
+    @discardableResult
+    public func execute(_ query: Query, deadline: Duration? = nil) async throws -> Int {
+        try await batch([query], deadline: deadline) { $0.affectedRows }
+    }
+
+    // MARK: Leased connections
+
+    /// Lends a connection for the time of `body`. Afterwards the session is reset; a transaction left open is rolled back with its connection.
+    /// - Parameter deadline: how long to wait for the connection; nil means the configuration's.
+    public func withConnection<Value>(deadline: Duration? = nil, _ body: (Lease) async throws -> Value) async throws -> Value {
+        let ticket = LeaseTicket()
+        let deadline = deadline ?? pool.configuration.defaultDeadline
+        let lease = try await ticket.answer(on: pool.reactor) { [pool] in pool.admit(ticket, deadline: deadline) }
+        defer { pool.reactor.submit { [pool] in pool.takeBack(lease) } }
+        return try await body(lease)
+    }
+
+    /// Runs `body` in a transaction: committed when it returns, rolled back when it throws.
+    /// - Parameter deadline: how long to wait for the connection; nil means the configuration's.
+    public func withTransaction<Value>(deadline: Duration? = nil, _ body: (Lease) async throws -> Value) async throws -> Value {
+        try await withConnection(deadline: deadline) { lease in
+            try await lease.execute("begin")
+            let value: Value
+            do {
+                value = try await body(lease)
+            } catch {
+                // If this fails too, the connection is closed, and the server rolls back.
+                _ = try? await lease.execute("rollback")
+                throw error
+            }
+            let tag = try await lease.query("commit") { $0.commandTag }
+            guard tag == "COMMIT" else {
+                throw PostgresError(.protocolViolation, "a statement had failed in the transaction: it was rolled back")
+            }
+            return value
+        }
+    }
+
+    // MARK: Notifications
+
+    /// Listens on a connection of its own until the reading task ends or stops reading.
+    public func listen(_ channels: [String]) -> AsyncStream<ListenEvent> {
+        let (stream, continuation) = AsyncStream<ListenEvent>.makeStream(bufferingPolicy: .bufferingNewest(Listener.bufferedEvents))
+        let listener = Listener(channels, pool.configuration, on: pool.reactor, stream: continuation)
+        continuation.onTermination = { [reactor = pool.reactor] _ in reactor.submit { listener.stop() } }
+        pool.reactor.submit { [pool] in pool.listen(listener) }
+        return stream
+    }
+}

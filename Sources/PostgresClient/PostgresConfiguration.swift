@@ -1,0 +1,65 @@
+/// How to reach the database and how much of it to use.
+public struct PostgresConfiguration: Sendable {
+    /// Whether statements are prepared once per connection, or parsed each time.
+    public enum StatementMode: Sendable {
+        /// Prepared under a name, at most 100 per connection. All statements of a batch are parsed before the batch begins.
+        case prepared
+        /// Parsed with each use: for proxies that pool transactions, behind which the next statement may meet another server process.
+        case unnamed
+    }
+
+    /// A libpq connection string, `key=value` or `postgres://` URL (PostgreSQL manual, 34.1.1). Host lists, Unix sockets, TLS modes and
+    /// password files are libpq's.
+    public var connectionString: String
+    /// Where `listen` connects, if elsewhere: LISTEN does not work through a proxy that pools transactions.
+    public var listenConnectionString: String?
+    /// What `pg_stat_activity` shows.
+    public var applicationName = "postgres-client"
+    /// Connections that all callers of `batch` share. 0: this client only leases.
+    public var lanes = 3
+    /// Connections that can be leased at the same time.
+    public var maximumLeases = 8
+    /// Callers who may wait for a lane, and as many again for a lease; the next one fails with `poolExhausted` at once.
+    public var maximumWaiters = 1024
+    /// The server ends a statement after this time (`statement_timeout`); zero: never.
+    public var statementTimeout = Duration.seconds(2)
+    /// Lookup of the host, TCP, TLS and authentication together.
+    public var connectTimeout = Duration.seconds(1)
+    /// How long a caller waits, for a connection or for an answer, if he names no deadline himself.
+    public var defaultDeadline = Duration.seconds(3)
+    /// A leased connection that nobody uses is closed after this time.
+    public var leaseIdleTimeout = Duration.seconds(60)
+    /// Prepared or parsed each time.
+    public var statements = StatementMode.prepared
+    /// More server settings for every session, for instance `["search_path": "public"]`.
+    public var settings: [String: String] = [:]
+
+    public init(_ connectionString: String) {
+        self.connectionString = connectionString
+    }
+
+    /// Batches in flight on one lane. More wait in the pool, where they can still go to whichever lane is free first.
+    static let laneDepth = 32
+    /// Nobody is sent behind a batch that has held a lane for this long.
+    static let staleHead = Duration.milliseconds(20)
+    static let preparedStatements = 100
+
+    /// A lane on which nothing has come back for this long, although statements are out, is given up: the server itself would have ended
+    /// the statement earlier. Nil when statements may run for ever.
+    var silenceLimit: Duration? {
+        statementTimeout > .zero ? statementTimeout + .seconds(1) : nil
+    }
+
+    /// The `options` keyword: settings of the session, as the server's command line takes them.
+    var sessionOptions: String {
+        var all = settings
+        all["statement_timeout"] = "\(milliseconds(statementTimeout))"
+        return all.sorted { $0.key < $1.key }
+            .map { "-c \($0.key)=" + $0.value.replacing("\\", with: "\\\\").replacing(" ", with: "\\ ") }
+            .joined(separator: " ")
+    }
+
+    private func milliseconds(_ duration: Duration) -> Int64 {
+        duration.components.seconds * 1000 + duration.components.attoseconds / 1_000_000_000_000_000
+    }
+}

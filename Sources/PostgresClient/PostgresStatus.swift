@@ -1,0 +1,13 @@
+/// Whether the database can be reached at present.
+public enum PostgresStatus: Sendable {
+    /// The first attempt is under way, or the last connection was just lost and no new attempt has failed yet.
+    case connecting(since: ContinuousClock.Instant)
+    case reachable(since: ContinuousClock.Instant)
+    /// The last attempt failed. Callers fail at once until an attempt succeeds; the error says why.
+    case unreachable(since: ContinuousClock.Instant, PostgresError)
+
+    /// Whether a caller may expect an answer.
+    public var isReachable: Bool {
+        if case .reachable = self { true } else { false }
+    }
+}

@@ -1,0 +1,92 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// One value as it travels to the server.
+public enum QueryParameter: Hashable, Sendable {
+    /// SQL's NULL.
+    case null
+    /// The value in the server's text form. Its type is what the place where it stands in the SQL asks for.
+    case text(String)
+    /// Raw bytes, sent as they are, of type `bytea`.
+    case bytes([UInt8])
+
+    /// The type told to the server; 0 lets the server infer it.
+    var typeID: UInt32 {
+        if case .bytes = self { 17 } else { 0 }
+    }
+}
+
+/// What may stand in `\( )` of a `Query`: a type that knows its form on the way to the server. Give your own identifiers a conformance.
+public protocol QueryValue {
+    /// The value for the server.
+    var queryParameter: QueryParameter { get }
+}
+
+extension String: QueryValue {
+    public var queryParameter: QueryParameter { .text(self) }
+}
+
+extension Substring: QueryValue {
+    public var queryParameter: QueryParameter { .text(String(self)) }
+}
+
+extension Bool: QueryValue {
+    public var queryParameter: QueryParameter { .text(self ? "t" : "f") }
+}
+
+extension QueryValue where Self: BinaryInteger {
+    public var queryParameter: QueryParameter { .text(String(self)) }
+}
+
+extension Int: QueryValue {}
+extension Int64: QueryValue {}
+extension Int32: QueryValue {}
+extension Int16: QueryValue {}
+
+extension Double: QueryValue {
+    public var queryParameter: QueryParameter {
+        .text(isInfinite ? (self < 0 ? "-Infinity" : "Infinity") : isNaN ? "NaN" : description)
+    }
+}
+
+extension UUID: QueryValue {
+    public var queryParameter: QueryParameter { .text(uuidString.lowercased()) }
+}
+
+extension Optional: QueryValue where Wrapped: QueryValue {
+    public var queryParameter: QueryParameter { self?.queryParameter ?? .null }
+}
+
+/// `[UInt8]` is a `bytea`; every other array is an array of the server. Say which where the server cannot know:
+/// `unnest(\(ids)::uuid[])`.
+extension Array: QueryValue where Element: QueryArrayElement {
+    public var queryParameter: QueryParameter { Element.parameter(of: self) }
+}
+
+/// What may be the element of an array parameter.
+public protocol QueryArrayElement {
+    /// The parameter for a whole array of this type.
+    static func parameter(of array: [Self]) -> QueryParameter
+}
+
+extension QueryArrayElement where Self: QueryValue {
+    public static func parameter(of array: [Self]) -> QueryParameter {
+        .text(ArrayLiteral.encode(array.map(\.queryParameter)))
+    }
+}
+
+extension UInt8: QueryArrayElement {
+    public static func parameter(of array: [UInt8]) -> QueryParameter { .bytes(array) }
+}
+
+extension String: QueryArrayElement {}
+extension Bool: QueryArrayElement {}
+extension Int: QueryArrayElement {}
+extension Int64: QueryArrayElement {}
+extension Int32: QueryArrayElement {}
+extension Double: QueryArrayElement {}
+extension UUID: QueryArrayElement {}
+extension Optional: QueryArrayElement where Wrapped: QueryValue {}

@@ -1,0 +1,143 @@
+import CLibPQ
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// One row of a result, lent while it is decoded.
+public struct Row: ~Copyable {
+    private let index: Int
+    // SAFETY: `Rows` lends rows to closures as `borrowing` and stays alive meanwhile; a noncopyable borrow cannot be kept.
+    private let result: OpaquePointer
+
+    init(index: Int, result: OpaquePointer) {
+        self.index = index
+        self.result = result
+    }
+
+    /// The value of a column. Ask for an optional where NULL is possible.
+    /// - Throws: `PostgresError` of kind `protocolViolation` that names the column when it does not exist, is NULL, or holds something else.
+    public func value<Value: ColumnValue>(_ column: String, as type: Value.Type = Value.self) throws -> Value {
+        for index in 0..<PQnfields(result) {
+            if let name = PQfname(result, index), String(cString: name) == column { return try decode(Int(index), column) }
+        }
+        throw PostgresError(.protocolViolation, "the result has no column \(column)")
+    }
+
+    /// The value of a column by its position, from 0. Otherwise as by name.
+    public func value<Value: ColumnValue>(_ column: Int, as type: Value.Type = Value.self) throws -> Value {
+        guard (0..<Int(PQnfields(result))).contains(column) else {
+            throw PostgresError(.protocolViolation, "the result has no column \(column)")
+        }
+        return try decode(column, "\(column)")
+    }
+
+    private func decode<Value: ColumnValue>(_ column: Int, _ name: String) throws -> Value {
+        let (row, column) = (Int32(index), Int32(column))
+        var field: UnsafeRawBufferPointer?
+        if PQgetisnull(result, row, column) == 0, let start = PQgetvalue(result, row, column) {
+            field = UnsafeRawBufferPointer(start: start, count: Int(PQgetlength(result, row, column)))
+        }
+        guard let value = Value(column: field) else {
+            throw PostgresError(.protocolViolation, "column \(name) is \(field == nil ? "NULL" : "not a \(Value.self)")")
+        }
+        return value
+    }
+}
+
+/// What a column can be decoded to.
+public protocol ColumnValue {
+    /// Decodes a field in the server's text form (nil: NULL). Nil when it is something else.
+    init?(column: UnsafeRawBufferPointer?)
+}
+
+extension String: ColumnValue {
+    public init?(column: UnsafeRawBufferPointer?) {
+        guard let column else { return nil }
+        self.init(decoding: column, as: UTF8.self)
+    }
+}
+
+extension ColumnValue where Self: LosslessStringConvertible {
+    public init?(column: UnsafeRawBufferPointer?) {
+        guard let text = String(column: column) else { return nil }
+        self.init(text)
+    }
+}
+
+extension Int: ColumnValue {}
+extension Int64: ColumnValue {}
+extension Int32: ColumnValue {}
+extension Double: ColumnValue {}
+
+extension Bool: ColumnValue {
+    public init?(column: UnsafeRawBufferPointer?) {
+        switch column?.first {
+        case UInt8(ascii: "t"): self = true
+        case UInt8(ascii: "f"): self = false
+        default: return nil
+        }
+    }
+}
+
+extension UUID: ColumnValue {
+    public init?(column: UnsafeRawBufferPointer?) {
+        guard let text = String(column: column) else { return nil }
+        self.init(uuidString: text)
+    }
+}
+
+extension Optional: ColumnValue where Wrapped: ColumnValue {
+    public init?(column: UnsafeRawBufferPointer?) {
+        guard let column else {
+            self = nil as Wrapped?
+            return
+        }
+        guard let value = Wrapped(column: column) else { return nil }
+        self = value
+    }
+}
+
+/// `[UInt8]` is a `bytea`, every other array a one-dimensional array of the server.
+extension Array: ColumnValue where Element: ColumnArrayElement {
+    public init?(column: UnsafeRawBufferPointer?) {
+        guard let column, let elements = Element.elements(of: column) else { return nil }
+        self = elements
+    }
+}
+
+/// What an array column can be decoded to.
+public protocol ColumnArrayElement {
+    /// Decodes a whole array in the server's text form. Nil when it is something else.
+    static func elements(of column: UnsafeRawBufferPointer) -> [Self]?
+}
+
+extension ColumnArrayElement where Self: ColumnValue {
+    public static func elements(of column: UnsafeRawBufferPointer) -> [Self]? {
+        guard let texts = ArrayLiteral.decode(String(decoding: column, as: UTF8.self)) else { return nil }
+        var elements: [Self] = []
+        for text in texts {
+            guard let element = decode(text) else { return nil }
+            elements.append(element)
+        }
+        return elements
+    }
+
+    private static func decode(_ text: String?) -> Self? {
+        guard var text else { return Self(column: nil) }
+        return text.withUTF8 { Self(column: UnsafeRawBufferPointer($0)) }
+    }
+}
+
+extension UInt8: ColumnArrayElement {
+    public static func elements(of column: UnsafeRawBufferPointer) -> [UInt8]? { HexLiteral.decode(column) }
+}
+
+extension String: ColumnArrayElement {}
+extension Int: ColumnArrayElement {}
+extension Int64: ColumnArrayElement {}
+extension Bool: ColumnArrayElement {}
+extension UUID: ColumnArrayElement {}
+extension Optional: ColumnArrayElement where Wrapped: ColumnValue {}

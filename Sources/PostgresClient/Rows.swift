@@ -1,0 +1,107 @@
+import CLibPQ
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The result of a statement. Owns libpq's memory, therefore it can be neither copied nor kept: decode what you need.
+public struct Rows: ~Copyable {
+    let result: OpaquePointer
+
+    /// Takes over a `PGresult`.
+    init(owning result: OpaquePointer) {
+        self.result = result
+    }
+
+    deinit {
+        PQclear(result)
+    }
+
+    /// How many rows there are.
+    public var count: Int { Int(PQntuples(result)) }
+
+    /// Whether there are no rows.
+    public var isEmpty: Bool { count == 0 }
+
+    /// How many columns each row has.
+    public var columnCount: Int { Int(PQnfields(result)) }
+
+    /// How many rows an insert, update or delete touched; for a select, how many it found.
+    public var affectedRows: Int { Int(String(cString: PQcmdTuples(result))) ?? 0 }
+
+    /// The index of a column, by its exact name.
+    public func column(_ name: String) -> Int? {
+        (0..<columnCount).first { index in PQfname(result, Int32(index)).map { String(cString: $0) == name } ?? false }
+    }
+
+    /// Whether the field is NULL. A field that does not exist is NULL.
+    public func isNull(_ row: Int, _ column: Int) -> Bool {
+        !(0..<count).contains(row) || !(0..<columnCount).contains(column) || PQgetisnull(result, Int32(row), Int32(column)) == 1
+    }
+
+    /// Calls `body` with the field's bytes in the server's text form, nil for NULL. They are gone when `body` returns.
+    public func withBytes<Result, Failure: Error>(
+        _ row: Int, _ column: Int, _ body: (UnsafeRawBufferPointer?) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        guard !isNull(row, column), let start = PQgetvalue(result, Int32(row), Int32(column)) else { return try body(nil) }
+        return try body(UnsafeRawBufferPointer(start: start, count: Int(PQgetlength(result, Int32(row), Int32(column)))))
+    }
+
+    /// The field in the server's text form, nil for NULL.
+    public func text(_ row: Int, _ column: Int) -> String? {
+        withBytes(row, column) { $0.map { String(decoding: $0, as: UTF8.self) } }
+    }
+
+    /// The field as an integer; nil for NULL and for what is not one.
+    public func int(_ row: Int, _ column: Int) -> Int? {
+        text(row, column).flatMap { Int($0) }
+    }
+
+    /// The field as a truth value; nil for NULL and for what is not one.
+    public func bool(_ row: Int, _ column: Int) -> Bool? {
+        withBytes(row, column) { field in
+            switch field?.first {
+            case UInt8(ascii: "t"): true
+            case UInt8(ascii: "f"): false
+            default: nil
+            }
+        }
+    }
+
+    /// The field as a UUID; nil for NULL and for what is not one.
+    public func uuid(_ row: Int, _ column: Int) -> UUID? {
+        text(row, column).flatMap { UUID(uuidString: $0) }
+    }
+
+    /// The bytes of a `bytea`; nil for NULL and for other types.
+    public func bytes(_ row: Int, _ column: Int) -> [UInt8]? {
+        withBytes(row, column) { $0.flatMap(HexLiteral.decode) }
+    }
+
+    /// The elements of a one-dimensional array, nil for NULL; nil when the field is NULL or no such array.
+    public func array(_ row: Int, _ column: Int) -> [String?]? {
+        text(row, column).flatMap(ArrayLiteral.decode)
+    }
+
+    /// One row after another.
+    public func map<Element>(_ body: (borrowing Row) throws -> Element) rethrows -> [Element] {
+        var elements: [Element] = []
+        elements.reserveCapacity(count)
+        for index in 0..<count { elements.append(try body(Row(index: index, result: result))) }
+        return elements
+    }
+
+    /// The first row, decoded; nil when there is none.
+    public func first<Element>(_ body: (borrowing Row) throws -> Element) rethrows -> Element? {
+        isEmpty ? nil : try body(Row(index: 0, result: result))
+    }
+
+    /// The only row, decoded.
+    /// - Throws: `PostgresError` of kind `protocolViolation` when there is not exactly one.
+    public func only<Element>(_ body: (borrowing Row) throws -> Element) throws -> Element {
+        guard count == 1 else { throw PostgresError(.protocolViolation, "one row was expected, \(count) came") }
+        return try body(Row(index: 0, result: result))
+    }
+}

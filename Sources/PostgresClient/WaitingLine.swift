@@ -1,0 +1,43 @@
+/// First in, first out, with leaving from the middle. Pure.
+struct WaitingLine<Ticket: Hashable> {
+    private var order: [Ticket] = []
+    private var head = 0
+    private var waiting: Set<Ticket> = []
+
+    var count: Int { waiting.count }
+    var isEmpty: Bool { waiting.isEmpty }
+
+    mutating func join(_ ticket: Ticket) {
+        order.append(ticket)
+        waiting.insert(ticket)
+    }
+
+    /// False when the ticket was not waiting.
+    @discardableResult
+    mutating func leave(_ ticket: Ticket) -> Bool {
+        guard waiting.remove(ticket) != nil else { return false }
+        if order.count > 64, order.count > 2 * waiting.count {
+            order = order[head...].filter(waiting.contains)
+            head = 0
+        }
+        return true
+    }
+
+    mutating func next() -> Ticket? {
+        while head < order.count {
+            let ticket = order[head]
+            head += 1
+            if head == order.count {
+                order.removeAll(keepingCapacity: true)
+                head = 0
+            }
+            if waiting.remove(ticket) != nil { return ticket }
+        }
+        return nil
+    }
+
+    mutating func removeAll() -> [Ticket] {
+        defer { self = WaitingLine() }
+        return order[head...].filter(waiting.contains)
+    }
+}

@@ -1,0 +1,53 @@
+import Foundation
+import PostgresClient
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct BasicTests {
+    @Test("values travel there and back: text, numbers, truth, UUID, bytes, JSON, NULL, arrays")
+    func values() async throws {
+        try await withClient { client, _ in
+            let id = UUID()
+            let bytes: [UInt8] = Array(0...255)
+            let text = "Ärger \u{1F468}\u{200D}\u{1F469} \u{2028} 'quoted' \"twice\" \\ {a,b}"
+            let nothing: String? = nil
+            let texts: [String?] = ["a", "", nil, "NULL", "q\"\\,{}"]
+            try await client.query(
+                """
+                select \(text)::text a, \(-42)::int b, \(true)::bool c, \(id)::uuid d, \(bytes)::bytea e, \(#"{"k": [1]}"#)::jsonb f,
+                    \(nothing)::text g, \(texts)::text[] h, \([id])::uuid[] i, \([1, -2])::bigint[] j, \(1.5)::float8 k, \([String]())::text[] l
+                """
+            ) { rows in
+                #expect(rows.count == 1)
+                #expect(rows.columnCount == 12)
+                #expect(rows.column("c") == 2)
+                #expect(rows.column("C") == nil)
+                #expect(rows.text(0, 0) == text)
+                #expect(rows.int(0, 1) == -42)
+                #expect(rows.bool(0, 2) == true)
+                #expect(rows.uuid(0, 3) == id)
+                #expect(rows.bytes(0, 4) == bytes)
+                #expect(rows.text(0, 5) == #"{"k": [1]}"#)
+                #expect(rows.isNull(0, 6) == true)
+                #expect(rows.text(0, 6) == nil)
+                #expect(rows.text(9, 0) == nil)
+                #expect(rows.array(0, 7) == texts)
+                try rows.only { row in
+                    let decoded: (String, Int, Bool, UUID, [UInt8]) = try (
+                        row.value("a"), row.value("b"), row.value("c"), row.value("d"), row.value("e")
+                    )
+                    #expect(decoded == (text, -42, true, id, bytes))
+                    let missing: String? = try row.value("g")
+                    let present: String? = try row.value("a")
+                    #expect(missing == nil)
+                    #expect(present == text)
+                    let arrays: ([String?], [UUID], [Int], [String]) = try (
+                        row.value("h"), row.value("i"), row.value("j"), row.value("l")
+                    )
+                    #expect(arrays == (texts, [id], [1, -2], []))
+                    let number: Double = try row.value(10)
+                    #expect(number == 1.5)
+                }
+            }
+        }
+    }
+}

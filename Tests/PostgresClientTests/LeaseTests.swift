@@ -1,0 +1,132 @@
+import Foundation
+import PostgresClient
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct LeaseTests {
+    @Test("a transaction is committed when its body returns and rolled back when it throws")
+    func transaction() async throws {
+        struct Stop: Error {}
+        try await withClient { client, database in
+            try await database.psql("create table t (n int)")
+            let value = try await client.withTransaction { lease in
+                try await lease.execute("insert into t values (\(1))")
+                return "kept"
+            }
+            #expect(value == "kept")
+            await #expect(throws: Stop.self) {
+                try await client.withTransaction { lease in
+                    try await lease.execute("insert into t values (\(2))")
+                    throw Stop()
+                }
+            }
+            try await expectEqual(database.psql("select array_agg(n) from t"), "{1}")
+        }
+    }
+
+    @Test("a transaction whose body swallowed an error says that nothing was committed")
+    func swallowedError() async throws {
+        try await withClient { client, database in
+            try await database.psql("create table t (n int)")
+            let error = await postgresError {
+                try await client.withTransaction { lease in
+                    try await lease.execute("insert into t values (\(1))")
+                    _ = try? await lease.execute("select 1 / \(0)::int")
+                }
+            }
+            #expect(error?.kind == .protocolViolation)
+            try await expectEqual(database.psql("select count(*) from t"), "0")
+        }
+    }
+
+    @Test("what one caller sets on a leased connection does not reach the next")
+    func reset() async throws {
+        try await withClient(configure: { $0.maximumLeases = 1 }) { client, database in
+            let role = "r_\(database.name)"
+            try await database.psql("create role \(role)")
+            let first = try await client.withConnection { lease in
+                try await lease.execute(
+                    script: """
+                        set role \(role); set request.jwt.claims = 'x'; set statement_timeout = 0; create temp table left_over (n int);
+                        select pg_advisory_lock(1)
+                        """)
+                return try await lease.query("select pg_backend_pid()") { $0.int(0, 0) }
+            }
+            try await client.withConnection { lease in
+                try await expectEqual(lease.query("select pg_backend_pid()") { $0.int(0, 0) }, first)
+                try await expectEqual(lease.query("select current_user") { $0.text(0, 0) }, "postgres")
+                try await expectEqual(lease.query("show statement_timeout") { $0.text(0, 0) }, "2s")
+                try await expectEqual(lease.query("select to_regclass('left_over')::text") { $0.text(0, 0) }, nil)
+                try await expectEqual(lease.query("select current_setting('request.jwt.claims', true)") { $0.text(0, 0) ?? "" }, "")
+                try await expectEqual(
+                    lease.query("select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()") { $0.int(0, 0) }, 0)
+            }
+            try await database.psql("drop role \(role)")
+        }
+    }
+
+    @Test("an open transaction ends with its lease")
+    func openTransaction() async throws {
+        try await withClient(configure: { $0.maximumLeases = 1 }) { client, database in
+            try await database.psql("create table t (n int)")
+            try await client.withConnection { lease in
+                try await lease.execute("begin")
+                try await lease.execute("insert into t values (1)")
+            }
+            let count = try await client.withConnection { try await $0.query("select count(*) from t") { $0.int(0, 0) } }
+            #expect(count == 0)
+        }
+    }
+
+    @Test("a script runs many statements, all or nothing, and the connection goes on")
+    func script() async throws {
+        try await withClient { client, database in
+            try await client.withConnection { lease in
+                try await lease.execute(script: "create table a (n int); create table b (n int); insert into a values (1), (2)")
+                try await expectEqual(lease.query("select count(*) from a") { $0.int(0, 0) }, 2)
+                let error = await postgresError { try await lease.execute(script: "delete from a; select nonsense; delete from b") }
+                #expect(error?.sqlState == "42703")
+                try await expectEqual(lease.query("select count(*) from a") { $0.int(0, 0) }, 2)
+                try await lease.execute(script: "")
+                #expect(await postgresError { try await lease.execute(script: "copy a from stdin") } != nil)
+            }
+            try await expectEqual(client.int("select count(*) from b"), 0)
+            _ = database
+        }
+    }
+
+    @Test("a lease is of no use after its end")
+    func afterTheEnd() async throws {
+        try await withClient { client, _ in
+            let kept = try await client.withConnection { $0 }
+            #expect(await postgresError { try await kept.execute("select 1") }?.kind == .protocolViolation)
+        }
+    }
+
+    @Test("leases are shared by waiting, waiting is bounded, and a waiter's deadline holds")
+    func waiting() async throws {
+        try await withClient(configure: {
+            $0.maximumLeases = 1
+            $0.maximumWaiters = 2
+        }) { client, _ in
+            let (held, hold) = AsyncStream<Void>.makeStream()
+            let (done, release) = AsyncStream<Void>.makeStream()
+            async let holder: Void = client.withConnection { _ in
+                hold.finish()
+                for await _ in done {}
+            }
+            for await _ in held {}
+            #expect(await postgresError { try await client.withConnection(deadline: .milliseconds(20)) { _ in } }?.kind == .deadline)
+            async let first = client.withConnection { try await $0.query("select 1") { $0.int(0, 0) } }
+            async let second = client.withConnection { try await $0.query("select 2") { $0.int(0, 0) } }
+            // Whichever comes when two wait already is refused at once; until both do, it would be granted a place and time out.
+            let isRefused = await eventually {
+                await postgresError { try await client.withConnection(deadline: .milliseconds(5)) { _ in } }?.kind == .poolExhausted
+            }
+            #expect(isRefused)
+            release.finish()
+            try await expectEqual(first, 1)
+            try await expectEqual(second, 2)
+            try await holder
+        }
+    }
+}

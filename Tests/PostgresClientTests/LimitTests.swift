@@ -1,0 +1,108 @@
+import Foundation
+import PostgresClient
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct LimitTests {
+    @Test("the server ends a statement that runs too long, and the connection goes on")
+    func statementTimeout() async throws {
+        try await withClient(configure: {
+            $0.lanes = 1
+            $0.statementTimeout = .milliseconds(100)
+        }) { client, _ in
+            let error = await postgresError { try await client.execute("select pg_sleep(10)") }
+            #expect(error?.isStatementTimeout == true)
+            try await expectEqual(client.int("select 1"), 1)
+        }
+    }
+
+    @Test("a deadline answers its caller in time and leaves the lane usable")
+    func deadline() async throws {
+        try await withClient(configure: {
+            $0.lanes = 1
+            $0.statementTimeout = .seconds(1)
+        }) { client, _ in
+            _ = try await client.int("select 1")
+            // Were the caller answered any later, it would be with the server's timeout.
+            let error = await postgresError { try await client.execute("select pg_sleep(10)", deadline: .milliseconds(50)) }
+            #expect(error?.kind == .deadline)
+            #expect(error?.mayHaveTakenEffect == true)
+            try await expectEqual(client.int("select 2"), 2)
+        }
+    }
+
+    @Test("a cancelled task is answered at once, its result dropped, and its neighbours are untouched")
+    func cancellation() async throws {
+        try await withClient(configure: { $0.lanes = 1 }) { client, _ in
+            _ = try await client.int("select 1")
+            let slow = Task { try await client.text("select 'slow' from pg_sleep(0.3)") }
+            let start = ContinuousClock.now
+            try await expectEventually { try await isSleeping(client) || start.duration(to: .now) > .milliseconds(100) }
+            slow.cancel()
+            let error = await postgresError { _ = try await slow.value }
+            #expect(error?.kind == .cancelled)
+            for number in 0..<20 { try await expectEqual(client.int("select \(number)::int"), number) }
+        }
+    }
+
+    /// Through a lane that may itself be behind the sleeper: false then means "not seen".
+    private func isSleeping(_ client: PostgresClient) async throws -> Bool {
+        let sleepers: Query = "select count(*) from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()"
+        return try await client.withConnection { try await $0.query(sleepers) { $0.int(0, 0) } } == 1
+    }
+
+    @Test("cancelling a task that holds a lease cancels its statement at the server")
+    func leaseCancellation() async throws {
+        try await withClient(configure: { $0.statementTimeout = .seconds(60) }) { client, _ in
+            let slow = Task {
+                try await client.withConnection { try await $0.execute("select pg_sleep(60)", deadline: .seconds(60)) }
+            }
+            try await expectEventually { try await isSleeping(client) }
+            slow.cancel()
+            #expect(await postgresError { _ = try await slow.value }?.kind == .cancelled)
+            try await expectEventually { try await !isSleeping(client) }
+        }
+    }
+
+    @Test("a task that was cancelled before it asks is not served")
+    func cancelledBefore() async throws {
+        try await withClient { client, database in
+            try await database.psql("create table t (n int)")
+            let task = Task {
+                while !Task.isCancelled { await Task.yield() }
+                try await client.execute("insert into t values (1)")
+            }
+            task.cancel()
+            #expect(await postgresError { _ = try await task.value }?.kind == .cancelled)
+            try await expectEqual(database.psql("select count(*) from t"), "0")
+        }
+    }
+
+    @Test("beyond the bound callers are refused at once, the others are served")
+    func waiterBound() async throws {
+        try await withClient(configure: {
+            $0.lanes = 1
+            $0.maximumWaiters = 10
+        }) { client, _ in
+            _ = try await client.int("select 1")
+            let outcomes = await withTaskGroup { group in
+                for _ in 0..<200 {
+                    group.addTask { await postgresError { try await client.execute("select pg_sleep(0.01)") }?.kind }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(outcomes.allSatisfy { $0 == nil || $0 == .poolExhausted })
+            #expect(outcomes.contains(.poolExhausted))
+            #expect(outcomes.count { $0 == nil } >= 42)
+        }
+    }
+
+    @Test("notices of the server do not reach standard error")
+    func notices() async throws {
+        await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            try await withClient { client, _ in
+                try await client.execute("do $$ begin raise warning 'canary' ; end $$")
+                try await expectEqual(client.int("select 1"), 1)
+            }
+        }
+    }
+}

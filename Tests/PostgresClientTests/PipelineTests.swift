@@ -1,0 +1,186 @@
+import Foundation
+import PostgresClient
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct PipelineTests {
+    @Test(
+        "10,000 pipelined batches from 64 tasks each get their own answer",
+        arguments: [PostgresConfiguration.StatementMode.prepared, .unnamed])
+    func manyBatches(mode: PostgresConfiguration.StatementMode) async throws {
+        try await withClient(configure: { $0.statements = mode }) { client, _ in
+            try await withThrowingTaskGroup { group in
+                for task in 0..<64 {
+                    group.addTask {
+                        for number in stride(from: task, to: 10_000, by: 64) {
+                            let answer = try await client.batch([
+                                "select set_config('test.number', \("\(number)"), true)",
+                                "select current_setting('test.number')::int + \(1)::int",
+                            ]) { $0.int(0, 0) }
+                            #expect(answer == number + 1)
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    @Test("errors of all kinds in some batches leave their neighbours on the same connection untouched")
+    func errorsAreIsolated() async throws {
+        try await withClient(configure: { $0.lanes = 1 }) { client, database in
+            try await database.psql("create table t (id int primary key deferrable initially deferred); insert into t values (1)")
+            try await withThrowingTaskGroup { group in
+                for number in 0..<400 {
+                    group.addTask {
+                        switch number % 5 {
+                        case 0:
+                            let error = await postgresError { try await client.execute("select 1 / \(0)::int") }
+                            #expect(error?.sqlState == "22012")
+                        case 1:
+                            // Fails when it is prepared.
+                            let error = await postgresError { try await client.execute("select nonsense(\(number))") }
+                            #expect(error?.sqlState == "42883")
+                        case 2:
+                            // Fails at the commit.
+                            let error = await postgresError { try await client.execute("insert into t values (\(1))") }
+                            #expect(error?.sqlState == "23505")
+                            #expect(error?.constraint == "t_pkey")
+                        case 3:
+                            // The first statement fails, the others are skipped.
+                            let error = await postgresError {
+                                try await client.batch(["select \("x")::int", "insert into t values (2)", "select 1"]) { _ in }
+                            }
+                            #expect(error?.sqlState == "22P02")
+                        default:
+                            try await expectEqual(client.int("select \(number)::int"), number)
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            try await expectEqual(database.psql("select array_agg(id) from t"), "{1}")
+        }
+    }
+
+    @Test("a batch that waits for a lock does not hold up the others")
+    func lockWait() async throws {
+        try await withClient { client, database in
+            try await database.psql("create table t (id int primary key, n int); insert into t values (1, 0)")
+            try await client.withTransaction { holder in
+                try await holder.execute("update t set n = 1")
+                async let waiting = client.execute("update t set n = n + 10 where id = 1")
+                // It waits for the lock as soon as the server says so.
+                let waits: Query = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+                try await expectEventually { try await client.int(waits) == 1 }
+                for number in 0..<50 { try await expectEqual(client.int("select \(number)::int"), number) }
+                // All that while the other one waited.
+                try await expectEqual(client.int(waits), 1)
+                try await holder.execute("commit")
+                try await holder.execute("begin")
+                try await expectEqual(waiting, 1)
+            }
+            try await expectEqual(client.int("select n from t"), 11)
+        }
+    }
+
+    @Test("roles, claims and settings local to a batch do not reach the next one on the connection, also not after an error")
+    func nothingLeaks() async throws {
+        try await withClient(configure: { $0.lanes = 1 }) { client, database in
+            let role = "r_\(database.name)"
+            try await database.psql("create role \(role); create table secret (n int)")
+            for _ in 0..<50 {
+                async let claimed = client.batch([
+                    "select set_config('role', \(role), true)",
+                    "select set_config('request.jwt.claims', \(#"{"sub":"someone"}"#), true)",
+                    "select current_user || current_setting('request.jwt.claims')",
+                ]) { $0.text(0, 0) }
+                async let refused = postgresError {
+                    try await client.batch([
+                        "select set_config('role', \(role), true)", "select set_config('request.jwt.claims', 'leak', true)",
+                        "select * from secret",
+                    ]) { _ in }
+                }
+                async let plain = client.text("select current_user || coalesce(current_setting('request.jwt.claims', true), '')")
+                try await expectEqual(claimed, role + #"{"sub":"someone"}"#)
+                #expect(await refused?.sqlState == "42501")
+                try await expectEqual(plain, "postgres")
+            }
+            try await database.psql("drop role \(role)")
+        }
+    }
+
+    @Test("10 MB come down while 5 MB go up on the same connection, and neither side waits for the other for ever")
+    func hugeBothWays() async throws {
+        try await withClient(configure: {
+            $0.lanes = 1
+            $0.statementTimeout = .seconds(20)
+            $0.defaultDeadline = .seconds(30)
+        }) { client, _ in
+            let text = String(repeating: "0123456789abcdef", count: 5 * 65536)
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        let answer = try await client.query("select \(text)::text || \(text)::text") { rows in
+                            rows.withBytes(0, 0) { $0.map { ($0.count, $0.first, $0.last) } }
+                        }
+                        #expect(answer?.0 == 2 * text.utf8.count)
+                        #expect(answer?.1 == UInt8(ascii: "0"))
+                        #expect(answer?.2 == UInt8(ascii: "f"))
+                    }
+                    group.addTask {
+                        try await expectEqual(client.query("select repeat('x', 10000) from generate_series(1, 1000)") { $0.count }, 1000)
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    @Test("a schema change under a prepared statement is not noticed by callers")
+    func outdatedPlan() async throws {
+        try await withClient { client, database in
+            try await database.psql("create table t (a int); insert into t values (7)")
+            for round in 0..<5 {
+                // Every lane has its own copy of the statement.
+                try await withThrowingTaskGroup { group in
+                    for _ in 0..<30 {
+                        group.addTask { try await expectEqual(client.query("select * from t") { $0.columnCount }, round + 1) }
+                    }
+                    try await group.waitForAll()
+                }
+                try await database.psql("alter table t add column c\(round) int")
+            }
+        }
+    }
+
+    @Test("more statements than the cache holds still work, and the server keeps at most a hundred")
+    func manyStatements() async throws {
+        try await withClient(configure: { $0.lanes = 1 }) { client, _ in
+            for number in 0..<250 {
+                try await expectEqual(client.int(Query(unsafeSQL: "select \(number)")), number)
+            }
+            try await expectEqual(client.int("select count(*) from pg_prepared_statements"), 100)
+            // More in one batch than the cache may hold.
+            let queries = (0..<150).map { Query(unsafeSQL: "select \($0) + 1000") }
+            try await expectEqual(client.batch(queries) { $0.int(0, 0) }, 1149)
+        }
+    }
+
+    @Test("a statement whose table does not exist yet works as soon as it does")
+    func failedPreparationIsForgotten() async throws {
+        try await withClient(configure: { $0.lanes = 1 }) { client, database in
+            #expect(await postgresError { _ = try await client.int("select n from later") }?.sqlState == "42P01")
+            try await database.psql("create table later (n int); insert into later values (5)")
+            try await expectEqual(client.int("select n from later"), 5)
+        }
+    }
+
+    @Test("what decode throws reaches the caller, and the connection goes on")
+    func decodeThrows() async throws {
+        struct Odd: Error {}
+        try await withClient(configure: { $0.lanes = 1 }) { client, _ in
+            await #expect(throws: Odd.self) { try await client.query("select 1") { _ in throw Odd() } }
+            try await expectEqual(client.int("select 2"), 2)
+        }
+    }
+}

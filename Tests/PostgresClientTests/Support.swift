@@ -1,0 +1,75 @@
+import PostgresClient
+import Reactor
+import TestSupport
+import Testing
+
+/// A client on a database of its own, on a reactor of its own.
+func withClient(
+    configure: (inout PostgresConfiguration) -> Void = { _ in }, _ body: (PostgresClient, FreshDatabase) async throws -> Void
+) async throws {
+    let database = try await FreshDatabase()
+    try await withClient(at: database.url, configure: configure) { try await body($0, database) }
+}
+
+func withClient(
+    at url: String, configure: (inout PostgresConfiguration) -> Void = { _ in }, _ body: (PostgresClient) async throws -> Void
+) async throws {
+    var configuration = PostgresConfiguration(url)
+    configure(&configuration)
+    let reactor = try Reactor(name: "test-postgres")
+    reactor.start()
+    let client = PostgresClient(configuration, reactor: reactor)
+    client.start()
+    let outcome: Result<Void, any Error>
+    do {
+        outcome = .success(try await body(client))
+    } catch {
+        outcome = .failure(error)
+    }
+    await client.shutdown(grace: .milliseconds(200))
+    reactor.stop()
+    try outcome.get()
+}
+
+extension PostgresClient {
+    func int(_ query: Query, deadline: Duration? = nil) async throws -> Int? {
+        try await self.query(query, deadline: deadline) { $0.int(0, 0) }
+    }
+
+    func text(_ query: Query, deadline: Duration? = nil) async throws -> String? {
+        try await self.query(query, deadline: deadline) { $0.text(0, 0) }
+    }
+}
+
+/// The error that `body` throws, if it throws one of ours.
+func postgresError(_ body: () async throws -> Void) async -> PostgresError? {
+    do {
+        try await body()
+        return nil
+    } catch {
+        return error as? PostgresError
+    }
+}
+
+/// Waits until a condition holds; false when it did not within the time.
+func eventually(within limit: Duration = .seconds(10), _ condition: () async throws -> Bool) async rethrows -> Bool {
+    let deadline = ContinuousClock.now.advanced(by: limit)
+    while ContinuousClock.now < deadline {
+        if try await condition() { return true }
+        try? await Task.sleep(for: .milliseconds(2))
+    }
+    return false
+}
+
+/// For values that are awaited: inside closures `#expect(try await …)` does not see that the closure may throw.
+func expectEqual<Value: Equatable>(_ actual: Value, _ expected: Value, sourceLocation: SourceLocation = #_sourceLocation) {
+    #expect(actual == expected, sourceLocation: sourceLocation)
+}
+
+/// Waits until a condition holds; a failure of the test when it does not in time.
+func expectEventually(
+    within limit: Duration = .seconds(10), sourceLocation: SourceLocation = #_sourceLocation, _ condition: () async throws -> Bool
+) async throws {
+    let hasHeld = try await eventually(within: limit, condition)
+    #expect(hasHeld, "the condition did not hold within \(limit)", sourceLocation: sourceLocation)
+}

@@ -1,0 +1,59 @@
+import Foundation
+
+/// An empty database for one test, dropped when the value is gone.
+public final class FreshDatabase: Sendable {
+    /// Connects the superuser to the database.
+    public let url: String
+    /// The name of the database.
+    public let name: String
+    private let serverURL: String
+
+    /// On the server of `COACH_TEST_DATABASE_URL` (a superuser's URL), or else on a throw-away cluster that all tests of this process share.
+    public convenience init() async throws {
+        if let url = ProcessInfo.processInfo.environment["COACH_TEST_DATABASE_URL"], !url.isEmpty {
+            try await self.init(at: url)
+        } else {
+            try await self.init(at: SharedCluster.cluster.value.url())
+        }
+    }
+
+    /// On a server of the caller's choice.
+    public init(at serverURL: String) async throws {
+        name = "test_" + UUID().uuidString.lowercased().replacingOccurrences(of: "-", with: "")
+        self.serverURL = serverURL
+        url = Self.replaceDatabase(of: serverURL, by: name)
+        try await Command.run(try PostgresPrograms.path("psql"), Self.psql(serverURL, "create database \(name)"))
+    }
+
+    deinit {
+        // Nobody waits: the statement also ends connections that a test has left open.
+        guard let psql = try? PostgresPrograms.path("psql") else { return }
+        _ = try? Command.start(psql, Self.psql(serverURL, "drop database if exists \(name) with (force)"))
+    }
+
+    /// Runs SQL with psql, outside of the code under test.
+    /// - Returns: the rows, fields separated by `|`.
+    @discardableResult
+    public func psql(_ sql: String) async throws -> String {
+        try await Command.run(try PostgresPrograms.path("psql"), Self.psql(url, sql))
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    private static func psql(_ url: String, _ sql: String) -> [String] {
+        ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", sql]
+    }
+
+    private static func replaceDatabase(of url: String, by name: String) -> String {
+        guard url.hasPrefix("postgres://") || url.hasPrefix("postgresql://"), var parts = URLComponents(string: url) else {
+            // In a keyword string the last one wins.
+            return url + " dbname=\(name)"
+        }
+        parts.path = "/" + name
+        return parts.string ?? url
+    }
+}
+
+/// The cluster of all tests that do not harm their server.
+enum SharedCluster {
+    static let cluster = Task { try await ThrowawayCluster.start() }
+}

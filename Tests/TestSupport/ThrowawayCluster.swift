@@ -1,0 +1,187 @@
+import Foundation
+
+/// A PostgreSQL server of one's own, on a free port, that may be killed, frozen and started again. It and its data are gone when the value
+/// is, and also when the test process dies.
+public final class ThrowawayCluster: @unchecked Sendable {
+    /// The superuser, without password.
+    public static let user = "postgres"
+
+    /// The TCP port on 127.0.0.1.
+    public let port: Int
+    /// The directory of the Unix socket.
+    public let socketDirectory: String
+
+    private let directory: String
+    private let settings: [String: String]
+    // Tests that start and stop one cluster do so one after another.
+    private var server: Process?
+    private var watchdog: Process?
+
+    /// A URL of a database for the superuser, by TCP.
+    public func url(database: String = "postgres") -> String {
+        "postgres://\(Self.user)@127.0.0.1:\(port)/\(database)"
+    }
+
+    /// Creates a cluster and starts it.
+    /// - Parameter settings: server settings beyond the usual, such as `["max_connections": "20"]`.
+    public static func start(settings: [String: String] = [:]) async throws -> ThrowawayCluster {
+        let cluster = try await ThrowawayCluster(settings: settings)
+        try await cluster.start()
+        return cluster
+    }
+
+    private init(settings: [String: String]) async throws {
+        port = try Self.freePort()
+        directory = "/tmp/pg-throwaway-\(UUID().uuidString.lowercased().prefix(13))"
+        socketDirectory = directory
+        self.settings = settings
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        if getuid() == 0 { try await Command.run(try Self.tool("chown"), [Self.user, directory]) }
+        let initdb = try Self.unprivileged(
+            try PostgresPrograms.path("initdb"),
+            ["-D", directory + "/data", "-U", Self.user, "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions"])
+        try await Command.run(initdb.program, initdb.arguments)
+    }
+
+    deinit {
+        if let server { Self.signal(SIGKILL, family: server.processIdentifier) }
+        server?.waitUntilExit()
+        watchdog?.terminate()
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    // MARK: Life and death
+
+    /// Starts the server and waits until it accepts connections.
+    public func start() async throws {
+        try launch()
+        try await waitUntilAccepting()
+    }
+
+    /// Starts the server and does not wait.
+    public func launch() throws {
+        // Data survives a killed process without fsync: the operating system has it.
+        var all = ["fsync": "off", "listen_addresses": "127.0.0.1", "unix_socket_directories": directory, "port": "\(port)"]
+        all.merge(settings) { _, own in own }
+        let command = try Self.unprivileged(
+            try PostgresPrograms.path("postgres"),
+            ["-D", directory + "/data"] + all.flatMap { ["-c", "\($0.key)=\($0.value)"] })
+        try Data().write(to: URL(fileURLWithPath: directory + "/log"))
+        let log = try FileHandle(forWritingTo: URL(fileURLWithPath: directory + "/log"))
+        let process = try Command.start(command.program, command.arguments, log: log)
+        server = process
+        try guardAgainstOurDeath(process.processIdentifier)
+    }
+
+    /// Returns as soon as the server accepts connections.
+    public func waitUntilAccepting() async throws {
+        let isReady = try PostgresPrograms.path("pg_isready")
+        let deadline = ContinuousClock.now.advanced(by: .seconds(30))
+        while (try? await Command.run(isReady, ["-q", "-h", "127.0.0.1", "-p", "\(port)"])) == nil {
+            guard server?.isRunning == true, ContinuousClock.now < deadline else {
+                let log = (try? String(contentsOfFile: directory + "/log", encoding: .utf8)) ?? ""
+                throw Command.Failure(description: "the server did not start: \(log)")
+            }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+    }
+
+    /// Ends the server: open transactions are rolled back and clients cut off, or as after a crash when `immediate`.
+    public func stop(immediate: Bool = false) async {
+        await end(signal: immediate ? SIGQUIT : SIGINT)
+    }
+
+    /// Kills the server and all its processes as `kill -9` does, all at once.
+    public func kill9() async {
+        if let server { Self.signal(SIGKILL, family: server.processIdentifier) }
+        await waitUntilGone()
+    }
+
+    /// Stops and starts.
+    public func restart() async throws {
+        await stop()
+        try await start()
+    }
+
+    /// Freezes every process of the server: connections stay, nobody answers.
+    public func sigstop() {
+        if let server { Self.signal(SIGSTOP, family: server.processIdentifier) }
+    }
+
+    /// Goes on after `sigstop`.
+    public func sigcont() {
+        if let server { Self.signal(SIGCONT, family: server.processIdentifier) }
+    }
+
+    /// Creates a database with a name of its own. It is dropped when the value is gone.
+    public func freshDatabase() async throws -> FreshDatabase {
+        try await FreshDatabase(at: url())
+    }
+
+    // MARK: Inside
+
+    private func end(signal: Int32) async {
+        guard let server else { return }
+        kill(server.processIdentifier, signal)
+        await waitUntilGone()
+    }
+
+    private func waitUntilGone() async {
+        guard let server else { return }
+        while server.isRunning { try? await Task.sleep(for: .milliseconds(5)) }
+        self.server = nil
+        watchdog?.terminate()
+        watchdog = nil
+    }
+
+    /// A shell that outlives this process by a moment, if it dies without cleaning up.
+    private func guardAgainstOurDeath(_ server: Int32) throws {
+        let script = "while kill -0 \(getpid()) 2>/dev/null; do sleep 0.3; done; kill -9 \(server); sleep 0.3; rm -rf '\(directory)'"
+        watchdog = try Command.start("/bin/sh", ["-c", script])
+    }
+
+    /// The server and its children; the children first, lest they end by themselves.
+    private static func signal(_ signal: Int32, family parent: Int32) {
+        let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        for process in processes.compactMap({ Int32($0) }) where parentOf(process) == parent { kill(process, signal) }
+        kill(parent, signal)
+    }
+
+    private static func parentOf(_ process: Int32) -> Int32? {
+        // "pid (name) state ppid …"; the name may contain anything.
+        guard let stat = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8), let end = stat.lastIndex(of: ")") else {
+            return nil
+        }
+        let fields = stat[end...].split(separator: " ")
+        return fields.count > 2 ? Int32(fields[2]) : nil
+    }
+
+    private static func tool(_ name: String) throws -> String {
+        guard let path = Command.find(name) else { throw Command.Failure(description: "\(name) not found") }
+        return path
+    }
+
+    /// PostgreSQL refuses to run as root.
+    private static func unprivileged(_ program: String, _ arguments: [String]) throws -> (program: String, arguments: [String]) {
+        guard getuid() == 0 else { return (program, arguments) }
+        let drop = ["--reuid=\(user)", "--regid=\(user)", "--clear-groups", "--", program]
+        return (try tool("setpriv"), drop + arguments)
+    }
+
+    private static func freePort() throws -> Int {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
+            }
+        }
+        guard isBound else { throw Command.Failure(description: "no free port") }
+        return Int(UInt16(bigEndian: address.sin_port))
+    }
+}
