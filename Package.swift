@@ -83,5 +83,23 @@ let package = Package(
                 "ProviderSimulator", .hummingbird, .nio, .nioPosix, .logging, .serviceLifecycle, .argumentParser, .configuration,
             ],
             swiftSettings: house),
+
+        // One test target a room; TestSupport brings real PostgreSQL clusters.
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
+        tests("EventStreamTests", ["EventStream"]),
+        tests("GatewayAPITests", ["GatewayAPI", "EventStream"]),
+        tests("TelemetryTests", ["Telemetry", .logging, .metrics]),
+        tests("CoachCoreTests", ["CoachCore"]),
+        tests("ReactorTests", ["Reactor", "CGatewayShims"]),
+        tests("PostgresClientTests", ["PostgresClient", "Reactor", "TestSupport"]),
+        tests("CoachStoreTests", ["CoachStore", "CoachCore", "PostgresClient", "Reactor", "TestSupport"]),
+        tests("TokenRelayTests", ["TokenRelay", "CoachCore", "Reactor", "CGatewayShims"]),
+        tests("ModelProvidersTests", ["ModelProviders", "TokenRelay", "CoachCore", "EventStream", "Reactor", "ProviderSimulator"]),
+        tests("IdentityTests", ["Identity", "CoachCore", .jwtKit, .crypto]),
+        tests("GatewayServerTests", ["GatewayServer", "CoachCore", "GatewayAPI", "EventStream", "Identity", "TokenRelay", .hummingbird]),
+        tests("ProviderSimulatorTests", ["ProviderSimulator", "EventStream"]),
+        tests("CoachClientTests", ["CoachClient", "GatewayAPI", "EventStream"]),
+        tests("HouseTests", []),
+        tests("EndToEndTests", ["coach-gateway", "TestSupport", "CoachClient", "GatewayAPI", "EventStream"]),
     ]
 )

@@ -1,0 +1,37 @@
+import ArgumentParser
+import CoachStore
+import Foundation
+import PostgresClient
+
+/// `migrate`: brings the database to the state of `db/migrations`. Idempotent; two starters do not disturb each other.
+struct MigrateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "migrate", abstract: "Apply the migrations that the database lacks.")
+
+    @OptionGroup var options: ConfigurationOptions
+
+    func run() async throws {
+        let configuration = try options.load()
+        guard let url = configuration.migrationURL else { throw ValidationError("COACH_MIGRATION_URL or DATABASE_URL is required") }
+        let folder = configuration.root.appendingPathComponent("db/migrations")
+        do {
+            let applied = try await OwnerDatabase.with(url) { client in
+                let applied = try await Migrator(client: client, directory: folder).migrate()
+                if let password = configuration.databasePassword { try await Self.setPassword(password, client) }
+                return applied
+            }
+            for file in applied { Console.say("applied \(file.fileName)") }
+            if applied.isEmpty { Console.say("the database is up to date") }
+        } catch {
+            Console.error("migrate: \(error)")
+            throw ExitCode.failure
+        }
+    }
+
+    /// ALTER ROLE takes no parameters: PostgreSQL itself quotes the literal.
+    private static func setPassword(_ password: String, _ client: PostgresClient) async throws {
+        let statement: String = try await client.query("select format('alter role coach_gateway login password %L', \(password)::text)") {
+            try $0.only { try $0.value(0) }
+        }
+        try await client.withConnection { try await $0.execute(script: statement) }
+    }
+}

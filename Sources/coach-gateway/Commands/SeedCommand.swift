@@ -1,0 +1,23 @@
+import ArgumentParser
+import CoachStore
+import Foundation
+
+/// `seed`: example personas and a development user. May be run again.
+struct SeedCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "seed", abstract: "Put the example data of db/seed.sql into the database.")
+
+    @OptionGroup var options: ConfigurationOptions
+
+    func run() async throws {
+        let configuration = try options.load()
+        guard let url = configuration.migrationURL else { throw ValidationError("COACH_MIGRATION_URL or DATABASE_URL is required") }
+        let file = configuration.root.appendingPathComponent("db/seed.sql")
+        do {
+            try await OwnerDatabase.with(url) { try await Seeder(client: $0, file: file).seed() }
+            Console.say("seeded")
+        } catch {
+            Console.error("seed: \(error)")
+            throw ExitCode.failure
+        }
+    }
+}

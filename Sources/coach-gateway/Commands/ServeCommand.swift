@@ -1,0 +1,32 @@
+import ArgumentParser
+import Foundation
+import Logging
+
+/// `serve`: the gateway.
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "serve", abstract: "Run the gateway until SIGTERM or SIGINT.")
+
+    @OptionGroup var options: ConfigurationOptions
+
+    func run() async throws {
+        let configuration = try options.load()
+        let (files, findings) = ProductFiles.load(root: configuration.root, environment: configuration.processEnvironment)
+        let missing = Self.missing(configuration)
+        guard let files, missing.isEmpty, let databaseURL = configuration.databaseURL else {
+            Console.error((missing + findings).map { "- \($0)" }.joined(separator: "\n"))
+            throw ExitCode(78)
+        }
+        let logger = ProcessLog.bootstrap(level: configuration.logLevel)
+        try await Gateway(configuration, files, databaseURL: databaseURL, logger: logger).run()
+    }
+
+    /// What a gateway cannot do without.
+    static func missing(_ configuration: GatewayConfiguration) -> [String] {
+        var missing: [String] = []
+        if configuration.databaseURL == nil { missing.append("DATABASE_URL: is required") }
+        if configuration.jwtSecret == nil, configuration.jwksURL == nil, configuration.jwksFile == nil {
+            missing.append("COACH_JWT_SECRET, COACH_JWKS_URL or COACH_JWKS_FILE: one of them is required")
+        }
+        return missing
+    }
+}

@@ -1,0 +1,29 @@
+import ArgumentParser
+import ProviderSimulator
+import ServiceLifecycle
+
+/// `simulate-llm`: a provider of language models on loopback that speaks the real dialect and does what scripts say.
+struct SimulateLLMCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "simulate-llm", abstract: "Run the provider simulator.",
+        discussion: "Speaks OpenAI's chat completions. Faults are scripted by request; see the README.")
+
+    @Option(help: "Address to bind.") var host = "127.0.0.1"
+    @Option(help: "Port to bind; 0 picks a free one.") var port = 8090
+    @Option(help: "The only key that is accepted; any by default.") var key: String?
+
+    func run() async throws {
+        let server = SimulatorServer(configuration: .init(host: host, port: port, key: key))
+        let host = host
+        let service = AnnouncedSimulator(server: server) { port in Console.say("listening on \(host):\(port)") }
+        let group = ServiceGroup(
+            configuration: .init(services: [service], gracefulShutdownSignals: [.sigterm, .sigint], logger: .init(label: "simulate-llm")))
+        try await group.run()
+    }
+}
+
+private struct AnnouncedSimulator: Service {
+    let server: SimulatorServer
+    let announce: @Sendable (Int) -> Void
+    func run() async throws { try await server.run { announce($0) } }
+}

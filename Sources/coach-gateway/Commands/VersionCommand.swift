@@ -1,0 +1,11 @@
+import ArgumentParser
+
+/// `version`: what this is.
+struct VersionCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "version", abstract: "Print the version.")
+
+    /// Of the product; the interface has its own (`X-API-Version`).
+    static let current = "0.1.0"
+
+    func run() { Console.say("coach-gateway \(Self.current)") }
+}

@@ -1,0 +1,28 @@
+import Foundation
+import PostgresClient
+import Reactor
+
+/// The database as its owner sees it, for the time of one command.
+enum OwnerDatabase {
+    static func with<Value>(_ url: String, _ body: (PostgresClient) async throws -> Value) async throws -> Value {
+        let reactor = try Reactor(name: "reactor")
+        reactor.start()
+        defer { reactor.stop() }
+        var configuration = PostgresConfiguration(url)
+        configuration.applicationName = "coach-gateway owner"
+        configuration.lanes = 1
+        // A database that was started a moment ago is waited for; statements may take as long as a migration takes.
+        configuration.statementTimeout = .seconds(60)
+        configuration.defaultDeadline = .seconds(10)
+        let client = PostgresClient(configuration, reactor: reactor)
+        client.start()
+        do {
+            let value = try await body(client)
+            await client.shutdown()
+            return value
+        } catch {
+            await client.shutdown()
+            throw error
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import ArgumentParser
+import Foundation
+
+/// What every command that reads the configuration takes.
+struct ConfigurationOptions: ParsableArguments {
+    @Option(name: .long, help: "A JSON object whose members are named like the environment variables; the environment wins.")
+    var config: String?
+
+    /// The typed configuration, or an exit with every finding.
+    func load() throws -> GatewayConfiguration {
+        let (configuration, findings) = try read()
+        guard let configuration else {
+            Console.error(findings.map { "- \($0)" }.joined(separator: "\n"))
+            throw ExitCode(78)  // EX_CONFIG of sysexits.h
+        }
+        return configuration
+    }
+
+    /// The configuration, or what is wrong with it.
+    func read() throws -> (configuration: GatewayConfiguration?, findings: [String]) {
+        let environment = ProcessInfo.processInfo.environment
+        var file: Data?
+        if let config {
+            guard let data = FileManager.default.contents(atPath: config) else {
+                return (nil, ["--config: \(config) cannot be read"])
+            }
+            file = data
+        }
+        return GatewayConfiguration.read(Settings(environment: environment, file: file), environment: environment)
+    }
+}
+
+/// Where a command's words for people go.
+enum Console {
+    static func say(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
+    static func error(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import Logging
+
+/// Where the gateway runs.
+enum DeploymentEnvironment: String, CaseIterable, Sendable {
+    case production, development
+}
+
+/// How statements are sent: named ones break behind a transaction pooler.
+enum StatementNaming: String, CaseIterable, Sendable {
+    case prepared, unnamed
+}
+
+/// The typed configuration. Made only when every value could be read.
+struct GatewayConfiguration: Sendable {
+    var environment: DeploymentEnvironment
+    var listen: ListenAddress
+    var metricsListen: ListenAddress?
+    var root: URL
+    var logLevel: Logger.Level
+    var databaseURL: String?
+    var databaseListenURL: String?
+    var migrationURL: String?
+    var databasePassword: String?
+    var databaseConnections: Int
+    var statements: StatementNaming
+    var jwtSecret: String?
+    var jwksURL: String?
+    var jwksFile: String?
+    var jwtAudience: String
+    var jwtIssuer: String?
+    var corsOrigins: [String]
+    var drain: Duration
+    var maximumTurns: Int
+    /// The process environment: provider keys are looked up in it by the names that `deploy/models.json` gives.
+    var processEnvironment: [String: String]
+
+    /// Reads everything; `findings` has a line for each value that is wrong, and is empty exactly when the result is not nil.
+    static func read(_ settings: Settings, environment: [String: String]) -> (configuration: GatewayConfiguration?, findings: [String]) {
+        var settings = settings
+        let deployment = settings.choice(.environment, DeploymentEnvironment.self)
+        let port = settings.integer(.port, in: 0...65535)
+        let metrics = settings.address(.metricsListen)
+        let level = settings.choice(.logLevel, Logger.Level.self)
+        let connections = settings.integer(.databaseConnections, in: 1...1000)
+        let statements = settings.choice(.databaseStatements, StatementNaming.self)
+        let drain = settings.integer(.drainSeconds, in: 0...3600)
+        let turns = settings.integer(.maximumTurns, in: 1...1_000_000)
+        let root = DataFolders.find(settings.text(.root))
+        if root == nil { settings.complain(.root, "no folder with db, prompts, domains and deploy was found") }
+        if let secret = settings.text(.jwtSecret), secret.utf8.count < 32 { settings.complain(.jwtSecret, "is shorter than 32 bytes") }
+        guard settings.findings.isEmpty, let deployment, let port, let level, let connections, let statements, let drain, let turns,
+            let root
+        else { return (nil, settings.findings) }
+        let configuration = GatewayConfiguration(
+            environment: deployment, listen: ListenAddress(host: settings.text(.host) ?? "", port: port), metricsListen: metrics,
+            root: root,
+            logLevel: level, databaseURL: settings.text(.databaseURL),
+            databaseListenURL: settings.text(.databaseListenURL) ?? settings.text(.databaseURL),
+            migrationURL: settings.text(.migrationURL) ?? settings.text(.databaseURL), databasePassword: settings.text(.databasePassword),
+            databaseConnections: connections, statements: statements, jwtSecret: settings.text(.jwtSecret),
+            jwksURL: settings.text(.jwksURL),
+            jwksFile: settings.text(.jwksFile), jwtAudience: settings.text(.jwtAudience) ?? "", jwtIssuer: settings.text(.jwtIssuer),
+            corsOrigins: (settings.text(.corsOrigins) ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) },
+            drain: .seconds(drain), maximumTurns: turns, processEnvironment: environment)
+        return (configuration, [])
+    }
+}

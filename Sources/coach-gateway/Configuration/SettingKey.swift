@@ -1,0 +1,58 @@
+/// One configuration key: the README's table is this table (a test holds them together).
+struct SettingKey: Sendable {
+    /// The name of the environment variable, and of the member in the configuration file.
+    let name: String
+    /// What holds when it is not set; nil when nothing does.
+    let fallback: String?
+    /// One line for people.
+    let meaning: String
+    /// Never printed, never taken from a file.
+    var secret = false
+
+    static let all: [SettingKey] = [
+        environment, host, port, metricsListen, root, logLevel, databaseURL, databaseListenURL, migrationURL, databasePassword,
+        databaseConnections, databaseStatements, jwtSecret, jwksURL, jwksFile, jwtAudience, jwtIssuer, corsOrigins, drainSeconds,
+        maximumTurns,
+    ]
+
+    static let environment = SettingKey(
+        name: "COACH_ENV", fallback: "production", meaning: "`production` or `development`; development opens the `token` command")
+    static let host = SettingKey(name: "COACH_HOST", fallback: "127.0.0.1", meaning: "listen address")
+    static let port = SettingKey(name: "COACH_PORT", fallback: "8080", meaning: "listen port; 0 picks a free one")
+    static let metricsListen = SettingKey(
+        name: "COACH_METRICS_LISTEN", fallback: "127.0.0.1:9464",
+        meaning: "`host:port` of `/metrics` and the details of `/readyz`; `off` for neither")
+    static let root = SettingKey(
+        name: "COACH_ROOT", fallback: nil,
+        meaning: "folder that holds `db`, `prompts`, `domains`, `deploy`; default: the working folder or the nearest above the executable")
+    static let logLevel = SettingKey(
+        name: "COACH_LOG_LEVEL", fallback: "info", meaning: "`trace`, `debug`, `info`, `notice`, `warning`, `error`, `critical`")
+    static let databaseURL = SettingKey(
+        name: "DATABASE_URL", fallback: nil, meaning: "libpq connection string or URL of the login role `coach_gateway`", secret: true)
+    static let databaseListenURL = SettingKey(
+        name: "DATABASE_LISTEN_URL", fallback: nil, meaning: "the same, past a transaction pooler, for LISTEN; default `DATABASE_URL`",
+        secret: true)
+    static let migrationURL = SettingKey(
+        name: "COACH_MIGRATION_URL", fallback: nil,
+        meaning: "connection of the owner of the schema, for `migrate` and `seed`; default `DATABASE_URL`", secret: true)
+    static let databasePassword = SettingKey(
+        name: "COACH_DATABASE_PASSWORD", fallback: nil,
+        meaning: "when set, `migrate` gives the login role `coach_gateway` this password", secret: true)
+    static let databaseConnections = SettingKey(
+        name: "COACH_DATABASE_CONNECTIONS", fallback: "8", meaning: "connections that may be leased, besides the shared pipelined ones")
+    static let databaseStatements = SettingKey(
+        name: "COACH_DATABASE_STATEMENTS", fallback: "prepared", meaning: "`prepared`, or `unnamed` behind a transaction pooler")
+    static let jwtSecret = SettingKey(
+        name: "COACH_JWT_SECRET", fallback: nil, meaning: "HS256 secret of the users' tokens, at least 32 bytes", secret: true)
+    static let jwksURL = SettingKey(
+        name: "COACH_JWKS_URL", fallback: nil, meaning: "key set (RS256, ES256, EdDSA), refreshed in the background")
+    static let jwksFile = SettingKey(name: "COACH_JWKS_FILE", fallback: nil, meaning: "the same from a file, read again when it changes")
+    static let jwtAudience = SettingKey(name: "COACH_JWT_AUDIENCE", fallback: "authenticated", meaning: "required `aud`")
+    static let jwtIssuer = SettingKey(name: "COACH_JWT_ISSUER", fallback: nil, meaning: "required `iss`; any when not set")
+    static let corsOrigins = SettingKey(
+        name: "COACH_CORS_ORIGINS", fallback: "", meaning: "origins of browser clients, separated by commas; none by default")
+    static let drainSeconds = SettingKey(
+        name: "COACH_DRAIN_SECONDS", fallback: "30", meaning: "how long SIGTERM lets running turns end, seconds")
+    static let maximumTurns = SettingKey(
+        name: "COACH_MAX_TURNS", fallback: "2000", meaning: "turns that may run at once in this process; more are refused with `SYS_5001`")
+}

@@ -1,0 +1,93 @@
+import Foundation
+
+/// The raw settings: environment over file over default, and everything that is wrong with them, collected.
+struct Settings: Sendable {
+    private(set) var findings: [String] = []
+    private var values: [String: String] = [:]
+
+    /// `file` is the content of the `--config` file: one JSON object whose members are named like the environment variables.
+    init(environment: [String: String], file: Data? = nil) {
+        let known = Dictionary(uniqueKeysWithValues: SettingKey.all.map { ($0.name, $0) })
+        if let file {
+            switch try? JSONSerialization.jsonObject(with: file) {
+            case let object as [String: Any]:
+                for (name, value) in object.sorted(by: { $0.key < $1.key }) { take(name, value, known[name]) }
+            default:
+                findings.append("the configuration file is not a JSON object")
+            }
+        }
+        for name in known.keys {
+            if let value = environment[name], !value.isEmpty { values[name] = value }
+        }
+    }
+
+    private mutating func take(_ name: String, _ value: Any, _ key: SettingKey?) {
+        guard let key else { return findings.append("\(name): unknown key in the configuration file") }
+        guard !key.secret else { return findings.append("\(name): secrets are read from the environment only") }
+        switch value {
+        case let text as String: values[name] = text
+        case let number as NSNumber: values[name] = number.stringValue
+        default: findings.append("\(name): expected a text or a number")
+        }
+    }
+
+    /// The value, or its default.
+    func text(_ key: SettingKey) -> String? { values[key.name] ?? key.fallback }
+
+    /// A whole number within bounds; a finding, and nil, for anything else.
+    mutating func integer(_ key: SettingKey, in bounds: ClosedRange<Int>) -> Int? {
+        guard let text = text(key) else { return nil }
+        guard let number = Int(text), bounds.contains(number) else {
+            findings.append("\(key.name): \(shown(text, key)) is not a whole number from \(bounds.lowerBound) to \(bounds.upperBound)")
+            return nil
+        }
+        return number
+    }
+
+    /// One of the values of an enumeration.
+    mutating func choice<Choice: RawRepresentable & CaseIterable>(_ key: SettingKey, _: Choice.Type) -> Choice?
+    where Choice.RawValue == String {
+        guard let text = text(key) else { return nil }
+        guard let choice = Choice(rawValue: text) else {
+            let all = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+            findings.append("\(key.name): \(shown(text, key)) is not one of \(all)")
+            return nil
+        }
+        return choice
+    }
+
+    /// `host:port`; IPv6 hosts in brackets.
+    mutating func address(_ key: SettingKey) -> ListenAddress? {
+        guard let text = text(key), text != "off" else { return nil }
+        guard let address = ListenAddress(text) else {
+            findings.append("\(key.name): \(shown(text, key)) is not host:port")
+            return nil
+        }
+        return address
+    }
+
+    /// Adds what a caller found wrong with a value.
+    mutating func complain(_ key: SettingKey, _ what: String) { findings.append("\(key.name): \(what)") }
+
+    private func shown(_ text: String, _ key: SettingKey) -> String { key.secret ? "the value" : "\"\(text)\"" }
+}
+
+/// Where to listen.
+struct ListenAddress: Sendable, Equatable {
+    var host: String
+    var port: Int
+
+    init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+
+    init?(_ text: String) {
+        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]), (0...65535).contains(port) else {
+            return nil
+        }
+        let host = text[..<colon].trimmingCharacters(in: CharacterSet(charactersIn: "[]"))
+        guard !host.isEmpty else { return nil }
+        self.init(host: host, port: port)
+    }
+}

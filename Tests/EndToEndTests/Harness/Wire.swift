@@ -1,0 +1,102 @@
+import Foundation
+import Glibc
+
+/// A TCP connection of the test's own, so that it can say exactly what no HTTP library would: broken heads, single bytes, hang-ups.
+/// Blocking calls; they run on threads of their own (`Wire.run`), never on the cooperative pool.
+final class Wire: @unchecked Sendable {
+    private let descriptor: Int32
+    private var buffer: [UInt8] = []
+
+    struct Failure: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    /// Connects to loopback. Reads give up after `timeout` seconds of silence.
+    init(port: Int, timeout: Int = 20) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(UInt16(port)).bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var limit = timeval(tv_sec: timeout, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+        }
+        guard result == 0 else {
+            Glibc.close(descriptor)
+            throw Failure(description: "connect to \(port): \(String(cString: strerror(errno)))")
+        }
+    }
+
+    deinit { Glibc.close(descriptor) }
+
+    /// Runs blocking work away from the cooperative threads.
+    static func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread { continuation.resume(with: Result { try body() }) }.start()
+        }
+    }
+
+    func send(_ text: String) throws { try send(Array(text.utf8)) }
+
+    func send(_ bytes: [UInt8]) throws {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes[sent...].withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL.rawValue)) }
+            guard count > 0 else { throw Failure(description: "send: \(String(cString: strerror(errno)))") }
+            sent += count
+        }
+    }
+
+    /// Ends the connection at once with a reset, as a phone does that loses its line.
+    func reset() {
+        var linger = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
+        shutdown(descriptor, Int32(SHUT_RDWR))
+    }
+
+    /// The next bytes; empty when the peer closed.
+    func receive() throws -> [UInt8] {
+        if !buffer.isEmpty {
+            defer { buffer = [] }
+            return buffer
+        }
+        var chunk = [UInt8](repeating: 0, count: 65536)
+        let count = chunk.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
+        if count < 0 { throw Failure(description: "receive: \(String(cString: strerror(errno)))") }
+        return Array(chunk[..<count])
+    }
+
+    /// Bytes up to and with `mark`.
+    func receive(until mark: String) throws -> [UInt8] {
+        let mark = Array(mark.utf8)
+        var collected: [UInt8] = []
+        while true {
+            let chunk = try receive()
+            guard !chunk.isEmpty else { throw Failure(description: "closed before \(mark)") }
+            let start = max(0, collected.count - mark.count + 1)
+            collected += chunk
+            var index = start
+            while index + mark.count <= collected.count {
+                if Array(collected[index..<index + mark.count]) == mark {
+                    buffer = Array(collected[(index + mark.count)...])
+                    return Array(collected[..<(index + mark.count)])
+                }
+                index += 1
+            }
+        }
+    }
+
+    /// Exactly `count` bytes.
+    func receive(count: Int) throws -> [UInt8] {
+        var collected: [UInt8] = []
+        while collected.count < count {
+            let chunk = try receive()
+            guard !chunk.isEmpty else { throw Failure(description: "closed after \(collected.count) of \(count) bytes") }
+            collected += chunk
+        }
+        buffer = Array(collected[count...])
+        return Array(collected[..<count])
+    }
+}
