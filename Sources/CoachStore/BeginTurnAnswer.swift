@@ -98,7 +98,8 @@ private struct Begun: Decodable {
                 history: try history.map { HistoryMessage(speaker: try .stored($0.role), content: $0.content) },
                 persona: persona.map {
                     Persona(
-                        id: $0.id, name: $0.name, domain: $0.domain, tone: $0.tone, methodology: $0.methodology, personality: $0.personality)
+                        id: $0.id, name: $0.name, domain: $0.domain, tone: $0.tone, methodology: $0.methodology, personality: $0.personality
+                    )
                 },
                 safetyLevel: try .stored(safetyLevel), conversationDomain: conversationDomain, country: country, locale: locale)
         }

@@ -40,11 +40,11 @@ struct FinishTurnRequest: Encodable {
 
 /// The answer of `gateway.finish_turn`.
 struct FinishTurnAnswer: Decodable {
-    var outcome: TurnSettlement
+    var outcome: ReceiptOutcome
 }
 
 /// What became of a receipt.
-public enum TurnSettlement: String, Sendable, Decodable {
+public enum ReceiptOutcome: String, Sendable, Decodable {
     /// Written now.
     case settled
     /// It had been written before; nothing changed.

@@ -97,7 +97,8 @@ struct StoredRisk: Codable {
     var assessment: RiskAssessment {
         get throws {
             RiskAssessment(
-                tier: try .stored(tier), categories: try categories.map { try .stored($0) }, subject: try .stored(subject), patterns: patterns)
+                tier: try .stored(tier), categories: try categories.map { try .stored($0) }, subject: try .stored(subject),
+                patterns: patterns)
         }
     }
 }
@@ -128,7 +129,8 @@ struct StoredTurn: Decodable {
     var known: KnownTurn {
         get throws {
             KnownTurn(
-                userID: userID, identity: turn.identity, status: try .stored(status), finishReason: try finishReason.map { try .stored($0) },
+                userID: userID, identity: turn.identity, status: try .stored(status),
+                finishReason: try finishReason.map { try .stored($0) },
                 errorCode: errorCode, content: content, bill: bill?.bill, domain: try domain.decision, personaID: personaID,
                 risk: try risk.assessment, country: country, locale: locale)
         }

@@ -40,7 +40,7 @@ public struct TurnStore: Sendable {
 
     /// Ends a turn; see `TurnLedger.finish`. May be repeated until it succeeds, from any process: it is booked once.
     @discardableResult
-    public func finish(_ receipt: TurnReceipt) async throws -> TurnSettlement {
+    public func finish(_ receipt: TurnReceipt) async throws -> ReceiptOutcome {
         let argument = try StoredJSON.encode(FinishTurnRequest(receipt))
         let query: Query = "select gateway.finish_turn(\(argument)::jsonb)"
         return try await StoreFault.translating {

@@ -1,0 +1,158 @@
+import CoachCore
+import CoachStore
+import Foundation
+import PostgresClient
+import Testing
+
+@Suite("Beginning a turn")
+struct BeginTurnTests {
+    @Test("the first turn of a new user makes his row, a conversation and his message")
+    func firstTurn() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let opening = try await store.turns().begin(caller, TurnRequest(message: "I want\n  a new job"), risk: .calm)
+        let context = try opening.begun
+
+        #expect(context.identity.attempt == 1)
+        #expect(context.history.isEmpty && context.profile == nil && context.persona == nil && context.summary == nil)
+        #expect(context.safetyLevel == .calm && context.conversationDomain == nil)
+        #expect(opening.rate.limit == 600 && opening.rate.remaining == 599)
+        let secondsLeft = opening.rate.resetAt - Int(Date().timeIntervalSince1970)
+        #expect((0...61).contains(secondsLeft))
+        #expect(
+            try await store.value("select content from public.messages where id = \(context.identity.userMessageID.uuid)")
+                == "I want\n  a new job")
+        #expect(
+            try await store.value("select title from public.conversations where id = \(context.identity.conversationID.uuid)")
+                == "I want a new job")
+    }
+
+    @Test("profile, history, conversation domain, country and locale come back with a turn")
+    func context() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let first = try await store.turns().talk(caller, "First", answer: "One")
+        try await store.admin.execute(
+            """
+            insert into public.context_profiles (user_id, values, goals, situation)
+            values (\(caller.userID.uuid), '["honesty", {"text": "family", "source": "user"}, {"note": 1}]', '[]', '["two children"]')
+            """)
+        try await store.admin.execute("update public.users set country = 'DE', locale = 'de-DE' where id = \(caller.userID.uuid)")
+        try await store.admin.execute("update public.conversations set summary = 'So far.' where id = \(first.conversationID.uuid)")
+
+        let request = TurnRequest(message: "Second", conversationID: first.conversationID)
+        let context = try await store.turns().begin(caller, request, risk: .calm).begun
+        #expect(context.profile == ContextProfile(values: ["honesty", "family"], goals: [], situation: ["two children"]))
+        #expect(
+            context.history == [HistoryMessage(speaker: .user, content: "First"), HistoryMessage(speaker: .assistant, content: "One")])
+        #expect(context.conversationDomain == .mindset)
+        #expect(context.summary == "So far.")
+        #expect(context.country == "DE" && context.locale == "de-DE")
+    }
+
+    @Test("history is the newest that fits into the token budget, oldest first, without what failed or was superseded")
+    func historyBudget() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let turns = store.turns()
+        let first = try await turns.talk(caller, "m1", answer: "a1")
+        let conversation = first.conversationID
+        try await turns.talk(caller, "m2", in: conversation, answer: "a2", status: .interrupted)
+        try await turns.talk(caller, "lost", in: conversation, status: .failed)
+        let superseded = try await turns.talk(caller, "m3", in: conversation, answer: "old")
+        try await store.admin.execute(
+            "update public.messages set status = 'superseded' where id = \(superseded.messageID.uuid)")
+        try await turns.talk(caller, "m4", in: conversation, answer: "a4", status: .stopped)
+
+        func history(tokens: Int, messages: Int = 100) async throws -> [String] {
+            let limits = TurnLimits(historyTokens: tokens, historyMessages: messages)
+            let request = TurnRequest(message: "next", conversationID: conversation)
+            let context = try await store.turns(limits).begin(caller, request, risk: .calm).begun
+            try await turns.finish(.failed(context.identity, of: caller))
+            return context.history.map(\.content)
+        }
+        #expect(try await history(tokens: 1_000) == ["m1", "a1", "m2", "a2", "m3", "m4", "a4"])
+        // An answer counts 20 tokens (the provider's) and 4 for its role; "m4" counts 1 and 4.
+        #expect(try await history(tokens: 24) == ["a4"])
+        #expect(try await history(tokens: 29) == ["m4", "a4"])
+        #expect(try await history(tokens: 23) == [])
+        #expect(try await history(tokens: 1_000, messages: 3) == ["m3", "m4", "a4"])
+    }
+
+    @Test("a conversation of somebody else, a deleted one and none are refused alike, and nothing is written")
+    func notFound() async throws {
+        let store = try await StoreFixture.shared()
+        let (owner, stranger) = (Caller.someone(), Caller.someone())
+        let turns = store.turns()
+        let theirs = try await turns.talk(owner, "Mine").conversationID
+        let deleted = try await turns.talk(stranger, "Away").conversationID
+        #expect(try await store.conversations.delete(stranger, deleted) == nil)
+
+        let before = try await store.count("select count(*) from public.messages where user_id = \(stranger.userID.uuid)")
+        var refusals: [Refusal] = []
+        for id in [theirs, deleted, ConversationID.random()] {
+            refusals.append(try await turns.begin(stranger, TurnRequest(message: "Hello", conversationID: id), risk: .calm).refusal)
+        }
+        #expect(refusals.allSatisfy { $0 == Refusal(reason: .notFound) })
+        #expect(try await store.count("select count(*) from public.messages where user_id = \(stranger.userID.uuid)") == before)
+        #expect(try await store.count("select count(*) from public.turns where user_id = \(stranger.userID.uuid)") == 1)
+    }
+
+    @Test("a conversation has one running turn, even for somebody in danger")
+    func oneRunningTurn() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let running = try await store.turns().begin(caller, TurnRequest(message: "One"), risk: .calm).begun.identity
+        let second = TurnRequest(message: "Two", conversationID: running.conversationID)
+        let refusal = try await store.turns().begin(caller, second, risk: .calm).refusal
+        #expect(refusal.reason == .turnInProgress && refusal.retryAfter == 1)
+        #expect(try await store.turns().begin(caller, second, risk: .danger(.high)).refusal.reason == .turnInProgress)
+        try await store.turns().finish(.complete(running, of: caller))
+        _ = try await store.turns().begin(caller, second, risk: .calm).begun
+    }
+
+    @Test("a running turn whose owner's lease is over stands in nobody's way")
+    func expiredLease() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let turns = store.turns(owner: TurnOwner(lease: .seconds(-1)))
+        let first = try await turns.begin(caller, TurnRequest(message: "One", idempotencyKey: "k"), risk: .calm).begun.identity
+        let again = try await turns.begin(caller, TurnRequest(message: "One", idempotencyKey: "k"), risk: .calm).begun.identity
+        #expect(again.turnID == first.turnID && again.attempt == 2)
+        let other = try await turns.begin(
+            caller, TurnRequest(message: "Two", conversationID: first.conversationID), risk: .calm
+        ).begun
+        #expect(other.identity.turnID != first.turnID)
+        #expect(try await turns.load(first.turnID, for: caller)?.status == .failed)
+    }
+
+    @Test("a suspended user is refused, also in danger, and the refusal knows of the danger")
+    func suspended() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        try await store.turns().talk(caller, "Hello")
+        try await store.admin.execute("update public.users set suspended_at = now() where id = \(caller.userID.uuid)")
+        try await store.admin.execute(
+            "insert into public.safety_states (user_id, level, raised_at) values (\(caller.userID.uuid), 2, now())")
+        let refusal = try await store.turns().begin(caller, TurnRequest(message: "Help"), risk: .danger(.high)).refusal
+        #expect(refusal == Refusal(reason: .suspended, safetyLevel: .crisis))
+    }
+
+    @Test("a function of the gateway does nothing without a caller")
+    func noClaims() async throws {
+        let store = try await StoreFixture.shared()
+        await #expect(throws: PostgresError.self) {
+            try await store.gateway.execute("select gateway.begin_turn('{\"message\": \"x\", \"limits\": {\"requests_per_minute\": 1}}')")
+        }
+    }
+
+    @Test("text in many scripts comes back as it was sent")
+    func scripts() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let text = "¿Qué? 日本語 \u{2028} \\ \" ' 👩‍👩‍👧 $1 {} \u{1}"
+        let first = try await store.turns().talk(caller, text, answer: text)
+        let request = TurnRequest(message: "x", conversationID: first.conversationID)
+        #expect(try await store.turns().begin(caller, request, risk: .calm).begun.history.map(\.content) == [text, text])
+    }
+}

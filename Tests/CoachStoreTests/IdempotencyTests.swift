@@ -1,0 +1,139 @@
+import CoachCore
+import CoachStore
+import Foundation
+import PostgresClient
+import Testing
+
+@Suite("Idempotency of turns")
+struct IdempotencyTests {
+    private let request = TurnRequest(message: "Once", idempotencyKey: "key-1")
+
+    @Test("a repeated request is told the turn: running, then with its text and bill, and counts against no limit")
+    func replay() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, turns) = (Caller.someone(), store.turns())
+        let first = try await turns.begin(caller, request, risk: .danger(.concern))
+        let identity = try first.begun.identity
+
+        let running = try await turns.begin(caller, request, risk: .danger(.concern))
+        #expect(try running.known.status == .running)
+        #expect(try running.known.identity == identity)
+        #expect(try running.known.content == "" && running.known.bill == nil)
+        #expect(running.rate.remaining == first.rate.remaining)
+
+        let receipt = TurnReceipt.complete(identity, of: caller, "Twice is not needed.", risk: .danger(.concern))
+        try await turns.finish(receipt)
+        let known = try await turns.begin(caller, request, risk: .danger(.concern)).known
+        #expect(known.status == .complete && known.finishReason == .stop && known.errorCode == nil)
+        #expect(known.content == "Twice is not needed.")
+        #expect(known.bill == receipt.bill)
+        #expect(known.domain == receipt.domain)
+        #expect(known.risk == .danger(.concern))
+        #expect(known.userID == caller.userID)
+        #expect(try await turns.load(identity.turnID, for: caller) == known)
+        #expect(try await turns.load(identity.turnID, for: .someone()) == nil)
+        #expect(try await store.count("select count(*) from public.messages where user_id = \(caller.userID.uuid)") == 2)
+        #expect(try await store.count("select messages from public.rate_limits where user_id = \(caller.userID.uuid)") == 1)
+    }
+
+    @Test("the same key with another message, persona or domain is refused", arguments: ["message", "persona", "domain", "conversation"])
+    func mismatch(field: String) async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, turns) = (Caller.someone(), store.turns())
+        let conversation = try await turns.talk(caller, "Before").conversationID
+        var request = request
+        request.conversationID = conversation
+        _ = try await turns.begin(caller, request, risk: .calm).begun
+        switch field {
+        case "message": request.message += "!"
+        case "persona": request.personaID = .random()
+        case "domain": request.pinnedDomain = .fitness
+        default: request.conversationID = .random()
+        }
+        #expect(try await turns.begin(caller, request, risk: .calm).refusal.reason == .idempotencyMismatch)
+    }
+
+    @Test("a conversation that only one of two requests names makes them no different")
+    func conversationNamedOnce() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, turns) = (Caller.someone(), store.turns())
+        let identity = try await turns.begin(caller, request, risk: .calm).begun.identity
+        var second = request
+        second.conversationID = identity.conversationID
+        #expect(try await turns.begin(caller, second, risk: .calm).known.identity == identity)
+    }
+
+    @Test("keys of different users are different keys")
+    func perUser() async throws {
+        let store = try await StoreFixture.shared()
+        let first = try await store.turns().begin(.someone(), request, risk: .calm).begun
+        let second = try await store.turns().begin(.someone(), request, risk: .calm).begun
+        #expect(first.identity.turnID != second.identity.turnID)
+    }
+
+    @Test("a turn that failed is tried again by the same request: same turn and message, next attempt, one count")
+    func nextAttempt() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, turns) = (Caller.someone(), store.turns())
+        let first = try await turns.begin(caller, request, risk: .calm).begun.identity
+        try await turns.finish(.failed(first, of: caller))
+        #expect(try await store.value("select status from public.messages where id = \(first.userMessageID.uuid)") == "failed")
+
+        let second = try await turns.begin(caller, request, risk: .calm).begun
+        var expected = first
+        expected.attempt = 2
+        #expect(second.identity == expected)
+        #expect(second.history.isEmpty)
+        #expect(try await turns.begin(caller, request, risk: .calm).known.status == .running)
+        try await turns.finish(.complete(second.identity, of: caller))
+        #expect(try await turns.begin(caller, request, risk: .calm).known.content == "Good question.")
+        #expect(try await store.count("select count(*) from public.messages where user_id = \(caller.userID.uuid)") == 2)
+        #expect(try await store.count("select messages from public.rate_limits where user_id = \(caller.userID.uuid)") == 1)
+        #expect(try await store.value("select status from public.messages where id = \(first.userMessageID.uuid)") == "complete")
+    }
+
+    @Test("a replay of a deleted conversation finds nothing")
+    func deleted() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, turns) = (Caller.someone(), store.turns())
+        let identity = try await turns.begin(caller, request, risk: .calm).begun.identity
+        #expect(try await store.conversations.delete(caller, identity.conversationID) == identity.turnID)
+        #expect(try await turns.begin(caller, request, risk: .calm).refusal.reason == .notFound)
+        #expect(try await turns.finish(.complete(identity, of: caller)) == .settled)
+        #expect(try await store.count("select count(*) from public.usage_logs where user_id = \(caller.userID.uuid)") == 1)
+    }
+
+    @Test("a hundred requests with one key at once make one turn and one message")
+    func hundredAtOnce() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, turns, request) = (Caller.someone(), store.turns(), request)
+        let openings = try await withThrowingTaskGroup(of: TurnOpening.self) { group in
+            for _ in 0..<100 { group.addTask { try await turns.begin(caller, request, risk: .calm) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        let begun = openings.compactMap { try? $0.begun.identity }
+        let known = openings.compactMap { try? $0.known.identity }
+        #expect(begun.count == 1 && known.count == 99)
+        #expect(Set(begun + known).count == 1)
+        #expect(try await store.count("select count(*) from public.messages where user_id = \(caller.userID.uuid)") == 1)
+        #expect(try await store.count("select count(*) from public.turns where user_id = \(caller.userID.uuid)") == 1)
+        #expect(try await store.count("select requests from public.rate_limits where user_id = \(caller.userID.uuid)") == 1)
+    }
+
+    @Test("of fifty turns at once in one conversation one begins")
+    func fiftyInOneConversation() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, turns) = (Caller.someone(), store.turns())
+        let conversation = try await turns.talk(caller, "Before").conversationID
+        let openings = try await withThrowingTaskGroup(of: TurnOpening.self) { group in
+            for number in 0..<50 {
+                group.addTask {
+                    try await turns.begin(caller, TurnRequest(message: "\(number)", conversationID: conversation), risk: .calm)
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(openings.count { (try? $0.begun) != nil } == 1)
+        #expect(openings.count { (try? $0.refusal.reason) == .turnInProgress } == 49)
+    }
+}

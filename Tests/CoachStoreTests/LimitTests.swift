@@ -1,0 +1,117 @@
+import CoachCore
+import CoachStore
+import Foundation
+import PostgresClient
+import Testing
+
+@Suite("Limits")
+struct LimitTests {
+    private func limits(_ tier: TurnLimits.Tier, perMinute: Int = 600, reserve: Nanodollars? = nil) -> TurnLimits {
+        TurnLimits(requestsPerMinute: perMinute, tiers: ["free": tier, "premium": .init()], reservePerTurn: reserve)
+    }
+
+    @Test("the daily quota refuses until midnight UTC, and says how many there were")
+    func quota() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, turns) = (Caller.someone(), store.turns(limits(.init(messagesPerDay: 2))))
+        try await turns.talk(caller, "1")
+        try await turns.talk(caller, "2")
+        let refusal = try await turns.begin(caller, TurnRequest(message: "3"), risk: .calm).refusal
+        #expect(refusal.reason == .quotaExhausted && refusal.limit == 2)
+        #expect((1...86_400).contains(refusal.retryAfter ?? 0))
+        try await store.admin.execute("update public.rate_limits set day = day - 1 where user_id = \(caller.userID.uuid)")
+        try await turns.talk(caller, "3")
+    }
+
+    @Test("as many turns at once as the tier allows")
+    func concurrent() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, turns) = (Caller.someone(), store.turns(limits(.init(concurrentTurns: 2))))
+        let first = try await turns.begin(caller, TurnRequest(message: "1"), risk: .calm).begun.identity
+        _ = try await turns.begin(caller, TurnRequest(message: "2"), risk: .calm).begun
+        let refusal = try await turns.begin(caller, TurnRequest(message: "3"), risk: .calm).refusal
+        #expect(refusal.reason == .tooManyTurns && refusal.limit == 2)
+        try await turns.finish(.complete(first, of: caller))
+        _ = try await turns.begin(caller, TurnRequest(message: "3"), risk: .calm).begun
+    }
+
+    @Test("a tier's limits are those of the entitlement while it lasts")
+    func entitlement() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, turns) = (Caller.someone(), store.turns(limits(.init(messagesPerDay: 1))))
+        try await turns.talk(caller, "1")
+        try await store.admin.execute(
+            "insert into public.entitlements (user_id, tier, expires_at) values (\(caller.userID.uuid), 'premium', now() + interval '1 hour')"
+        )
+        let second = try await turns.talk(caller, "2")
+        #expect(try await store.value("select tier from public.usage_logs where turn_id = \(second.turnID.uuid)") == "premium")
+        try await store.admin.execute("update public.entitlements set expires_at = now() where user_id = \(caller.userID.uuid)")
+        #expect(try await turns.begin(caller, TurnRequest(message: "3"), risk: .calm).refusal.reason == .quotaExhausted)
+    }
+
+    @Test("a daily budget counts what was spent and what is set aside, and settles")
+    func budget() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let turns = store.turns(limits(.init(costPerDay: Nanodollars(1_000)), reserve: Nanodollars(400)))
+        let first = try await turns.begin(caller, TurnRequest(message: "1"), risk: .calm).begun.identity
+        let second = try await turns.begin(caller, TurnRequest(message: "2"), risk: .calm).begun.identity
+        #expect(try await turns.begin(caller, TurnRequest(message: "3"), risk: .calm).refusal.reason == .budgetExhausted)
+        try await turns.finish(.complete(first, of: caller, cost: Nanodollars(100)))
+        try await turns.finish(.failed(second, of: caller))
+        let budget: Query = "select spent_usd || ' ' || reserved_usd from public.budgets where user_id = \(caller.userID.uuid)"
+        #expect(try await store.value(budget) == "0.000000100 0.000000000")
+        let third = try await turns.begin(caller, TurnRequest(message: "3"), risk: .calm).begun.identity
+        try await turns.finish(.complete(third, of: caller, cost: Nanodollars(501)))
+        #expect(try await store.value(budget) == "0.000000601 0.000000000")
+        #expect(try await turns.begin(caller, TurnRequest(message: "4"), risk: .calm).refusal.reason == .budgetExhausted)
+    }
+
+    @Test("requests of all kinds are counted in one minute, exactly, and a refused one is not")
+    func requestRate() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, turns) = (Caller.someone(), store.turns(limits(.init(), perMinute: 20)))
+        let requests = store.requests
+        let outcomes = try await withThrowingTaskGroup(of: RequestStore.Outcome.self) { group in
+            for _ in 0..<40 { group.addTask { try await requests.take(caller, perMinute: 20).outcome } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(outcomes.count { $0 == .taken } == 20)
+        #expect(outcomes.count { $0 == .rateLimited } == 20)
+
+        let opening = try await turns.begin(caller, TurnRequest(message: "Hello"), risk: .calm)
+        let refusal = try opening.refusal
+        #expect(refusal.reason == .rateLimited && refusal.limit == 20)
+        #expect((1...60).contains(refusal.retryAfter ?? 0))
+        #expect(opening.rate.remaining == 0)
+        try await store.admin.execute(
+            "update public.rate_limits set window_started_at = window_started_at - interval '61 s' where user_id = \(caller.userID.uuid)")
+        #expect(try await requests.take(caller, perMinute: 20).rate.remaining == 19)
+    }
+
+    @Test("a suspended user's requests are refused")
+    func suspendedRequest() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        #expect(try await store.requests.take(caller, perMinute: 20).outcome == .taken)
+        try await store.admin.execute("update public.users set suspended_at = now() where id = \(caller.userID.uuid)")
+        #expect(try await store.requests.take(caller, perMinute: 20).outcome == .suspended)
+    }
+
+    @Test("no limit, no persona and no budget turns away somebody in danger", arguments: [RiskTier.crisis, .high, .imminent])
+    func danger(tier: RiskTier) async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let closed = limits(
+            .init(messagesPerDay: 0, concurrentTurns: 0, costPerDay: Nanodollars(0)), perMinute: 0, reserve: Nanodollars(1))
+        let turns = store.turns(closed)
+        let request = TurnRequest(message: "I want to end it", personaID: .random(), shareToken: "gone")
+        #expect(try await turns.begin(caller, request, risk: .danger(.concern)).refusal.reason == .rateLimited)
+        let context = try await turns.begin(caller, request, risk: .danger(tier)).begun
+        #expect(context.safetyLevel == .calm && context.persona == nil)
+
+        // The next message says nothing, but what was said is remembered.
+        let second = try await turns.begin(caller, TurnRequest(message: "yes"), risk: .calm).begun
+        #expect(second.safetyLevel == SafetyFusion.level(of: tier))
+    }
+}

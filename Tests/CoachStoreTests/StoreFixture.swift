@@ -1,0 +1,190 @@
+import CoachCore
+import CoachStore
+import Foundation
+import PostgresClient
+import Reactor
+import TestSupport
+
+/// A migrated database with one client as its owner and one as the gateway's role. Tests share it: each brings users of its own.
+final class StoreFixture: Sendable {
+    let database: FreshDatabase
+    /// The superuser: for looking behind the scenes and for what only operators will do.
+    let admin: PostgresClient
+    /// Role `coach_gateway`, as in production.
+    let gateway: PostgresClient
+    private let reactor: Reactor
+
+    /// One database for all tests that do not need an empty one.
+    static func shared() async throws -> StoreFixture { try await sharedTask.value }
+    private static let sharedTask = Task { try await StoreFixture() }
+
+    /// A database of one's own; `prepare` runs on it before the migrations.
+    init(prepare: String? = nil) async throws {
+        database = try await FreshDatabase()
+        if let prepare { try await database.psql(prepare) }
+        reactor = try Reactor(name: "store-tests")
+        reactor.start()
+        admin = StoreFixture.client(database.url, reactor)
+        try await Migrator(client: admin, directory: Project.migrations).migrate()
+        gateway = StoreFixture.client(try Project.url(database.url, user: "coach_gateway"), reactor)
+    }
+
+    deinit {
+        let (admin, gateway, reactor) = (admin, gateway, reactor)
+        // Outlives the test by a moment; nobody waits for it.
+        Task {
+            await admin.shutdown(grace: .zero)
+            await gateway.shutdown(grace: .zero)
+            reactor.stop()
+        }
+    }
+
+    /// A started client.
+    static func client(_ url: String, _ reactor: Reactor) -> PostgresClient {
+        var configuration = PostgresConfiguration(url)
+        // The machine that runs the tests may be busy with other things.
+        configuration.statementTimeout = .seconds(20)
+        configuration.connectTimeout = .seconds(10)
+        configuration.defaultDeadline = .seconds(30)
+        let client = PostgresClient(configuration, reactor: reactor)
+        client.start()
+        return client
+    }
+
+    func turns(_ limits: TurnLimits = TurnLimits(), owner: TurnOwner = TurnOwner()) -> TurnStore {
+        TurnStore(client: gateway, owner: owner) { limits }
+    }
+
+    var conversations: ConversationStore { ConversationStore(client: gateway) }
+    var requests: RequestStore { RequestStore(client: gateway) }
+
+    /// A single value, as text, seen by the superuser.
+    func value(_ query: Query) async throws -> String? {
+        try await admin.query(query) { rows in try rows.only { row in try row.value(0, as: String?.self) } }
+    }
+
+    /// A count, seen by the superuser.
+    func count(_ query: Query) async throws -> Int {
+        try await admin.query(query) { rows in try rows.only { row in try row.value(0) } }
+    }
+
+    /// A published persona of a creator who is made on the way.
+    func persona(
+        status: String = "published", of creator: UserID = .random(), name: String = "Maya", domain: Domain? = nil
+    ) async throws -> PersonaID {
+        let id = PersonaID.random()
+        try await admin.execute("insert into public.users (id) values (\(creator.uuid)) on conflict do nothing")
+        try await admin.execute(
+            """
+            insert into public.coaching_personas (id, user_id, name, domain, tone, methodology, personality, status)
+            values (
+                \(id.uuid), \(creator.uuid), \(name), to_jsonb(\(domain?.rawValue ?? "")::text), '{"style": "calm"}', '["GROW", "tiny steps"]',
+                '"Kind."', \(status))
+            """)
+        return id
+    }
+}
+
+/// Where the repository's files are.
+enum Project {
+    static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    static let migrations = root.appendingPathComponent("db/migrations")
+    static let seed = root.appendingPathComponent("db/seed.sql")
+
+    static func url(_ url: String, user: String) throws -> String {
+        guard var parts = URLComponents(string: url) else { throw StoreFault.unexpected("not a URL") }
+        parts.user = user
+        parts.password = nil
+        return parts.string ?? url
+    }
+}
+
+extension Caller {
+    static func someone(_ userID: UserID = .random(), role: Role? = nil) -> Caller {
+        let metadata = role.map { #","app_metadata":{"role":"\#($0.rawValue)"}"# } ?? ""
+        return Caller(
+            userID: userID, roles: role.map { [$0] } ?? [], claims: #"{"sub":"\#(userID)","role":"authenticated"\#(metadata)}"#,
+            expiresAt: Date(timeIntervalSinceNow: 3_600))
+    }
+}
+
+extension RiskAssessment {
+    static func danger(_ tier: RiskTier) -> RiskAssessment {
+        RiskAssessment(tier: tier, categories: [.suicide], subject: .me, patterns: ["wish-to-die"])
+    }
+}
+
+extension TurnOpening {
+    struct Unexpected: Error {
+        var opening: TurnOpening
+    }
+
+    var begun: TurnContext {
+        get throws {
+            guard case .begun(let context, _) = self else { throw Unexpected(opening: self) }
+            return context
+        }
+    }
+
+    var known: KnownTurn {
+        get throws {
+            guard case .known(let turn, _) = self else { throw Unexpected(opening: self) }
+            return turn
+        }
+    }
+
+    var refusal: Refusal {
+        get throws {
+            guard case .refused(let refusal, _) = self else { throw Unexpected(opening: self) }
+            return refusal
+        }
+    }
+
+    var rate: RateLimit {
+        switch self {
+        case .begun(_, let rate), .known(_, let rate), .refused(_, let rate): rate
+        }
+    }
+}
+
+extension TurnReceipt {
+    /// A complete answer that cost 0.000123456 dollars.
+    static func complete(
+        _ identity: TurnIdentity, of caller: Caller, _ content: String = "Good question.", domain: Domain? = .mindset,
+        cost: Nanodollars? = Nanodollars(123_456), risk: RiskAssessment = .calm
+    ) -> TurnReceipt {
+        TurnReceipt(
+            userID: caller.userID, identity: identity, status: .complete, finishReason: .stop, content: content,
+            bill: TurnBill(
+                provider: "simulator", model: "coach-sim",
+                usage: TokenUsage(input: 90, cachedInput: 10, cacheWrite: 0, output: 20, reasoning: 5), cost: cost, estimated: false),
+            domain: DomainDecision(domain: domain, confidence: domain == nil ? 0 : 0.75, source: domain == nil ? .abstained : .message),
+            risk: risk, errorCode: nil, timeToFirstTokenMilliseconds: 120, durationMilliseconds: 900)
+    }
+
+    /// No text, nothing accepted.
+    static func failed(_ identity: TurnIdentity, of caller: Caller) -> TurnReceipt {
+        var receipt = complete(identity, of: caller, "")
+        receipt.status = .failed
+        receipt.finishReason = nil
+        receipt.bill = nil
+        receipt.errorCode = "EXT_4001"
+        receipt.timeToFirstTokenMilliseconds = nil
+        return receipt
+    }
+}
+
+extension TurnStore {
+    /// One whole turn; returns its identity.
+    @discardableResult
+    func talk(
+        _ caller: Caller, _ message: String, in conversation: ConversationID? = nil, answer: String = "Good question.",
+        status: TurnStatus = .complete
+    ) async throws -> TurnIdentity {
+        let context = try await begin(caller, TurnRequest(message: message, conversationID: conversation), risk: .calm).begun
+        var receipt = status == .failed ? TurnReceipt.failed(context.identity, of: caller) : .complete(context.identity, of: caller, answer)
+        receipt.status = status
+        try await finish(receipt)
+        return context.identity
+    }
+}
