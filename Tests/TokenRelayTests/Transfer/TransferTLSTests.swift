@@ -1,0 +1,114 @@
+import Foundation
+import Testing
+
+@testable import TokenRelay
+
+/// A TLS server with a certificate that was made for it, by OpenSSL's command.
+final class TLSServer {
+    let port: Int
+    /// The self-signed certificate, which is its own authority.
+    let certificate: String
+    private let process = Process()
+    private let folder: URL
+
+    static let isAvailable = FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl")
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        certificate = folder.appending(path: "cert.pem").path
+        let key = folder.appending(path: "key.pem").path
+        let request = Self.openssl([
+            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key, "-out", certificate,
+            "-days",
+            "2", "-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1",
+        ])
+        try request.run()
+        request.waitUntilExit()
+        let output = Pipe()
+        process.executableURL = request.executableURL
+        process.arguments = ["s_server", "-4", "-accept", "0", "-cert", certificate, "-key", key, "-www"]
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        // It says "ACCEPT 0.0.0.0:35555" when it listens.
+        var said = ""
+        var found: Int?
+        while found == nil, let more = try output.fileHandleForReading.read(upToCount: 1), !more.isEmpty {
+            said += String(decoding: more, as: UTF8.self)
+            if said.hasSuffix("\n") {
+                found = said.split(separator: "\n").last.flatMap { $0.split(separator: ":").last }.flatMap { Int($0) }
+            }
+        }
+        port = try #require(found)
+    }
+
+    deinit {
+        process.terminate()
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    private static func openssl(_ arguments: [String]) -> Process {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/openssl")
+        process.arguments = arguments
+        process.standardError = FileHandle.nullDevice
+        return process
+    }
+}
+
+@Suite("Transfer over TLS", .enabled(if: TLSServer.isAvailable))
+struct TransferTLSTests {
+    let bench: PoolBench
+    let server: TLSServer
+
+    init() throws {
+        bench = try PoolBench()
+        server = try TLSServer()
+    }
+
+    @Test("a peer whose authority is trusted is served")
+    func trusted() async throws {
+        let (recorder, _) = bench.start(
+            TransferRequest(url: "https://127.0.0.1:\(server.port)/", connectTimeout: .seconds(20), authorityFile: server.certificate))
+        #expect(try await recorder.end() == .complete)
+        #expect(recorder.now.heads.first?.status == 200)
+        #expect(!recorder.text.isEmpty)
+    }
+
+    @Test("a peer whose authority is unknown is refused")
+    func unknown() async throws {
+        let other = try TLSServer()
+        for authority in [nil, other.certificate] {
+            let end = try await bench.end(
+                of: TransferRequest(
+                    url: "https://127.0.0.1:\(server.port)/", connectTimeout: .seconds(20), authorityFile: authority))
+            #expect(end == .failed(.init(kind: .tls, code: 60)))
+        }
+    }
+
+    @Test("a certificate for another host is refused")
+    func otherHost() async throws {
+        let end = try await bench.end(
+            of: TransferRequest(url: "https://localhost:\(server.port)/", connectTimeout: .seconds(20), authorityFile: server.certificate))
+        #expect(end == .failed(.init(kind: .tls, code: 60)))
+    }
+
+    @Test("an authority file that cannot be read is the request's fault")
+    func noFile() async throws {
+        let end = try await bench.end(
+            of: TransferRequest(url: "https://127.0.0.1:\(server.port)/", connectTimeout: .seconds(20), authorityFile: "/nonexistent.pem"))
+        #expect(end == .failed(.init(kind: .request, code: 77)))
+    }
+
+    @Test("a peer that does not speak TLS is refused")
+    func plain() async throws {
+        let plain = try RawServer { connection in connection.write("HTTP/1.1 400 no\r\n\r\n") }
+        guard
+            case .failed(let failure) = try await bench.end(
+                of: TransferRequest(url: "https://127.0.0.1:\(plain.port)/", connectTimeout: .seconds(20)))
+        else { return #expect(Bool(false), "not a failure") }
+        #expect(failure.kind == .tls)
+    }
+}

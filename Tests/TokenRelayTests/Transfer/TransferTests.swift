@@ -1,0 +1,348 @@
+import Foundation
+import Glibc
+import Reactor
+import Synchronization
+import Testing
+
+@testable import TokenRelay
+
+/// A reactor with a pool; both end with the test.
+final class PoolBench: Sendable {
+    let reactor: Reactor
+    let pool: TransferPool
+
+    init(_ configuration: TransferConfiguration = .init()) throws {
+        reactor = try Reactor(name: "transfers")
+        reactor.start()
+        pool = try TransferPool(reactor: reactor, configuration: configuration)
+    }
+
+    deinit {
+        pool.close()
+        reactor.stop()
+    }
+
+    func start(_ request: TransferRequest) -> (recorder: TransferRecorder, transfer: Transfer) {
+        let recorder = TransferRecorder()
+        return (recorder, pool.start(request, recorder.handlers))
+    }
+
+    func end(of request: TransferRequest) async throws -> TransferEnd { try await start(request).recorder.end() }
+}
+
+@Suite("Transfer")
+struct TransferTests {
+    let bench: PoolBench
+
+    init() throws { bench = try PoolBench() }
+
+    @Test("a request arrives as it was given, and its response as it was sent")
+    func post() async throws {
+        let requests = Mutex<[String]>([])
+        let server = try RawServer { connection in
+            while let request = connection.request() {
+                requests.withLock { $0.append(request) }
+                connection.write("HTTP/1.1 201 Made\r\nX-One: 1\r\nContent-Length: 5\r\n\r\nhello")
+            }
+        }
+        let body = Array(String(repeating: "x", count: 2_000_000).utf8)
+        let (recorder, _) = bench.start(TransferRequest(url: server.url, headers: [.init("X-Key", "v")], body: body))
+        #expect(try await recorder.end() == .complete)
+        #expect(recorder.now.heads == [TransferHead(status: 201, headers: [.init("x-one", "1"), .init("content-length", "5")])])
+        #expect(recorder.text == "hello")
+        #expect(try await bench.end(of: TransferRequest(url: server.url)) == .complete)
+        let (post, get) = try #require(requests.withLock { $0.count == 2 ? ($0[0], $0[1]) : nil })
+        #expect(post.hasPrefix("POST /path HTTP/1.1\r\n"))
+        #expect(post.contains("\r\nX-Key: v\r\n"))
+        #expect(!post.lowercased().contains("\r\nexpect:"))
+        #expect(post.utf8.count > body.count && post.hasSuffix("xxx"))
+        #expect(get.hasPrefix("GET /path HTTP/1.1\r\n"))
+    }
+
+    @Test("a refused port is told as that, at once")
+    func refused() async throws {
+        let (descriptor, port) = try RawServer.bound()
+        defer { Glibc.close(descriptor) }
+        let start = ContinuousClock.now
+        let end = try await bench.end(of: TransferRequest(url: "http://127.0.0.1:\(port)/", connectTimeout: .seconds(60)))
+        #expect(end == .failed(.init(kind: .connect, code: 7)))
+        #expect(ContinuousClock.now - start < .seconds(30))
+    }
+
+    @Test("a host that does not answer is given up after the time to connect")
+    func connectTimeout() async throws {
+        // A full accept queue swallows further handshakes, as a dead host does.
+        let (listener, port) = try RawServer.bound()
+        defer { Glibc.close(listener) }
+        listen(listener, 0)
+        let fillers = try (0..<4).map { _ in try Self.connect(to: port) }
+        defer { for filler in fillers { Glibc.close(filler) } }
+        let start = ContinuousClock.now
+        let end = try await bench.end(of: TransferRequest(url: "http://127.0.0.1:\(port)/", connectTimeout: .milliseconds(300)))
+        #expect(end == .failed(.init(kind: .connectTimeout, code: 28)))
+        #expect(ContinuousClock.now - start >= .milliseconds(290))
+    }
+
+    @Test("a name that does not exist is told as that")
+    func unknownName() async throws {
+        let end = try await bench.end(of: TransferRequest(url: "http://no-such-name.invalid/", connectTimeout: .seconds(20)))
+        #expect(end == .failed(.init(kind: .resolve, code: 6)))
+    }
+
+    @Test("a server that hangs before its head can be cancelled")
+    func hanging() async throws {
+        let closed = Atomic(false)
+        let server = try RawServer { connection in
+            _ = connection.request()
+            connection.waitForClose()
+            closed.store(true, ordering: .releasing)
+        }
+        let (recorder, transfer) = bench.start(TransferRequest(url: server.url, body: [1]))
+        try await eventually { server.accepted == 1 }
+        transfer.cancel()
+        #expect(try await recorder.end() == .cancelled)
+        try await eventually { closed.load(ordering: .acquiring) }
+        #expect(recorder.now.heads.isEmpty)
+    }
+
+    @Test("head and first bytes are told while the server still hangs")
+    func hangAfterHead() async throws {
+        let server = try RawServer { connection in
+            _ = connection.request()
+            connection.streamHead()
+            connection.chunk("first")
+            connection.waitForClose()
+        }
+        let (recorder, transfer) = bench.start(TransferRequest(url: server.url))
+        try await eventually { recorder.text == "first" }
+        #expect(recorder.now.heads.first?.status == 200)
+        transfer.cancel()
+        #expect(try await recorder.end() == .cancelled)
+    }
+
+    @Test("a cancel reaches the server within 100 ms")
+    func cancelLatency() async throws {
+        let closedAt = Mutex<ContinuousClock.Instant?>(nil)
+        let server = try RawServer { connection in
+            _ = connection.request()
+            connection.streamHead()
+            connection.chunk("first")
+            connection.waitForClose()
+            closedAt.withLock { $0 = .now }
+        }
+        // The best of some tries: the machine may be busy with other tests.
+        var best = Duration.seconds(60)
+        for _ in 0..<5 {
+            let (recorder, transfer) = bench.start(TransferRequest(url: server.url))
+            try await eventually { recorder.text == "first" }
+            closedAt.withLock { $0 = nil }
+            let start = ContinuousClock.now
+            transfer.cancel()
+            try await eventually { closedAt.withLock { $0 != nil } }
+            best = min(best, start.duration(to: closedAt.withLock { $0 ?? .now }))
+        }
+        #expect(best < .milliseconds(100))
+    }
+
+    @Test(
+        "a response that breaks off is told as cut",
+        arguments: [
+            "", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabc",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n",
+        ])
+    func cut(_ response: String) async throws {
+        let server = try RawServer { connection in
+            _ = connection.request()
+            connection.write(response)
+        }
+        let (recorder, _) = bench.start(TransferRequest(url: server.url))
+        guard case .failed(let failure) = try await recorder.end() else { return #expect(Bool(false), "not a failure") }
+        #expect(failure.kind == .cut)
+        #expect(recorder.text == (response.contains("abc") ? "abc" : ""))
+    }
+
+    @Test("a response without length ends when the server closes")
+    func untilClose() async throws {
+        let server = try RawServer { connection in
+            _ = connection.request()
+            connection.write("HTTP/1.0 200 OK\r\n\r\nall of it")
+        }
+        let (recorder, _) = bench.start(TransferRequest(url: server.url))
+        #expect(try await recorder.end() == .complete)
+        #expect(recorder.text == "all of it")
+    }
+
+    @Test("a response that comes byte by byte is the same")
+    func bytewise() async throws {
+        let response =
+            "HTTP/1.1 103 Early\r\nA: b\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+            + "5\r\nwürd\r\n2\r\ne.\r\n0\r\nT: x\r\n\r\n"
+        let server = try RawServer { connection in
+            _ = connection.request()
+            for byte in response.utf8 { connection.write(bytes: [byte]) }
+            connection.waitForClose()
+        }
+        let (recorder, _) = bench.start(TransferRequest(url: server.url))
+        #expect(try await recorder.end() == .complete)
+        #expect(recorder.now.heads.first?.headers == [.init("transfer-encoding", "chunked")])
+        #expect(recorder.text == "würde.")
+    }
+
+    @Test("all that arrives in one wake-up is handed over together")
+    func coalesced() async throws {
+        let server = try RawServer { connection in
+            _ = connection.request()
+            connection.streamHead()
+            connection.write((0..<100).map { _ in "5\r\ntoken\r\n" }.joined() + "0\r\n\r\n")
+        }
+        let (recorder, _) = bench.start(TransferRequest(url: server.url))
+        #expect(try await recorder.end() == .complete)
+        #expect(recorder.now.body.count == 500)
+        #expect(recorder.now.handOvers <= 3)
+    }
+
+    @Test("a kept connection is used again")
+    func reuse() async throws {
+        let server = try RawServer { connection in
+            while connection.request() != nil {
+                connection.streamHead()
+                connection.chunk("data")
+                connection.write("0\r\n\r\n")
+            }
+        }
+        for _ in 0..<20 { #expect(try await bench.end(of: TransferRequest(url: server.url, body: [1])) == .complete) }
+        #expect(server.accepted == 1)
+    }
+
+    @Test("a kept connection that the server has closed is replaced unnoticed")
+    func staleConnection() async throws {
+        let server = try RawServer { connection in
+            _ = connection.request()
+            connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        }
+        for _ in 0..<5 { #expect(try await bench.end(of: TransferRequest(url: server.url, body: [1])) == .complete) }
+        #expect(server.accepted == 5)
+    }
+
+    @Test("a redirect is told, not followed")
+    func redirect() async throws {
+        let server = try RawServer { connection in
+            _ = connection.request()
+            connection.write("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n")
+        }
+        let (recorder, _) = bench.start(TransferRequest(url: server.url, headers: [.init("Authorization", "Bearer k")]))
+        #expect(try await recorder.end() == .complete)
+        #expect(recorder.now.heads.first?.status == 302)
+    }
+
+    @Test(
+        "what cannot be a request is refused before it is sent",
+        arguments: [
+            TransferRequest(url: "file:///etc/passwd"), TransferRequest(url: "not a url"), TransferRequest(url: ""),
+            TransferRequest(url: "http://127.0.0.1:1/", headers: [.init("A", "b\r\nEvil: 1")]),
+            TransferRequest(url: "http://127.0.0.1:1/", headers: [.init("A\n", "b")]),
+        ])
+    func badRequest(_ request: TransferRequest) async throws {
+        guard case .failed(let failure) = try await bench.end(of: request) else { return #expect(Bool(false), "not a failure") }
+        #expect(failure.kind == .request)
+    }
+
+    @Test("five hundred streams at once, each with its own text")
+    func many() async throws {
+        let server = try RawServer { connection in
+            guard let request = connection.request() else { return }
+            let mark = request.split(separator: "\r\n\r\n").last.map(String.init) ?? ""
+            connection.streamHead()
+            for index in 0..<20 { connection.chunk("\(mark)-\(index) ") }
+            connection.write("0\r\n\r\n")
+        }
+        let recorders = (0..<500).map { index in
+            bench.start(TransferRequest(url: server.url, body: Array("mark\(index)".utf8), connectTimeout: .seconds(20))).recorder
+        }
+        for (index, recorder) in recorders.enumerated() {
+            #expect(try await recorder.end() == .complete)
+            #expect(recorder.text == (0..<20).map { "mark\(index)-\($0) " }.joined())
+        }
+    }
+
+    @Test("transfers that are cancelled at any moment end exactly once, and leave no connection open")
+    func cancelRace() async throws {
+        let server = try RawServer { connection in
+            while connection.request() != nil {
+                connection.streamHead()
+                connection.chunk("data")
+                connection.write("0\r\n\r\n")
+            }
+        }
+        try await withThrowingTaskGroup(of: TransferEnd.self) { group in
+            for index in 0..<300 {
+                group.addTask { [bench] in
+                    let (recorder, transfer) = bench.start(TransferRequest(url: server.url, connectTimeout: .seconds(20)))
+                    if index % 3 == 0 { transfer.cancel() }
+                    if index % 3 == 1 { try await eventually { recorder.now.heads.count == 1 } }
+                    transfer.cancel()
+                    transfer.cancel()
+                    return try await recorder.end()
+                }
+            }
+            for try await end in group { #expect(end == .cancelled || end == .complete) }
+        }
+        bench.pool.close()
+        try await eventually { RawServer.connections(to: server.port) == 0 }
+    }
+
+    @Test("a closed pool cancels what runs and refuses what comes")
+    func close() async throws {
+        let server = try RawServer { connection in
+            _ = connection.request()
+            connection.waitForClose()
+        }
+        let recorders = (0..<10).map { _ in bench.start(TransferRequest(url: server.url)).recorder }
+        try await eventually { server.accepted == 10 }
+        bench.pool.close()
+        for recorder in recorders { #expect(try await recorder.end() == .cancelled) }
+        try await eventually { RawServer.connections(to: server.port) == 0 }
+        #expect(try await bench.end(of: TransferRequest(url: server.url)) == .cancelled)
+        bench.pool.close()
+    }
+
+    @Test("a handler may start and cancel transfers")
+    func reentrance() async throws {
+        let server = try RawServer { connection in
+            _ = connection.request()
+            connection.streamHead()
+            connection.chunk("data")
+            connection.waitForClose()
+        }
+        let second = TransferRecorder()
+        let first = Mutex<Transfer?>(nil)
+        let ended = Atomic(false)
+        let transfer = bench.pool.start(
+            TransferRequest(url: server.url),
+            TransferHandlers(
+                head: { _ in },
+                bytes: { [bench] _ in
+                    _ = bench.pool.start(TransferRequest(url: server.url), second.handlers)
+                    first.withLock { $0?.cancel() }
+                },
+                end: { _ in ended.store(true, ordering: .releasing) }))
+        first.withLock { $0 = transfer }
+        try await eventually { second.text == "data" }
+        transfer.cancel()
+        try await eventually { ended.load(ordering: .acquiring) }
+    }
+
+    private static func connect(to port: Int) throws -> Int32 {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                _ = Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        return descriptor
+    }
+}
