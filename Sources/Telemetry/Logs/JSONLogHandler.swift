@@ -1,0 +1,88 @@
+import Logging
+
+/// Writes every log event as one JSON object on one line: `time`, `level`, `label`, `message`, then `error`, then the metadata, its keys
+/// sorted and nested ones joined with dots. Numbers and booleans stay what they are. Every text passes the ``Redactor``.
+///
+/// ```swift
+/// LoggingSystem.bootstrap { JSONLogHandler(label: $0, level: .info) }
+/// ```
+public struct JSONLogHandler: LogHandler {
+    /// Metadata of the logger, on all its lines.
+    public var metadata: Logger.Metadata = [:]
+    /// Metadata from the task, such as a trace id.
+    public var metadataProvider: Logger.MetadataProvider?
+    /// Events below it are not written.
+    public var logLevel: Logger.Level
+
+    private let label: String
+    private let writer: LogWriter
+    private let clock: @Sendable () -> Timestamp
+    private let redactor = Redactor()
+
+    /// A handler for one logger.
+    public init(
+        label: String, level: Logger.Level = .info, writer: LogWriter = .standardError,
+        metadataProvider: Logger.MetadataProvider? = nil, clock: @escaping @Sendable () -> Timestamp = Timestamp.now
+    ) {
+        self.label = label
+        self.writer = writer
+        self.clock = clock
+        self.metadataProvider = metadataProvider
+        logLevel = level
+    }
+
+    /// One value of the logger's metadata.
+    public subscript(metadataKey key: String) -> Logger.MetadataValue? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    /// Writes one line. Metadata of the event wins over the task's, and that over the logger's.
+    public func log(event: LogEvent) {
+        var line = LogLine()
+        line.field("time", clock().rfc3339)
+        line.field("level", event.level.rawValue)
+        line.field("label", label)
+        line.field("message", redactor.redact(event.message.description))
+        if let error = event.error {
+            line.field("error", redactor.redact("\(error)"))
+            line.field("error_type", "\(type(of: error))")
+        }
+        write(metadata(of: event), under: nil, into: &line)
+        line.end()
+        writer.append(line.bytes)
+    }
+
+    private func metadata(of event: LogEvent) -> Logger.Metadata {
+        var all = metadata
+        if let provided = metadataProvider?.get(), !provided.isEmpty { all.merge(provided) { _, new in new } }
+        if let own = event.metadata, !own.isEmpty { all.merge(own) { _, new in new } }
+        return all
+    }
+
+    /// Keys of the line itself; metadata of that name is written as `metadata.time` and so on, so no key comes twice.
+    private static let reserved: Set<String> = ["time", "level", "label", "message", "error", "error_type"]
+
+    private func write(_ metadata: Logger.Metadata, under parent: String?, into line: inout LogLine) {
+        for (name, value) in metadata.sorted(by: { $0.key < $1.key }) {
+            let key = parent.map { "\($0).\(name)" } ?? (Self.reserved.contains(name) ? "metadata.\(name)" : name)
+            write(value, key: key, into: &line)
+        }
+    }
+
+    private func write(_ value: Logger.MetadataValue, key: String, into line: inout LogLine) {
+        guard !redactor.isSecret(key: key) else { return line.field(key, Redactor.mark) }
+        switch value {
+        case .string(let text): line.field(key, redactor.redact(text))
+        case .stringConvertible(let value):
+            switch value {
+            case let number as any FixedWidthInteger: line.field(key, literal: "\(number)")
+            case let number as Double where number.isFinite: line.field(key, literal: "\(number)")
+            case let flag as Bool: line.field(key, literal: "\(flag)")
+            default: line.field(key, redactor.redact(value.description))
+            }
+        case .array(let items): line.field(key, list: items.map { redactor.redact($0.description) })
+        case .dictionary(let nested): write(nested, under: key, into: &line)
+        }
+    }
+}

@@ -1,0 +1,67 @@
+/// How labels of the metrics API become Prometheus names: dots and all other signs that are not allowed turn into underscores, and
+/// counters end in `_total`, durations in `_seconds` (prometheus.io/docs/practices/naming).
+enum MetricName {
+    static func family(_ label: String, kind: MetricKind) -> String {
+        let name = sanitized(label, allowColon: true)
+        return kind.suffix.isEmpty || name.hasSuffix(kind.suffix) ? name : name + kind.suffix
+    }
+
+    /// The dimensions as they stand between the braces, sorted by name; of equal names the last counts. Rendered once, when a metric
+    /// is made.
+    static func labels(_ dimensions: [(String, String)], isHistogram: Bool) -> String {
+        guard !dimensions.isEmpty else { return "" }
+        var values: [String: String] = [:]
+        for (name, value) in dimensions {
+            let name = sanitized(name, allowColon: false)
+            // `le` names the buckets of a histogram.
+            values[isHistogram && name == "le" ? "exported_le" : name] = value
+        }
+        return values.sorted { $0.key < $1.key }.map { "\($0.key)=\"\(escaped($0.value, quotes: true))\"" }.joined(separator: ",")
+    }
+
+    /// Backslash, line feed and, in label values, quotes (text format 0.0.4).
+    static func escaped(_ text: String, quotes: Bool) -> String {
+        var escaped = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\\": escaped += "\\\\"
+            case "\n": escaped += "\\n"
+            case "\"" where quotes: escaped += "\\\""
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return escaped
+    }
+
+    private static func sanitized(_ name: String, allowColon: Bool) -> String {
+        var clean = ""
+        for scalar in name.unicodeScalars {
+            switch scalar {
+            case "a"..."z", "A"..."Z", "_": clean.unicodeScalars.append(scalar)
+            case "0"..."9":
+                if clean.isEmpty { clean = "_" }
+                clean.unicodeScalars.append(scalar)
+            case ":" where allowColon: clean.unicodeScalars.append(scalar)
+            default: clean += "_"
+            }
+        }
+        return clean.isEmpty ? "_" : clean
+    }
+}
+
+/// What a family is to Prometheus.
+enum MetricKind: String, Sendable {
+    case counter, gauge, histogram
+    /// A histogram of durations in seconds.
+    case timer
+
+    var suffix: String {
+        switch self {
+        case .counter: "_total"
+        case .timer: "_seconds"
+        case .gauge, .histogram: ""
+        }
+    }
+
+    var type: String { self == .timer ? "histogram" : rawValue }
+}

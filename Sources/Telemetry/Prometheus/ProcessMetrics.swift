@@ -1,0 +1,80 @@
+import CoreMetrics
+import Synchronization
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+extension PrometheusMetricsFactory {
+    /// Adds what Prometheus expects of every process (prometheus.io/docs/instrumenting/writing_clientlibs, "Process metrics"): CPU time,
+    /// resident memory, open files and their limit, start time. Read from `/proc` at every rendering; where there is none, they stay away.
+    public func addProcessMetrics() {
+        guard ProcessReading.now() != nil else { return }
+        let cpu = FloatingPointCounter(label: "process_cpu_seconds_total", factory: self)
+        let memory = Meter(label: "process_resident_memory_bytes", factory: self)
+        let files = Meter(label: "process_open_fds", factory: self)
+        let limit = Meter(label: "process_max_fds", factory: self)
+        Meter(label: "process_start_time_seconds", factory: self).set(Double(Timestamp.now().milliseconds) / 1000)
+        let lastCPU = Mutex(0.0)
+        beforeRender {
+            guard let reading = ProcessReading.now() else { return }
+            let grown = lastCPU.withLock { last in
+                defer { last = max(last, reading.cpuSeconds) }
+                return reading.cpuSeconds - last
+            }
+            cpu.increment(by: grown)
+            memory.set(reading.residentBytes)
+            files.set(reading.openFiles)
+            limit.set(reading.fileLimit)
+        }
+    }
+}
+
+/// What the system says about this process.
+struct ProcessReading {
+    var cpuSeconds: Double
+    var residentBytes: Int
+    var openFiles: Int
+    var fileLimit: Double
+
+    /// Nil where there is no `/proc`.
+    static func now() -> ProcessReading? {
+        guard let memory = residentPages(), let files = openFileCount() else { return nil }
+        var usage = rusage()
+        var limit = rlimit()
+        #if canImport(Darwin)
+            getrusage(RUSAGE_SELF, &usage)
+            getrlimit(RLIMIT_NOFILE, &limit)
+        #else
+            getrusage(RUSAGE_SELF.rawValue, &usage)
+            getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        #endif
+        func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+        return ProcessReading(
+            cpuSeconds: seconds(usage.ru_utime) + seconds(usage.ru_stime), residentBytes: memory * Int(sysconf(Int32(_SC_PAGESIZE))),
+            openFiles: files, fileLimit: Double(limit.rlim_cur))
+    }
+
+    /// The second number of `/proc/self/statm` (proc(5)).
+    private static func residentPages() -> Int? {
+        guard let file = fopen("/proc/self/statm", "r") else { return nil }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 128)
+        let count = fread(&bytes, 1, bytes.count, file)
+        let fields = bytes[..<count].split(separator: UInt8(ascii: " "))
+        return fields.count > 1 ? Int(String(decoding: fields[1], as: UTF8.self)) : nil
+    }
+
+    private static func openFileCount() -> Int? {
+        guard let folder = opendir("/proc/self/fd") else { return nil }
+        defer { closedir(folder) }
+        var count = 0
+        while let entry = readdir(folder) {
+            // "." and ".." are the only names that begin with a dot.
+            if entry.pointee.d_name.0 != CChar(bitPattern: UInt8(ascii: ".")) { count += 1 }
+        }
+        return count - 1  // the folder itself is open
+    }
+}

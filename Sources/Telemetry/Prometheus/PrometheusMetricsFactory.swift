@@ -1,0 +1,138 @@
+import CoreMetrics
+import Synchronization
+
+/// Keeps what the metrics API counts and renders it for Prometheus.
+///
+/// Recording takes no lock: handles are atomics. Making a handle does, so make handles once, not per request. Two handles with the same
+/// label and dimensions count together.
+///
+/// ```swift
+/// let prometheus = PrometheusMetricsFactory()
+/// MetricsSystem.bootstrap(prometheus)
+/// let page = prometheus.render(.init(accept: request.headers["accept"]))
+/// ```
+///
+/// | metrics API | Prometheus |
+/// |---|---|
+/// | Counter, FloatingPointCounter | counter, `_total` |
+/// | Meter, Gauge (Recorder without aggregation) | gauge |
+/// | Recorder with aggregation | histogram |
+/// | Timer | histogram in seconds, `_seconds` |
+public final class PrometheusMetricsFactory: MetricsFactory {
+    /// How values are grouped and how much is kept.
+    public struct Configuration: Sendable {
+        /// Upper bounds for timers, in seconds.
+        public var timerBounds: [Double]
+        /// Upper bounds for aggregating recorders.
+        public var recorderBounds: [Double]
+        /// Upper bounds for particular labels, as they are given to the metrics API.
+        public var bounds: [String: [Double]]
+        /// The most label sets of one family. What comes later is counted together under `overflow="true"`, so that sums stay right and
+        /// a label that somebody else controls cannot fill the memory.
+        public var labelSetsPerFamily: Int
+        /// What a family means, by label.
+        public var help: [String: String]
+
+        /// From a millisecond to the three minutes that a turn may take; sizes by factors of four, as OpenTelemetry's conventions for
+        /// token counts do.
+        public init(
+            timerBounds: [Double] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180],
+            recorderBounds: [Double] = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262_144, 1_048_576],
+            bounds: [String: [Double]] = [:], labelSetsPerFamily: Int = 500, help: [String: String] = [:]
+        ) {
+            self.timerBounds = timerBounds
+            self.recorderBounds = recorderBounds
+            self.bounds = bounds
+            self.labelSetsPerFamily = labelSetsPerFamily
+            self.help = help
+        }
+    }
+
+    private let configuration: Configuration
+    private let registry: Mutex<PrometheusRegistry>
+    private let collectors = Mutex<[@Sendable () -> Void]>([])
+
+    /// A factory without metrics.
+    public init(_ configuration: Configuration = .init()) {
+        self.configuration = configuration
+        registry = Mutex(PrometheusRegistry(labelSetsPerFamily: configuration.labelSetsPerFamily))
+    }
+
+    /// Calls `collect` before every rendering: for gauges whose value is looked up rather than kept. Must be quick and must not render.
+    public func beforeRender(_ collect: @escaping @Sendable () -> Void) { collectors.withLock { $0.append(collect) } }
+
+    /// All metrics, families sorted by name.
+    public func render(_ format: PrometheusFormat = .text) -> [UInt8] {
+        for collect in collectors.withLock({ $0 }) { collect() }
+        let families = registry.withLock { $0.families }
+        var page = PrometheusPage(format: format)
+        for (name, family) in families.sorted(by: { $0.key < $1.key }) where !family.series.isEmpty {
+            page.begin(family: name, kind: family.kind, help: family.help)
+            for (labels, series) in family.series.sorted(by: { $0.key < $1.key }) {
+                series.metric.render(family: name, labels: labels, into: &page)
+            }
+        }
+        page.end()
+        return page.bytes
+    }
+
+    private func metric<Metric: PrometheusMetric>(
+        _ label: String, _ dimensions: [(String, String)], kind: MetricKind, make: () -> Metric
+    ) -> Metric {
+        registry.withLock { registry in
+            registry.metric(
+                family: MetricName.family(label, kind: kind), kind: kind, help: configuration.help[label],
+                labels: MetricName.labels(dimensions, isHistogram: kind == .histogram || kind == .timer), make: make)
+        }
+    }
+
+    private func histogram(_ label: String, _ dimensions: [(String, String)], kind: MetricKind, usual: [Double]) -> PrometheusHistogram {
+        let bounds = configuration.bounds[label] ?? usual
+        return metric(label, dimensions, kind: kind) { PrometheusHistogram(bounds: bounds.sorted()) }
+    }
+
+    // MARK: MetricsFactory
+
+    /// A counter.
+    public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+        metric(label, dimensions, kind: .counter) { PrometheusCounter() }
+    }
+
+    /// A counter of broken steps; shares its count with a whole one of the same name.
+    public func makeFloatingPointCounter(label: String, dimensions: [(String, String)]) -> any FloatingPointCounterHandler {
+        metric(label, dimensions, kind: .counter) { PrometheusCounter() }
+    }
+
+    /// A gauge.
+    public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
+        metric(label, dimensions, kind: .gauge) { PrometheusGauge() }
+    }
+
+    /// A histogram, or a gauge without aggregation.
+    public func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
+        guard aggregate else { return metric(label, dimensions, kind: .gauge) { PrometheusGauge() } }
+        return histogram(label, dimensions, kind: .histogram, usual: configuration.recorderBounds)
+    }
+
+    /// A histogram in seconds.
+    public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+        histogram(label, dimensions, kind: .timer, usual: configuration.timerBounds)
+    }
+
+    /// Forgets a counter when its last handle is destroyed.
+    public func destroyCounter(_ handler: any CounterHandler) { destroy(handler) }
+
+    /// Forgets a counter when its last handle is destroyed.
+    public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) { destroy(handler) }
+
+    /// Forgets a gauge when its last handle is destroyed.
+    public func destroyMeter(_ handler: any MeterHandler) { destroy(handler) }
+
+    /// Forgets a histogram or gauge when its last handle is destroyed.
+    public func destroyRecorder(_ handler: any RecorderHandler) { destroy(handler) }
+
+    /// Forgets a histogram when its last handle is destroyed.
+    public func destroyTimer(_ handler: any TimerHandler) { destroy(handler) }
+
+    private func destroy(_ handler: AnyObject) { registry.withLock { $0.release(handler) } }
+}

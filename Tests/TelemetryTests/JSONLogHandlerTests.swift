@@ -1,0 +1,136 @@
+import Foundation
+import Logging
+import Synchronization
+import Testing
+
+@testable import Telemetry
+
+@Suite("JSON logs")
+struct JSONLogHandlerTests {
+    /// Collects lines, each as it was written.
+    private final class Lines: Sendable {
+        private let collected = Mutex<[[UInt8]]>([])
+        var all: [String] { collected.withLock { $0.map { String(decoding: $0, as: UTF8.self) } } }
+        var writer: LogWriter { LogWriter { line in self.collected.withLock { $0.append(line) } } }
+    }
+
+    private static func logger(_ lines: Lines, level: Logger.Level = .trace, provider: Logger.MetadataProvider? = nil) -> Logger {
+        let handler = JSONLogHandler(label: "gateway", level: level, writer: lines.writer, metadataProvider: provider) {
+            Timestamp(milliseconds: 1_772_366_400_250)
+        }
+        return Logger(label: "gateway") { _ in handler }
+    }
+
+    private struct Failure: Error {}
+
+    @Test("a line is golden: fixed keys first, metadata sorted, nested and typed")
+    func golden() {
+        let lines = Lines()
+        var logger = Self.logger(lines, provider: .init { ["trace": "t1", "turn": "from the task"] })
+        logger[metadataKey: "instance"] = "i1"
+        logger.warning(
+            "turn \"finished\"\n",
+            metadata: [
+                "turn": "t9", "tokens": .stringConvertible(12), "cost": .stringConvertible(0.5), "ok": .stringConvertible(true),
+                "http": ["status": .stringConvertible(200), "path": "/x"], "list": ["a", "b"], "time": "mine",
+            ])
+        #expect(
+            lines.all == [
+                #"{"time":"2026-03-01T12:00:00.250Z","level":"warning","label":"gateway","message":"turn \"finished\"\n","#
+                    + #""cost":0.5,"http.path":"/x","http.status":200,"instance":"i1","list":["a","b"],"ok":true,"#
+                    + #""metadata.time":"mine","tokens":12,"trace":"t1","turn":"t9"}"# + "\n"
+            ])
+    }
+
+    @Test("whatever is logged is one line of valid JSON that says the same")
+    func escaping() throws {
+        let lines = Lines()
+        let nasty = "a\u{0}b\u{1F}c\u{7F}d\u{85}e\u{2028}f\u{2029}g\"h\\i\r\nj\tk/é🌱</script>"
+        Self.logger(lines).info("\(nasty)", metadata: ["\(nasty)": "\(nasty)"])
+        let line = try #require(lines.all.first)
+        #expect(line.split(whereSeparator: \.isNewline).count == 1)
+        let json = try JSONDecoder().decode([String: String].self, from: Data(line.utf8))
+        #expect(json["message"] == nasty)
+        #expect(json[nasty] == nasty)
+    }
+
+    @Test("an error is written with its type, and levels below the set one are not written")
+    func errorsAndLevels() {
+        let lines = Lines()
+        let logger = Self.logger(lines, level: .warning)
+        logger.info("quiet")
+        logger.error("loud", error: Failure())
+        #expect(lines.all.count == 1)
+        #expect(lines.all.first?.contains(#""error":"Failure()","error_type":"Failure""#) == true)
+    }
+
+    @Test("no canary reaches the log: not by message, error, metadata, nested metadata or a telling key", arguments: RedactorTests.canaries)
+    func canaries(text: String) {
+        struct Leak: Error, CustomStringConvertible { let description: String }
+        let lines = Lines()
+        Self.logger(lines).error(
+            "\(text)", error: Leak(description: text),
+            metadata: [
+                "a": "\(text)", "b": .stringConvertible(Leak(description: text)), "c": ["d": "\(text)"], "e": ["\(text)"],
+                "token": "canary",
+            ])
+        #expect(lines.all.count == 1)
+        #expect(lines.all.allSatisfy { !$0.lowercased().contains("canary") }, "\(lines.all)")
+    }
+
+    @Test("a value beyond 4 KiB is cut between characters")
+    func long() throws {
+        let lines = Lines()
+        Self.logger(lines).info("x", metadata: ["v": "\(String(repeating: "🌱", count: 5000))"])
+        let json = try JSONDecoder().decode([String: String].self, from: Data((lines.all.first ?? "").utf8))
+        #expect(json["v"] == String(repeating: "🌱", count: 1024) + "…")
+    }
+
+    @Test("lines of many tasks through a pipe arrive whole")
+    func concurrency() async throws {
+        let pipe = Pipe()
+        let logger = Logger(label: "l") { label in
+            JSONLogHandler(label: label, writer: LogWriter(descriptor: pipe.fileHandleForWriting.fileDescriptor))
+        }
+        let (read, finished) = AsyncStream.makeStream(of: Data.self)
+        // A thread of its own: writers that wait for the pipe's reader must not take the threads that it needs.
+        Thread.detachNewThread { finished.yield(pipe.fileHandleForReading.readDataToEndOfFile()) }
+        await withTaskGroup(of: Void.self) { group in
+            for task in 0..<8 {
+                group.addTask {
+                    for number in 0..<250 {
+                        logger.info("\(String(repeating: "x", count: number * 8))", metadata: ["id": "\(task)-\(number)"])
+                    }
+                }
+            }
+        }
+        try pipe.fileHandleForWriting.close()
+        let data = try #require(await read.first { _ in true })
+        let lines = data.split(separator: UInt8(ascii: "\n"))
+        let ids = try lines.map { try JSONDecoder().decode([String: String].self, from: $0)["id"] }
+        #expect(ids.count == 2000)
+        #expect(Set(ids).count == 2000)
+    }
+
+    @Test(
+        "a moment is RFC 3339 with milliseconds",
+        arguments: [
+            (0, "1970-01-01T00:00:00.000Z"), (951_782_399_999, "2000-02-28T23:59:59.999Z"), (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+            (4_107_542_400_000, "2100-03-01T00:00:00.000Z"), (1_709_210_096_007, "2024-02-29T12:34:56.007Z"),
+            (-1, "1969-12-31T23:59:59.999Z"),
+        ])
+    func time(milliseconds: Int64, text: String) {
+        #expect(Timestamp(milliseconds: milliseconds).rfc3339 == text)
+    }
+
+    @Test("moments agree with Foundation's over two centuries")
+    func timeAgainstFoundation() {
+        let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        let moments = (0..<2000).map { Int64($0) * 3_155_692_597 + Int64($0 % 1000) }
+        for moment in moments {
+            // Half a millisecond more, because Foundation cuts off what a Double has a little too low.
+            let expected = Date(timeIntervalSince1970: (Double(moment) + 0.5) / 1000).formatted(format)
+            if Timestamp(milliseconds: moment).rfc3339 != expected { Issue.record("\(moment): \(expected)") }
+        }
+    }
+}
