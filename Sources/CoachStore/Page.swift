@@ -6,6 +6,12 @@ public struct Page<Element: Sendable>: Sendable {
     /// Opaque; nil on the last page.
     public var nextCursor: String?
 
+    /// Memberwise.
+    public init(items: [Element], nextCursor: String?) {
+        self.items = items
+        self.nextCursor = nextCursor
+    }
+
     /// From one item more than asked for, if there is one.
     init(_ found: [Element], limit: Int, cursor: (Element) -> PageCursor) {
         items = Array(found.prefix(limit))
@@ -38,4 +44,6 @@ struct PageCursor: Equatable {
 }
 
 /// The cursor of a list request was not made by this list: `VAL_3001`.
-public struct InvalidCursor: Error, Sendable, Equatable {}
+public struct InvalidCursor: Error, Sendable, Equatable {
+    public init() {}
+}

@@ -1,0 +1,124 @@
+import CoachCore
+import CoachStore
+import Foundation
+import PostgresClient
+
+/// A database in which one user has a row in every table, and the means to try things as somebody.
+struct AccessGround: Sendable {
+    enum Answer: Equatable {
+        /// So many rows were seen or touched.
+        case rows(Int)
+        /// Refused for want of permission.
+        case denied
+        /// Permitted, but failed for another reason.
+        case failed
+    }
+
+    let store: StoreFixture
+    private let owner = UUID()
+    private let other = UUID()
+
+    static func on(_ server: AccessMatrixTests.Server) async throws -> AccessGround {
+        switch server {
+        case .plain: try await plain.value
+        case .supabase: try await supabase.value
+        }
+    }
+
+    private static let plain = Task { try await AccessGround(StoreFixture()) }
+    private static let supabase = Task { try await AccessGround(StoreFixture(prepare: SupabaseLike.sql)) }
+
+    private init(_ store: StoreFixture) async throws {
+        self.store = store
+        for user in [owner, other] {
+            if try await store.value("select to_regclass('auth.users')::text") != nil {
+                try await store.admin.execute("insert into auth.users (id) values (\(user))")
+            }
+        }
+        // Through the front door, so that the functions are known to work on this kind of server.
+        let (caller, neighbour) = (Caller.someone(UserID(owner)), Caller.someone(UserID(other)))
+        try await store.turns().talk(neighbour, "I live next door")
+        let persona = try await store.persona(of: caller.userID)
+        let opening = try await store.turns(TurnLimits(reservePerTurn: Nanodollars(1))).begin(
+            caller, TurnRequest(message: "Hello", personaID: persona), risk: .danger(.concern))
+        try await store.turns().finish(.complete(try opening.begun.identity, of: caller))
+        try await store.admin.execute("insert into public.context_profiles (user_id) values (\(owner))")
+        try await store.admin.execute("insert into public.entitlements (user_id, tier) values (\(owner), 'free')")
+        try await store.admin.execute("insert into public.push_tokens (user_id, token) values (\(owner), 'abc')")
+    }
+
+    /// A set of names, seen by the superuser.
+    func names(_ query: Query) async throws -> Set<String> {
+        Set(try await store.admin.query(query) { rows in try rows.map { row in try row.value(0, as: String.self) } })
+    }
+
+    /// Whether an actor may do something to the owner's rows of a table: not refused, and something was there to see or touch.
+    func isAllowed(_ verb: Verb, on table: TableExpectation, for actor: Actor) async throws -> Bool {
+        let rows: String =
+            switch table.name {
+            case "public.users": "where id = :owner"
+            case "public.published_personas", "gateway.schema_migrations": ""
+            default: "where user_id = :owner"
+            }
+        let statement: String =
+            switch verb {
+            case .select: "select 1 from \(table.name) \(rows)"
+            case .insert: table.insert
+            case .update: "update \(table.name) \(table.update) \(rows)"
+            case .delete: "delete from \(table.name) \(rows)"
+            }
+        switch try await attempt(statement, as: actor) {
+        case .rows(let count): return count > 0
+        case .denied: return false
+        case .failed: return verb == .insert
+        }
+    }
+
+    /// Runs a statement as somebody and takes it back.
+    func attempt(_ statement: String, as actor: Actor) async throws -> Answer {
+        let sql = statement.replacing(":owner", with: "'\(owner.uuidString.lowercased())'")
+        return try await store.admin.withConnection { lease in
+            try await lease.execute("begin")
+            for (name, value) in actor.settings { try await lease.execute("select set_config(\(name), \(value), true)") }
+            let claims = actor.claims(owner: owner.uuidString.lowercased(), other: other.uuidString.lowercased())
+            try await lease.execute("select set_config('request.jwt.claims', \(claims), true), set_config('role', \(actor.role), true)")
+            let answer: Answer
+            do {
+                answer = .rows(try await lease.execute(Query(unsafeSQL: sql)))
+            } catch let error as PostgresError where error.kind == .server {
+                answer = error.sqlState == "42501" ? .denied : .failed
+            }
+            try await lease.execute("rollback")
+            return answer
+        }
+    }
+}
+
+/// What a Supabase project has before any migration of ours: schema auth with its tables and functions, which are not ours to grant, and API roles
+/// that get everything on whatever appears in public.
+enum SupabaseLike {
+    static let sql = """
+        do $$ begin
+            if not exists (select from pg_roles where rolname = 'anon') then create role anon nologin noinherit; end if;
+            if not exists (select from pg_roles where rolname = 'authenticated') then create role authenticated nologin noinherit; end if;
+        exception when duplicate_object or unique_violation then null;
+        end $$;
+        create schema auth;
+        create table auth.users (id uuid primary key, email text, created_at timestamptz default now());
+        create function auth.uid() returns uuid language sql stable as $$
+            select coalesce(
+                nullif(current_setting('request.jwt.claim.sub', true), ''),
+                (nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub'))::uuid $$;
+        create function auth.role() returns text language sql stable as $$
+            select coalesce(
+                nullif(current_setting('request.jwt.claim.role', true), ''),
+                (nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'role'))::text $$;
+        create function auth.jwt() returns jsonb language sql stable as $$
+            select coalesce(
+                nullif(current_setting('request.jwt.claim', true), ''), nullif(current_setting('request.jwt.claims', true), ''))::jsonb $$;
+        grant usage on schema auth to anon, authenticated;
+        alter default privileges in schema public grant all on tables to anon, authenticated;
+        alter default privileges in schema public grant all on functions to anon, authenticated;
+        alter default privileges in schema public grant all on sequences to anon, authenticated;
+        """
+}

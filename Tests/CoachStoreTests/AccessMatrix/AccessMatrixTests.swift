@@ -1,0 +1,135 @@
+import CoachCore
+import CoachStore
+import Foundation
+import PostgresClient
+import Testing
+
+/// Tries every verb on every table and every function as everybody, on a plain database and on one that looks like Supabase's.
+@Suite("Who may do what in the database")
+struct AccessMatrixTests {
+    enum Server: String, CaseIterable, Sendable {
+        case plain, supabase
+    }
+
+    @Test("every table lets each actor do what is written in the matrix and nothing else", arguments: Server.allCases)
+    func tables(server: Server) async throws {
+        let ground = try await AccessGround.on(server)
+        let names = try await ground.names(
+            """
+            select format('%s.%s', n.nspname, c.relname) from pg_class c join pg_namespace n on n.oid = c.relnamespace
+            where n.nspname in ('public', 'gateway') and c.relkind in ('r', 'p', 'v', 'm', 'f')
+            """)
+        #expect(names == Set(TableExpectation.all.map(\.name)))
+
+        for table in TableExpectation.all {
+            for actor in Actor.allCases {
+                var found = ""
+                for verb in Verb.allCases {
+                    found.append(try await ground.isAllowed(verb, on: table, for: actor) ? verb.rawValue : ".")
+                }
+                #expect(found == table.allowed[actor, default: "...."], "\(table.name) for \(actor) on \(server)")
+            }
+        }
+    }
+
+    @Test("users may write the columns named in the matrix and no other", arguments: Server.allCases)
+    func columns(server: Server) async throws {
+        let ground = try await AccessGround.on(server)
+        for table in TableExpectation.all {
+            for (verb, expected) in [("INSERT", table.insertable), ("UPDATE", table.updatable)] {
+                let columns = try await ground.names(
+                    """
+                    select attname::text from pg_attribute
+                    where attrelid = \(table.name)::regclass and attnum > 0 and not attisdropped
+                        and has_column_privilege('authenticated', attrelid, attnum, \(verb))
+                    """)
+                #expect(columns == expected, "\(verb) on \(table.name)")
+            }
+        }
+    }
+
+    @Test("every table has row-level security, and no policy is for everybody", arguments: Server.allCases)
+    func rowSecurity(server: Server) async throws {
+        let ground = try await AccessGround.on(server)
+        #expect(
+            try await ground.names(
+                """
+                select c.oid::regclass::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
+                where n.nspname in ('public', 'gateway') and c.relkind in ('r', 'p') and not c.relrowsecurity
+                """) == [])
+        #expect(
+            try await ground.names(
+                "select policyname::text from pg_policies where schemaname in ('public', 'gateway') and roles && array['public', 'anon']::name[]"
+            )
+                == [])
+        #expect(
+            try await ground.names(
+                "select attname::text from pg_attribute where attrelid = 'public.published_personas'::regclass and attnum > 0")
+                == ["id", "slug", "name", "description", "domain", "version", "published_at"])
+    }
+
+    @Test("no function is open to users, each pins its search path, and none runs with its owner's rights", arguments: Server.allCases)
+    func functions(server: Server) async throws {
+        let ground = try await AccessGround.on(server)
+        let ours: Query = """
+            from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+            where n.nspname in ('public', 'gateway') and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
+            """
+        let signature: Query = """
+            format('%s.%s(%s)', n.nspname, p.proname, (
+                select string_agg(format_type(t.type, null), ', ' order by t.place) from unnest(p.proargtypes) with ordinality t (type, place)))
+            """
+        // Spelt with schema, whatever the search path says.
+        let qualified: Query = "regexp_replace(\(signature), '(?<![.\\w])(rate_limits|turns|coaching_domain)', 'public.\\1', 'g')"
+        #expect(
+            try await ground.names("select \(qualified) \(ours)") == FunctionExpectation.forGateway.union(FunctionExpectation.forNobody))
+        #expect(
+            try await ground.names("select \(qualified) \(ours) and has_function_privilege('coach_gateway', p.oid, 'execute')")
+                == FunctionExpectation.forGateway)
+        for role in ["public", "anon", "authenticated"] {
+            #expect(try await ground.names("select \(qualified) \(ours) and has_function_privilege(\(role), p.oid, 'execute')") == [])
+        }
+        // An SQL body that was parsed when it was made looks nothing up when it runs.
+        #expect(
+            try await ground.names(
+                """
+                select \(qualified) \(ours)
+                    and (p.prosecdef or (p.prosqlbody is null and not coalesce(p.proconfig @> array['search_path=""'], false)))
+                """) == [])
+    }
+
+    @Test("calling any function is refused to everybody but the gateway", arguments: Server.allCases)
+    func calls(server: Server) async throws {
+        let ground = try await AccessGround.on(server)
+        for function in FunctionExpectation.forGateway.union(FunctionExpectation.forNobody) {
+            let (name, arguments) = Self.parts(of: function)
+            let call = "select \(name)(" + arguments.map { "null::\($0)" }.joined(separator: ", ") + ")"
+            for actor in Actor.allCases where actor.role != "coach_gateway" {
+                let answer = try await ground.attempt(call, as: actor)
+                #expect(answer == .denied, "\(function) for \(actor) on \(server)")
+            }
+        }
+    }
+
+    @Test("a user cannot take another role, nor the gateway's")
+    func roles() async throws {
+        let ground = try await AccessGround.on(.plain)
+        for role in ["coach_gateway", "postgres"] {
+            // As PostgREST's login role would: it may become what it was granted and nothing else.
+            #expect(
+                try await ground.names(
+                    "select 'yes' where pg_has_role('authenticated', \(role), 'member') or pg_has_role('anon', \(role), 'member')")
+                    == [])
+        }
+        #expect(
+            try await ground.names(
+                "select rolname::text from pg_roles where rolname = 'coach_gateway' and (rolbypassrls or rolsuper or rolinherit)")
+                == [])
+    }
+
+    private static func parts(of signature: String) -> (name: Substring, arguments: [Substring]) {
+        let parts = signature.dropLast().split(separator: "(", maxSplits: 1)
+        guard parts.count == 2 else { return (parts[0], []) }
+        return (parts[0], parts[1].split(separator: ",").map { $0.drop(while: { $0 == " " }) })
+    }
+}

@@ -1,0 +1,33 @@
+/// Every function of ours. None is open to users; one that is missing here fails the test.
+enum FunctionExpectation {
+    /// Called by the gateway's role, directly or by another function of this list.
+    static let forGateway: Set<String> = [
+        "gateway.user_id()",
+        "gateway.level_at(smallint, timestamp with time zone, timestamp with time zone)",
+        "gateway.level_of_tier(integer)",
+        "gateway.raise_safety(uuid, uuid, integer, boolean, timestamp with time zone)",
+        "gateway.estimate_tokens(text)",
+        "gateway.title_of(text)",
+        "gateway.statements(jsonb)",
+        "gateway.prompt_text(jsonb)",
+        "gateway.domain_of(jsonb)",
+        "gateway.strings(jsonb)",
+        "gateway.request_hash(jsonb)",
+        "gateway.to_usd(bigint)",
+        "gateway.to_nanodollars(numeric)",
+        "gateway.lock_counter(uuid)",
+        "gateway.store_counter(public.rate_limits)",
+        "gateway.rate_of(public.rate_limits, integer)",
+        "gateway.take_request(integer)",
+        "gateway.load_turn(uuid)",
+        "gateway.abandon_turn(public.turns)",
+        "gateway.history(uuid, uuid, integer, integer, integer)",
+        "gateway.refusal(text, integer, integer, integer)",
+        "gateway.begin_turn(jsonb)",
+        "gateway.settle(public.turns, integer, jsonb, public.coaching_domain, text, numeric)",
+        "gateway.finish_turn(jsonb)",
+    ]
+
+    /// Called by triggers only, which ask nobody for permission.
+    static let forNobody: Set<String> = ["gateway.touch_updated_at()"]
+}

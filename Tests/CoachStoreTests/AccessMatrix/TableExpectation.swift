@@ -1,0 +1,94 @@
+/// Who may do what with the owner's rows of one table, and with which statements it is tried.
+struct TableExpectation: Sendable {
+    var name: String
+    /// `S`elect, `I`nsert, `U`pdate, `D`elete in this order, a dot where it is denied. An actor that is not named may do nothing.
+    var allowed: [Actor: String]
+    /// An insert of a row of the owner. Violated keys and checks do not matter: permissions are looked at first.
+    var insert: String
+    /// What a user himself may change, or, where he may not, anything.
+    var update: String
+    /// The columns that role `authenticated` may write at all, by insert and by update.
+    var insertable: Set<String> = []
+    var updatable: Set<String> = []
+
+    static let everybodySignedIn: [Actor: String] = [
+        .owner: "S...", .creator: "S...", .postgrest: "S...", .other: "S...", .otherCreator: "S...", .operator: "S...",
+    ]
+
+    /// His own rows, and the gateway for him.
+    static func own(_ verbs: String, gateway: String) -> [Actor: String] {
+        [.owner: verbs, .creator: verbs, .postgrest: verbs, .gateway: gateway]
+    }
+
+    /// The whole database. A table that is missing here fails the test.
+    static let all: [TableExpectation] = [
+        // A user's own data: he reads it and edits some of it.
+        .init(
+            name: "public.users", allowed: own("S.U.", gateway: "SIU."),
+            insert: "insert into public.users (id) values (:owner)", update: "set display_name = 'x'",
+            updatable: ["display_name", "locale", "country"]),
+        .init(
+            name: "public.context_profiles", allowed: own("SIU.", gateway: "S..."),
+            insert: "insert into public.context_profiles (user_id) values (:owner)", update: "set goals = '[]'",
+            insertable: ["user_id", "values", "goals", "situation"], updatable: ["values", "goals", "situation", "version"]),
+        .init(
+            name: "public.conversations", allowed: own("SIU.", gateway: "SIU."),
+            insert: "insert into public.conversations (user_id) values (:owner)", update: "set title = 'x'",
+            insertable: ["user_id", "id", "title", "domain", "persona_id"], updatable: ["title", "domain", "deleted_at"]),
+        .init(
+            name: "public.push_tokens", allowed: own("SIUD", gateway: "...."),
+            insert: "insert into public.push_tokens (user_id, token) values (:owner, 'x')", update: "set platform = 'ios'",
+            insertable: ["user_id", "token", "platform", "environment"], updatable: ["platform", "environment"]),
+
+        // What the gateway writes about him: he only reads it.
+        .init(
+            name: "public.messages", allowed: own("S...", gateway: "SIU."),
+            insert: """
+                insert into public.messages (user_id, conversation_id, seq, role, content, token_count)
+                values (:owner, gen_random_uuid(), 1, 'assistant', 'x', 1)
+                """, update: "set content = 'x'"),
+        .init(
+            name: "public.turns", allowed: own("S...", gateway: "SIU."),
+            insert: """
+                insert into public.turns (user_id, conversation_id, user_message_id, seq, request_hash, conversation_named, tier, lease_expires_at)
+                values (:owner, gen_random_uuid(), gen_random_uuid(), 1, '', false, 'free', now())
+                """, update: "set status = 'failed'"),
+        .init(
+            name: "public.usage_logs", allowed: own("S...", gateway: "SIU."),
+            insert: """
+                insert into public.usage_logs (user_id, turn_id, attempt, conversation_id, message_id, tier, provider, model)
+                values (:owner, gen_random_uuid(), 1, gen_random_uuid(), gen_random_uuid(), 'free', 'p', 'm')
+                """, update: "set cost_usd = 0"),
+        .init(
+            name: "public.rate_limits", allowed: own("S...", gateway: "SIU."),
+            insert: "insert into public.rate_limits (user_id) values (:owner)", update: "set requests = 0"),
+        .init(
+            name: "public.budgets", allowed: own("S...", gateway: "SIU."),
+            insert: "insert into public.budgets (user_id, day) values (:owner, now())", update: "set spent_usd = 0"),
+        .init(
+            name: "public.safety_states", allowed: own("S...", gateway: "SIU."),
+            insert: "insert into public.safety_states (user_id, level, raised_at) values (:owner, 0, now())", update: "set level = 0"),
+        .init(
+            name: "public.entitlements", allowed: own("S...", gateway: "S..."),
+            insert: "insert into public.entitlements (user_id, tier) values (:owner, 'premium')", update: "set tier = 'premium'"),
+
+        // Personas: the whole one is its creator's; everybody who is signed in knows the public columns of the published.
+        .init(
+            name: "public.coaching_personas",
+            allowed: [
+                .owner: "S...", .postgrest: "S...", .creator: "SIU.", .gateway: "S...", .gatewayForOther: "S...", .gatewayForNobody: "S...",
+            ],
+            insert: "insert into public.coaching_personas (user_id, name) values (:owner, 'x')", update: "set name = 'x'",
+            insertable: ["id", "user_id", "name", "description", "domain", "tone", "methodology", "personality"],
+            updatable: ["name", "description", "domain", "tone", "methodology", "personality", "deleted_at"]),
+        .init(
+            name: "public.published_personas",
+            allowed: everybodySignedIn.merging([.gateway: "S...", .gatewayForOther: "S...", .gatewayForNobody: "S..."]) { a, _ in a },
+            insert: "insert into public.published_personas (name) values ('x')", update: "set name = 'x'"),
+
+        // The house's own.
+        .init(
+            name: "gateway.schema_migrations", allowed: [.gateway: "S...", .gatewayForOther: "S...", .gatewayForNobody: "S..."],
+            insert: "insert into gateway.schema_migrations values ('x', 'x', 'x')", update: "set name = 'x'"),
+    ]
+}

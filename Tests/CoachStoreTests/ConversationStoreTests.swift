@@ -1,0 +1,111 @@
+import CoachCore
+import CoachStore
+import Foundation
+import PostgresClient
+import Testing
+
+@Suite("A user's conversations")
+struct ConversationStoreTests {
+    private func newcomer(_ store: StoreFixture) async throws -> Caller {
+        let caller = Caller.someone()
+        _ = try await store.requests.take(caller, perMinute: 600)
+        return caller
+    }
+
+    @Test("create, read, rename, list and delete")
+    func life() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, conversations) = (try await newcomer(store), store.conversations)
+        let made = try await conversations.create(caller, title: "Work", domain: .leadership, personaID: nil)
+        #expect(made.title == "Work" && made.domain == .leadership && made.deletedAt == nil)
+        #expect(abs(made.createdAt.timeIntervalSinceNow) < 60)
+        #expect(try await conversations.get(caller, made.id) == made)
+
+        let renamed = try await conversations.patch(caller, made.id, .init(title: "Team", domain: .some(nil)))
+        #expect(renamed.title == "Team" && renamed.domain == nil && renamed.updatedAt > made.updatedAt)
+        #expect(try await conversations.patch(caller, made.id, .init()) == renamed)
+        #expect(try await conversations.list(caller, limit: 20) == Page(items: [renamed], nextCursor: nil))
+
+        #expect(try await conversations.delete(caller, made.id) == nil)
+        #expect(try await conversations.list(caller, limit: 20).items.isEmpty)
+        let tombstones = try await conversations.list(caller, limit: 20, updatedSince: made.updatedAt)
+        #expect(tombstones.items.map(\.id) == [made.id] && tombstones.items[0].deletedAt != nil)
+    }
+
+    @Test("what is somebody else's, deleted or nobody's is not found, by any call")
+    func notFound() async throws {
+        let store = try await StoreFixture.shared()
+        let (owner, stranger, conversations) = (try await newcomer(store), try await newcomer(store), store.conversations)
+        let theirs = try await store.turns().talk(owner, "Mine").conversationID
+        let deleted = try await conversations.create(stranger, title: nil, domain: nil, personaID: nil).id
+        #expect(try await conversations.delete(stranger, deleted) == nil)
+        for id in [theirs, deleted, .random()] {
+            await #expect(throws: Refusal(reason: .notFound)) { try await conversations.get(stranger, id) }
+            await #expect(throws: Refusal(reason: .notFound)) { try await conversations.patch(stranger, id, .init(title: "x")) }
+            await #expect(throws: Refusal(reason: .notFound)) { try await conversations.delete(stranger, id) }
+            await #expect(throws: Refusal(reason: .notFound)) { try await conversations.messages(stranger, id, limit: 20) }
+        }
+        #expect(try await conversations.get(owner, theirs).title == "Mine")
+    }
+
+    @Test("pages of conversations and messages meet every item once, in order")
+    func pages() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, conversations) = (try await newcomer(store), store.conversations)
+        var made: [ConversationID] = []
+        for _ in 0..<7 { made.append(try await conversations.create(caller, title: nil, domain: nil, personaID: nil).id) }
+        // Equal keys must not hide anything.
+        try await store.admin.execute("update public.conversations set last_message_at = now() where user_id = \(caller.userID.uuid)")
+        let listed = try await collect { try await conversations.list(caller, limit: 3, cursor: $0) }
+        #expect(Set(listed.map(\.id)) == Set(made) && listed.count == made.count)
+
+        let conversation = made[0]
+        for number in 1...3 { try await store.turns().talk(caller, "q\(number)", in: conversation, answer: "a\(number)") }
+        let oldest = try await collect { try await conversations.messages(caller, conversation, limit: 4, cursor: $0) }
+        #expect(oldest.map(\.content) == ["q1", "a1", "q2", "a2", "q3", "a3"])
+        let newest = try await collect {
+            try await conversations.messages(caller, conversation, limit: 3, cursor: $0, order: .newestFirst)
+        }
+        #expect(newest == oldest.reversed())
+        #expect(newest[0].speaker == .assistant && newest[0].status == .complete)
+        #expect(oldest[0].domain == .mindset && oldest[0].turnID == oldest[1].turnID)
+        #expect(try await conversations.list(caller, limit: 1).items.map(\.id) == [conversation])
+        let since = try await conversations.messages(caller, conversation, limit: 9, updatedSince: oldest[4].updatedAt)
+        #expect(since.items.map(\.content) == ["q3", "a3"])
+    }
+
+    @Test("a conversation without messages has an empty page, and a made-up cursor is refused")
+    func edges() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, conversations) = (try await newcomer(store), store.conversations)
+        let id = try await conversations.create(caller, title: nil, domain: nil, personaID: nil).id
+        #expect(try await conversations.messages(caller, id, limit: 20) == Page(items: [], nextCursor: nil))
+        for cursor in ["", "x", "1_2", "zzzzzzzzzzzzzzzzzzzz_00000000-0000-0000-0000-000000000000"] {
+            await #expect(throws: InvalidCursor()) { try await conversations.list(caller, limit: 20, cursor: cursor) }
+        }
+    }
+
+    @Test("a conversation may begin with a persona that its owner may see, and no other")
+    func personas() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, conversations) = (try await newcomer(store), store.conversations)
+        let open = try await store.persona()
+        #expect(try await conversations.create(caller, title: nil, domain: nil, personaID: open).personaID == open)
+        for closed in [try await store.persona(status: "draft"), .random()] {
+            await #expect(throws: Refusal(reason: .unknownPersona)) {
+                try await conversations.create(caller, title: nil, domain: nil, personaID: closed)
+            }
+        }
+    }
+
+    private func collect<Item>(_ page: (String?) async throws -> Page<Item>) async throws -> [Item] {
+        var items: [Item] = []
+        var cursor: String?
+        repeat {
+            let next = try await page(cursor)
+            items += next.items
+            cursor = next.nextCursor
+        } while cursor != nil
+        return items
+    }
+}

@@ -1,0 +1,206 @@
+import CoachCore
+import CoachStore
+import Foundation
+import PostgresClient
+import Testing
+
+@Suite("Finishing a turn")
+struct FinishTurnTests {
+    private func begun(_ store: StoreFixture, _ caller: Caller, persona: PersonaID? = nil) async throws -> TurnIdentity {
+        try await store.turns().begin(caller, TurnRequest(message: "Hello", personaID: persona), risk: .calm).begun.identity
+    }
+
+    /// What stands in the ledger, as `tokens_in|tokens_out|cost|estimated|settled_by`.
+    private func ledger(_ store: StoreFixture, _ identity: TurnIdentity) async throws -> [String] {
+        try await store.admin.query(
+            """
+            select concat_ws('|', coalesce(tokens_in::text, '-'), coalesce(tokens_out::text, '-'), coalesce(cost_usd::text, '-'), estimated, settled_by)
+            from public.usage_logs where turn_id = \(identity.turnID.uuid) order by attempt
+            """
+        ) { rows in try rows.map { row in try row.value(0) } }
+    }
+
+    private func budget(_ store: StoreFixture, _ caller: Caller) async throws -> String? {
+        try await store.value(
+            "select concat_ws('|', spent_usd, unpriced_turns) from public.budgets where user_id = \(caller.userID.uuid)")
+    }
+
+    @Test("answer, ledger, budget, turn and conversation are written together, and repeating changes nothing")
+    func finishTwice() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let identity = try await begun(store, caller)
+        let receipt = TurnReceipt.complete(identity, of: caller, "Tell me more.")
+        #expect(try await store.turns().finish(receipt) == .settled)
+        var other = receipt
+        other.content = "Something else."
+        other.bill?.cost = Nanodollars(1)
+        #expect(try await store.turns().finish(other) == .alreadySettled)
+
+        #expect(try await ledger(store, identity) == ["100|25|0.000123456|f|owner"])
+        #expect(try await budget(store, caller) == "0.000123456|0")
+        #expect(
+            try await store.value(
+                """
+                select concat_ws('|', id, role, content, status, domain, token_count, seq) from public.messages
+                where turn_id = \(identity.turnID.uuid) and role = 'assistant'
+                """) == "\(identity.messageID)|assistant|Tell me more.|complete|mindset|20|2")
+        #expect(
+            try await store.value(
+                """
+                select concat_ws('|', status, finish_reason, domain, domain_confidence, domain_source, time_to_first_token_ms, duration_ms)
+                from public.turns where id = \(identity.turnID.uuid)
+                """) == "complete|stop|mindset|0.75|message|120|900")
+        #expect(
+            try await store.value("select domain from public.conversations where id = \(identity.conversationID.uuid)") == "mindset")
+    }
+
+    @Test("twenty deliveries of one receipt at once are one")
+    func race() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let identity = try await begun(store, caller)
+        let (turns, receipt) = (store.turns(), TurnReceipt.complete(identity, of: caller))
+        let outcomes = try await withThrowingTaskGroup(of: ReceiptOutcome.self) { group in
+            for _ in 0..<20 { group.addTask { try await turns.finish(receipt) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(outcomes.count { $0 == .settled } == 1 && outcomes.count { $0 == .alreadySettled } == 19)
+        #expect(try await budget(store, caller) == "0.000123456|0")
+    }
+
+    @Test("a turn that failed writes no answer, and a bill only when a provider had taken the call")
+    func failed() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let first = try await begun(store, caller)
+        try await store.turns().finish(.failed(first, of: caller))
+        #expect(try await ledger(store, first) == [])
+        #expect(try await store.count("select count(*) from public.budgets where user_id = \(caller.userID.uuid)") == 0)
+
+        let second = try await begun(store, caller)
+        var receipt = TurnReceipt.failed(second, of: caller)
+        receipt.bill = TurnReceipt.complete(second, of: caller).bill
+        try await store.turns().finish(receipt)
+        #expect(try await ledger(store, second).count == 1)
+        #expect(
+            try await store.count("select count(*) from public.messages where user_id = \(caller.userID.uuid) and role = 'assistant'") == 0)
+        let known = try #require(try await store.turns().load(second.turnID, for: caller))
+        #expect(known.status == .failed && known.errorCode == "EXT_4001" && known.content.isEmpty)
+    }
+
+    @Test("unknown tokens and an unknown price stay unknown, and are counted")
+    func unknown() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let identity = try await begun(store, caller)
+        var receipt = TurnReceipt.complete(identity, of: caller, cost: nil)
+        receipt.bill?.usage = TokenUsage()
+        receipt.bill?.estimated = true
+        try await store.turns().finish(receipt)
+        #expect(try await ledger(store, identity) == ["-|-|-|t|owner"])
+        #expect(try await budget(store, caller) == "0.000000000|1")
+        #expect(try await store.turns().load(identity.turnID, for: caller)?.bill == receipt.bill)
+    }
+
+    @Test("money keeps every nanodollar", arguments: [0, 1, 999_999_999, 1_000_000_001, 99_999_999_999_999_999])
+    func money(raw: Int64) async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let identity = try await begun(store, caller)
+        try await store.turns().finish(.complete(identity, of: caller, cost: Nanodollars(raw)))
+        #expect(try await store.turns().load(identity.turnID, for: caller)?.bill?.cost == Nanodollars(raw))
+        let (whole, fraction) = raw.quotientAndRemainder(dividingBy: 1_000_000_000)
+        let expected = "\(whole)." + String(repeating: "0", count: 9 - "\(fraction)".count) + "\(fraction)"
+        #expect(
+            try await store.value("select cost_usd::text from public.usage_logs where turn_id = \(identity.turnID.uuid)") == expected)
+    }
+
+    @Test("the owner's receipt replaces a reaper's estimate, adds nothing, and an estimate replaces no receipt")
+    func settlement() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let identity = try await begun(store, caller)
+        func reap(cost: Int64) async throws -> String? {
+            let receipt = """
+                {"turn_id": "\(identity.turnID)", "attempt": 1, "status": "interrupted", "error_code": "SYS_5000", "content": "Tell",
+                 "bill": {"provider": "simulator", "model": "coach-sim", "input": 10, "output": 1, "cost_nanodollars": \(cost), "estimated": true},
+                 "domain": {"domain": null, "confidence": 0, "source": "abstained"},
+                 "risk": {"tier": 0, "categories": [], "subject": "unclear", "patterns": []}, "duration_ms": 5, "settled_by": "reaper"}
+                """
+            return try await store.gateway.batch([
+                "select set_config('request.jwt.claims', \(caller.claims), true)",
+                "select gateway.finish_turn(\(receipt)::jsonb) ->> 'outcome'",
+            ]) { rows in try rows.only { row in try row.value(0) } }
+        }
+        #expect(try await reap(cost: 900_000) == "settled")
+        #expect(try await ledger(store, identity) == ["10|1|0.000900000|t|reaper"])
+        #expect(try await reap(cost: 5) == "already_settled")
+        #expect(try await store.turns().load(identity.turnID, for: caller)?.status == .interrupted)
+
+        #expect(try await store.turns().finish(.complete(identity, of: caller, "Tell me more.")) == .settled)
+        #expect(try await ledger(store, identity) == ["100|25|0.000123456|f|owner"])
+        #expect(try await budget(store, caller) == "0.000123456|0")
+        let known = try #require(try await store.turns().load(identity.turnID, for: caller))
+        #expect(known.status == .complete && known.content == "Tell me more.")
+        #expect(try await reap(cost: 7) == "already_settled")
+        #expect(try await ledger(store, identity) == ["100|25|0.000123456|f|owner"])
+        #expect(try await store.count("select count(*) from public.messages where turn_id = \(identity.turnID.uuid)") == 2)
+    }
+
+    @Test("a late receipt of an earlier attempt is booked, and the later attempt is left alone")
+    func lateReceipt() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let request = TurnRequest(message: "Hello", idempotencyKey: "k")
+        let dying = store.turns(owner: TurnOwner(lease: .seconds(-1)))
+        let first = try await dying.begin(caller, request, risk: .calm).begun.identity
+        let second = try await store.turns().begin(caller, request, risk: .calm).begun.identity
+        #expect(second.attempt == 2)
+        #expect(try await store.turns().finish(.complete(first, of: caller, "Late.")) == .superseded)
+        #expect(try await store.turns().load(first.turnID, for: caller)?.status == .running)
+        try await store.turns().finish(.complete(second, of: caller, "In time."))
+        #expect(try await store.turns().load(first.turnID, for: caller)?.content == "In time.")
+        #expect(try await ledger(store, first).count == 2)
+        #expect(try await budget(store, caller) == "0.000246912|0")
+    }
+
+    @Test("nobody finishes a turn of somebody else")
+    func stranger() async throws {
+        let store = try await StoreFixture.shared()
+        let (owner, stranger) = (Caller.someone(), Caller.someone())
+        let identity = try await begun(store, owner)
+        #expect(try await store.turns().finish(.complete(identity, of: stranger)) == .unknownTurn)
+        #expect(try await store.turns().load(identity.turnID, for: owner)?.status == .running)
+    }
+
+    @Test("danger is remembered per persona, opens the gates of all, and fades after a day and after two")
+    func safetyState() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let persona = try await store.persona()
+        let identity = try await begun(store, caller, persona: persona)
+        try await store.turns().finish(.complete(identity, of: caller, risk: .danger(.high)))
+
+        let closed = TurnLimits(requestsPerMinute: 0)
+        func level(_ persona: PersonaID?) async throws -> SafetyLevel {
+            let turns = store.turns(closed)
+            let context = try await turns.begin(caller, TurnRequest(message: "Hi", personaID: persona), risk: .calm).begun
+            try await turns.finish(.failed(context.identity, of: caller))
+            return context.safetyLevel
+        }
+        func silence(hours: Int) async throws {
+            try await store.admin.execute(
+                "update public.safety_states set raised_at = now() - \(hours) * interval '1 hour' where user_id = \(caller.userID.uuid)")
+        }
+        #expect(try await level(persona) == .high)
+        #expect(try await level(nil) == .calm)
+        try await silence(hours: 23)
+        #expect(try await level(persona) == .high)
+        try await silence(hours: 25)
+        #expect(try await level(persona) == .concern)
+        try await silence(hours: 49)
+        let refusal = try await store.turns(closed).begin(caller, TurnRequest(message: "Hi", personaID: persona), risk: .calm).refusal
+        #expect(refusal == Refusal(reason: .rateLimited, retryAfter: refusal.retryAfter, limit: 0, safetyLevel: .calm))
+    }
+}

@@ -1,0 +1,148 @@
+import CoachCore
+import Foundation
+import PostgresClient
+import Reactor
+import TestSupport
+import Testing
+
+@testable import CoachStore
+
+@Suite("Migrations")
+struct MigratorTests {
+    /// An empty database, a client of its owner, and a copy of the migrations that may be changed.
+    private final class Fixture: Sendable {
+        let database: FreshDatabase
+        let client: PostgresClient
+        let directory: URL
+        private let reactor: Reactor
+
+        init(_ files: [String: String]? = nil) async throws {
+            database = try await FreshDatabase()
+            reactor = try Reactor(name: "migrator-tests")
+            reactor.start()
+            client = StoreFixture.client(database.url, reactor)
+            directory = FileManager.default.temporaryDirectory.appendingPathComponent("migrations-\(UUID().uuidString)")
+            if let files {
+                try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+                for (name, sql) in files { try write(sql, to: name) }
+            } else {
+                try FileManager.default.copyItem(at: Project.migrations.resolvingSymlinksInPath(), to: directory)
+            }
+        }
+
+        deinit {
+            try? FileManager.default.removeItem(at: directory)
+            let (client, reactor) = (client, reactor)
+            Task {
+                await client.shutdown(grace: .zero)
+                reactor.stop()
+            }
+        }
+
+        var migrator: Migrator { Migrator(client: client, directory: directory) }
+
+        func write(_ sql: String, to name: String) throws {
+            try Data(sql.utf8).write(to: directory.appendingPathComponent(name))
+        }
+
+        func remove(_ name: String) throws {
+            try FileManager.default.removeItem(at: directory.appendingPathComponent(name))
+        }
+    }
+
+    /// The least that the migrator itself relies on.
+    private static let first = """
+        create schema gateway;
+        create table gateway.schema_migrations (version text primary key, name text, checksum text, applied_at timestamptz default now());
+        """
+
+    @Test("all are applied in order, once; the second run finds nothing to do")
+    func idempotent() async throws {
+        let fixture = try await Fixture()
+        let expected = try FileManager.default.contentsOfDirectory(atPath: fixture.directory.path).sorted()
+        #expect(try await fixture.migrator.pending().map(\.fileName) == expected)
+        #expect(try await fixture.migrator.migrate().map(\.fileName) == expected)
+        #expect(try await fixture.migrator.migrate().isEmpty)
+        #expect(try await fixture.migrator.pending().isEmpty)
+        #expect(try await fixture.database.psql("select count(*) from gateway.schema_migrations") == "\(expected.count)")
+        #expect(
+            expected.prefix(6) == [
+                "00001_initial_schema.sql", "00002_coaching_personas.sql", "00003_usage_logs.sql", "00004_rls_policies.sql",
+                "00005_indexes.sql", "00006_push_tokens.sql",
+            ])
+    }
+
+    @Test("of two starters each file is applied by one")
+    func twoStarters() async throws {
+        let fixture = try await Fixture()
+        async let one = fixture.migrator.migrate()
+        async let two = fixture.migrator.migrate()
+        let done = try await one + two
+        let files = try FileManager.default.contentsOfDirectory(atPath: fixture.directory.path).sorted()
+        #expect(done.map(\.fileName).sorted() == files)
+    }
+
+    @Test("an edited file, a missing one and a late one are named, and nothing is applied")
+    func mismatch() async throws {
+        let fixture = try await Fixture(["00001_first.sql": Self.first, "00003_third.sql": "create table t ();"])
+        try await fixture.migrator.migrate()
+        try fixture.write("create table later ();", to: "00004_later.sql")
+
+        try fixture.write("create table t (a int);", to: "00003_third.sql")
+        await #expect(throws: MigrationError.edited("00003_third.sql")) { try await fixture.migrator.migrate() }
+        try fixture.remove("00003_third.sql")
+        await #expect(throws: MigrationError.missing("00003_third.sql")) { try await fixture.migrator.migrate() }
+        try fixture.write("create table t ();", to: "00003_third.sql")
+        try fixture.write("select 1;", to: "00002_second.sql")
+        await #expect(throws: MigrationError.outOfOrder("00002_second.sql", newest: "00003_third.sql")) {
+            try await fixture.migrator.migrate()
+        }
+        #expect(try await fixture.database.psql("select to_regclass('later') is null") == "t")
+        try fixture.remove("00002_second.sql")
+        #expect(try await fixture.migrator.migrate().map(\.fileName) == ["00004_later.sql"])
+    }
+
+    @Test("a file that fails is named and leaves nothing behind; those before it stay")
+    func failure() async throws {
+        let fixture = try await Fixture([
+            "00001_first.sql": Self.first, "00002_bad.sql": "create table half (); create table half ();",
+        ])
+        let error = await #expect(throws: MigrationError.self) { try await fixture.migrator.migrate() }
+        #expect("\(try #require(error))".hasPrefix("00002_bad.sql failed and had no effect"))
+        #expect(try await fixture.database.psql("select to_regclass('half') is null, count(*) from gateway.schema_migrations") == "t|1")
+    }
+
+    @Test("file names and versions are checked before anything is applied")
+    func names() async throws {
+        let misnamed = try await Fixture(["00001_first.sql": Self.first, "2_second.sql": ""])
+        await #expect(throws: MigrationError.misnamed("2_second.sql")) { try await misnamed.migrator.migrate() }
+        let twice = try await Fixture(["00001_a.sql": Self.first, "00001_b.sql": ""])
+        await #expect(throws: MigrationError.duplicate(version: "00001")) { try await twice.migrator.migrate() }
+        let empty = try await Fixture([:])
+        await #expect(throws: MigrationError.unreadable(empty.directory.path)) { try await empty.migrator.migrate() }
+    }
+
+    @Test("the seed may be run again, and changes nothing that somebody edited")
+    func seed() async throws {
+        let fixture = try await Fixture()
+        try await fixture.migrator.migrate()
+        let seeder = Seeder(client: fixture.client, file: Project.seed)
+        try await seeder.seed()
+        try await fixture.database.psql("update public.coaching_personas set name = 'Edited' where slug = 'maya-career'")
+        try await seeder.seed()
+        #expect(try await fixture.database.psql("select count(*) from public.published_personas") == "3")
+        #expect(try await fixture.database.psql("select count(*) from public.published_personas where name = 'Edited'") == "1")
+    }
+
+    @Test("the probe tells the schema's version, the role, and a role that row-level security does not bind")
+    func probe() async throws {
+        let store = try await StoreFixture.shared()
+        let report = try await DatabaseProbe(client: store.gateway).report()
+        #expect(report.schemaVersion == (try DatabaseProbe.newestVersion(in: Project.migrations)))
+        #expect(report.role == "coach_gateway" && !report.bypassesRowSecurity && report.canActAsUser)
+        #expect(try await DatabaseProbe(client: store.admin).report().bypassesRowSecurity)
+
+        let empty = try await Fixture([:])
+        #expect(try await DatabaseProbe(client: empty.client).report().schemaVersion == nil)
+    }
+}
