@@ -20,6 +20,7 @@ public final class Lease: Sendable {
     /// Runs one statement and decodes its rows (on the reactor's thread: small work only).
     /// - Parameter deadline: nil means the configuration's.
     /// - Throws: `PostgresError`, or what `decode` throws.
+    @discardableResult
     public func query<Value: Sendable>(
         _ query: Query, deadline: Duration? = nil, decode: @escaping @Sendable (borrowing Rows) throws -> Value
     ) async throws -> Value {
@@ -27,6 +28,7 @@ public final class Lease: Sendable {
     }
 
     /// Sends statements together, in one round trip; `decode` sees the rows of the last. If one fails, those after it are skipped.
+    @discardableResult
     public func batch<Value: Sendable>(
         _ queries: [Query], deadline: Duration? = nil, decode: @escaping @Sendable (borrowing Rows) throws -> Value
     ) async throws -> Value {

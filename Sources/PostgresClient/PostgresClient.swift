@@ -51,6 +51,7 @@ public final class PostgresClient: Sendable {
     ///   - deadline: how long to wait, for a connection and for the answer together; nil means the configuration's.
     ///   - decode: sees the rows of the last statement, on the reactor's thread: small work only.
     /// - Throws: `PostgresError`, or what `decode` throws (the batch is committed then).
+    @discardableResult
     public func batch<Value: Sendable>(
         _ queries: [Query], deadline: Duration? = nil, decode: @escaping @Sendable (borrowing Rows) throws -> Value
     ) async throws -> Value {
@@ -60,6 +61,7 @@ public final class PostgresClient: Sendable {
     }
 
     /// A batch of one statement.
+    @discardableResult
     public func query<Value: Sendable>(
         _ query: Query, deadline: Duration? = nil, decode: @escaping @Sendable (borrowing Rows) throws -> Value
     ) async throws -> Value {
@@ -76,6 +78,7 @@ public final class PostgresClient: Sendable {
 
     /// Lends a connection for the time of `body`. Afterwards the session is reset; a transaction left open is rolled back with its connection.
     /// - Parameter deadline: how long to wait for the connection; nil means the configuration's.
+    @discardableResult
     public func withConnection<Value>(deadline: Duration? = nil, _ body: (Lease) async throws -> Value) async throws -> Value {
         let ticket = LeaseTicket()
         let deadline = deadline ?? pool.configuration.defaultDeadline
@@ -86,6 +89,7 @@ public final class PostgresClient: Sendable {
 
     /// Runs `body` in a transaction: committed when it returns, rolled back when it throws.
     /// - Parameter deadline: how long to wait for the connection; nil means the configuration's.
+    @discardableResult
     public func withTransaction<Value>(deadline: Duration? = nil, _ body: (Lease) async throws -> Value) async throws -> Value {
         try await withConnection(deadline: deadline) { lease in
             try await lease.execute("begin")

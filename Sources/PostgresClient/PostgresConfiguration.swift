@@ -24,7 +24,7 @@ public struct PostgresConfiguration: Sendable {
     /// The server ends a statement after this time (`statement_timeout`); zero: never.
     public var statementTimeout = Duration.seconds(2)
     /// Lookup of the host, TCP, TLS and authentication together.
-    public var connectTimeout = Duration.seconds(1)
+    public var connectTimeout = Duration.seconds(2)
     /// How long a caller waits, for a connection or for an answer, if he names no deadline himself.
     public var defaultDeadline = Duration.seconds(3)
     /// A leased connection that nobody uses is closed after this time.
@@ -45,9 +45,9 @@ public struct PostgresConfiguration: Sendable {
     static let preparedStatements = 100
 
     /// A lane on which nothing has come back for this long, although statements are out, is given up: the server itself would have ended
-    /// the statement earlier. Nil when statements may run for ever.
+    /// the statement earlier; the rest is for the network and a busy machine. Nil when statements may run for ever.
     var silenceLimit: Duration? {
-        statementTimeout > .zero ? statementTimeout + .seconds(1) : nil
+        statementTimeout > .zero ? statementTimeout + .seconds(3) : nil
     }
 
     /// The `options` keyword: settings of the session, as the server's command line takes them.

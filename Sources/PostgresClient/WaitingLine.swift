@@ -7,6 +7,9 @@ struct WaitingLine<Ticket: Hashable> {
     var count: Int { waiting.count }
     var isEmpty: Bool { waiting.isEmpty }
 
+    /// Places held, those of leavers included. For the test that bounds them.
+    var footprint: Int { order.count }
+
     mutating func join(_ ticket: Ticket) {
         order.append(ticket)
         waiting.insert(ticket)

@@ -2,7 +2,7 @@ import Foundation
 import PostgresClient
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct BasicTests {
+@Suite(.timeLimit(.minutes(5))) struct BasicTests {
     @Test("values travel there and back: text, numbers, truth, UUID, bytes, JSON, NULL, arrays")
     func values() async throws {
         try await withClient { client, _ in

@@ -2,7 +2,7 @@ import Foundation
 import PostgresClient
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct LimitTests {
+@Suite(.timeLimit(.minutes(5))) struct LimitTests {
     @Test("the server ends a statement that runs too long, and the connection goes on")
     func statementTimeout() async throws {
         try await withClient(configure: {

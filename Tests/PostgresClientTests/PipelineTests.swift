@@ -2,7 +2,7 @@ import Foundation
 import PostgresClient
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct PipelineTests {
+@Suite(.timeLimit(.minutes(5))) struct PipelineTests {
     @Test(
         "10,000 pipelined batches from 64 tasks each get their own answer",
         arguments: [PostgresConfiguration.StatementMode.prepared, .unnamed])

@@ -15,7 +15,12 @@ func withClient(
     at url: String, configure: (inout PostgresConfiguration) -> Void = { _ in }, _ body: (PostgresClient) async throws -> Void
 ) async throws {
     var configuration = PostgresConfiguration(url)
+    // Time limits are what some tests are about; the others must not fail because the machine is busy.
+    configuration.statementTimeout = .seconds(30)
+    configuration.connectTimeout = .seconds(20)
+    configuration.defaultDeadline = .seconds(60)
     configure(&configuration)
+    await turnstile.enter()
     let reactor = try Reactor(name: "test-postgres")
     reactor.start()
     let client = PostgresClient(configuration, reactor: reactor)
@@ -28,7 +33,28 @@ func withClient(
     }
     await client.shutdown(grace: .milliseconds(200))
     reactor.stop()
+    await turnstile.leave()
     try outcome.get()
+}
+
+/// All tests at once would measure the machine and not the client.
+private let turnstile = Turnstile(places: 4)
+
+private actor Turnstile {
+    private var places: Int
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    init(places: Int) {
+        self.places = places
+    }
+
+    func enter() async {
+        if places > 0 { places -= 1 } else { await withCheckedContinuation { waiting.append($0) } }
+    }
+
+    func leave() {
+        if waiting.isEmpty { places += 1 } else { waiting.removeFirst().resume() }
+    }
 }
 
 extension PostgresClient {
@@ -52,7 +78,7 @@ func postgresError(_ body: () async throws -> Void) async -> PostgresError? {
 }
 
 /// Waits until a condition holds; false when it did not within the time.
-func eventually(within limit: Duration = .seconds(10), _ condition: () async throws -> Bool) async rethrows -> Bool {
+func eventually(within limit: Duration = .seconds(40), _ condition: () async throws -> Bool) async rethrows -> Bool {
     let deadline = ContinuousClock.now.advanced(by: limit)
     while ContinuousClock.now < deadline {
         if try await condition() { return true }
@@ -68,7 +94,7 @@ func expectEqual<Value: Equatable>(_ actual: Value, _ expected: Value, sourceLoc
 
 /// Waits until a condition holds; a failure of the test when it does not in time.
 func expectEventually(
-    within limit: Duration = .seconds(10), sourceLocation: SourceLocation = #_sourceLocation, _ condition: () async throws -> Bool
+    within limit: Duration = .seconds(40), sourceLocation: SourceLocation = #_sourceLocation, _ condition: () async throws -> Bool
 ) async throws {
     let hasHeld = try await eventually(within: limit, condition)
     #expect(hasHeld, "the condition did not hold within \(limit)", sourceLocation: sourceLocation)

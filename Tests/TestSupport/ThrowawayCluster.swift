@@ -38,10 +38,8 @@ public final class ThrowawayCluster: @unchecked Sendable {
         try FileManager.default.createDirectory(
             atPath: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         if getuid() == 0 { try await Command.run(try Self.tool("chown"), [Self.user, directory]) }
-        let initdb = try Self.unprivileged(
-            try PostgresPrograms.path("initdb"),
-            ["-D", directory + "/data", "-U", Self.user, "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions"])
-        try await Command.run(initdb.program, initdb.arguments)
+        try await Command.run(
+            try Self.tool("cp"), ["-a", "--reflink=auto", try await ClusterTemplate.directory.value, directory + "/data"])
     }
 
     deinit {
@@ -78,12 +76,13 @@ public final class ThrowawayCluster: @unchecked Sendable {
     public func waitUntilAccepting() async throws {
         let isReady = try PostgresPrograms.path("pg_isready")
         let deadline = ContinuousClock.now.advanced(by: .seconds(30))
+        // Each look is a process: not too many of them on a machine that is busy with starting the server.
         while (try? await Command.run(isReady, ["-q", "-h", "127.0.0.1", "-p", "\(port)"])) == nil {
             guard server?.isRunning == true, ContinuousClock.now < deadline else {
                 let log = (try? String(contentsOfFile: directory + "/log", encoding: .utf8)) ?? ""
                 throw Command.Failure(description: "the server did not start: \(log)")
             }
-            try await Task.sleep(for: .milliseconds(10))
+            try await Task.sleep(for: .milliseconds(20))
         }
     }
 
@@ -137,8 +136,11 @@ public final class ThrowawayCluster: @unchecked Sendable {
 
     /// A shell that outlives this process by a moment, if it dies without cleaning up.
     private func guardAgainstOurDeath(_ server: Int32) throws {
-        let script = "while kill -0 \(getpid()) 2>/dev/null; do sleep 0.3; done; kill -9 \(server); sleep 0.3; rm -rf '\(directory)'"
-        watchdog = try Command.start("/bin/sh", ["-c", script])
+        watchdog = try Self.afterOurDeath("kill -9 \(server); sleep 0.3; rm -rf '\(directory)'")
+    }
+
+    static func afterOurDeath(_ command: String) throws -> Process {
+        try Command.start("/bin/sh", ["-c", "while kill -0 \(getpid()) 2>/dev/null; do sleep 0.3; done; \(command)"])
     }
 
     /// The server and its children; the children first, lest they end by themselves.
@@ -157,13 +159,13 @@ public final class ThrowawayCluster: @unchecked Sendable {
         return fields.count > 2 ? Int32(fields[2]) : nil
     }
 
-    private static func tool(_ name: String) throws -> String {
+    static func tool(_ name: String) throws -> String {
         guard let path = Command.find(name) else { throw Command.Failure(description: "\(name) not found") }
         return path
     }
 
     /// PostgreSQL refuses to run as root.
-    private static func unprivileged(_ program: String, _ arguments: [String]) throws -> (program: String, arguments: [String]) {
+    static func unprivileged(_ program: String, _ arguments: [String]) throws -> (program: String, arguments: [String]) {
         guard getuid() == 0 else { return (program, arguments) }
         let drop = ["--reuid=\(user)", "--regid=\(user)", "--clear-groups", "--", program]
         return (try tool("setpriv"), drop + arguments)

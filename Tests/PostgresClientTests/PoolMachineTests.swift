@@ -1,0 +1,226 @@
+import Testing
+
+@testable import PostgresClient
+
+@Suite struct PoolMachineTests {
+    private static let start = ContinuousClock.now
+    private var pool = Self.pool()
+
+    private static func pool(lanes: Int = 2, leases: Int = 1, waiters: Int = 2, depth: Int = 2) -> PoolMachine {
+        PoolMachine(
+            limits: .init(
+                lanes: lanes, leases: leases, waiters: waiters, laneDepth: depth, staleHead: .milliseconds(20), leaseIdle: .seconds(60)),
+            now: start)
+    }
+
+    private func at(_ milliseconds: Int) -> ContinuousClock.Instant { Self.start.advanced(by: .milliseconds(milliseconds)) }
+    private func connection(_ number: Int) -> PoolMachine.ConnectionID { .init(number: number) }
+    private func request(_ number: Int) -> PoolMachine.RequestID { .init(number: number) }
+
+    /// Both lanes are open: connections 1 and 2.
+    private mutating func openLanes() {
+        _ = pool.start(now: at(0))
+        _ = pool.opened(connection(1), now: at(0))
+        _ = pool.opened(connection(2), now: at(0))
+    }
+
+    // MARK: Lanes
+
+    @Test("all lanes are opened at the start")
+    mutating func startsLanes() {
+        #expect(pool.start(now: at(0)) == [.connectLane(connection(1)), .connectLane(connection(2))])
+    }
+
+    @Test("a batch goes to the lane with the fewest outstanding")
+    mutating func fewest() {
+        openLanes()
+        #expect(pool.batchArrived(request(1), now: at(0)) == [.send(request(1), on: connection(1))])
+        #expect(pool.batchArrived(request(2), now: at(0)) == [.send(request(2), on: connection(2))])
+        #expect(pool.batchArrived(request(3), now: at(0)) == [.send(request(3), on: connection(1))])
+    }
+
+    @Test("nobody is sent behind a head older than 20 ms while another lane is there")
+    mutating func staleHead() {
+        openLanes()
+        _ = pool.batchArrived(request(1), now: at(0))
+        _ = pool.batchArrived(request(2), now: at(19))
+        #expect(pool.batchArrived(request(3), now: at(20)) == [.send(request(3), on: connection(2))])
+    }
+
+    @Test("when every head is old a batch waits, and the first lane to move takes it")
+    mutating func allStale() {
+        openLanes()
+        _ = pool.batchArrived(request(1), now: at(0))
+        _ = pool.batchArrived(request(2), now: at(0))
+        #expect(pool.batchArrived(request(3), now: at(50)) == [])
+        #expect(pool.batchEnded(on: connection(2), now: at(60)) == [.send(request(3), on: connection(2))])
+    }
+
+    @Test("an answer makes the next head young")
+    mutating func headMoves() {
+        openLanes()
+        for number in 1...4 { _ = pool.batchArrived(request(number), now: at(0)) }
+        _ = pool.batchEnded(on: connection(1), now: at(100))
+        #expect(pool.batchArrived(request(5), now: at(110)) == [.send(request(5), on: connection(1))])
+    }
+
+    @Test("full lanes make batches wait, up to the bound, in order")
+    mutating func waiters() {
+        openLanes()
+        for number in 1...6 { _ = pool.batchArrived(request(number), now: at(0)) }
+        #expect(pool.batchArrived(request(7), now: at(0)) == [.reject(request(7), .poolExhausted)])
+        #expect(pool.batchEnded(on: connection(1), now: at(1)) == [.send(request(5), on: connection(1))])
+        pool.withdraw(request(6))
+        #expect(pool.batchEnded(on: connection(2), now: at(1)) == [])
+        #expect(pool.waiterCount == 0)
+    }
+
+    @Test("who comes before the first connection waits for it")
+    mutating func early() {
+        _ = pool.start(now: at(0))
+        #expect(pool.batchArrived(request(1), now: at(0)) == [])
+        #expect(pool.opened(connection(2), now: at(5)) == [.send(request(1), on: connection(2))])
+    }
+
+    // MARK: The database goes away
+
+    @Test("while a lane is left, a lost one is replaced and nobody notices")
+    mutating func oneLaneLost() {
+        openLanes()
+        #expect(pool.closed(connection(1), now: at(5)) == [.scheduleRetry])
+        #expect(pool.health == .reachable)
+        #expect(pool.retryDue(now: at(6)) == [.connectLane(connection(3))])
+        #expect(pool.batchArrived(request(1), now: at(7)) == [.send(request(1), on: connection(2))])
+    }
+
+    @Test("after the last lane callers wait until an attempt has failed, then all fail at once")
+    mutating func allLanesLost() {
+        openLanes()
+        _ = pool.closed(connection(1), now: at(5))
+        #expect(pool.closed(connection(2), now: at(5)) == [])
+        #expect(pool.health == .connecting)
+        #expect(pool.batchArrived(request(1), now: at(6)) == [])
+        #expect(pool.leaseRequested(request(2), now: at(6)) == [.connectLease(connection(3))])
+        #expect(pool.retryDue(now: at(6)) == [.connectLane(connection(4)), .connectLane(connection(5))])
+        #expect(
+            pool.closed(connection(4), now: at(7)) == [
+                .reject(request(1), .unavailable), .reject(request(2), .unavailable), .scheduleRetry,
+            ])
+        #expect(pool.health == .unreachable)
+        #expect(pool.healthSince == at(7))
+        #expect(pool.batchArrived(request(3), now: at(8)) == [.reject(request(3), .unavailable)])
+        #expect(pool.leaseRequested(request(4), now: at(8)) == [.reject(request(4), .unavailable)])
+    }
+
+    @Test("while it is away one attempt at a time is made; the first success brings the others")
+    mutating func probe() {
+        _ = pool.start(now: at(0))
+        #expect(pool.closed(connection(1), now: at(1)) == [.scheduleRetry])
+        #expect(pool.closed(connection(2), now: at(1)) == [])
+        #expect(pool.retryDue(now: at(50)) == [.connectLane(connection(3))])
+        #expect(pool.opened(connection(3), now: at(60)) == [.connectLane(connection(4))])
+        #expect(pool.health == .reachable)
+    }
+
+    @Test("an idle leased connection does not prove that the database is there")
+    mutating func idleLeaseIsNoProof() {
+        openLanes()
+        _ = pool.leaseRequested(request(1), now: at(0))
+        _ = pool.opened(connection(3), now: at(1))
+        _ = pool.leaseReturned(connection(3), reusable: true, now: at(2))
+        _ = pool.closed(connection(1), now: at(3))
+        _ = pool.closed(connection(2), now: at(3))
+        _ = pool.retryDue(now: at(4))
+        _ = pool.closed(connection(4), now: at(5))
+        #expect(pool.health == .unreachable)
+    }
+
+    // MARK: Leases
+
+    @Test("a lease is connected when asked for, and lent again when it comes back")
+    mutating func lease() {
+        openLanes()
+        #expect(pool.leaseRequested(request(1), now: at(0)) == [.connectLease(connection(3))])
+        #expect(pool.opened(connection(3), now: at(1)) == [.lend(connection(3), to: request(1))])
+        #expect(pool.leaseRequested(request(2), now: at(2)) == [])
+        #expect(pool.leaseReturned(connection(3), reusable: true, now: at(3)) == [.lend(connection(3), to: request(2))])
+        #expect(pool.leaseReturned(connection(3), reusable: true, now: at(4)) == [.scheduleExpiry])
+        #expect(pool.leaseRequested(request(3), now: at(5)) == [.lend(connection(3), to: request(3))])
+    }
+
+    @Test("a soiled lease is closed and replaced for the next in line")
+    mutating func soiled() {
+        openLanes()
+        _ = pool.leaseRequested(request(1), now: at(0))
+        _ = pool.opened(connection(3), now: at(1))
+        _ = pool.leaseRequested(request(2), now: at(2))
+        #expect(pool.leaseReturned(connection(3), reusable: false, now: at(3)) == [.close(connection(3))])
+        #expect(pool.closed(connection(3), now: at(3)) == [.scheduleRetry])
+        #expect(pool.retryDue(now: at(4)) == [.connectLease(connection(4))])
+        #expect(pool.opened(connection(4), now: at(5)) == [.lend(connection(4), to: request(2))])
+    }
+
+    @Test("an idle lease is closed after its time, a used one is not")
+    mutating func expiry() {
+        openLanes()
+        _ = pool.leaseRequested(request(1), now: at(0))
+        _ = pool.opened(connection(3), now: at(0))
+        #expect(pool.expireIdle(now: at(100_000)) == [])
+        _ = pool.leaseReturned(connection(3), reusable: true, now: at(100_000))
+        #expect(pool.expireIdle(now: at(159_999)) == [])
+        #expect(pool.expireIdle(now: at(160_000)) == [.close(connection(3))])
+    }
+
+    @Test("a lease returned twice is returned once")
+    mutating func returnedTwice() {
+        openLanes()
+        _ = pool.leaseRequested(request(1), now: at(0))
+        _ = pool.opened(connection(3), now: at(1))
+        _ = pool.leaseReturned(connection(3), reusable: true, now: at(2))
+        #expect(pool.leaseReturned(connection(3), reusable: true, now: at(3)) == [])
+    }
+
+    @Test("a connection for someone who has left is kept idle")
+    mutating func leftWhileConnecting() {
+        openLanes()
+        _ = pool.leaseRequested(request(1), now: at(0))
+        pool.withdraw(request(1))
+        #expect(pool.opened(connection(3), now: at(1)) == [.scheduleExpiry])
+    }
+
+    @Test("leases refused while lanes work fail their waiters, not the batches")
+    mutating func leaseRefused() {
+        openLanes()
+        _ = pool.leaseRequested(request(1), now: at(0))
+        #expect(pool.closed(connection(3), now: at(1)) == [.reject(request(1), .unavailable)])
+        #expect(pool.health == .reachable)
+    }
+
+    @Test("without lanes a request is itself the attempt")
+    mutating func noLanes() {
+        pool = Self.pool(lanes: 0)
+        #expect(pool.start(now: at(0)) == [])
+        #expect(pool.batchArrived(request(1), now: at(0)) == [.reject(request(1), .poolExhausted)])
+        #expect(pool.leaseRequested(request(2), now: at(0)) == [.connectLease(connection(1))])
+        #expect(pool.closed(connection(1), now: at(1)) == [.reject(request(2), .unavailable)])
+        #expect(pool.leaseRequested(request(3), now: at(2)) == [.connectLease(connection(2))])
+        #expect(pool.opened(connection(2), now: at(3)) == [.lend(connection(2), to: request(3))])
+    }
+
+    // MARK: The end
+
+    @Test("shutting down refuses everybody, lets running work end, and closes what is idle")
+    mutating func shutDown() {
+        openLanes()
+        _ = pool.batchArrived(request(1), now: at(0))
+        _ = pool.leaseRequested(request(2), now: at(0))
+        #expect(pool.shutDown(now: at(1)) == [.reject(request(2), .shutDown), .close(connection(2)), .close(connection(3))])
+        #expect(pool.closed(connection(2), now: at(1)) == [])
+        #expect(pool.closed(connection(3), now: at(1)) == [])
+        #expect(pool.batchArrived(request(3), now: at(2)) == [.reject(request(3), .shutDown)])
+        #expect(pool.batchEnded(on: connection(1), now: at(3)) == [.close(connection(1))])
+        #expect(pool.closed(connection(1), now: at(3)) == [])
+        #expect(pool.connectionCount == 0)
+        #expect(pool.retryDue(now: at(4)) == [])
+    }
+}
