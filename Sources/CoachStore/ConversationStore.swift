@@ -103,23 +103,22 @@ public struct ConversationStore: Sendable {
     public func messages(
         _ caller: Caller, _ id: ConversationID, limit: Int, cursor: String? = nil, order: Order = .oldestFirst, updatedSince: Date? = nil
     ) async throws -> Page<MessageRecord> {
-        // Joined from the conversation's side: a conversation without messages is one row of NULLs, none at all is no row.
-        var query: Query = """
-            select \(MessageRecord.columns) from public.conversations c
-            left join public.messages m on m.user_id = c.user_id and m.conversation_id = c.id
-            """
-        if let updatedSince { query.append(" and m.updated_at >= \(Self.timestamp(updatedSince))") }
+        let sequence: Query = order == .oldestFirst ? "m.seq, m.id" : "m.seq desc, m.id desc"
+        var page: Query = "select * from public.messages m where m.user_id = c.user_id and m.conversation_id = c.id"
+        if let updatedSince { page.append(" and m.updated_at >= \(Self.timestamp(updatedSince))") }
         if let cursor = try Self.parse(cursor) {
             let isBeyond: Query = order == .oldestFirst ? ">" : "<"
-            query.append(" and (m.seq, m.id) \(isBeyond) (\(cursor.key)::integer, \(cursor.id))")
+            page.append(" and (m.seq, m.id) \(isBeyond) (\(cursor.key)::integer, \(cursor.id))")
         }
-        query.append(
-            """
-             left join public.turns t on t.user_id = m.user_id and t.id = m.turn_id
+        page.append(" order by \(sequence) limit \(limit + 1)")
+        // Joined from the conversation's side: a conversation without messages is one row of NULLs, none at all is no row.
+        let query: Query = """
+            select \(MessageRecord.columns) from public.conversations c
+            left join lateral (\(page)) m on true
+            left join public.turns t on t.user_id = m.user_id and t.id = m.turn_id
             where c.user_id = \(caller.userID) and c.id = \(id) and c.deleted_at is null
-            """)
-        query.append(order == .oldestFirst ? " order by m.seq, m.id" : " order by m.seq desc, m.id desc")
-        query.append(" limit \(limit + 1)")
+            order by \(sequence)
+            """
         let found = try await rows(query, for: caller) { row in
             try row.value(0, as: UUID?.self) == nil ? nil : try MessageRecord(row: row)
         }
