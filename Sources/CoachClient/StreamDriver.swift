@@ -1,0 +1,92 @@
+import Foundation
+import GatewayAPI
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// Does what a `StreamSession` decides: connects, feeds it, waits.
+struct StreamDriver: Sendable {
+    let endpoint: Endpoint
+    let configuration: CoachClient.Configuration
+    /// Path and body of the request that opens the stream; a resumption has its own.
+    let path: String
+    let body: [UInt8]
+
+    private static let stream = "text/event-stream"
+
+    /// The events of the whole answer, over as many connections as it takes.
+    func events(_ machine: ResumeMachine) -> AsyncThrowingStream<StreamEvent, any Error> {
+        AsyncThrowingStream { events in
+            // Cancelled when the reader lets go of the stream, or is cancelled itself.
+            let task = Task {
+                do {
+                    try await run(StreamSession(machine)) { events.yield($0) }
+                    events.finish()
+                } catch {
+                    events.finish(throwing: error)
+                }
+            }
+            events.onTermination = { _ in task.cancel() }
+        }
+    }
+
+    private func run(_ session: StreamSession, deliver: (StreamEvent) -> Void) async throws {
+        var session = session
+        while true {
+            session.connect()
+            let request = try await request(session.machine.next)
+            guard let pause = try await connection(request, &session, deliver) else { return }
+            try await configuration.sleep(pause)
+        }
+    }
+
+    private func request(_ connection: ResumeMachine.Connection) async throws -> URLRequest {
+        switch connection {
+        case .open:
+            try await endpoint.request("POST", path, accept: Self.stream, body: body)
+        case .resume(let turn, let received):
+            try await endpoint.request("GET", "functions/v1/chat-stream/\(turn.pathText)", accept: Self.stream, lastEventID: received)
+        }
+    }
+
+    /// One connection. Returns the pause before the next one, nil when the answer is complete.
+    private func connection(
+        _ request: URLRequest, _ session: inout StreamSession, _ deliver: (StreamEvent) -> Void
+    ) async throws -> Duration? {
+        let (inputs, input) = AsyncStream<StreamSession.Input>.makeStream()
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            defer { group.cancelAll() }
+            group.addTask { await receive(request, into: input) }
+            group.addTask {
+                while true {
+                    try await configuration.sleep(configuration.longestSilence / StreamSession.ticksOfSilence)
+                    input.yield(.tick)
+                }
+            }
+            for await input in inputs {
+                for step in session.receive(input, jitter: configuration.jitter()) {
+                    switch step {
+                    case .deliver(let event): deliver(event)
+                    case .reconnect(let pause): return pause
+                    case .finish: return nil
+                    case .fail(let error): throw error
+                    }
+                }
+            }
+            // The inputs end only with the task.
+            throw CancellationError()
+        }
+    }
+
+    private func receive(_ request: URLRequest, into input: AsyncStream<StreamSession.Input>.Continuation) async {
+        do {
+            let response = try await configuration.transport.stream(request)
+            input.yield(.head(ResponseHead(status: response.status, headers: response.headers)))
+            for try await bytes in response.body { input.yield(.bytes(bytes)) }
+            input.yield(.end)
+        } catch {
+            input.yield(.failure(error))
+        }
+    }
+}

@@ -1,0 +1,314 @@
+import Foundation
+import GatewayAPI
+import Synchronization
+import Testing
+
+@testable import CoachClient
+
+/// A client of a scripted server, whose pauses take no time and are written down.
+private final class Bench: Sendable {
+    let server: ScriptedServer
+    /// No pause of a retry is as long as this, so that the two can be told apart.
+    private static let tick = Duration.seconds(1000)
+    private let state = Mutex((pauses: [Duration](), tokens: 0))
+
+    init(_ script: @escaping @Sendable (ScriptedServer.Request, Int) -> [ScriptedServer.Step]) throws {
+        server = try ScriptedServer(script)
+    }
+
+    deinit { server.stop() }
+
+    var pauses: [Duration] { state.withLock { $0.pauses } }
+    var tokens: Int { state.withLock { $0.tokens } }
+
+    /// - Parameter isSilent: asked again and again until it is true; then the time passes in which a line is called silent.
+    func client(isSilent: @escaping @Sendable () -> Bool = { false }) -> CoachClient {
+        var configuration = CoachClient.Configuration(
+            sleep: { [self] pause in
+                if pause == Self.tick {
+                    repeat { try await Task.sleep(for: .milliseconds(1)) } while !isSilent()
+                } else {
+                    state.withLock { $0.pauses.append(pause) }
+                }
+            }, jitter: { 0 })
+        configuration.longestSilence = Self.tick * StreamSession.ticksOfSilence
+        return CoachClient(baseURL: server.url, configuration: configuration) { [self] in
+            state.withLock { state in
+                state.tokens += 1
+                return "token-\(state.tokens)"
+            }
+        }
+    }
+
+    static func receive(_ stream: AsyncThrowingStream<StreamEvent, any Error>) async throws -> Reception {
+        var reception = Reception()
+        for try await event in stream { reception.take(event) }
+        return reception
+    }
+
+    static func error(_ stream: AsyncThrowingStream<StreamEvent, any Error>) async throws -> CoachError {
+        var caught: CoachError?
+        do {
+            for try await _ in stream {}
+        } catch {
+            caught = error as? CoachError
+        }
+        return try #require(caught)
+    }
+}
+
+extension ScriptedServer.Request {
+    /// The position that a resumption asks for.
+    fileprivate var position: Int { headers["last-event-id"].flatMap { Int($0) } ?? 0 }
+}
+
+extension ScriptedServer {
+    fileprivate static func stream(_ bytes: some Sequence<UInt8>) -> [Step] { [.send(streamHead), .send(Array(bytes))] }
+
+    fileprivate static func refusal(_ status: String, headers: [String] = [], _ failure: StreamFailure) -> [Step] {
+        var body: [UInt8] = []
+        StreamEvent.error(failure).encode(cursor: 0, into: &body)
+        return [response(status, headers: ["Content-Type: text/event-stream"] + headers, body: String(decoding: body, as: UTF8.self))]
+    }
+}
+
+@Suite("The client, over a real connection", .timeLimit(.minutes(2)))
+struct CoachClientTests {
+    private static let message = "I keep putting things off."
+
+    @Test("a message goes out as the contract says, and its answer comes back")
+    func plain() async throws {
+        let bench = try Bench { _, _ in ScriptedServer.stream(Transcript.wire()) }
+        var events: [StreamEvent] = []
+        let stream = bench.client().send(
+            Self.message, conversation: Transcript.conversation, persona: Transcript.id(8), domain: "mindset", clientMessageID: "key-1")
+        for try await event in stream { events.append(event) }
+        #expect(events == Transcript.events)
+        let request = try #require(bench.server.requests.first)
+        #expect(request.method == "POST")
+        #expect(request.path == "/functions/v1/chat-stream")
+        #expect(request.headers["authorization"] == "Bearer token-1")
+        #expect(request.headers["accept"] == "text/event-stream")
+        #expect(request.headers["content-type"] == "application/json")
+        let body = try ChatRequest.parse(Array(request.body.utf8))
+        #expect(body.message == Self.message)
+        #expect(body.conversationID == Transcript.conversation)
+        #expect(body.personaID == Transcript.id(8))
+        #expect(body.domain == "mindset")
+        #expect(body.clientMessageID?.text == "key-1")
+    }
+
+    @Test("a base URL may have a path of its own")
+    func pathOfTheBase() async throws {
+        let bench = try Bench { _, _ in ScriptedServer.stream(Transcript.wire()) }
+        for base in ["coach", "coach/"] {
+            let client = CoachClient(baseURL: bench.server.url.appending(path: base)) { "t" }
+            #expect(try await Bench.receive(client.send(Self.message)) == .whole)
+        }
+        #expect(Set(bench.server.requests.map(\.path)) == ["/coach/functions/v1/chat-stream"])
+    }
+
+    @Test("cut at every byte of the transcript, the caller's answer is whole and nothing comes twice")
+    func everyCut() async throws {
+        let wire = Transcript.wire()
+        let known = Mutex<Set<IdempotencyKey>>([])
+        let bench = try Bench { request, _ in
+            if request.method == "GET" { return ScriptedServer.stream(Transcript.wire(after: request.position)) }
+            guard let body = try? ChatRequest.parse(Array(request.body.utf8)), let key = body.clientMessageID,
+                let length = Int(body.message)
+            else { return [.reset] }
+            let isFirst = known.withLock { $0.insert(key).inserted }
+            return ScriptedServer.stream(isFirst ? Array(wire.prefix(length)) : wire)
+        }
+        let client = bench.client()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for lane in 0..<8 {
+                group.addTask {
+                    for length in stride(from: lane, to: wire.count, by: 8) {
+                        let reception = try await Bench.receive(client.send(String(length)))
+                        #expect(reception == .whole, "cut at \(length)")
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(known.withLock { $0.count } == wire.count)
+        #expect(bench.pauses.allSatisfy { $0 == .seconds(1) })
+        #expect(bench.server.requests.contains { $0.path == "/functions/v1/chat-stream/\(Transcript.turn.pathText)" })
+    }
+
+    @Test("a connection that is reset in the middle is taken up at the byte where it was lost")
+    func reset() async throws {
+        let (first, rest) = (Transcript.beginning, Transcript.wire().dropFirst(Transcript.beginning.count))
+        let bench = try Bench { request, number in
+            if number == 0 {
+                let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: \(first.count + rest.count)\r\n\r\n"
+                return [.send(Array(head.utf8)), .send(first), .reset]
+            }
+            return ScriptedServer.stream(Transcript.wire(after: request.position))
+        }
+        #expect(try await Bench.receive(bench.client().send(Self.message)) == .whole)
+    }
+
+    @Test("a message that got no answer is sent again with the same id")
+    func sameID() async throws {
+        let bench = try Bench { _, number in number < 2 ? [.reset] : ScriptedServer.stream(Transcript.wire()) }
+        #expect(try await Bench.receive(bench.client().send(Self.message)) == .whole)
+        let keys = try bench.server.requests.map { try ChatRequest.parse(Array($0.body.utf8)).clientMessageID }
+        #expect(keys.count == 3)
+        #expect(Set(keys).count == 1)
+        #expect(bench.pauses == [.seconds(1), .seconds(2)])
+    }
+
+    @Test("a gateway that is not there is an error the user understands, after three attempts")
+    func unreachable() async throws {
+        let bench = try Bench { _, _ in [.reset] }
+        let error = try await Bench.error(bench.client().send(Self.message))
+        #expect(error.code == .unreachable)
+        #expect(error.userMessage == "I couldn't connect right now. Let's try again when you're back online.")
+        #expect(error.retryable)
+        #expect(bench.server.requests.count == 3)
+    }
+
+    @Test("an expired token is asked for again once, and the message goes out with the new one")
+    func expiredToken() async throws {
+        let bench = try Bench { request, _ in
+            request.headers["authorization"] == "Bearer token-1"
+                ? ScriptedServer.refusal("401 Unauthorized", Transcript.failure(.tokenExpired, retryable: false))
+                : ScriptedServer.stream(Transcript.wire())
+        }
+        #expect(try await Bench.receive(bench.client().send(Self.message)) == .whole)
+        #expect(bench.tokens == 2)
+        #expect(bench.pauses == [.zero])
+    }
+
+    @Test("a token that is still refused is an error; the provider is not asked a third time")
+    func refusedToken() async throws {
+        let bench = try Bench { _, _ in ScriptedServer.refusal("401 Unauthorized", Transcript.failure(.tokenExpired, retryable: false)) }
+        #expect(try await Bench.error(bench.client().send(Self.message)).code == .gateway(.tokenExpired))
+        #expect(bench.tokens == 2)
+    }
+
+    @Test("a token provider that fails is an error of its own")
+    func noToken() async throws {
+        struct SignedOut: Error {}
+        let bench = try Bench { _, _ in [] }
+        let client = CoachClient(baseURL: bench.server.url) { throw SignedOut() }
+        let error = try await Bench.error(client.send(Self.message))
+        #expect(error.code == .noToken)
+        #expect(error.action == .reauthenticate)
+        #expect(bench.server.requests.isEmpty)
+    }
+
+    @Test("503 is repeated after the time that the gateway names")
+    func retryAfter() async throws {
+        let bench = try Bench { _, number in
+            number == 0
+                ? ScriptedServer.refusal("503 Service Unavailable", headers: ["Retry-After: 7"], Transcript.failure(.overloaded))
+                : ScriptedServer.stream(Transcript.wire())
+        }
+        #expect(try await Bench.receive(bench.client().send(Self.message)) == .whole)
+        #expect(bench.pauses == [.seconds(7)])
+    }
+
+    @Test("an error event before the start is a typed error, with the card that came before it")
+    func refusal() async throws {
+        let bench = try Bench { _, _ in
+            var body: [UInt8] = []
+            StreamEvent.safety(Transcript.card).encode(cursor: 0, into: &body)
+            var failure = Transcript.failure(.quotaExhausted, retryable: false)
+            failure.userMessage = "Let's continue tomorrow."
+            failure.action = .upgrade
+            StreamEvent.error(failure).encode(cursor: 0, into: &body)
+            let headers = ["Content-Type: text/event-stream", "X-Request-ID: r-9"]
+            return [ScriptedServer.response("429 Too Many Requests", headers: headers, body: String(decoding: body, as: UTF8.self))]
+        }
+        var events: [StreamEvent] = []
+        do {
+            for try await event in bench.client().send(Self.message) { events.append(event) }
+            Issue.record("the stream ended without an error")
+        } catch {
+            let error = try #require(error as? CoachError)
+            #expect(error.code == .gateway(.quotaExhausted))
+            #expect(error.localizedDescription == "Let's continue tomorrow.")
+            #expect(error.action == .upgrade)
+            #expect(error.requestID == "r-9")
+        }
+        #expect(events == [.safety(Transcript.card)])
+        #expect(bench.server.requests.count == 1)
+    }
+
+    @Test("an error event in the middle ends the stream and says what is kept")
+    func partial() async throws {
+        let bench = try Bench { _, _ in
+            var wire: [UInt8] = []
+            StreamEvent.start(Transcript.start).encode(cursor: 0, into: &wire)
+            StreamEvent.token(content: "Hello").encode(cursor: 5, into: &wire)
+            StreamEvent.error(Transcript.failure(partial: true, kept: 3)).encode(cursor: 5, into: &wire)
+            return ScriptedServer.stream(wire)
+        }
+        let error = try await Bench.error(bench.client().send(Self.message))
+        #expect(error.partial)
+        #expect(error.keptBytes == 3)
+        #expect(error.turnID == Transcript.turn)
+        #expect(bench.server.requests.count == 1)
+    }
+
+    @Test("a line that falls silent is left, and the answer goes on on another one")
+    func silence() async throws {
+        let bench = try Bench { request, number in
+            number == 0
+                ? [.send(ScriptedServer.streamHead), .send(Transcript.beginning), .hold()]
+                : ScriptedServer.stream(Transcript.wire(after: request.position))
+        }
+        let hasBegun = Mutex(false)
+        let client = bench.client { [server = bench.server] in hasBegun.withLock { $0 } && server.requests.count == 1 }
+        var reception = Reception()
+        for try await event in client.send(Self.message) {
+            reception.take(event)
+            if case .token = event { hasBegun.withLock { $0 = true } }
+        }
+        #expect(reception == .whole)
+        #expect(bench.server.requests.map(\.method) == ["POST", "GET"])
+        #expect(bench.pauses == [.seconds(1)])
+    }
+
+    @Test("a reader that lets go closes the connection")
+    func letGo() async throws {
+        let (gone, signal) = AsyncStream<Void>.makeStream()
+        let bench = try Bench { _, _ in [.send(ScriptedServer.streamHead), .send(Transcript.beginning), .hold { signal.finish() }] }
+        for try await event in bench.client().send(Self.message) {
+            if case .token = event { break }
+        }
+        for await _ in gone {}
+    }
+
+    @Test("a client message id that is none is refused without a request")
+    func badKey() async throws {
+        let bench = try Bench { _, _ in [] }
+        #expect(try await Bench.error(bench.client().send(Self.message, clientMessageID: "ä")).code == .gateway(.invalidInput))
+        #expect(bench.server.requests.isEmpty)
+    }
+
+    @Test("a turn of yesterday is taken up behind what the app has")
+    func resume() async throws {
+        let bench = try Bench { request, _ in ScriptedServer.stream(Transcript.wire(after: request.position)) }
+        let reception = try await Bench.receive(bench.client().resume(Transcript.turn, after: 6))
+        #expect("Héllo" + reception.text == Transcript.text)
+        #expect(bench.server.requests.map(\.method) == ["GET"])
+    }
+
+    @Test("retry asks for a new turn, and is resumed like any other")
+    func retry() async throws {
+        let bench = try Bench { request, _ in
+            request.method == "POST"
+                ? ScriptedServer.stream(Transcript.beginning) : ScriptedServer.stream(Transcript.wire(after: request.position))
+        }
+        #expect(try await Bench.receive(bench.client().retry(Transcript.id(7))) == .whole)
+        #expect(
+            bench.server.requests.map { "\($0.method) \($0.path)" } == [
+                "POST /functions/v1/chat-stream/\(Transcript.id(7).pathText)/retry",
+                "GET /functions/v1/chat-stream/\(Transcript.turn.pathText)",
+            ])
+    }
+}

@@ -1,0 +1,104 @@
+import EventStream
+import Foundation
+import GatewayAPI
+import Synchronization
+import Testing
+
+@testable import CoachClient
+
+@Suite("Lists and commands", .timeLimit(.minutes(1)))
+struct ResourceTests {
+    private static let meta = ResponseMeta(requestID: "r-1", timestamp: Timestamp(millisecondsSince1970: 0))
+    private static let now = Timestamp(millisecondsSince1970: 1_767_225_600_000)
+    private static let message = MessageResource(
+        id: Transcript.id(4), role: "assistant", content: "Héllo", status: "complete", domain: "mindset", createdAt: now, updatedAt: now,
+        turnID: Transcript.turn)
+    private static let conversation = ConversationResource(
+        id: Transcript.conversation, title: nil, domain: "mindset", personaID: nil, lastMessageAt: now, createdAt: now, updatedAt: now,
+        deletedAt: nil)
+
+    private static func envelope(cursor: String? = nil, _ write: (inout JSONWriter) -> Void) -> ScriptedServer.Step {
+        let bytes = Envelope.success(meta: meta, pagination: Pagination(nextCursor: cursor), data: write)
+        return ScriptedServer.response("200 OK", headers: ["Content-Type: application/json"], body: String(decoding: bytes, as: UTF8.self))
+    }
+
+    private func client(_ server: ScriptedServer) -> CoachClient {
+        CoachClient(baseURL: server.url, configuration: .init(sleep: { _ in try Task.checkCancellation() }, jitter: { 0 })) { "t" }
+    }
+
+    @Test("conversations come page by page")
+    func conversations() async throws {
+        let server = try ScriptedServer { _, number in
+            [Self.envelope(cursor: number == 0 ? "a+/b" : nil) { writer in writer.array { Self.conversation.write(to: &$0) } }]
+        }
+        defer { server.stop() }
+        let first = try await client(server).conversations()
+        #expect(first.elements == [Self.conversation])
+        let second = try await client(server).conversations(limit: 100, cursor: first.nextCursor)
+        #expect(second.nextCursor == nil)
+        #expect(server.requests.map(\.method) == ["GET", "GET"])
+        #expect(server.requests[0].path == "/api/v1/conversations?limit=20")
+        let query = URLComponents(string: server.requests[1].path)?.queryItems
+        #expect(query?.map(\.value) == ["100", "a+/b"])
+        // Many servers read a bare plus as a space.
+        #expect(server.requests[1].path.contains("a%2B"))
+    }
+
+    @Test("messages of a conversation, also only the changed ones")
+    func messages() async throws {
+        let server = try ScriptedServer { _, _ in [Self.envelope { writer in writer.array { Self.message.write(to: &$0) } }] }
+        defer { server.stop() }
+        let page = try await client(server).messages(of: Transcript.conversation, updatedSince: Self.now.date)
+        #expect(page.elements == [Self.message])
+        #expect(server.requests[0].path.hasPrefix("/api/v1/conversations/\(Transcript.conversation.pathText)/messages?"))
+        #expect(URLComponents(string: server.requests[0].path)?.queryItems?.first?.value == "2026-01-01T00:00:00.000Z")
+    }
+
+    @Test("a stop is repeated until it has arrived")
+    func stop() async throws {
+        let server = try ScriptedServer { _, number in
+            number < 2 ? [.reset] : [Self.envelope { $0.null() }]
+        }
+        defer { server.stop() }
+        try await client(server).stop(Transcript.turn)
+        #expect(
+            server.requests.map { "\($0.method) \($0.path)" }
+                == Array(repeating: "POST /functions/v1/chat-stream/\(Transcript.turn.pathText)/stop", count: 3))
+    }
+
+    @Test("a refusal is a typed error, at once when repeating does not help")
+    func refusal() async throws {
+        let body = Envelope.failure(
+            ErrorBody(code: .notFound, message: "no such conversation", userMessage: "It is gone.", action: .goBack), meta: Self.meta)
+        let server = try ScriptedServer { _, _ in [ScriptedServer.response("404 Not Found", body: String(decoding: body, as: UTF8.self))] }
+        defer { server.stop() }
+        let error = await #expect(throws: CoachError.self) { try await client(server).messages(of: Transcript.conversation) }
+        #expect(error?.code == .gateway(.notFound))
+        #expect(error?.requestID == "r-1")
+        #expect(server.requests.count == 1)
+    }
+
+    @Test("a page of a captive portal is an error, not an empty list")
+    func captivePortal() async throws {
+        let server = try ScriptedServer { _, _ in [ScriptedServer.response("200 OK", body: "<html>Welcome!</html>")] }
+        defer { server.stop() }
+        let error = await #expect(throws: CoachError.self) { try await client(server).conversations() }
+        #expect(error?.code == .unreadable)
+        #expect(server.requests.count == 3)
+    }
+
+    @Test("a cancelled caller gets a cancellation, not a lost connection")
+    func cancellation() async throws {
+        let (asked, question) = AsyncStream<Void>.makeStream()
+        let server = try ScriptedServer { _, _ in
+            question.finish()
+            return [.hold()]
+        }
+        defer { server.stop() }
+        let client = client(server)
+        let caller = Task { try await client.conversations().elements }
+        for await _ in asked {}
+        caller.cancel()
+        await #expect(throws: CancellationError.self) { try await caller.value }
+    }
+}

@@ -1,0 +1,38 @@
+import Testing
+
+@testable import CoachClient
+
+@Suite("Pauses between attempts")
+struct RetryPolicyTests {
+    private let policy = RetryPolicy(attempts: 9)
+
+    private func pause(_ failures: Int, retryAfter: Duration? = nil, jitter: Double = 0) -> Duration? {
+        policy.pause(afterFailures: failures, retryAfter: retryAfter, jitter: jitter)
+    }
+
+    @Test("pauses double from 1 s to 10 s; a connection that brought something begins anew")
+    func doubling() {
+        #expect([0, 1, 2, 3, 4, 5, 8].map { pause($0) } == [1, 1, 2, 4, 8, 10, 10].map { .seconds($0) })
+    }
+
+    @Test("after the last attempt there is none")
+    func attempts() {
+        #expect(pause(9) == nil)
+        #expect(RetryPolicy().pause(afterFailures: 2, retryAfter: nil, jitter: 0) == .seconds(2))
+        #expect(RetryPolicy().pause(afterFailures: 3, retryAfter: nil, jitter: 0) == nil)
+        #expect(RetryPolicy(attempts: .max).pause(afterFailures: 1_000_000, retryAfter: nil, jitter: 0) == .seconds(10))
+    }
+
+    @Test("chance shortens our pauses by up to a half and lengthens the server's by up to a tenth")
+    func jitter() {
+        #expect(pause(1, jitter: 0.5) == .milliseconds(750))
+        #expect(pause(1, retryAfter: .seconds(20), jitter: 0.5) == .seconds(21))
+    }
+
+    @Test("the server's wish is kept up to 60 s, and beyond that handed to the app")
+    func retryAfter() {
+        #expect(pause(1, retryAfter: .seconds(60)) == .seconds(60))
+        #expect(pause(1, retryAfter: .seconds(61)) == nil)
+        #expect(pause(4, retryAfter: .zero) == .seconds(8))
+    }
+}
