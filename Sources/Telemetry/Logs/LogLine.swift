@@ -35,32 +35,60 @@ struct LogLine {
         bytes.append(UInt8(ascii: ":"))
     }
 
+    /// Runs that need no escape are copied as they are.
     private mutating func string(_ text: String) {
+        var text = text
         bytes.append(UInt8(ascii: "\""))
-        var length = 0
-        for scalar in text.unicodeScalars {
-            length += UTF8.width(scalar)
-            guard length <= Self.longestValue else {
-                bytes += "…".utf8
-                break
+        text.withUTF8 { source in
+            let end = Self.end(of: source)
+            var (copied, index) = (0, 0)
+            while index < end {
+                guard let (length, escape) = Self.escape(source[index...]) else {
+                    index += 1
+                    continue
+                }
+                bytes += source[copied..<index]
+                bytes += escape.utf8
+                index += length
+                copied = index
             }
-            switch scalar {
-            case "\"": bytes += "\\\"".utf8
-            case "\\": bytes += "\\\\".utf8
-            case "\n": bytes += "\\n".utf8
-            case "\r": bytes += "\\r".utf8
-            case "\t": bytes += "\\t".utf8
-            case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}": escape(scalar)
-            default: bytes.append(contentsOf: scalar.utf8)
-            }
+            if copied < end { bytes += source[copied..<end] }
+            if end < source.count { bytes += "…".utf8 }
         }
         bytes.append(UInt8(ascii: "\""))
     }
 
-    private mutating func escape(_ scalar: Unicode.Scalar) {
-        let digits = String(scalar.value, radix: 16)
-        bytes += "\\u".utf8
-        bytes += String(repeating: "0", count: 4 - digits.utf8.count).utf8
-        bytes += digits.utf8
+    /// Where a text is cut: not inside a character's bytes.
+    private static func end(of source: UnsafeBufferPointer<UInt8>) -> Int {
+        guard source.count > longestValue else { return source.count }
+        var end = longestValue
+        while end > 0, source[end] & 0xC0 == 0x80 { end -= 1 }
+        return end
+    }
+
+    /// What a text must be written as where it begins, and how many bytes that stands for; nil: as it is.
+    private static func escape(_ rest: Slice<UnsafeBufferPointer<UInt8>>) -> (length: Int, escape: String)? {
+        let first = rest[rest.startIndex]
+        switch first {
+        case UInt8(ascii: "\""): return (1, "\\\"")
+        case UInt8(ascii: "\\"): return (1, "\\\\")
+        case UInt8(ascii: "\n"): return (1, "\\n")
+        case UInt8(ascii: "\r"): return (1, "\\r")
+        case UInt8(ascii: "\t"): return (1, "\\t")
+        case 0..<0x20, 0x7F: return (1, unicode(UInt32(first)))
+        case 0xC2:  // U+0080 to U+009F, of which U+0085 ends a line
+            guard let second = rest.dropFirst().first, second < 0xA0 else { return nil }
+            return (2, unicode(UInt32(second)))
+        case 0xE2:  // U+2028 and U+2029
+            let next = rest.dropFirst().prefix(2)
+            guard next.count == 2, next.first == 0x80, let third = next.last, third == 0xA8 || third == 0xA9 else { return nil }
+            return (3, unicode(0x2000 + UInt32(third) - 0x80))
+        default: return nil
+        }
+    }
+
+    private static func unicode(_ value: UInt32) -> String {
+        let digits = String(value, radix: 16)
+        return "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
     }
 }

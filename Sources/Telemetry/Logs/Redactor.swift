@@ -18,15 +18,24 @@ public struct Redactor: Sendable {
 
     /// Whether the value under a metadata key is a secret by its name, whatever it looks like.
     public func isSecret(key: String) -> Bool {
-        let last = key.split(separator: ".").last ?? ""
-        return Self.secretKeys.contains(last.lowercased().replacing("-", with: "_"))
+        var name: [UInt8] = []
+        for byte in key.utf8 {
+            switch byte {
+            case UInt8(ascii: "."): name.removeAll(keepingCapacity: true)
+            case UInt8(ascii: "-"): name.append(UInt8(ascii: "_"))
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"): name.append(byte | 0x20)
+            default: name.append(byte)
+            }
+        }
+        return Self.secretKeys.contains(name)
     }
 
-    private static let secretKeys: Set<String> = [
-        "access_token", "api_key", "apikey", "authorization", "client_secret", "content", "cookie", "credential", "email", "id_token",
-        "jwt",
-        "message_text", "passwd", "password", "phone", "prompt", "pwd", "refresh_token", "secret", "set_cookie", "share_token", "text",
-        "token",
-        "x_api_key",
-    ]
+    private static let secretKeys = Set<[UInt8]>(
+        [
+            "access_token", "api_key", "apikey", "authorization", "client_secret", "content", "cookie", "credential", "email", "id_token",
+            "jwt",
+            "message_text", "passwd", "password", "phone", "prompt", "pwd", "refresh_token", "secret", "set_cookie", "share_token", "text",
+            "token",
+            "x_api_key",
+        ].map { Array($0.utf8) })
 }

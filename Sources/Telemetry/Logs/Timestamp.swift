@@ -19,14 +19,29 @@ public struct Timestamp: Sendable, Equatable {
         return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
     }
 
-    /// RFC 3339 with milliseconds, such as `2026-03-01T12:00:00.250Z`. Without Foundation, whose formatters cost more than the line.
+    /// RFC 3339 with milliseconds, such as `2026-03-01T12:00:00.250Z`, for the years 0 to 9999. Without Foundation, whose formatters cost more than the line.
     public var rfc3339: String {
         let (days, ofDay) = milliseconds.flooredDivision(by: 86_400_000)
         let (year, month, day) = Self.date(daysSince1970: days)
-        let (hour, minute) = (ofDay / 3_600_000, ofDay / 60_000 % 60)
-        let (second, fraction) = (ofDay / 1000 % 60, ofDay % 1000)
-        return "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))T"
-            + "\(padded(hour, 2)):\(padded(minute, 2)):\(padded(second, 2)).\(padded(fraction, 3))Z"
+        var text: [UInt8] = []
+        text.reserveCapacity(24)
+        func append(_ number: Int64, digits: Int, then sign: UInt8) {
+            var unit = Int64(1)
+            for _ in 1..<digits { unit *= 10 }
+            while unit > 0 {
+                text.append(UInt8(ascii: "0") + UInt8(number / unit % 10))
+                unit /= 10
+            }
+            text.append(sign)
+        }
+        append(year, digits: 4, then: UInt8(ascii: "-"))
+        append(month, digits: 2, then: UInt8(ascii: "-"))
+        append(day, digits: 2, then: UInt8(ascii: "T"))
+        append(ofDay / 3_600_000, digits: 2, then: UInt8(ascii: ":"))
+        append(ofDay / 60_000 % 60, digits: 2, then: UInt8(ascii: ":"))
+        append(ofDay / 1000 % 60, digits: 2, then: UInt8(ascii: "."))
+        append(ofDay % 1000, digits: 3, then: UInt8(ascii: "Z"))
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// Gregorian date of a day number: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", civil_from_days.
@@ -38,11 +53,6 @@ public struct Timestamp: Sendable, Equatable {
         let month = shifted < 10 ? shifted + 3 : shifted - 9
         return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * shifted + 2) / 5 + 1)
     }
-}
-
-private func padded(_ number: Int64, _ width: Int) -> String {
-    let digits = String(number)
-    return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
 }
 
 extension Int64 {
