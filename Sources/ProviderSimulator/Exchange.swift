@@ -3,20 +3,7 @@ import Synchronization
 
 /// One request for an answer and what became of it.
 final class Exchange: Sendable {
-    /// How a request ended, as the provider saw it.
-    enum Outcome: String, Sendable {
-        case running
-        /// Everything was sent.
-        case finished
-        /// The client hung up first.
-        case clientClosed = "client_closed"
-        /// The request was refused: no key, no such model, not valid.
-        case rejected
-        /// A script made it fail: an HTTP error, an error frame, a cut.
-        case failed
-        /// The simulator was stopped.
-        case stopped
-    }
+    typealias Outcome = RecordedRequest.Outcome
 
     let sequence: Int
     let received: Date
@@ -48,6 +35,21 @@ final class Exchange: Sendable {
             return true
         }
         if isFirst { onEnd(outcome) }
+    }
+
+    var record: RecordedRequest {
+        let (outcome, status, afterMs) = ending.withLock { $0 }
+        var headers: [String: String] = [:]
+        if case .object(let fields)? = description["headers"] { headers = fields.compactMapValues(\.string) }
+        let messages = (description["messages"]?.array ?? []).map { message in
+            let content = message["content"]
+            let text = content?.string ?? (content?.array ?? []).compactMap { $0["text"]?.string }.joined(separator: "\n")
+            return RecordedRequest.Message(role: message["role"]?.string ?? "", text: text)
+        }
+        return RecordedRequest(
+            sequence: sequence, received: received, model: description["model"]?.string, messages: messages,
+            isStreamed: description["stream"] == true, headers: headers, status: status, outcome: outcome,
+            tokensSent: sent.load(ordering: .relaxed), endedAfter: afterMs.map { .nanoseconds(Int64($0 * 1_000_000)) })
     }
 
     var json: JSONValue {

@@ -37,7 +37,12 @@ public final class SimulatorServer: Service {
     private let group: any EventLoopGroup
     private let desk: ScriptDesk
     let journal: Journal
-    private let connections = Mutex<[ObjectIdentifier: any Channel]>([:])
+    private let connections = Mutex(Connections())
+
+    private struct Connections {
+        var open: [ObjectIdentifier: any Channel] = [:]
+        var isStopping = false
+    }
 
     /// A simulator that is not listening yet.
     public init(configuration: Configuration = .init(), eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton) {
@@ -76,7 +81,10 @@ public final class SimulatorServer: Service {
     }
 
     private func stopConnections() async {
-        let open = connections.withLock { Array($0.values) }
+        let open = connections.withLock { connections in
+            connections.isStopping = true
+            return Array(connections.open.values)
+        }
         for channel in open { channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent()) }
         for channel in open { try? await channel.closeFuture.get() }
     }
@@ -104,7 +112,12 @@ public final class SimulatorServer: Service {
 
     private func remember(_ channel: any Channel) {
         let id = ObjectIdentifier(channel)
-        connections.withLock { $0[id] = channel }
-        channel.closeFuture.whenComplete { _ in _ = self.connections.withLock { $0.removeValue(forKey: id) } }
+        let isStopping = connections.withLock { connections in
+            connections.open[id] = channel
+            return connections.isStopping
+        }
+        channel.closeFuture.whenComplete { _ in self.connections.withLock { $0.open[id] = nil } }
+        // Accepted while the listener was being closed.
+        if isStopping { channel.close(promise: nil) }
     }
 }

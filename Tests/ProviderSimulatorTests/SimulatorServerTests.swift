@@ -210,6 +210,21 @@ struct SimulatorServerTests {
         }
     }
 
+    @Test("a test in the same process sees what was received and what became of it")
+    func record() async throws {
+        try await withSimulator { server, port in
+            let client = try await SimulatorClient.connect(port)
+            try await client.ask(Self.script { $0.tokens = ["a", "b"] }, message: "hello")
+            _ = await client.response()
+            let record = try #require(server.requests().first)
+            #expect(record.messages == [.init(role: "user", text: "hello")])
+            #expect(record.model == "sim-coach-1" && record.isStreamed && record.status == 200)
+            #expect(record.outcome == .finished && record.tokensSent == 2 && record.endedAfter != nil)
+            #expect(record.headers["authorization"] == nil && record.headers["host"] == "simulator")
+            #expect(server.requests(after: 1).isEmpty)
+        }
+    }
+
     @Test("the journal keeps only its capacity")
     func ring() {
         let journal = Journal(capacity: 10)
@@ -275,8 +290,5 @@ struct SimulatorServerTests {
 
 extension SimulatorServer {
     /// The tokens sent for a request by its sequence number.
-    fileprivate func tokensSent(_ sequence: Int) -> Int? {
-        guard case .integer(let sent)? = journal.exchanges(after: sequence - 1).first?.json["tokens_sent"] else { return nil }
-        return sent
-    }
+    fileprivate func tokensSent(_ sequence: Int) -> Int? { requests(after: sequence - 1).first?.tokensSent }
 }
