@@ -104,7 +104,7 @@ private struct RuleReader {
 
     private func language(_ node: ConfigurationNode) -> String {
         let language = node.text("language", 2...2)
-        if !["en", "es", ""].contains(language) { node.report("language", .outOfBounds("en or es")) }
+        if !["en", "es", "mi", ""].contains(language) { node.report("language", .outOfBounds("en, es or mi")) }
         return language
     }
 
@@ -118,7 +118,7 @@ private struct RuleReader {
 
     private func patterns(_ node: ConfigurationNode) -> [WordPattern] {
         node.list("patterns", 1...200).compactMap { item -> WordPattern? in
-            guard let text = item.text(1...400) else { return nil }
+            guard let text = item.text(1...1_000) else { return nil }
             do throws(WordPattern.SyntaxError) {
                 let pattern = try WordPattern(text)
                 for case .wordClass(let name) in pattern.elements.flatMap(\.alternatives) where !classes.contains(name) {

@@ -39,7 +39,7 @@ public struct CrisisGrammar: Sendable, Equatable {
     /// Patterns that mean danger.
     public struct Entry: Sendable, Equatable {
         public var id: String
-        /// `en` or `es`.
+        /// `en`, `es` or, for a few phrases, `mi` (te reo Māori).
         public var language: String
         public var category: RiskCategory
         public var tier: RiskTier

@@ -3,6 +3,7 @@
 /// | written | means |
 /// |---|---|
 /// | `word` | this word |
+/// | `kill/s/ed` | this word, also with these endings |
 /// | `{CLASS}` | any phrase of a word class |
 /// | `(word\|two words\|{CLASS})` | any of these |
 /// | `element?` | may be absent |
@@ -30,7 +31,9 @@ struct WordPattern: Sendable, Equatable {
     var endsSentence = false
 
     /// Longest sum of gaps of one pattern: bounds the work a message can cause.
-    static let widestGaps = 14
+    static let widestGaps = 20
+    /// Widest single gap.
+    static let widestGap = 12
 
     /// Why a pattern cannot be read.
     struct SyntaxError: Error, Equatable {
@@ -71,14 +74,14 @@ struct WordPattern: Sendable, Equatable {
         var alternatives: [Alternative]
         switch first {
         case "{": alternatives = [.wordClass(try take(&rest, until: "}"))]
-        case "(": alternatives = try take(&rest, until: ")").split(separator: "|").map(alternative)
+        case "(": alternatives = try take(&rest, until: ")").split(separator: "|").flatMap(WordPattern.written)
         default:
             let word = rest.prefix { $0 != " " && $0 != "?" }
-            guard word.allSatisfy({ $0.isLetter || $0.isNumber || $0 == ":" }) else {
+            guard word.allSatisfy({ $0.isLetter || $0.isNumber || $0 == ":" || $0 == "/" }), word.first != "/" else {
                 throw SyntaxError(reason: "not a word: \(word)")
             }
             rest = rest.dropFirst(word.count)
-            alternatives = [.phrase(String(word))]
+            alternatives = PhraseExpansion.expand(String(word)).map(Alternative.phrase)
         }
         guard !alternatives.isEmpty else { throw SyntaxError(reason: "an element has no alternative") }
         var optional = false
@@ -89,9 +92,9 @@ struct WordPattern: Sendable, Equatable {
         return Element(alternatives: alternatives, optional: optional, gap: gap)
     }
 
-    private static func alternative(_ text: Substring) -> Alternative {
-        if text.hasPrefix("{"), text.hasSuffix("}") { return .wordClass(String(text.dropFirst().dropLast())) }
-        return .phrase(String(text))
+    private static func written(_ text: Substring) -> [Alternative] {
+        if text.hasPrefix("{"), text.hasSuffix("}") { return [.wordClass(String(text.dropFirst().dropLast()))] }
+        return PhraseExpansion.expand(String(text)).map(Alternative.phrase)
     }
 
     /// The text between the first character and its partner.
@@ -105,8 +108,8 @@ struct WordPattern: Sendable, Equatable {
 
     private static func gap(_ text: String) throws(SyntaxError) -> ClosedRange<Int> {
         let bounds = text.split(separator: "-").compactMap { Int($0) }
-        guard bounds.count == 2, bounds[0] >= 0, bounds[0] <= bounds[1], bounds[1] <= 8 else {
-            throw SyntaxError(reason: "not a gap of at most 8 words: <\(text)>")
+        guard bounds.count == 2, bounds[0] >= 0, bounds[0] <= bounds[1], bounds[1] <= widestGap else {
+            throw SyntaxError(reason: "not a gap of at most \(widestGap) words: <\(text)>")
         }
         return bounds[0]...bounds[1]
     }
