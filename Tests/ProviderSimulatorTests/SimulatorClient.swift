@@ -139,7 +139,7 @@ func eventually<Value>(_ condition: () async throws -> Value?) async rethrows ->
     let deadline = ContinuousClock.now + .seconds(10)
     while ContinuousClock.now < deadline {
         if let value = try await condition() { return value }
-        await Task.yield()
+        try? await Task.sleep(for: .milliseconds(1))
     }
     return nil
 }
