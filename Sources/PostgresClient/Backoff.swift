@@ -4,6 +4,9 @@
 /// at most 800 ms, so that the pool is back within a second of the server. Each is shortened by up to half, lest all instances come at the
 /// same moment.
 struct Backoff: Equatable {
+    /// A connection that lived this long was a success: the next retry is the first one again.
+    static let provenLife = Duration.seconds(1)
+
     private static let shortest = Duration.milliseconds(50)
     private static let longest = Duration.milliseconds(800)
 

@@ -79,6 +79,8 @@ extension Connection {
         case .preparation(let name):
             guard let failure else { return }
             cache.forget(name: name)
+            // A batch whose cause is thrown away here is told that its statement is unknown, and is sent again.
+            if preparationFailures.count >= PostgresConfiguration.preparedStatements { preparationFailures = [:] }
             preparationFailures[name] = failure
         case .batch(let batch):
             guard let failure, failure.isOutdatedStatement else { return events.answered(batch, failure) }

@@ -23,7 +23,7 @@ final class Listener: @unchecked Sendable {
     private let statements: [EncodedQuery]
     private let stream: AsyncStream<ListenEvent>.Continuation
     private var connection: Connection?
-    private var isListening = false
+    private var listeningSince: ContinuousClock.Instant?
     private var isStopped = false
     private var backoff = Backoff()
     private var timer: TimerHandle?
@@ -73,8 +73,7 @@ final class Listener: @unchecked Sendable {
     private func opened() {
         ask(statements) { [weak self] in
             guard let self else { return }
-            isListening = true
-            backoff.reset()
+            listeningSince = .now
             tell(.connected)
             beat()
         }
@@ -100,8 +99,11 @@ final class Listener: @unchecked Sendable {
         connection = nil
         timer?.cancel()
         guard !isStopped else { return }
-        if isListening { tell(.disconnected) }
-        isListening = false
+        if let since = listeningSince {
+            listeningSince = nil
+            if since.duration(to: .now) > Backoff.provenLife { backoff.reset() }
+            tell(.disconnected)
+        }
         timer = reactor.schedule(after: backoff.next(random: .random(in: 0...1))) { [weak self] in self?.connect() }
     }
 

@@ -15,6 +15,7 @@ final class Pool: @unchecked Sendable {
     private var listeners: [ObjectIdentifier: Listener] = [:]
     private var lastRequest = 0
     private var backoff = Backoff()
+    private var openSince: [PoolMachine.ConnectionID: ContinuousClock.Instant] = [:]
     private var lastError = PostgresError(.unavailable, "not connected yet")
     private var isStarted = false
     private var isShutDown = false
@@ -159,7 +160,7 @@ final class Pool: @unchecked Sendable {
     }
 
     private func opened(_ id: PoolMachine.ConnectionID) {
-        backoff.reset()
+        openSince[id] = .now
         let actions = machine.opened(id, now: .now)
         publishStatus()
         perform(actions)
@@ -168,6 +169,8 @@ final class Pool: @unchecked Sendable {
     private func ended(_ id: PoolMachine.ConnectionID, _ error: PostgresError) {
         lastError = error
         connections[id] = nil
+        // A server that lets us in and throws us out is not well yet.
+        if let since = openSince.removeValue(forKey: id), since.duration(to: .now) > Backoff.provenLife { backoff.reset() }
         let actions = machine.closed(id, now: .now)
         publishStatus()
         perform(actions)

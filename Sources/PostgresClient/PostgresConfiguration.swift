@@ -4,7 +4,9 @@ public struct PostgresConfiguration: Sendable {
     public enum StatementMode: Sendable {
         /// Prepared under a name, at most 100 per connection. All statements of a batch are parsed before the batch begins.
         case prepared
-        /// Parsed with each use: for proxies that pool transactions, behind which the next statement may meet another server process.
+        /// Parsed with each use: for proxies that pool transactions, behind which the next statement may meet another server process. Such a
+        /// proxy must let the startup parameter `options` pass, or ignore it (PgBouncer: `ignore_startup_parameters = options`); then set
+        /// `statement_timeout` for the login role.
         case unnamed
     }
 

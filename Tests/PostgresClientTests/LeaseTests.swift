@@ -53,7 +53,7 @@ import Testing
             }
             try await client.withConnection { lease in
                 try await expectEqual(lease.query("select pg_backend_pid()") { $0.int(0, 0) }, first)
-                try await expectEqual(lease.query("select current_user") { $0.text(0, 0) }, "postgres")
+                try await expectEqual(lease.query("select current_user = session_user") { $0.bool(0, 0) }, true)
                 try await expectEqual(lease.query("show statement_timeout") { $0.text(0, 0) }, "30s")
                 try await expectEqual(lease.query("select to_regclass('left_over')::text") { $0.text(0, 0) }, nil)
                 try await expectEqual(lease.query("select current_setting('request.jwt.claims', true)") { $0.text(0, 0) ?? "" }, "")

@@ -100,10 +100,11 @@ import Testing
                         "select * from secret",
                     ]) { _ in }
                 }
-                async let plain = client.text("select current_user || coalesce(current_setting('request.jwt.claims', true), '')")
+                async let plain = client.text(
+                    "select (current_user = session_user)::text || coalesce(current_setting('request.jwt.claims', true), '')")
                 try await expectEqual(claimed, role + #"{"sub":"someone"}"#)
                 #expect(await refused?.sqlState == "42501")
-                try await expectEqual(plain, "postgres")
+                try await expectEqual(plain, "true")
             }
             try await database.psql("drop role \(role)")
         }

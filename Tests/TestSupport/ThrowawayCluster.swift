@@ -22,10 +22,19 @@ public final class ThrowawayCluster: @unchecked Sendable {
         "postgres://\(Self.user)@127.0.0.1:\(port)/\(database)"
     }
 
+    /// Whether `start(tls: true)` is possible here.
+    public static var canMakeCertificates: Bool { Command.find("openssl") != nil }
+
+    /// The server's certificate, which is also its authority, when it speaks TLS.
+    public var certificate: String { directory + "/data/server.crt" }
+
     /// Creates a cluster and starts it.
-    /// - Parameter settings: server settings beyond the usual, such as `["max_connections": "20"]`.
-    public static func start(settings: [String: String] = [:]) async throws -> ThrowawayCluster {
-        let cluster = try await ThrowawayCluster(settings: settings)
+    /// - Parameters:
+    ///   - settings: server settings beyond the usual, such as `["max_connections": "20"]`.
+    ///   - tls: whether the server also speaks TLS, with a certificate of its own for `localhost`.
+    public static func start(settings: [String: String] = [:], tls: Bool = false) async throws -> ThrowawayCluster {
+        let cluster = try await ThrowawayCluster(settings: tls ? settings.merging(["ssl": "on"]) { $1 } : settings)
+        if tls { try await cluster.makeCertificate() }
         try await cluster.start()
         return cluster
     }
@@ -119,6 +128,17 @@ public final class ThrowawayCluster: @unchecked Sendable {
     }
 
     // MARK: Inside
+
+    private func makeCertificate() async throws {
+        let openssl = try Self.unprivileged(
+            try Self.tool("openssl"),
+            [
+                "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost", "-addext",
+                "subjectAltName=DNS:localhost", "-keyout", directory + "/data/server.key", "-out", certificate,
+            ])
+        try await Command.run(openssl.program, openssl.arguments)
+        try await Command.run(try Self.tool("chmod"), ["600", directory + "/data/server.key"])
+    }
 
     private func end(signal: Int32) async {
         guard let server else { return }
