@@ -10,7 +10,7 @@ extension GatewayError {
     /// The answer in the form that the client reads.
     func response(form: AnswerForm, requestID: String) -> Response {
         let row = ErrorMapping.row(code)
-        let status = HTTPResponse.Status(code: self.status ?? row.status)
+        let status = HTTPResponse.Status(integerLiteral: self.status ?? row.status)
         let meta = ResponseMeta(requestID: requestID, timestamp: .now)
         var fields = HTTPFields()
         for (name, value) in headers { if let name = HTTPField.Name(name) { fields[name] = value } }

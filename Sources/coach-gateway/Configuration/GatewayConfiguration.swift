@@ -32,7 +32,8 @@ struct GatewayConfiguration: Sendable {
     var corsOrigins: [String]
     var drain: Duration
     var maximumTurns: Int
-    /// The process environment: provider keys are looked up in it by the names that `deploy/models.json` gives.
+    /// The process environment: provider keys are looked up in it by the names that `deploy/models.json` gives. The simulator takes any
+    /// key, so it gets one.
     var processEnvironment: [String: String]
 
     /// Reads everything; `findings` has a line for each value that is wrong, and is empty exactly when the result is not nil.
@@ -62,7 +63,7 @@ struct GatewayConfiguration: Sendable {
             jwksURL: settings.text(.jwksURL),
             jwksFile: settings.text(.jwksFile), jwtAudience: settings.text(.jwtAudience) ?? "", jwtIssuer: settings.text(.jwtIssuer),
             corsOrigins: (settings.text(.corsOrigins) ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) },
-            drain: .seconds(drain), maximumTurns: turns, processEnvironment: environment)
+            drain: .seconds(drain), maximumTurns: turns, processEnvironment: environment.merging(["COACH_SIMULATOR_KEY": "any"]) { own, _ in own })
         return (configuration, [])
     }
 }

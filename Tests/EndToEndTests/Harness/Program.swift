@@ -11,8 +11,9 @@ final class Program: @unchecked Sendable {
         var description: String
     }
 
-    /// The executable that this test run built, beside the test bundle.
+    /// The executable that this test run built, beside the test bundle; COACH_TEST_EXECUTABLE names another.
     static let executable: URL = {
+        if let named = ProcessInfo.processInfo.environment["COACH_TEST_EXECUTABLE"] { return URL(fileURLWithPath: named) }
         let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
         return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("coach-gateway")
     }()
