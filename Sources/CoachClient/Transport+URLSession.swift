@@ -39,10 +39,11 @@ private final class URLSessionClient: Sendable {
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { waiting in
                 exchanges.begin(task, waiting)
-                task.resume()
+                // Whoever is cancelled before this line is seen here, whoever is cancelled after it by the handler below.
+                if Task.isCancelled { exchanges.abandon(task) } else { task.resume() }
             }
         } onCancel: {
-            task.cancel()
+            exchanges.abandon(task)
         }
     }
 }
@@ -63,6 +64,18 @@ private final class Exchanges: NSObject, URLSessionDataDelegate {
         let (body, bytes) = AsyncThrowingStream<[UInt8], any Error>.makeStream()
         bytes.onTermination = { _ in task.cancel() }
         running.withLock { $0[task.taskIdentifier] = Exchange(waiting: waiting, body: body, bytes: bytes) }
+    }
+
+    /// Does not wait for the session to report the cancellation: on Linux it never does for a task that was not yet running.
+    func abandon(_ task: URLSessionDataTask) {
+        end(task, CancellationError())
+        task.cancel()
+    }
+
+    private func end(_ task: URLSessionTask, _ error: (any Error)?) {
+        guard let exchange = running.withLock({ $0.removeValue(forKey: task.taskIdentifier) }) else { return }
+        exchange.waiting?.resume(throwing: error ?? URLError(.badServerResponse))
+        exchange.bytes.finish(throwing: error)
     }
 
     func urlSession(
@@ -88,9 +101,7 @@ private final class Exchanges: NSObject, URLSessionDataDelegate {
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        guard let exchange = running.withLock({ $0.removeValue(forKey: task.taskIdentifier) }) else { return }
-        exchange.waiting?.resume(throwing: error ?? URLError(.badServerResponse))
-        exchange.bytes.finish(throwing: error)
+        end(task, error)
     }
 
     func urlSession(

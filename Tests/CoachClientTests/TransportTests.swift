@@ -73,6 +73,29 @@ struct TransportTests {
         await #expect(throws: (any Error).self) { try await caller.value }
     }
 
+    @Test("a caller that was cancelled before it began asks nothing")
+    func cancelledBefore() async throws {
+        let server = try ScriptedServer { _, _ in [.hold()] }
+        defer { server.stop() }
+        for _ in 0..<50 {
+            let caller = Task { [transport] in
+                withUnsafeCurrentTask { $0?.cancel() }
+                return try await transport.stream(URLRequest(url: server.url)).status
+            }
+            await #expect(throws: (any Error).self) { try await caller.value }
+        }
+    }
+
+    @Test("a client that is let go while its stream runs does not end the stream")
+    func sessionOutlived() async throws {
+        let server = try ScriptedServer { _, _ in [.send(ScriptedServer.streamHead), .send([65]), .send([66])] }
+        defer { server.stop() }
+        let response = try await Transport.urlSession().stream(URLRequest(url: server.url))
+        var bytes: [UInt8] = []
+        for try await chunk in response.body { bytes += chunk }
+        #expect(bytes == [65, 66])
+    }
+
     @Test("a connection that is reset in the middle is an error, not an end")
     func reset() async throws {
         let server = try ScriptedServer { _, _ in
