@@ -24,7 +24,7 @@ final class ModelCall: @unchecked Sendable {
     private var receive: (@Sendable ([ModelEvent]) -> Void)?
 
     private var machine: FailoverMachine
-    private var order: [ModelChoice] = []
+    private var order: [ModelChoice]
     private var current: ModelChoice
     /// Counts attempts, so that a transfer that was given up is not listened to.
     private var attempt = 0
@@ -39,12 +39,14 @@ final class ModelCall: @unchecked Sendable {
         self.router = router
         self.receive = receive
         current = router.route.first
-        machine = FailoverMachine(choices: router.route.choices.count, limits: router.limits, start: .now)
+        order = router.route.choices
+        machine = FailoverMachine(providers: order.map(\.name.provider), limits: router.limits, start: .now)
     }
 
     func begin() {
         let now = Instant.now
         order = router.order(at: now)
+        machine = FailoverMachine(providers: order.map(\.name.provider), limits: router.limits, start: now)
         perform(machine.begin(at: now))
         tell()
     }

@@ -49,15 +49,15 @@ struct FailoverMachine: Equatable {
     }
 
     private let limits: CallLimits
-    private let choices: Int
+    private let providers: [String]
     private var start: Instant
     private var state = State.idle
     /// Of the attempts that failed, for the log.
     private var faults: [ModelFault] = []
 
-    /// - Parameter choices: how many there are to try, at least one.
-    init(choices: Int, limits: CallLimits, start: Instant) {
-        self.choices = choices
+    /// - Parameter providers: whom to try, in this order, by the names that the log shall know; at least one.
+    init(providers: [String], limits: CallLimits, start: Instant) {
+        self.providers = providers
         self.limits = limits
         self.start = start
     }
@@ -190,13 +190,13 @@ extension FailoverMachine {
     }
 
     private mutating func giveUp(_ attempt: Attempt, _ failure: AttemptFailure, mayRetry: Bool, at now: Instant) -> Action {
-        if attempt.choice + 1 < choices, now < lastFirstToken {
+        if attempt.choice + 1 < providers.count, now < lastFirstToken {
             faults.append(failure.fault)
             return ask(Attempt(choice: attempt.choice + 1, since: now))
         }
         let pause = max(limits.retryPause, failure.retryAfter ?? .zero)
         // The second refusal takes as long as connecting may, and is still to be told in time.
-        if mayRetry, choices == 1, !attempt.isRetry, now + pause + limits.connect < start + limits.refusal {
+        if mayRetry, providers.count == 1, !attempt.isRetry, now + pause + limits.connect < start + limits.refusal {
             faults.append(failure.fault)
             state = .pausing(until: now + pause)
             return .pause
@@ -205,7 +205,7 @@ extension FailoverMachine {
     }
 
     private func noFirstToken(_ attempt: Attempt, _ now: Instant) -> ModelFault {
-        ModelFault(kind: .noFirstToken, detail: "choice \(attempt.choice + 1): no text within \(attempt.since.duration(to: now))")
+        ModelFault(kind: .noFirstToken, detail: "\(providers[attempt.choice]): no text within \(attempt.since.duration(to: now))")
     }
 
     /// The last fault, with what went before it.

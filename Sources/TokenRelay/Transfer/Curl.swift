@@ -24,6 +24,10 @@ protocol CurlWaiter: AnyObject {
 /// Once per process; thread-safe because a static is.
 enum CurlLibrary {
     static let isReady: Bool = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+
+    /// Whether a cancelled HTTP/2 transfer is reset at once. From 7.88.0 on the reset stayed in a buffer, so the peer went on sending (and
+    /// billing); repaired in 8.15.0 (curl issue 17611, request 17638; seen here with 7.88.1).
+    static let resetsCancelledStreams: Bool = curl_version_info(CURLVERSION_FIRST).map { $0.pointee.version_num >= 0x08_0F_00 } ?? false
 }
 
 /// Many transfers driven by readiness.
@@ -146,7 +150,8 @@ final class CurlEasy {
         try setReceivers()
         try setHeaders(request.headers)
         if let body = request.body { try setBody(body) }
-        try set(CURLOPT_HTTP_VERSION, configuration.allowsHTTP2 ? CURL_HTTP_VERSION_2TLS : Int(CURL_HTTP_VERSION_1_1))
+        let isHTTP2 = configuration.allowsHTTP2 && CurlLibrary.resetsCancelledStreams
+        try set(CURLOPT_HTTP_VERSION, isHTTP2 ? Int(CURL_HTTP_VERSION_2TLS) : Int(CURL_HTTP_VERSION_1_1))
         try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         if let file = request.authorityFile { try set(CURLOPT_CAINFO, file) }
         try set(CURLOPT_CONNECTTIMEOUT_MS, request.connectTimeout.wholeMilliseconds)

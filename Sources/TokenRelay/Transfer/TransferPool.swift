@@ -11,7 +11,8 @@ public struct TransferConfiguration: Sendable {
     }
 
     public var proxy: Proxy
-    /// HTTP/2 where a TLS peer offers it; plain connections are HTTP/1.1.
+    /// HTTP/2 where a TLS peer offers it; plain connections are HTTP/1.1. So is every connection with a libcurl that does not reset
+    /// cancelled streams (`CurlLibrary`), whatever is set here: a cancel that reaches the provider is worth more.
     public var allowsHTTP2: Bool
     /// Connections kept open after their transfer, over all hosts.
     public var idleConnections: Int

@@ -1,0 +1,66 @@
+import CoachCore
+import Testing
+import TokenRelay
+
+@testable import ModelProviders
+
+@Suite("AttemptFailure")
+struct AttemptFailureTests {
+    func failure(_ status: Int, _ headers: [String: String] = [:], code: String? = nil) -> AttemptFailure {
+        AttemptFailure(TransferHead(status: status, headers: headers.map { TransferHeader($0, $1) }), code: code, at: "p")
+    }
+
+    @Test("overload and server errors may be retried", arguments: [408, 409, 429, 500, 502, 503, 504, 529])
+    func retried(_ status: Int) {
+        #expect(failure(status).mayRetry)
+        #expect(failure(status).blamesProvider)
+    }
+
+    @Test("errors of the request may not", arguments: [400, 404, 413, 422, 301, 204])
+    func notRetried(_ status: Int) {
+        #expect(!failure(status).mayRetry)
+        #expect(!failure(status).blamesProvider)
+    }
+
+    @Test("a wrong key says something about the provider, but asking again does not help", arguments: [401, 403])
+    func keys(_ status: Int) {
+        #expect(!failure(status).mayRetry)
+        #expect(failure(status).blamesProvider)
+    }
+
+    @Test("x-should-retry overrides the status")
+    func override() {
+        #expect(!failure(503, ["x-should-retry": "false"]).mayRetry)
+        #expect(failure(400, ["x-should-retry": "true"]).mayRetry)
+        #expect(failure(503, ["x-should-retry": "maybe"]).mayRetry)
+    }
+
+    @Test("a lack of money is never retried, whatever the headers say")
+    func money() {
+        #expect(!failure(429, ["x-should-retry": "true"], code: "insufficient_quota").mayRetry)
+        #expect(!failure(402, ["x-should-retry": "true"]).mayRetry)
+        #expect(failure(429, code: "rate_limit_exceeded").mayRetry)
+        #expect(failure(503, code: "server_is_overloaded").mayRetry)
+    }
+
+    @Test("retry-after-ms wins over retry-after; a date is too far away")
+    func pauses() {
+        #expect(failure(429, ["retry-after": "2"]).retryAfter == .seconds(2))
+        #expect(failure(429, ["retry-after": "0.5"]).retryAfter == .milliseconds(500))
+        #expect(failure(429, ["retry-after": "2", "retry-after-ms": "250"]).retryAfter == .milliseconds(250))
+        #expect(failure(429, ["retry-after": "-1"]).retryAfter == nil)
+        #expect(failure(429, ["retry-after": "nan"]).retryAfter == nil)
+        #expect(failure(429, ["retry-after": "1e300"]).retryAfter == nil)
+        #expect(!failure(429, ["retry-after": "Fri, 20 Nov 2026 18:31:45 GMT"]).mayRetry)
+    }
+
+    @Test("the detail names provider, status and code")
+    func detail() {
+        #expect(failure(429, code: "rate_limit_exceeded").fault == ModelFault(kind: .refused, detail: "p: HTTP 429 rate_limit_exceeded"))
+        #expect(failure(500).fault.detail == "p: HTTP 500")
+        let broken = AttemptFailure(TransferFailure(kind: .connect, code: 7), at: "p")
+        #expect(broken.fault == ModelFault(kind: .refused, detail: "p: connect (curl 7)"))
+        #expect(broken.mayRetry)
+        #expect(!AttemptFailure(TransferFailure(kind: .tls, code: 60), at: "p").mayRetry)
+    }
+}

@@ -1,0 +1,166 @@
+import CoachCore
+import Foundation
+import Glibc
+import ProviderSimulator
+import Reactor
+import Synchronization
+import Testing
+import TokenRelay
+
+@testable import ModelProviders
+
+/// Simulated providers, and a language model that is routed over them in their order.
+struct CallBench: Sendable {
+    let model: LanguageModel
+    let providers: [SimulatorServer]
+
+    static let names = ["one", "two", "three"]
+
+    /// Runs `body` with one provider for each script; nil: nobody listens at its port.
+    static func run(
+        _ scripts: Script?..., limits: CallLimits = CallLimits(connect: .seconds(5)), key: String? = nil,
+        _ body: (CallBench) async throws -> Void
+    ) async throws {
+        let reactor = try Reactor(name: "models")
+        reactor.start()
+        let pool = try TransferPool(reactor: reactor)
+        defer {
+            pool.close()
+            reactor.stop()
+        }
+        let closedPort = try ClosedPort()
+        try await withThrowingDiscardingTaskGroup { group in
+            var providers: [SimulatorServer] = []
+            var ports: [Int] = []
+            for script in scripts {
+                guard let script else {
+                    ports.append(closedPort.number)
+                    continue
+                }
+                let server = SimulatorServer(configuration: .init(key: key, defaultScript: script))
+                let (listening, continuation) = AsyncStream.makeStream(of: Int.self)
+                group.addTask { try await server.run { continuation.yield($0) } }
+                ports.append(try #require(await listening.first { _ in true }))
+                providers.append(server)
+            }
+            let named = zip(names, ports).map { name, port in
+                (name, Provider(name: name, dialect: .openAI, baseURL: "http://127.0.0.1:\(port)/v1", keyVariable: "KEY"))
+            }
+            let choices = named.map { ModelChoice(name: ModelName(provider: $0.0, model: "sim-coach-1")) }
+            let configuration = ModelConfiguration(
+                providers: Dictionary(uniqueKeysWithValues: named), defaultRoute: Route(choices[0], Array(choices.dropFirst())),
+                routes: [:],
+                limits: limits)
+            let keys = ProviderKeys(of: configuration, environment: ["KEY": "sk-canary"])
+            let model = makeLanguageModel(configuration: configuration, keys: keys, transfers: pool)
+            try await body(CallBench(model: model, providers: providers))
+            group.cancelAll()
+        }
+    }
+
+    /// Asks with this message, and waits for the end.
+    func ask(_ message: String = "hello") async throws -> CallRecord {
+        let (recorder, _) = start(message)
+        return try await recorder.ended()
+    }
+
+    func start(_ message: String = "hello") -> (recorder: CallRecorder, generation: Generation) {
+        let recorder = CallRecorder()
+        let prompt = Prompt(messages: [.init(role: .user, content: message)], maximumOutputTokens: 100_000)
+        return (recorder, model.generate(prompt) { recorder.take($0) })
+    }
+}
+
+/// A port that is taken and refuses connections.
+final class ClosedPort {
+    let number: Int
+    private let descriptor: Int32
+
+    init() throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let descriptor = descriptor
+        let isBound = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                bind(descriptor, address, length) == 0 && getsockname(descriptor, address, &length) == 0
+            }
+        }
+        guard isBound else { throw POSIXError(.EADDRINUSE) }
+        number = Int(UInt16(bigEndian: address.sin_port))
+    }
+
+    deinit { close(descriptor) }
+}
+
+/// What a call told.
+struct CallRecord: Sendable {
+    var events: [ModelEvent] = []
+    var start = ContinuousClock.now
+    var endedAt: ContinuousClock.Instant?
+    var toldAfterEnd = false
+    var emptyBatches = 0
+
+    var text: String {
+        String(decoding: events.flatMap { if case .text(let bytes) = $0 { bytes } else { [] as [UInt8] } }, as: UTF8.self)
+    }
+    var accepted: [String] { events.compactMap { if case .accepted(let name) = $0 { name.provider } else { nil } } }
+    var usage: TokenUsage? { events.compactMap { if case .usage(let usage) = $0 { usage } else { nil } }.last }
+    var ends: [ModelEnd] { events.compactMap { if case .ended(let end) = $0 { end } else { nil } } }
+    var fault: ModelFault? { if case .failed(let fault)? = ends.first { fault } else { nil } }
+    var duration: Duration { start.duration(to: endedAt ?? .now) }
+}
+
+final class CallRecorder: Sendable {
+    private let record = Mutex(CallRecord())
+
+    var now: CallRecord { record.withLock { $0 } }
+
+    func take(_ events: [ModelEvent]) {
+        record.withLock { record in
+            if record.endedAt != nil { record.toldAfterEnd = true }
+            if events.isEmpty { record.emptyBatches += 1 }
+            record.events += events
+            if case .ended? = events.last { record.endedAt = .now }
+        }
+    }
+
+    /// The record once the call has ended; checks that it ended once, last.
+    func ended(sourceLocation: SourceLocation = #_sourceLocation) async throws -> CallRecord {
+        try await eventually(sourceLocation: sourceLocation) { self.now.endedAt != nil }
+        let record = now
+        #expect(record.ends.count == 1 && !record.toldAfterEnd && record.emptyBatches == 0, sourceLocation: sourceLocation)
+        return record
+    }
+}
+
+struct NeverCameTrue: Error {}
+
+/// Waits for a condition, at most thirty seconds.
+func eventually(sourceLocation: SourceLocation = #_sourceLocation, _ condition: () -> Bool) async throws {
+    let deadline = ContinuousClock.now + .seconds(30)
+    while !condition() {
+        guard ContinuousClock.now < deadline else {
+            Issue.record("the condition did not come true", sourceLocation: sourceLocation)
+            throw NeverCameTrue()
+        }
+        try await Task.sleep(for: .milliseconds(1))
+    }
+}
+
+extension Script {
+    /// An answer without pauses, changed as the test wants it.
+    static func quick(_ change: (inout Script) -> Void = { _ in }) -> Script {
+        var script = Script()
+        script.firstTokenMs = 0
+        script.paceMs = 0
+        change(&script)
+        return script
+    }
+
+    static func refusing(_ status: Int, code: String? = nil) -> Script {
+        quick { $0.httpError = HTTPError(status: status, code: code) }
+    }
+}

@@ -1,0 +1,359 @@
+import CoachCore
+import Testing
+
+@testable import ModelProviders
+
+/// Machines that have come so far.
+enum MachineBench {
+    static let start = ContinuousClock.now
+
+    static let stages = ["idle", "asking", "refusing", "accepted", "pausing", "speaking", "ended"]
+
+    /// A machine that has not begun.
+    static func idle(choices: Int, limits: CallLimits = CallLimits()) -> FailoverMachine {
+        FailoverMachine(providers: ["a", "b", "c", "d"].prefix(choices).map { $0 }, limits: limits, start: start)
+    }
+
+    /// A machine at the named stage, at the start's instant.
+    static func at(_ stage: String, choices: Int = 1) -> FailoverMachine {
+        var machine = idle(choices: choices)
+        if stage == "idle" { return machine }
+        _ = machine.begin(at: start)
+        switch stage {
+        case "refusing": _ = machine.refused(at: start)
+        case "accepted": _ = machine.accepted()
+        case "pausing": _ = machine.failed(refusal(mayRetry: true), at: start)
+        case "speaking":
+            _ = machine.accepted()
+            _ = machine.said(1, at: start)
+        case "ended": _ = machine.cancelled()
+        default: break
+        }
+        return machine
+    }
+
+    static func refusal(_ detail: String = "refused", mayRetry: Bool = false, retryAfter: Duration? = nil) -> AttemptFailure {
+        AttemptFailure(fault: ModelFault(kind: .refused, detail: detail), mayRetry: mayRetry, retryAfter: retryAfter, blamesProvider: true)
+    }
+}
+
+extension FailoverMachine.Action {
+    /// The kind of the fault that ends the call.
+    var fault: ModelFault.Kind? {
+        if case .end(.failed(let fault)) = self { fault.kind } else { nil }
+    }
+}
+
+@Suite("FailoverMachine")
+struct FailoverMachineTests {
+    typealias Bench = MachineBench
+    let start = MachineBench.start
+
+    // MARK: The ordinary way
+
+    @Test("a call asks the first choice, releases its text and ends with it")
+    func ordinary() {
+        var machine = Bench.at("idle", choices: 2)
+        #expect(machine.begin(at: start) == .attempt(0))
+        #expect(machine.accepted() == true)
+        #expect(!machine.hasSpoken)
+        #expect(machine.said(5, at: start) == .all)
+        #expect(machine.hasSpoken)
+        #expect(machine.finished(.stop, at: start) == .end(.stop))
+        #expect(machine.isEnded)
+        #expect(machine.deadline == nil)
+    }
+
+    @Test("the model's own ends are told as they are", arguments: [ModelEnd.stop, .length, .filtered])
+    func ends(_ end: ModelEnd) {
+        var machine = Bench.at("speaking")
+        #expect(machine.finished(end, at: start) == .end(end))
+    }
+
+    @Test("an end without text is no answer: the next is asked, and without one it is a failure")
+    func emptyStop() {
+        var machine = Bench.at("accepted", choices: 2)
+        #expect(machine.finished(.stop, at: start) == .attempt(1))
+        _ = machine.accepted()
+        #expect(machine.finished(.stop, at: start).fault == .cut)
+    }
+
+    @Test("a token limit or a filter explains an answer without text", arguments: [ModelEnd.length, .filtered])
+    func emptyExplained(_ end: ModelEnd) {
+        var machine = Bench.at("accepted", choices: 2)
+        #expect(machine.finished(end, at: start) == .end(end))
+    }
+
+    // MARK: Refusals
+
+    @Test("a refusal moves on to the next provider at once, whatever it was")
+    func failover() {
+        var machine = Bench.at("asking", choices: 3)
+        #expect(machine.failed(Bench.refusal(), at: start) == .attempt(1))
+        #expect(machine.refused(at: start) == .none)
+        #expect(machine.failed(Bench.refusal(mayRetry: true), at: start) == .attempt(2))
+        #expect(machine.failed(Bench.refusal(mayRetry: true), at: start).fault == .refused)
+    }
+
+    @Test("the fault at the end names every attempt")
+    func details() {
+        var machine = Bench.at("asking", choices: 2)
+        _ = machine.failed(Bench.refusal("a: HTTP 500"), at: start)
+        let end = machine.failed(Bench.refusal("b: connect"), at: start)
+        #expect(end == .end(.failed(ModelFault(kind: .refused, detail: "a: HTTP 500; b: connect"))))
+    }
+
+    @Test("a lone provider that refused is asked once more after a pause, and only once")
+    func retry() {
+        var machine = Bench.at("asking")
+        #expect(machine.failed(Bench.refusal(mayRetry: true), at: start) == .pause)
+        #expect(machine.deadline == start + .milliseconds(400))
+        #expect(machine.clock(at: start + .milliseconds(399)) == .none)
+        #expect(machine.clock(at: start + .milliseconds(400)) == .attempt(0))
+        #expect(machine.failed(Bench.refusal(mayRetry: true), at: start + .milliseconds(401)).fault == .refused)
+    }
+
+    @Test("what must not be retried is not")
+    func noRetry() {
+        var machine = Bench.at("asking")
+        #expect(machine.failed(Bench.refusal(mayRetry: false), at: start).fault == .refused)
+    }
+
+    @Test("a lone provider is not asked again when its second refusal would come later than three seconds")
+    func promise() {
+        var machine = Bench.at("asking")
+        #expect(machine.failed(Bench.refusal(mayRetry: true), at: start + .milliseconds(1599)) == .pause)
+        machine = Bench.at("asking")
+        #expect(machine.failed(Bench.refusal(mayRetry: true), at: start + .milliseconds(1600)).fault == .refused)
+    }
+
+    @Test("the provider's own pause is kept, if there is time for it")
+    func retryAfter() {
+        var machine = Bench.at("asking")
+        #expect(machine.failed(Bench.refusal(mayRetry: true, retryAfter: .seconds(1)), at: start) == .pause)
+        #expect(machine.deadline == start + .seconds(1))
+        machine = Bench.at("asking")
+        #expect(machine.failed(Bench.refusal(mayRetry: true, retryAfter: .seconds(2)), at: start).fault == .refused)
+    }
+
+    @Test("after 200 the same provider is not asked again, because it may bill")
+    func noRetryAfterAcceptance() {
+        var machine = Bench.at("accepted")
+        #expect(machine.failed(Bench.refusal(mayRetry: true), at: start).fault == .refused)
+    }
+
+    @Test("after 200 but before text another provider takes over")
+    func failoverAfterAcceptance() {
+        var machine = Bench.at("accepted", choices: 2)
+        #expect(machine.failed(AttemptFailure(fault: ModelFault(kind: .errorFrame, detail: "")), at: start) == .attempt(1))
+    }
+
+    @Test("after text nobody continues it", arguments: [ModelFault.Kind.cut, .errorFrame])
+    func afterText(_ kind: ModelFault.Kind) {
+        var machine = Bench.at("speaking", choices: 3)
+        #expect(machine.failed(AttemptFailure(fault: ModelFault(kind: kind, detail: ""), mayRetry: true), at: start).fault == kind)
+    }
+
+    @Test("the body of an error response is waited for briefly, then judged without it")
+    func refusalBody() {
+        var machine = Bench.at("refusing", choices: 2)
+        #expect(machine.deadline == start + .milliseconds(500))
+        #expect(machine.clock(at: start + .milliseconds(499)) == .none)
+        #expect(machine.clock(at: start + .milliseconds(500)) == .judgeRefusal)
+        #expect(machine.failed(Bench.refusal(), at: start + .milliseconds(500)) == .attempt(1))
+    }
+
+    // MARK: Time
+
+    @Test("a provider gets six seconds to its first text", arguments: ["asking", "accepted"])
+    func firstToken(_ stage: String) {
+        var machine = Bench.at(stage, choices: 2)
+        #expect(machine.deadline == start + .seconds(6))
+        #expect(machine.clock(at: start + .milliseconds(5999)) == .none)
+        #expect(machine.clock(at: start + .seconds(6)) == .attempt(1))
+        #expect(machine.deadline == start + .seconds(12))
+    }
+
+    @Test("a lone hanging provider is not asked again")
+    func loneHanging() {
+        var machine = Bench.at("asking")
+        let end = machine.clock(at: start + .seconds(6))
+        #expect(end == .end(.failed(ModelFault(kind: .noFirstToken, detail: "a: no text within 6.0 seconds"))))
+    }
+
+    @Test("all providers together get fifteen seconds")
+    func overall() {
+        var machine = Bench.at("asking", choices: 4)
+        #expect(machine.clock(at: start + .seconds(6)) == .attempt(1))
+        #expect(machine.clock(at: start + .seconds(12)) == .attempt(2))
+        #expect(machine.deadline == start + .seconds(15))
+        #expect(machine.clock(at: start + .seconds(15)).fault == .noFirstToken)
+    }
+
+    @Test("a refusal after the overall limit ends the call")
+    func lateRefusal() {
+        var machine = Bench.at("asking", choices: 4)
+        #expect(machine.failed(Bench.refusal(), at: start + .seconds(15)).fault == .refused)
+    }
+
+    @Test("silence is counted from the last text")
+    func silence() {
+        var machine = Bench.at("speaking")
+        #expect(machine.deadline == start + .seconds(20))
+        _ = machine.said(1, at: start + .seconds(19))
+        #expect(machine.clock(at: start + .seconds(20)) == .none)
+        #expect(machine.clock(at: start + .seconds(39)).fault == .stalled)
+    }
+
+    @Test("the whole turn is bounded, however lively it is")
+    func turn() {
+        var machine = Bench.at("speaking")
+        _ = machine.said(1, at: start + .seconds(170))
+        #expect(machine.deadline == start + .seconds(180))
+        #expect(machine.clock(at: start + .seconds(180)).fault == .timeLimit)
+    }
+
+    @Test("limits shorter than each other are kept too")
+    func oddLimits() {
+        let limits = CallLimits(firstToken: .seconds(9), firstTokenOverall: .seconds(5), silence: .seconds(9), turn: .seconds(3))
+        var machine = Bench.idle(choices: 2, limits: limits)
+        _ = machine.begin(at: start)
+        #expect(machine.deadline == start + .seconds(3))
+        #expect(machine.clock(at: start + .seconds(3)).fault == .timeLimit)
+        machine = Bench.idle(choices: 2, limits: CallLimits(firstToken: .milliseconds(100)))
+        _ = machine.begin(at: start)
+        _ = machine.refused(at: start)
+        #expect(machine.clock(at: start + .milliseconds(100)) == .attempt(1))
+    }
+
+    @Test("time counts from begin, not from the making of the machine")
+    func lateBegin() {
+        var machine = Bench.at("idle")
+        _ = machine.begin(at: start + .seconds(100))
+        #expect(machine.deadline == start + .seconds(106))
+    }
+
+    // MARK: Bound
+
+    @Test("an answer that outgrows its bound is released up to it, and ends as too long")
+    func bound() {
+        var machine = Bench.at("accepted")
+        #expect(machine.said(65_530, at: start) == .all)
+        #expect(machine.said(6, at: start) == .all)
+        #expect(machine.said(5, at: start) == .atMost(0))
+        #expect(machine.reachedBound().fault == .tooLong)
+        machine = Bench.at("accepted")
+        #expect(machine.said(65_537, at: start) == .atMost(65_536))
+        #expect(machine.reachedBound().fault == .tooLong)
+    }
+
+    // MARK: Cancel
+
+    @Test("a cancel ends the call in every state but the last", arguments: MachineBench.stages)
+    func cancel(_ stage: String) {
+        var machine = Bench.at(stage, choices: stage == "pausing" ? 1 : 2)
+        #expect(machine.cancelled() == (stage == "ended" ? .none : .end(.cancelled)))
+        #expect(machine.cancelled() == .none)
+        #expect(machine.deadline == nil)
+    }
+
+    // MARK: What does not fit changes nothing
+
+    @Test("begin counts once", arguments: MachineBench.stages.filter { $0 != "idle" })
+    func secondBegin(_ stage: String) {
+        var machine = Bench.at(stage)
+        let before = machine
+        #expect(machine.begin(at: start + .seconds(1)) == .none)
+        #expect(machine == before)
+    }
+
+    @Test("a head that nobody waits for is ignored", arguments: MachineBench.stages.filter { $0 != "asking" })
+    func lateHead(_ stage: String) {
+        var machine = Bench.at(stage)
+        let before = machine
+        #expect(machine.accepted() == false)
+        #expect(machine.refused(at: start) == .none)
+        #expect(machine == before)
+    }
+
+    @Test("text that nobody waits for is ignored", arguments: ["idle", "asking", "refusing", "pausing", "ended"])
+    func lateText(_ stage: String) {
+        var machine = Bench.at(stage)
+        let before = machine
+        #expect(machine.said(1, at: start) == .nothing)
+        #expect(machine.reachedBound() == .none)
+        #expect(machine == before)
+    }
+
+    @Test("an end that nobody waits for is ignored", arguments: ["idle", "asking", "refusing", "pausing", "ended"])
+    func lateEnd(_ stage: String) {
+        var machine = Bench.at(stage)
+        let before = machine
+        for end in [ModelEnd.stop, .length, .filtered] { #expect(machine.finished(end, at: start) == .none) }
+        #expect(machine == before)
+    }
+
+    @Test("a failure that nobody waits for is ignored", arguments: ["idle", "pausing", "ended"])
+    func lateFailure(_ stage: String) {
+        var machine = Bench.at(stage)
+        let before = machine
+        #expect(machine.failed(Bench.refusal(mayRetry: true), at: start) == .none)
+        #expect(machine == before)
+    }
+
+    @Test("the bound is reached only by text", arguments: MachineBench.stages.filter { $0 != "speaking" })
+    func bound(_ stage: String) {
+        var machine = Bench.at(stage)
+        #expect(machine.reachedBound() == .none)
+    }
+
+    @Test("a clock that is early changes nothing", arguments: MachineBench.stages)
+    func earlyClock(_ stage: String) {
+        var machine = Bench.at(stage)
+        let before = machine
+        #expect(machine.clock(at: start) == .none)
+        #expect(machine == before)
+    }
+
+    @Test("in whatever order inputs come, a call ends once and nothing follows", arguments: 0..<300)
+    func random(_ seed: Int) {
+        var random = SplitMix(state: UInt64(seed))
+        var machine = Bench.idle(choices: 1 + seed % 3, limits: CallLimits())
+        var now = start
+        var ends = 0
+        for _ in 0..<200 {
+            now += .milliseconds(Int(random.next() % 3000))
+            let action: FailoverMachine.Action
+            let wasEnded = machine.isEnded
+            switch random.next() % 9 {
+            case 0: action = machine.begin(at: now)
+            case 1: action = machine.accepted() ? .none : .none
+            case 2: action = machine.refused(at: now)
+            case 3: action = machine.said(Int(random.next() % 100) + 1, at: now) == .all ? .none : machine.reachedBound()
+            case 4: action = machine.finished(.stop, at: now)
+            case 5: action = machine.failed(Bench.refusal(mayRetry: random.next() % 2 == 0), at: now)
+            case 6 where random.next() % 8 == 0: action = machine.cancelled()
+            default: action = machine.clock(at: now)
+            }
+            if wasEnded { #expect(action == .none) }
+            if case .end = action { ends += 1 }
+            if case .attempt(let index) = action { #expect(index < 1 + seed % 3) }
+            #expect(
+                (machine.deadline == nil)
+                    == (machine.isEnded || machine == Bench.idle(choices: 1 + seed % 3, limits: CallLimits())))
+        }
+        #expect(ends == (machine.isEnded ? 1 : 0))
+    }
+}
+
+/// Sebastiano Vigna's splitmix64: a seed gives the same test every time.
+struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}

@@ -1,0 +1,115 @@
+import CoachCore
+import Foundation
+import Testing
+
+@testable import ModelProviders
+
+@Suite("ModelConfiguration")
+struct ModelConfigurationTests {
+    static let shipped =
+        (try? Data(
+            contentsOf: URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../deploy/models.json").standardized))
+        ?? Data()
+
+    func read(_ environment: [String: String], _ file: Data = shipped) -> (configuration: ModelConfiguration?, findings: [String]) {
+        ModelConfiguration.read(file, environment: environment)
+    }
+
+    @Test("with OpenAI's key, OpenAI answers")
+    func openAI() {
+        let (configuration, findings) = read(["OPENAI_API_KEY": "sk-1"])
+        #expect(findings == [])
+        #expect(configuration?.defaultRoute.choices.map(\.name) == [ModelName(provider: "openai", model: "gpt-4.1-mini")])
+        #expect(configuration?.providers["openai"]?.baseURL == "https://api.openai.com/v1")
+        #expect(configuration?.limits == CallLimits())
+    }
+
+    @Test("with the simulator's address alone, the simulator answers")
+    func simulator() {
+        let (configuration, findings) = read(["COACH_SIMULATOR_URL": "http://127.0.0.1:9000/"])
+        #expect(findings == [])
+        #expect(configuration?.defaultRoute.choices.map(\.name) == [ModelName(provider: "simulator", model: "sim-coach-1")])
+        #expect(configuration?.providers["simulator"]?.baseURL == "http://127.0.0.1:9000/v1")
+    }
+
+    @Test("the simulator never stands in for a provider that can be used")
+    func standIn() {
+        let (configuration, _) = read(["COACH_SIMULATOR_URL": "http://127.0.0.1:9000", "OPENAI_API_KEY": "sk-1"])
+        #expect(configuration?.defaultRoute.choices.map(\.name.provider) == ["openai"])
+    }
+
+    @Test("a compatible server needs no key, and its model can be named")
+    func compatible() {
+        let (configuration, findings) = read(["OPENAI_BASE_URL": "http://gpu:8000/openai/v1", "OPENAI_MODEL": "llama-3"])
+        #expect(findings == [])
+        #expect(configuration?.providers["openai"]?.baseURL == "http://gpu:8000/openai/v1")
+        #expect(configuration?.defaultRoute.first.name.model == "llama-3")
+    }
+
+    @Test("without a provider the finding says what to set")
+    func nothing() {
+        let (configuration, findings) = read(["OPENAI_API_KEY": "  \n"])
+        #expect(configuration == nil)
+        #expect(findings == ["models: routes.default: no provider can be used; set OPENAI_API_KEY or COACH_SIMULATOR_URL"])
+    }
+
+    @Test("a key that cannot be sent is named, not shown")
+    func badKey() {
+        let (_, findings) = read(["OPENAI_API_KEY": "sk-1\u{7}secret"])
+        #expect(findings == ["OPENAI_API_KEY: contains a character that cannot stand in a header"])
+    }
+
+    @Test("a bad address is named by the variable that brought it")
+    func badAddress() {
+        #expect(
+            read(["OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "gpu:8000"]).findings.first == "OPENAI_BASE_URL: not an http or https address")
+    }
+
+    @Test("all findings are told at once")
+    func findings() {
+        let file = """
+            {"routes": {"default": [{"provider": "b", "model": "m", "max_output_tokens": 0}, {"provider": "c", "model": "m", "max_output_tokens": 5}], "x": []},
+             "providers": {"a": {"dialect": "klingon", "base_url": "ftp://x", "key": "sk"}}, "limits": {"connect_ms": "1", "foo": 2}, "extra": 1}
+            """
+        #expect(
+            read([:], Data(file.utf8)).findings == [
+                "models: unknown member extra",
+                "models: providers.a: dialect must be \"openai\"",
+                "models: providers.a: unknown member key",
+                "models: providers.a: base_url: not an http or https address",
+                "models: limits: connect_ms must be a whole number from 1 to 3600000",
+                "models: limits: unknown member foo",
+                "models: routes.default[0]: max_output_tokens must be a whole number from 1 to 1000000",
+                "models: routes.default[1]: no provider is called c",
+                "models: routes.x: must be a list of models",
+            ])
+        #expect(read([:], Data("[]".utf8)).findings == ["models: not a JSON object, or a name occurs twice in one"])
+        #expect(read([:], Data("{}".utf8)).findings == ["models: providers is missing", "models: routes is missing"])
+        let noDefault = read([:], Data(#"{"providers": {}, "routes": {}}"#.utf8))
+        #expect(noDefault.configuration == nil)
+        #expect(noDefault.findings == ["models: routes: default is missing"])
+    }
+
+    @Test("addresses are normalised, odd ones refused")
+    func addresses() {
+        #expect(BaseURL.normalized("http://h:1") == "http://h:1/v1")
+        #expect(BaseURL.normalized("http://h:1/") == "http://h:1/v1")
+        #expect(BaseURL.normalized("HTTPS://h/a/b//") == "HTTPS://h/a/b")
+        for text in [
+            "", "h", "http://", "http:///v1", "ftp://h", "http://h/?q", "http://h#f", "http://u:p@h", "http://h /v1", "http://h\n",
+        ] {
+            #expect(BaseURL.normalized(text) == nil, "\(text)")
+        }
+    }
+
+    @Test("keys are trimmed, and shown by nothing that prints")
+    func keys() throws {
+        let environment = ["OPENAI_API_KEY": " sk-canary\n"]
+        let keys = ProviderKeys(of: try #require(read(environment).configuration), environment: environment)
+        #expect(keys["openai"] == "sk-canary")
+        #expect(keys["simulator"] == nil)
+        var dumped = ""
+        dump(keys, to: &dumped)
+        for text in ["\(keys)", String(reflecting: keys), dumped] { #expect(!text.contains("canary")) }
+    }
+}

@@ -1,0 +1,217 @@
+import CoachCore
+import Testing
+
+@testable import ModelProviders
+
+/// Everything an answer said, put together.
+struct Reading: Equatable {
+    var text = ""
+    var usage: TokenUsage?
+    var verdict: AnswerNews.Verdict?
+
+    /// Reads a stream in these pieces, then its end.
+    static func of(_ pieces: [ArraySlice<UInt8>]) -> Reading {
+        var reader = Dialect.openAI.makeReader()
+        var whole = AnswerNews()
+        func add(_ news: AnswerNews) {
+            // Every hand-over is whole characters.
+            #expect(String(validating: news.text, as: UTF8.self) != nil)
+            #expect(whole.verdict == nil || news == AnswerNews())
+            whole.text += news.text
+            whole.usage = news.usage ?? whole.usage
+            whole.verdict = news.verdict ?? whole.verdict
+        }
+        for piece in pieces {
+            var news = AnswerNews()
+            piece.withUnsafeBytes { reader.read($0, into: &news) }
+            add(news)
+        }
+        var news = AnswerNews()
+        reader.finish(into: &news)
+        add(news)
+        return Reading(text: String(decoding: whole.text, as: UTF8.self), usage: whole.usage, verdict: whole.verdict)
+    }
+
+    static func of(_ stream: String) -> Reading { of([Array(stream.utf8)[...]]) }
+}
+
+/// A stream made of these frames.
+func stream(_ frames: String..., done: Bool = true) -> String {
+    (frames + (done ? ["[DONE]"] : [])).map { "data: \($0)\n\n" }.joined()
+}
+
+func chunk(_ content: String, finish: String? = nil) -> String {
+    """
+    {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"\(content)"},"finish_reason":\(finish.map { "\"\($0)\"" } ?? "null")}],"usage":null}
+    """
+}
+
+@Suite("OpenAIAnswerReader")
+struct OpenAIAnswerTests {
+    @Test("golden transcripts read the same however they are cut", arguments: OpenAITranscript.all)
+    func transcripts(_ transcript: OpenAITranscript) {
+        let bytes = Array(transcript.stream.utf8)
+        #expect(Reading.of([bytes[...]]) == transcript.expected)
+        #expect(Reading.of(bytes.indices.map { bytes[$0...$0] }) == transcript.expected)
+        for cut in bytes.indices { #expect(Reading.of([bytes[..<cut], bytes[cut...]]) == transcript.expected) }
+    }
+
+    @Test("a transcript that ends anywhere never traps, and never ends well before its end mark", arguments: OpenAITranscript.all)
+    func truncated(_ transcript: OpenAITranscript) {
+        let bytes = Array(transcript.stream.utf8)
+        for end in bytes.indices {
+            let reading = Reading.of([bytes[..<end]])
+            #expect(reading.verdict != nil)
+            #expect(transcript.expected.text.utf8.starts(with: reading.text.utf8))
+        }
+    }
+
+    @Test("random bytes never crash it", arguments: 0..<200)
+    func random(_ seed: Int) {
+        var random = SplitMix(state: UInt64(seed))
+        let words = [
+            "data: ", "\n", "\n\n", "{", "}", "\"choices\":", "[", "]", "\"delta\":{\"content\":\"", "\\ud83d", "\"", ",", "[DONE]", "é",
+            "\u{0}", ":", "1e9",
+        ]
+        var bytes = Array("data: {\"choices\":[{\"delta\":{\"content\":\"".utf8)
+        for _ in 0..<100 {
+            if random.next() % 4 == 0 {
+                bytes.append(UInt8(random.next() % 256))
+            } else {
+                bytes += Array(words.randomElement(using: &random)!.utf8)
+            }
+        }
+        #expect(Reading.of([bytes[...]]).verdict != nil)
+    }
+
+    @Test(
+        "finish reasons map to ends",
+        arguments: [
+            ("stop", ModelEnd.stop), ("length", .length), ("max_tokens", .length), ("content_filter", .filtered), ("tool_calls", .stop),
+            ("eos", .stop),
+        ])
+    func finishReasons(_ reason: String, _ end: ModelEnd) {
+        #expect(Reading.of(stream(chunk("a", finish: reason))).verdict == .ended(end))
+    }
+
+    @Test("a missing end mark is forgiven when a finish reason was seen")
+    func missingDone() {
+        #expect(Reading.of(stream(chunk("a", finish: "length"), done: false)).verdict == .ended(.length))
+    }
+
+    @Test("a missing finish reason is forgiven when the end mark was seen")
+    func missingFinish() {
+        #expect(Reading.of(stream(chunk("a"))).verdict == .ended(.stop))
+    }
+
+    @Test("a stream without either was cut")
+    func cut() {
+        #expect(
+            Reading.of(stream(chunk("a"), done: false)) == Reading(text: "a", verdict: .broken(.cut, detail: "ended without its end mark")))
+        #expect(Reading.of("").verdict == .broken(.cut, detail: "ended without its end mark"))
+        #expect(Reading.of("<html>no</html>").verdict == .broken(.cut, detail: "ended without its end mark"))
+    }
+
+    @Test("a last frame without its blank line counts when it is whole, and is a cut when it is not")
+    func lastFrame() {
+        let frame = "data: \(chunk("b", finish: "stop"))"
+        #expect(Reading.of(stream(chunk("a"), done: false) + frame) == Reading(text: "ab", verdict: .ended(.stop)))
+        #expect(
+            Reading.of(stream(chunk("a"), done: false) + frame.dropLast(3))
+                == Reading(text: "a", verdict: .broken(.cut, detail: "ended without its end mark")))
+        #expect(Reading.of(stream(chunk("a"), done: false) + "data: [DONE]").verdict == .ended(.stop))
+    }
+
+    @Test("an error frame is an error, though [DONE] follows")
+    func errorFrame() {
+        let error = #"{"error":{"message":"secret prompt","type":"server_error","code":null}}"#
+        #expect(Reading.of(stream(chunk("a"), error)) == Reading(text: "a", verdict: .broken(.errorFrame, detail: "server_error")))
+        #expect(Reading.of(stream(error)).verdict == .broken(.errorFrame, detail: "server_error"))
+        #expect(Reading.of(stream(#"{"error":"overloaded"}"#)).verdict == .broken(.errorFrame, detail: "error"))
+        #expect(Reading.of(stream(#"{"error":{"code":503,"message":"x"}}"#)).verdict == .broken(.errorFrame, detail: "503"))
+        #expect(Reading.of(stream(#"{"error":{"code":"my secret words","type":"t"}}"#)).verdict == .broken(.errorFrame, detail: "t"))
+    }
+
+    @Test("an error that is null is none")
+    func nullError() {
+        #expect(Reading.of(stream(#"{"error":null,"choices":[{"index":0,"delta":{"content":"a"}}]}"#)).text == "a")
+    }
+
+    @Test("a frame that is not JSON is an error, because it may have held text")
+    func malformed() {
+        #expect(
+            Reading.of(stream(chunk("a"), #"{"choices":[{"delta":{"content":"b"}"#))
+                == Reading(text: "a", verdict: .broken(.errorFrame, detail: "malformed frame")))
+    }
+
+    @Test("data that is no object, comments and named events are passed over")
+    func noise() {
+        let noise = ": ping\n\nevent: ping\ndata:\n\ndata: keep-alive\n\n"
+        #expect(Reading.of(noise + stream(chunk("a", finish: "stop"))) == Reading(text: "a", verdict: .ended(.stop)))
+    }
+
+    @Test("a frame beyond the bound is an error, not memory")
+    func longFrame() {
+        let long = "data: {\"x\":\"" + String(repeating: "y", count: 300_000)
+        #expect(Reading.of(long).verdict == .broken(.errorFrame, detail: "frame too long"))
+    }
+
+    @Test("a refusal is text")
+    func refusal() {
+        #expect(Reading.of(stream(#"{"choices":[{"index":0,"delta":{"refusal":"I can't."},"finish_reason":"stop"}]}"#)).text == "I can't.")
+    }
+
+    @Test("reasoning is not text")
+    func reasoning() {
+        let frame = #"{"choices":[{"index":0,"delta":{"reasoning_content":"hm","reasoning":"hm","content":null,"tool_calls":[]}}]}"#
+        #expect(Reading.of(stream(frame, chunk("a"))).text == "a")
+    }
+
+    @Test("only the first choice speaks, wherever its index stands")
+    func otherChoices() {
+        let frame = #"{"choices":[{"delta":{"content":"no"},"finish_reason":"length","index":1},{"delta":{"content":"yes"},"index":0}]}"#
+        #expect(Reading.of(stream(frame)) == Reading(text: "yes", verdict: .ended(.stop)))
+    }
+
+    @Test("U+0000 is dropped, lone surrogates and broken UTF-8 become U+FFFD")
+    func repair() {
+        #expect(Reading.of(stream(chunk(#"a\u0000b\u0000"#))).text == "ab")
+        #expect(Reading.of(stream(chunk(#"\ud83d\ude00 \ud83d"#))).text == "😀 \u{FFFD}")
+        let broken =
+            Array("data: {\"choices\":[{\"delta\":{\"content\":\"a".utf8) + [0xE2, 0x82] + Array("\"}}]}\n\ndata: [DONE]\n\n".utf8)
+        #expect(Reading.of([broken[...]]).text == "a\u{FFFD}")
+    }
+
+    @Test("usage is told in disjoint classes; what is not reported is unknown")
+    func usage() {
+        func usage(_ json: String) -> TokenUsage? { Reading.of(stream("{\"choices\":[],\"usage\":\(json)}")).usage }
+        #expect(
+            usage(
+                #"{"prompt_tokens":100,"completion_tokens":50,"total_tokens":150,"prompt_tokens_details":{"cached_tokens":30,"cache_write_tokens":20,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":10}}"#
+            )
+                == TokenUsage(input: 50, cachedInput: 30, cacheWrite: 20, output: 40, reasoning: 10))
+        #expect(usage(#"{"prompt_tokens":7,"completion_tokens":3}"#) == TokenUsage(input: 7, output: 3))
+        #expect(usage(#"{"prompt_tokens":7}"#) == TokenUsage(input: 7))
+        #expect(
+            usage(#"{"prompt_tokens":7,"completion_tokens":3,"prompt_tokens_details":null,"completion_tokens_details":{}}"#)
+                == TokenUsage(input: 7, output: 3))
+        #expect(
+            usage(
+                #"{"prompt_tokens":5,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":9},"completion_tokens_details":{"reasoning_tokens":9}}"#
+            )
+                == TokenUsage(input: 0, cachedInput: 5, output: 0, reasoning: 3))
+        #expect(usage(#"{"prompt_tokens":-7,"completion_tokens":1.5}"#) == TokenUsage())
+        #expect(usage(#"{"prompt_tokens":1e300,"completion_tokens":"many"}"#) == TokenUsage())
+        #expect(usage("null") == nil)
+        #expect(usage("12") == nil)
+    }
+
+    @Test("cumulative usage on every chunk: the last one counts")
+    func cumulativeUsage() {
+        func frame(_ n: Int) -> String {
+            #"{"choices":[{"index":0,"delta":{"content":"x"}}],"usage":{"prompt_tokens":9,"completion_tokens":\#(n)}}"#
+        }
+        let reading = Reading.of(stream(frame(1), frame(2), frame(3)))
+        #expect(reading == Reading(text: "xxx", usage: TokenUsage(input: 9, output: 3), verdict: .ended(.stop)))
+    }
+}
