@@ -63,9 +63,26 @@ private struct Begun: Decodable {
     var locale: String?
 
     struct Profile: Decodable {
-        var values: [String]
-        var goals: [String]
-        var situation: [String]
+        var values: [Statement]
+        var goals: [Statement]
+        var situation: [Statement]
+
+        var profile: ContextProfile? {
+            let profile = ContextProfile(
+                values: values.compactMap(\.text), goals: goals.compactMap(\.text), situation: situation.compactMap(\.text))
+            return profile.isEmpty ? nil : profile
+        }
+    }
+
+    /// A string, or an object that has it as `text`; nil for anything else, which no model can be told.
+    struct Statement: Decodable {
+        var text: String?
+
+        init(from decoder: any Decoder) throws {
+            struct Object: Decodable { var text: String }
+            text = (try? decoder.singleValueContainer().decode(String.self)) ?? (try? Object(from: decoder).text)
+            if text?.isEmpty == true { text = nil }
+        }
     }
 
     struct Said: Decodable {
@@ -90,10 +107,9 @@ private struct Begun: Decodable {
 
     var context: TurnContext {
         get throws {
-            let told = profile.map { ContextProfile(values: $0.values, goals: $0.goals, situation: $0.situation) }
-            return TurnContext(
+            TurnContext(
                 identity: turn.identity,
-                profile: told.flatMap { $0.isEmpty ? nil : $0 },
+                profile: profile.flatMap(\.profile),
                 summary: summary,
                 history: try history.map { HistoryMessage(speaker: try .stored($0.role), content: $0.content) },
                 persona: persona.map {

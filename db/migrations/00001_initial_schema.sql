@@ -168,4 +168,6 @@ create table public.messages (
 
 create trigger touch before update on public.users for each row execute function gateway.touch_updated_at();
 create trigger touch before update on public.context_profiles for each row execute function gateway.touch_updated_at();
-create trigger touch before update on public.conversations for each row execute function gateway.touch_updated_at();
+-- The turn functions move last_message_at and write updated_at themselves.
+create trigger touch before update on public.conversations for each row
+    when (old.last_message_at is not distinct from new.last_message_at) execute function gateway.touch_updated_at();

@@ -11,17 +11,6 @@ create function gateway.title_of(message text) returns text
     language sql immutable
     return nullif(btrim(left(btrim(regexp_replace(left(message, 400), '\s+', ' ', 'g')), 60)), '');
 
--- The statements of a profile's list as plain strings, whatever form each is kept in.
-create function gateway.statements(items jsonb) returns jsonb
-    language plpgsql immutable set search_path = '' as $$
-begin
-    return (
-        select coalesce(jsonb_agg(statement order by place), '[]')
-        from jsonb_array_elements(items) with ordinality as item (value, place),
-            lateral (select case jsonb_typeof(value) when 'string' then value #>> '{}' else value ->> 'text' end) as t (statement)
-        where statement <> '');
-end $$;
-
 -- A persona's setting as one text: strings as they are, lists joined, objects as `key: value`.
 create function gateway.prompt_text(setting jsonb) returns text
     language plpgsql immutable set search_path = '' as $$
@@ -67,6 +56,6 @@ create function gateway.to_nanodollars(usd numeric) returns bigint
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
-    gateway.estimate_tokens(text), gateway.title_of(text), gateway.statements(jsonb), gateway.prompt_text(jsonb),
+    gateway.estimate_tokens(text), gateway.title_of(text), gateway.prompt_text(jsonb),
     gateway.domain_of(jsonb), gateway.strings(jsonb), gateway.request_hash(jsonb), gateway.to_usd(bigint), gateway.to_nanodollars(numeric)
     to coach_gateway;

@@ -102,7 +102,7 @@ declare
     conversation public.conversations;
     obstacle public.turns;
     persona public.coaching_personas;
-    safety_level integer;
+    safety_level integer := 0;
     refused text;
     retry_after integer;
     hit_limit integer;
@@ -206,8 +206,8 @@ begin
                 refused := 'too_many_turns';
                 retry_after := 2;
                 hit_limit := (allowed ->> 'concurrent_turns')::integer;
-            elsif gateway.to_usd((allowed ->> 'nanodollars_per_day')::bigint) < reserve + coalesce((
-                select b.spent_usd + b.reserved_usd from public.budgets b where b.user_id = uid and b.day = counter.day), 0)
+            elsif allowed ->> 'nanodollars_per_day' is not null and gateway.to_usd((allowed ->> 'nanodollars_per_day')::bigint) < reserve
+                + coalesce((select b.spent_usd + b.reserved_usd from public.budgets b where b.user_id = uid and b.day = counter.day), 0)
             then
                 refused := 'budget_exhausted';
             end if;
@@ -240,6 +240,7 @@ begin
         update public.conversations c
         set last_seq = c.last_seq + case when again then 0 else 2 end,
             last_message_at = moment,
+            updated_at = moment,
             title = coalesce(c.title, gateway.title_of(message)),
             persona_id = coalesce(c.persona_id, persona.id)
         where c.user_id = uid and c.id = conversation.id and c.deleted_at is null
@@ -286,8 +287,10 @@ begin
     end if;
 
     -- The state before this message: what it adds is for the caller to fuse. Stored already, in case he does not live to say so.
-    select coalesce(max(gateway.level_at(s.level, s.raised_at, moment)), 0) into safety_level
-    from public.safety_states s where s.user_id = uid and s.persona_id is not distinct from persona.id;
+    if person.safety_level > 0 then
+        select coalesce(max(gateway.level_at(s.level, s.raised_at, moment)), 0) into safety_level
+        from public.safety_states s where s.user_id = uid and s.persona_id is not distinct from persona.id;
+    end if;
     if heard_tier > 0 then
         perform gateway.raise_safety(uid, persona.id, heard_tier, true, moment);
     end if;
@@ -300,8 +303,7 @@ begin
             'message_id', turn.message_id, 'attempt', turn.attempt),
         'tier', person.tier,
         'profile', (
-            select jsonb_build_object(
-                'values', gateway.statements(p."values"), 'goals', gateway.statements(p.goals), 'situation', gateway.statements(p.situation))
+            select jsonb_build_object('values', p."values", 'goals', p.goals, 'situation', p.situation)
             from public.context_profiles p where p.user_id = uid),
         'summary', conversation.summary,
         'history', case when turn.seq = 1 then '[]' else gateway.history(

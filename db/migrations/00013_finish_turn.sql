@@ -108,7 +108,7 @@ begin
             update public.messages m set status = 'complete', updated_at = moment where m.user_id = uid and m.id = turn.user_message_id;
         end if;
         update public.conversations c
-        set domain = coalesce(decided, c.domain), last_message_at = moment
+        set domain = coalesce(decided, c.domain), last_message_at = moment, updated_at = moment
         where c.user_id = uid and c.id = turn.conversation_id;
     end if;
 

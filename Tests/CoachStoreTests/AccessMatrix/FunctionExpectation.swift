@@ -8,7 +8,6 @@ enum FunctionExpectation {
         "gateway.raise_safety(uuid, uuid, integer, boolean, timestamp with time zone)",
         "gateway.estimate_tokens(text)",
         "gateway.title_of(text)",
-        "gateway.statements(jsonb)",
         "gateway.prompt_text(jsonb)",
         "gateway.domain_of(jsonb)",
         "gateway.strings(jsonb)",
