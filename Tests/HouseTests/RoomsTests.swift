@@ -23,9 +23,7 @@ private let mayImport: [String: Set<String>] = [
         "NIOPosix", "Logging", "CoreMetrics", "ServiceLifecycle",
     ],
     "CoachClient": ["GatewayAPI", "EventStream"],
-    "ProviderSimulator": [
-        "EventStream", "Hummingbird", "HTTPTypes", "NIOCore", "NIOPosix", "NIOHTTPTypes", "Logging", "ServiceLifecycle",
-    ],
+    "ProviderSimulator": ["NIOCore", "NIOHTTP1", "NIOPosix", "ServiceLifecycle"],
 ]
 
 /// Part of every toolchain.

@@ -159,7 +159,8 @@ extension TurnFacts {
     static var sample: TurnFacts {
         TurnFacts(
             userID: .random(),
-            identity: TurnIdentity(turnID: .random(), conversationID: .random(), userMessageID: .random(), messageID: .random(), attempt: 1),
+            identity: TurnIdentity(
+                turnID: .random(), conversationID: .random(), userMessageID: .random(), messageID: .random(), attempt: 1),
             domain: DomainDecision(domain: .mindset, confidence: 1, source: .pinned), personaID: nil,
             model: ModelName(provider: "test", model: "test"), risk: .calm, country: nil, locale: nil)
     }
