@@ -76,19 +76,24 @@ import Testing
 
     @Test("shutdown lets running work end, refuses new work, and may be asked for twice")
     func shutdown() async throws {
-        try await withClient { client, _ in
-            _ = try await client.int("select 1")
-            let slow = Task { try await client.text("select 'done' from pg_sleep(0.2)") }
-            try await expectEventually {
-                try await client.int("select count(*) from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()")
-                    == 1
+        try await withClient { client, database in
+            try await withClient(at: database.url) { other in
+                try await other.withConnection { holder in
+                    try await holder.execute("select pg_advisory_lock(1)")
+                    let running = Task { try await client.text("select 'done' from pg_advisory_xact_lock(1)") }
+                    let waiting: Query = "select count(*) from pg_locks where locktype = 'advisory' and not granted"
+                    try await expectEventually { try await other.int(waiting) == 1 }
+                    async let first: Void = client.shutdown(grace: .seconds(30))
+                    async let second: Void = client.shutdown(grace: .seconds(30))
+                    try await expectEventually {
+                        await postgresError { try await client.execute("select 1") }?.message == "the client was shut down"
+                    }
+                    #expect(await postgresError { try await client.withConnection { _ in } }?.kind == .unavailable)
+                    try await holder.execute("select pg_advisory_unlock(1)")
+                    try await expectEqual(running.value, "done")
+                    _ = await (first, second)
+                }
             }
-            async let first: Void = client.shutdown(grace: .seconds(5))
-            async let second: Void = client.shutdown(grace: .seconds(5))
-            _ = await (first, second)
-            try await expectEqual(slow.value, "done")
-            #expect(await postgresError { _ = try await client.int("select 1") }?.message == "the client was shut down")
-            #expect(await postgresError { try await client.withConnection { _ in } }?.kind == .unavailable)
         }
     }
 
