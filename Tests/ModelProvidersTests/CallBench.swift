@@ -1,6 +1,7 @@
 import CoachCore
 import Foundation
 import Glibc
+import NIOPosix
 import ProviderSimulator
 import Reactor
 import Synchronization
@@ -16,17 +17,23 @@ struct CallBench: Sendable {
 
     static let names = ["one", "two", "three"]
 
-    /// Runs `body` with one provider for each script; nil: nobody listens at its port.
+    /// Limits that no busy machine reaches, for tests that are not about them.
+    static let patient = CallLimits(connect: .seconds(30), firstToken: .seconds(30), firstTokenOverall: .seconds(60), silence: .seconds(60))
+
+    /// Runs `body` with one provider for each script; nil: nobody listens at its port. Each run has threads of its own, so that a crowd in
+    /// one test does not keep another waiting.
     static func run(
-        _ scripts: Script?..., limits: CallLimits = CallLimits(connect: .seconds(5)), key: String? = nil,
+        _ scripts: Script?..., limits: CallLimits = patient, key: String? = nil,
         _ body: (CallBench) async throws -> Void
     ) async throws {
         let reactor = try Reactor(name: "models")
         reactor.start()
         let pool = try TransferPool(reactor: reactor)
+        let loops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         defer {
             pool.close()
             reactor.stop()
+            loops.shutdownGracefully { _ in }
         }
         let closedPort = try ClosedPort()
         try await withThrowingDiscardingTaskGroup { group in
@@ -37,7 +44,7 @@ struct CallBench: Sendable {
                     ports.append(closedPort.number)
                     continue
                 }
-                let server = SimulatorServer(configuration: .init(key: key, defaultScript: script))
+                let server = SimulatorServer(configuration: .init(key: key, defaultScript: script), eventLoopGroup: loops)
                 let (listening, continuation) = AsyncStream.makeStream(of: Int.self)
                 group.addTask { try await server.run { continuation.yield($0) } }
                 ports.append(try #require(await listening.first { _ in true }))

@@ -54,7 +54,7 @@ struct ModelCallTests {
         try await CallBench.run(nil, limits: CallLimits()) { bench in
             let record = try await bench.ask()
             #expect(record.fault?.kind == .refused)
-            #expect(record.fault?.detail == "one: connect (curl 7); one: connect (curl 7)")
+            #expect(record.fault?.detail.hasPrefix("one: connect (curl 7)") == true)
             #expect(record.duration < .seconds(3))
             #expect(record.accepted.isEmpty)
         }
@@ -71,7 +71,9 @@ struct ModelCallTests {
 
     @Test("a lone provider that was overloaded for a moment is asked once more")
     func retry() async throws {
-        try await CallBench.run(.quick(), limits: CallLimits(connect: .seconds(5), refusal: .seconds(60))) { bench in
+        try await CallBench.run(
+            .quick(), limits: CallLimits(firstToken: .seconds(30), firstTokenOverall: .seconds(60), refusal: .seconds(60))
+        ) { bench in
             try bench.providers[0].enqueue(.refusing(503))
             let record = try await bench.ask()
             #expect(record.ends == [.stop])
@@ -113,12 +115,13 @@ struct ModelCallTests {
 
     @Test("a provider that hangs is given up for the next; one that had accepted may bill, so that was told")
     func hanging() async throws {
-        let limits = CallLimits(connect: .seconds(5), firstToken: .seconds(2), firstTokenOverall: .seconds(20))
+        let limits = CallLimits(connect: .seconds(30), firstToken: .seconds(3), firstTokenOverall: .seconds(60))
         try await CallBench.run(.quick { $0.hang = true }, .quick { $0.text = "here" }, limits: limits) { bench in
             let record = try await bench.ask()
+            #expect(record.fault == nil)
             #expect(record.accepted == ["two"])
             #expect(record.text == "here")
-            #expect(record.duration >= .seconds(2))
+            #expect(record.duration >= .seconds(3))
             try await eventually { bench.providers[0].stats.running == 0 }
         }
         try await CallBench.run(.quick { $0.stallAfterTokens = 0 }, .quick { $0.text = "here" }, limits: limits) { bench in
@@ -139,7 +142,8 @@ struct ModelCallTests {
 
     @Test("silence between tokens ends the call, keeps what was said, and hangs up")
     func stall() async throws {
-        let limits = CallLimits(connect: .seconds(5), silence: .milliseconds(300))
+        var limits = CallBench.patient
+        limits.silence = .seconds(1)
         try await CallBench.run(.quick { ($0.tokens, $0.stallAfterTokens) = (["a", "b", "c"], 2) }, .quick(), limits: limits) { bench in
             let record = try await bench.ask()
             #expect(record.fault?.kind == .stalled)
@@ -152,7 +156,7 @@ struct ModelCallTests {
     @Test("a turn that never ends is ended")
     func turnLimit() async throws {
         let endless = Script.quick { ($0.words, $0.paceMs) = (100_000, 5) }
-        try await CallBench.run(endless, limits: CallLimits(connect: .seconds(5), turn: .milliseconds(500))) { bench in
+        try await CallBench.run(endless, limits: CallLimits(turn: .milliseconds(500))) { bench in
             let record = try await bench.ask()
             #expect(record.fault?.kind == .timeLimit)
             #expect(record.duration >= .milliseconds(500))
@@ -189,7 +193,8 @@ struct ModelCallTests {
 
     @Test("an answer that outgrows its bound is kept up to it")
     func tooLong() async throws {
-        let limits = CallLimits(connect: .seconds(5), answerBytes: 1001)
+        var limits = CallBench.patient
+        limits.answerBytes = 1001
         try await CallBench.run(.quick { $0.text = String(repeating: "é", count: 5000) }, limits: limits) { bench in
             let record = try await bench.ask()
             #expect(record.fault?.kind == .tooLong)
@@ -219,7 +224,7 @@ struct ModelCallTests {
 
     @Test("calls that are cancelled at any moment, from any thread, end exactly once")
     func cancelRace() async throws {
-        try await CallBench.run(.quick { $0.words = 20 }, limits: CallLimits(connect: .seconds(20), firstToken: .seconds(20))) { bench in
+        try await CallBench.run(.quick { $0.words = 20 }) { bench in
             let ends = try await withThrowingTaskGroup(of: CallRecord.self) { group in
                 for index in 0..<300 {
                     group.addTask {
@@ -241,13 +246,12 @@ struct ModelCallTests {
 
     @Test("three hundred answers at once are all whole")
     func crowd() async throws {
-        let limits = CallLimits(connect: .seconds(20), firstToken: .seconds(30), firstTokenOverall: .seconds(60))
-        try await CallBench.run(.quick { ($0.text, $0.paceMs) = (String(repeating: "whole ", count: 50), 1) }, limits: limits) { bench in
+        try await CallBench.run(.quick { ($0.text, $0.paceMs) = (String(repeating: "whole ", count: 20), 1) }) { bench in
             let calls = (0..<300).map { _ in bench.start().recorder }
             for call in calls {
                 let record = try await call.ended()
                 #expect(record.ends == [.stop])
-                #expect(record.text == String(repeating: "whole ", count: 50))
+                #expect(record.text == String(repeating: "whole ", count: 20))
             }
         }
     }
