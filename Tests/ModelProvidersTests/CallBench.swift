@@ -13,6 +13,7 @@ import TokenRelay
 /// Simulated providers, and a language model that is routed over them in their order.
 struct CallBench: Sendable {
     let model: LanguageModel
+    let router: ModelRouter
     let providers: [SimulatorServer]
 
     static let names = ["one", "two", "three"]
@@ -60,7 +61,8 @@ struct CallBench: Sendable {
                 limits: limits)
             let keys = ProviderKeys(of: configuration, environment: ["KEY": "sk-canary"])
             let model = makeLanguageModel(configuration: configuration, keys: keys, transfers: pool)
-            try await body(CallBench(model: model, providers: providers))
+            let router = ModelRouter(configuration: configuration, route: configuration.defaultRoute, keys: keys, transfers: pool)
+            try await body(CallBench(model: model, router: router, providers: providers))
             group.cancelAll()
         }
     }
@@ -73,8 +75,11 @@ struct CallBench: Sendable {
 
     func start(_ message: String = "hello") -> (recorder: CallRecorder, generation: Generation) {
         let recorder = CallRecorder()
-        let prompt = Prompt(messages: [.init(role: .user, content: message)], maximumOutputTokens: 100_000)
-        return (recorder, model.generate(prompt) { recorder.take($0) })
+        return (recorder, model.generate(Self.prompt(message)) { recorder.take($0) })
+    }
+
+    static func prompt(_ message: String) -> Prompt {
+        Prompt(messages: [.init(role: .user, content: message)], maximumOutputTokens: 100_000)
     }
 }
 

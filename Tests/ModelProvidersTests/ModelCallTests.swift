@@ -244,6 +244,27 @@ struct ModelCallTests {
         }
     }
 
+    @Test("a call is let go once it has ended, however it ended")
+    func memory() async throws {
+        for script in [Script.quick(), .quick { $0.stallAfterTokens = 1 }, .refusing(400)] {
+            try await CallBench.run(script) { bench in
+                let recorder = CallRecorder()
+                weak var released: ModelCall?
+                do {
+                    let call = ModelCall(prompt: CallBench.prompt("hello"), router: bench.router) { recorder.take($0) }
+                    released = call
+                    bench.router.transfers.submit { call.begin() }
+                    if script.stallAfterTokens != nil {
+                        try await eventually { !recorder.now.text.isEmpty }
+                        bench.router.transfers.submit { call.cancel() }
+                    }
+                }
+                _ = try await recorder.ended()
+                try await eventually { released == nil }
+            }
+        }
+    }
+
     @Test("three hundred answers at once are all whole")
     func crowd() async throws {
         try await CallBench.run(.quick { ($0.text, $0.paceMs) = (String(repeating: "whole ", count: 20), 1) }) { bench in
