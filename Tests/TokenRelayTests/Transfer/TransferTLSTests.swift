@@ -45,7 +45,9 @@ final class TLSServer {
     }
 
     deinit {
-        process.terminate()
+        // Not `terminate()`: a child inherits the signal mask of the thread that started it, and Dispatch's threads block SIGTERM.
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
         try? FileManager.default.removeItem(at: folder)
     }
 
