@@ -39,16 +39,27 @@ struct Surroundings {
         }
     }
 
-    /// Lowers or cancels a hit. Tier 4 stands whatever surrounds it (facts §5.1: suppressors cancel only for tier < 4).
+    /// Lowers or cancels a hit. What is in progress stands whatever surrounds it (facts §5.1: suppressors cancel only for tier < 4), except
+    /// inside an idiom as a whole: "take all my pills in the morning".
     func weigh(_ hit: inout CrisisDetector.Hit, idioms: [Range<Int>]) {
         hit.subject = subject(of: hit)
-        guard hit.tier < .imminent else { return }
+        if hit.tier == .imminent, !hit.entry.ambiguous {
+            if idioms.contains(where: { covers($0, hit.range) }) { hit.tier = .none }
+            return
+        }
         if idioms.contains(where: { $0.overlaps(hit.range) }) || isDenied(hit) || isWork(hit) {
             hit.tier = .none
             return
         }
-        if isLongAgo(hit) || (hit.entry.hyperbole && !self[.humour].isEmpty) { hit.tier = min(hit.tier, .concern) }
+        if isLongAgo(hit) || (hit.entry.hyperbole && isExaggeration) || (hit.entry.ambiguous && isEveryday(hit)) {
+            hit.tier = min(hit.tier, .concern)
+        }
         if isFiction { hit.tier = RiskTier(rawValue: hit.tier.rawValue - 1) ?? .none }
+    }
+
+    /// An idiom that begins where the hit does, or before; the hit may begin with its subject ("I took …").
+    private func covers(_ idiom: Range<Int>, _ hit: Range<Int>) -> Bool {
+        idiom.overlaps(hit) && idiom.lowerBound <= hit.lowerBound + 1
     }
 
     /// Whom a hit concerns. A pattern that names nobody concerns the nearest person named before its end in the clause.
@@ -69,10 +80,12 @@ struct Surroundings {
         for span in self[.deniedStatement] where span.upperBound <= start && start - span.upperBound <= Surroundings.reachOfDenial {
             if clauses[span.lowerBound] == clause { return true }
         }
-        // "I want to die" begins a statement of its own: "I don't eat I want to die" denies the eating only.
-        if self[.firstPerson].contains(where: { $0.lowerBound == start }) { return false }
+        // "I want to die" begins a statement of its own: "I don't eat I want to die" denies the eating only. A verb that carries its
+        // person is denied from right in front of it: "no soy suicida".
+        let begins = self[.firstPerson].contains { $0.lowerBound == start }
+        let reach = begins ? 1 : Surroundings.reachOfNegation
         var position = start - 1
-        while position >= 0, start - position <= Surroundings.reachOfNegation, clauses[position] == clause {
+        while position >= 0, start - position <= reach, clauses[position] == clause {
             if denies[position] { return true }
             position -= 1
         }
@@ -81,7 +94,7 @@ struct Surroundings {
 
     /// "Years ago" in the same sentence, and nothing that says it has come back.
     private func isLongAgo(_ hit: CrisisDetector.Hit) -> Bool {
-        guard self[.present].isEmpty else { return false }
+        guard !hit.entry.timeless, self[.present].isEmpty else { return false }
         let sentence = reading.tokens[hit.range.lowerBound].sentence
         return self[.resolvedPast].contains { reading.tokens[$0.lowerBound].sentence == sentence }
     }
@@ -93,6 +106,16 @@ struct Surroundings {
         let namesSpeaker = self[.firstPerson].contains { hit.range.contains($0.lowerBound) }
         return !namesSpeaker && hit.tier < .high
             && self[.technical].contains { reading.tokens[$0.lowerBound].sentence == sentence }
+    }
+
+    /// Laughter or a trifle in the message, and nothing that says it is meant.
+    private var isExaggeration: Bool {
+        self[.earnest].isEmpty && !(self[.humour].isEmpty && self[.trivial].isEmpty)
+    }
+
+    private func isEveryday(_ hit: CrisisDetector.Hit) -> Bool {
+        let sentence = reading.tokens[hit.range.lowerBound].sentence
+        return self[.everyday].contains { reading.tokens[$0.lowerBound].sentence == sentence }
     }
 
     private var isFiction: Bool { !self[.creative].isEmpty && self[.creativeDenied].isEmpty }

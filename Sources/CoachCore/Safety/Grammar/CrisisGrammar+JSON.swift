@@ -68,7 +68,7 @@ private struct RuleReader {
     init(classes: Set<String>) { self.classes = classes }
 
     mutating func entry(_ node: ConfigurationNode) -> CrisisGrammar.Entry? {
-        node.allow(["id", "language", "category", "tier", "subject", "patterns", "negatable", "hyperbole"])
+        node.allow(["id", "language", "category", "tier", "subject", "patterns", "negatable", "hyperbole", "ambiguous", "timeless"])
         let id = identifier(node)
         let tier = RiskTier(rawValue: node.integer("tier", 1...4))
         let subject: RiskSubject? = subject(node)
@@ -76,7 +76,8 @@ private struct RuleReader {
         guard let category = node.choice("category", RiskCategory.self), let tier, let subject else { return nil }
         return CrisisGrammar.Entry(
             id: id, language: language(node), category: category, tier: tier, subject: subject,
-            negatable: node.member("negatable") == nil || node.flag("negatable"), hyperbole: node.flag("hyperbole"), patterns: patterns)
+            negatable: node.member("negatable") == nil || node.flag("negatable"), hyperbole: node.flag("hyperbole"),
+            ambiguous: node.flag("ambiguous"), timeless: node.flag("timeless"), patterns: patterns)
     }
 
     mutating func idiom(_ node: ConfigurationNode) -> CrisisGrammar.Idiom? {

@@ -26,6 +26,12 @@ public struct CrisisGrammar: Sendable, Equatable {
         case technical
         /// Laughter: "lol", the emoji.
         case humour
+        /// Small annoyances beside which people exaggerate: "password", "the queue".
+        case trivial
+        /// Work, study, sport, travel: what most messages are about.
+        case everyday
+        /// Not in jest after all: "no seriously", "not joking".
+        case earnest
         /// Takes a denial back: "I lied".
         case retraction
         /// The speaker.
@@ -48,6 +54,10 @@ public struct CrisisGrammar: Sendable, Equatable {
         public var negatable: Bool
         /// People say it in jest; laughter beside it lowers it.
         public var hyperbole: Bool
+        /// Means danger only when it is not said of everyday things; a word for them in the same sentence lowers it.
+        public var ambiguous: Bool
+        /// Counts however long ago it was: sexual violence, what is done to children.
+        public var timeless: Bool
         var patterns: [WordPattern]
     }
 

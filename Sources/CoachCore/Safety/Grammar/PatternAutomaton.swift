@@ -12,6 +12,7 @@ struct PatternAutomaton: Sendable {
         var symbols: [Symbol]
         var optional: Bool
         var gap: ClosedRange<Int>
+        var crossesSentences: Bool
     }
 
     private struct Pattern: Sendable {
@@ -35,7 +36,8 @@ struct PatternAutomaton: Sendable {
         _ pattern: WordPattern, rule: Int, ignoresNegation: Bool, resolve: (WordPattern.Alternative) -> Symbol
     ) {
         let steps = pattern.elements.map {
-            Step(symbols: $0.alternatives.map(resolve), optional: $0.optional, gap: $0.gap)
+            Step(
+                symbols: $0.alternatives.map(resolve), optional: $0.optional, gap: $0.gap, crossesSentences: $0.crossesSentences)
         }
         guard let first = steps.first else { return }
         patterns.append(
@@ -49,9 +51,8 @@ struct PatternAutomaton: Sendable {
     /// over: negations.
     func matches(in reading: Reading, barrier: [Bool]) -> [Match] {
         var found: [Match] = []
-        var search = Search(reading: reading, barrier: barrier, filler: filler)
+        let search = Search(reading: reading, barrier: barrier, filler: filler)
         for start in reading.tokens.indices {
-            search.begin(at: start)
             for span in reading.spans(at: start) {
                 guard let candidates = starting[span.symbol] else { continue }
                 for index in candidates {
@@ -69,47 +70,48 @@ struct PatternAutomaton: Sendable {
     private struct Search {
         let reading: Reading
         let barrier: [Bool]
-        let filler: Symbol
-        private var sentenceStart = 0
-        private var sentenceEnd = 0
+        /// First and last-but-one word of the sentence of each word.
+        private var sentences: [Range<Int>] = []
+        private var isFiller: [Bool]
 
         init(reading: Reading, barrier: [Bool], filler: Symbol) {
             self.reading = reading
             self.barrier = barrier
-            self.filler = filler
-        }
-
-        mutating func begin(at start: Int) {
-            guard start >= sentenceEnd else { return }
-            let tokens = reading.tokens
-            sentenceStart = start
-            sentenceEnd = start + 1
-            while sentenceEnd < tokens.count, tokens[sentenceEnd].sentence == tokens[start].sentence { sentenceEnd += 1 }
+            isFiller = reading.tokens.indices.map { position in
+                reading.spans(at: position).contains { $0.symbol == filler }
+            }
+            sentences.reserveCapacity(reading.tokens.count)
+            var start = 0
+            for position in reading.tokens.indices {
+                let next = position + 1
+                guard next == reading.tokens.count || reading.tokens[next].sentence != reading.tokens[position].sentence else { continue }
+                sentences.append(contentsOf: repeatElement(start..<next, count: next - start))
+                start = next
+            }
         }
 
         /// Fillers at the start of a sentence do not count: "just goodbye everyone".
-        func sentenceStarts(at position: Int) -> Bool { (sentenceStart..<position).allSatisfy(isFiller) }
+        func sentenceStarts(at position: Int) -> Bool { isFiller[sentences[position].lowerBound..<position].allSatisfy(\.self) }
 
-        private func sentenceEnds(at position: Int) -> Bool { (position..<sentenceEnd).allSatisfy(isFiller) }
-
-        private func isFiller(_ position: Int) -> Bool {
-            reading.spans(at: position).contains { $0.symbol == filler }
+        private func sentenceEnds(after position: Int, before end: Int) -> Bool {
+            isFiller[end..<max(end, sentences[position].upperBound)].allSatisfy(\.self)
         }
 
         func match(_ pattern: Pattern, step index: Int, at position: Int) -> Int? {
             guard index < pattern.steps.count else {
-                return !pattern.endsSentence || sentenceEnds(at: position) ? position : nil
+                return !pattern.endsSentence || sentenceEnds(after: position - 1, before: position) ? position : nil
             }
             let step = pattern.steps[index]
+            let end = step.crossesSentences ? reading.tokens.count : sentences[position - 1].upperBound
             var skipped = 0
             var here = position
-            while here < sentenceEnd {
+            while here < end {
                 if skipped >= step.gap.lowerBound {
                     for span in reading.spans(at: here) where step.symbols.contains(span.symbol) {
-                        if let end = match(pattern, step: index + 1, at: here + Int(span.length)) { return end }
+                        if let found = match(pattern, step: index + 1, at: here + Int(span.length)) { return found }
                     }
                 }
-                if isFiller(here) {
+                if isFiller[here] {
                     here += 1
                     continue
                 }

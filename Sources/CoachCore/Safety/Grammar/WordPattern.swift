@@ -8,6 +8,7 @@
 /// | `(word\|two words\|{CLASS})` | any of these |
 /// | `element?` | may be absent |
 /// | `<0-3>` | up to three other words of the same sentence before the next element |
+/// | `<~0-3>` | the same, and the sentence may end in between |
 /// | `^` first, `$` last | the sentence starts, ends here |
 ///
 /// Filler words ("just", "really") may stand anywhere between two elements.
@@ -24,6 +25,8 @@ struct WordPattern: Sendable, Equatable {
         var optional: Bool
         /// Words that may stand before it.
         var gap: ClosedRange<Int>
+        /// The gap may run into the next sentence.
+        var crossesSentences: Bool
     }
 
     var elements: [Element] = []
@@ -42,7 +45,7 @@ struct WordPattern: Sendable, Equatable {
 
     init(_ text: String) throws(SyntaxError) {
         var rest = Substring(text)
-        var gap = 0...0
+        var gap = (range: 0...0, crosses: false)
         while true {
             rest = rest.drop { $0 == " " }
             guard let first = rest.first else { break }
@@ -59,18 +62,20 @@ struct WordPattern: Sendable, Equatable {
                 guard !elements.isEmpty else { throw SyntaxError(reason: "a gap is first") }
                 gap = try WordPattern.gap(WordPattern.take(&rest, until: ">"))
             default:
-                elements.append(try WordPattern.element(&rest, first: first, gap: gap))
-                gap = 0...0
+                elements.append(try WordPattern.element(&rest, first: first, gap: gap.range, crosses: gap.crosses))
+                gap = (0...0, false)
             }
         }
-        guard gap == 0...0 else { throw SyntaxError(reason: "a gap is last") }
+        guard gap == (0...0, false) else { throw SyntaxError(reason: "a gap is last") }
         guard let first = elements.first, !first.optional else { throw SyntaxError(reason: "the first element is missing or optional") }
         guard elements.reduce(0, { $0 + $1.gap.upperBound }) <= WordPattern.widestGaps else {
             throw SyntaxError(reason: "gaps add up to more than \(WordPattern.widestGaps)")
         }
     }
 
-    private static func element(_ rest: inout Substring, first: Character, gap: ClosedRange<Int>) throws(SyntaxError) -> Element {
+    private static func element(
+        _ rest: inout Substring, first: Character, gap: ClosedRange<Int>, crosses: Bool
+    ) throws(SyntaxError) -> Element {
         var alternatives: [Alternative]
         switch first {
         case "{": alternatives = [.wordClass(try take(&rest, until: "}"))]
@@ -89,7 +94,7 @@ struct WordPattern: Sendable, Equatable {
             optional = true
             rest.removeFirst()
         }
-        return Element(alternatives: alternatives, optional: optional, gap: gap)
+        return Element(alternatives: alternatives, optional: optional, gap: gap, crossesSentences: crosses)
     }
 
     private static func written(_ text: Substring) -> [Alternative] {
@@ -106,11 +111,12 @@ struct WordPattern: Sendable, Equatable {
         return String(inside)
     }
 
-    private static func gap(_ text: String) throws(SyntaxError) -> ClosedRange<Int> {
-        let bounds = text.split(separator: "-").compactMap { Int($0) }
+    private static func gap(_ text: String) throws(SyntaxError) -> (range: ClosedRange<Int>, crosses: Bool) {
+        let crosses = text.hasPrefix("~")
+        let bounds = text.drop { $0 == "~" }.split(separator: "-").compactMap { Int($0) }
         guard bounds.count == 2, bounds[0] >= 0, bounds[0] <= bounds[1], bounds[1] <= widestGap else {
             throw SyntaxError(reason: "not a gap of at most \(widestGap) words: <\(text)>")
         }
-        return bounds[0]...bounds[1]
+        return (bounds[0]...bounds[1], crosses)
     }
 }
