@@ -86,7 +86,7 @@ public struct PromptBuilder: Sendable {
                 .crisis,
                 [
                     "guidance": guidance.joined(separator: "\n\n"),
-                    "resources": card?.resources.map(PromptBuilder.line).joined(separator: "\n") ?? "(none in this turn)",
+                    "resources": card?.resources.map(PromptBuilder.line).joined(separator: "\n") ?? "(shown before; name none by number)",
                 ])
         }
     }

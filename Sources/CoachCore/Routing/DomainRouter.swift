@@ -10,8 +10,8 @@ public struct DomainRouter: Sendable {
     static let leastProbability = 0.45
     /// Below this lead over the runner-up the message decides nothing.
     static let leastMargin = 0.12
-    /// A conversation changes its domain at this probability.
-    static let switchProbability = 0.7
+    /// A conversation changes its domain at this probability: one term that names another domain is enough, a hint is not.
+    static let switchProbability = 0.55
     /// What the conversation's own domain is believed before the message is read.
     static let priorOfConversation = 0.6
     /// Exponent of that belief.

@@ -62,7 +62,8 @@ struct Surroundings {
         idiom.overlaps(hit) && idiom.lowerBound <= hit.lowerBound + 1
     }
 
-    /// Whom a hit concerns. A pattern that names nobody concerns the nearest person named before its end in the clause.
+    /// Whom a hit concerns. A pattern that names nobody concerns the nearest person named before its end in the
+    /// clause; where nobody is named it stays unclear, which is treated like the speaker's own.
     private func subject(of hit: CrisisDetector.Hit) -> RiskSubject {
         guard hit.entry.subject == .me else { return hit.entry.subject }
         if self[.firstPerson].contains(where: { hit.range.contains($0.lowerBound) }) { return .me }
@@ -70,7 +71,7 @@ struct Surroundings {
         let people =
             self[.firstPerson].map { ($0.lowerBound, RiskSubject.me) } + self[.thirdPerson].map { ($0.lowerBound, RiskSubject.other) }
         let nearest = people.filter { $0.0 < hit.range.upperBound && clauses[$0.0] == clause }.max { $0.0 < $1.0 }
-        return nearest?.1 ?? .me
+        return nearest?.1 ?? .unclear
     }
 
     private func isDenied(_ hit: CrisisDetector.Hit) -> Bool {
@@ -101,8 +102,12 @@ struct Surroundings {
 
     /// A professional or technical context, for what does not concern the speaker.
     private func isWork(_ hit: CrisisDetector.Hit) -> Bool {
-        if hit.subject != .me, !self[.professional].isEmpty { return true }
         let sentence = reading.tokens[hit.range.lowerBound].sentence
+        switch hit.subject {
+        case .me: break
+        case .other: if !self[.professional].isEmpty { return true }
+        case .unclear: if self[.professional].contains(where: { reading.tokens[$0.lowerBound].sentence == sentence }) { return true }
+        }
         let namesSpeaker = self[.firstPerson].contains { hit.range.contains($0.lowerBound) }
         return !namesSpeaker && hit.tier < .high
             && self[.technical].contains { reading.tokens[$0.lowerBound].sentence == sentence }

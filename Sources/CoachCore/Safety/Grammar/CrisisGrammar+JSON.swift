@@ -70,12 +70,13 @@ private struct RuleReader {
     mutating func entry(_ node: ConfigurationNode) -> CrisisGrammar.Entry? {
         node.allow(["id", "language", "category", "tier", "subject", "patterns", "negatable", "hyperbole", "ambiguous", "timeless"])
         let id = identifier(node)
+        let language = language(node)
         let tier = RiskTier(rawValue: node.integer("tier", 1...4))
         let subject: RiskSubject? = subject(node)
         let patterns = patterns(node)
         guard let category = node.choice("category", RiskCategory.self), let tier, let subject else { return nil }
         return CrisisGrammar.Entry(
-            id: id, language: language(node), category: category, tier: tier, subject: subject,
+            id: id, language: language, category: category, tier: tier, subject: subject,
             negatable: node.member("negatable") == nil || node.flag("negatable"), hyperbole: node.flag("hyperbole"),
             ambiguous: node.flag("ambiguous"), timeless: node.flag("timeless"), patterns: patterns)
     }
@@ -88,12 +89,13 @@ private struct RuleReader {
     mutating func followUp(_ node: ConfigurationNode) -> CrisisGrammar.FollowUp? {
         node.allow(["id", "language", "category", "patterns", "at_concern", "at_crisis", "needs_question"])
         let id = identifier(node)
+        let language = language(node)
         let atConcern = RiskTier(rawValue: node.integer("at_concern", 0...4))
         let atCrisis = RiskTier(rawValue: node.integer("at_crisis", 1...4))
         let patterns = patterns(node)
         guard let category = node.choice("category", RiskCategory.self), let atConcern, let atCrisis else { return nil }
         return CrisisGrammar.FollowUp(
-            id: id, language: language(node), category: category, tierAtConcern: atConcern, tierAtCrisis: atCrisis,
+            id: id, language: language, category: category, tierAtConcern: atConcern, tierAtCrisis: atCrisis,
             needsQuestion: node.flag("needs_question"), patterns: patterns)
     }
 

@@ -1,0 +1,54 @@
+import Foundation
+import Testing
+
+@testable import CoachCore
+
+@Suite("Domain configuration")
+struct DomainConfigurationTests {
+    private func files() throws -> [String: Data] { try Checkout.files(in: "domains", suffix: ".json") }
+
+    @Test("the seven shipped files are complete, and each guides in 120 to 250 words")
+    func shipped() {
+        #expect(Shipped.domains.all.map(\.domain) == Domain.allCases)
+        for configuration in Shipped.domains.all {
+            let words = configuration.systemPrompt.split(whereSeparator: \.isWhitespace).count
+            #expect((120...250).contains(words), "\(configuration.domain): \(words)")
+        }
+    }
+
+    @Test("a missing domain and one that is there twice are both reported")
+    func missingAndTwice() throws {
+        var files = try files()
+        files["fitness.json"] = files["mindset.json"]
+        let error = #expect(throws: ConfigurationRejected.self) { try DomainConfigurations(files: files) }
+        let problems = error?.findings.map(\.problem) ?? []
+        #expect(problems.contains(.missing))
+        #expect(problems.contains(.duplicate("mindset")))
+    }
+
+    @Test("every finding of a file is reported at once, with its place")
+    func findings() {
+        let json = """
+            {"id": "juggling", "version": "one", "name": "", "tone": 3, "colour": "red", "boundaries": ["x"], "starters": [],
+             "system_prompt": "\(String(repeating: "word ", count: 60)) {{profile}}", "routing": {"en": {"99": ["a"]}, "fr": {}}}
+            """
+        let error = #expect(throws: ConfigurationRejected.self) {
+            try DomainConfiguration(json: Data(json.utf8), file: "juggling.json")
+        }
+        let paths = Set(error?.findings.map(\.path) ?? [])
+        for path in [
+            "id", "version", "name", "tone", "colour", "boundaries[0]", "starters", "system_prompt", "routing.en.99", "routing.fr",
+            "routing.es", "description", "methodology", "greeting",
+        ] {
+            #expect(paths.contains(path), "\(path)")
+        }
+    }
+
+    @Test("an operator's version takes the place of the file's")
+    func replacing() throws {
+        var changed = try #require(Shipped.domains[.fitness])
+        changed.version = 2
+        #expect(Shipped.domains.replacing(with: changed)[.fitness]?.version == 2)
+        #expect(Shipped.domains[.fitness]?.version == 1)
+    }
+}

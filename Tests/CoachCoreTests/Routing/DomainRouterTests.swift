@@ -1,0 +1,78 @@
+import Testing
+
+@testable import CoachCore
+
+@Suite("Domain routing")
+struct DomainRouterTests {
+    private let router = DomainRouter()
+
+    private func decide(
+        _ message: String, pinned: Domain? = nil, persona: Domain? = nil, conversation: Domain? = nil
+    ) -> DomainDecision {
+        router.decide(
+            Shipped.reader.assess(message).domains, pinned: pinned, persona: persona, conversationDomain: conversation)
+    }
+
+    @Test(
+        "clear messages are routed, in English and Spanish",
+        arguments: [
+            ("I want a morning routine and less screen time", Domain.lifeCoaching), ("quiero ordenar mi vida y mi rutina", .lifeCoaching),
+            ("how do I answer the salary question in a job interview", .careerCoaching),
+            ("me despidieron, ayúdame con el currículum", .careerCoaching),
+            ("my girlfriend and I keep fighting about her parents", .relationships), ("discutí con mi novia", .relationships),
+            ("imposter syndrome before every talk, I doubt myself", .mindset), ("procrastino todo, me falta disciplina", .mindset),
+            ("stuck in chapter three of my novel", .creativity), ("quiero escribir un libro de poesía", .creativity),
+            ("build me a workout for two days a week", .fitness), ("rutina de gimnasio para ganar músculo", .fitness),
+            ("how do I give feedback to a direct report", .leadership), ("cómo delegar en mi equipo", .leadership),
+        ])
+    func clear(_ message: String, _ domain: Domain) {
+        let decision = decide(message)
+        #expect(decision.domain == domain, "\(message)")
+        #expect(decision.source == .message)
+        #expect((0...1).contains(decision.confidence))
+    }
+
+    @Test("what belongs to no domain is not routed", arguments: ["hello", "what time is it in Lima", "thanks!", "", "ok", "¿quién eres?"])
+    func abstains(_ message: String) {
+        #expect(decide(message) == DomainDecision(domain: nil, confidence: decide(message).confidence, source: .abstained))
+    }
+
+    @Test("the pin wins over the persona, the persona over the message")
+    func precedence() {
+        let message = "build me a workout"
+        #expect(decide(message, pinned: .mindset, persona: .creativity).domain == .mindset)
+        #expect(decide(message, pinned: .mindset).confidence == 1)
+        #expect(decide(message, persona: .creativity) == DomainDecision(domain: .creativity, confidence: 1, source: .persona))
+        #expect(decide(message, conversation: .mindset).domain == .fitness)
+    }
+
+    @Test("short and undecided messages stay in the conversation")
+    func sticky() {
+        for message in ["yes please", "my boss", "tell me more about that", "and then what?"] {
+            #expect(decide(message, conversation: .relationships).domain == .relationships, "\(message)")
+        }
+        #expect(decide("tell me more about that", conversation: .relationships).source == .conversation)
+    }
+
+    @Test("a clear change of topic changes the domain, a hint does not")
+    func change() {
+        #expect(decide("now help me with my resume and a job interview", conversation: .fitness).domain == .careerCoaching)
+        #expect(decide("I was thinking about my energy and my team", conversation: .fitness).domain == .fitness)
+    }
+
+    @Test("repeating a word does not outweigh everything else")
+    func repetition() {
+        let scores = Shipped.reader.assess(String(repeating: "gym ", count: 50)).domains
+        #expect((scores.values.max() ?? 0) <= 6)
+        #expect(scores.wordCount == 50)
+    }
+
+    @Test("scores of any size give a decision within bounds")
+    func extremes() {
+        for value in [Float(-1_000), 0, 1_000, 1e30] {
+            let scores = DomainScores(values: Domain.allCases.map { $0 == .fitness ? value : 0 }, none: 1, wordCount: 9)
+            let decision = router.decide(scores, pinned: nil, persona: nil, conversationDomain: .mindset)
+            #expect((0...1).contains(decision.confidence))
+        }
+    }
+}

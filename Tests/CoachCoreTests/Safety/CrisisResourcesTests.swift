@@ -1,0 +1,106 @@
+import Foundation
+import Testing
+
+@testable import CoachCore
+
+@Suite("Crisis resources")
+struct CrisisResourcesTests {
+    private func risk(
+        _ tier: RiskTier, _ categories: [RiskCategory] = [.suicide], _ subject: RiskSubject = .me, patterns: [String] = ["en.x"]
+    ) -> RiskAssessment {
+        RiskAssessment(tier: tier, categories: categories, subject: subject, patterns: patterns)
+    }
+
+    private func phones(_ card: SafetyCard) -> [String] { card.resources.compactMap(\.phone) }
+
+    @Test("the explicit country wins over the region of the locale")
+    func place() {
+        let card = Shipped.resources.card(for: risk(.crisis), country: "gb", locale: "en-US")
+        #expect(phones(card).contains("116 123"))
+        #expect(!phones(card).contains("988"))
+        #expect(phones(Shipped.resources.card(for: risk(.crisis), country: nil, locale: "en_US")).first == "988")
+        #expect(phones(Shipped.resources.card(for: risk(.crisis), country: nil, locale: "en-AU,en;q=0.9")).contains("13 11 14"))
+    }
+
+    @Test("an unknown place never gets the numbers of the United States", arguments: [nil, "XX", "ZZ", "JP", "1!"] as [String?])
+    func unknownPlace(_ country: String?) {
+        for tier in [RiskTier.crisis, .high, .imminent] {
+            let card = Shipped.resources.card(for: risk(tier), country: country, locale: "en")
+            #expect(phones(card).isEmpty)
+            #expect(card.resources.contains { $0.url == "https://findahelpline.com" })
+            #expect(card.resources.contains { $0.name.contains("local emergency number") })
+        }
+    }
+
+    @Test("at tier 4 the emergency number is first, in every country")
+    func emergencyFirst() {
+        for (code, country) in Shipped.resources.countries {
+            let card = Shipped.resources.card(for: risk(.imminent), country: code, locale: nil)
+            #expect(card.resources.first?.phone == country.emergencyNumber)
+            #expect(card.severity == .acute)
+            #expect(card.resources.count <= CrisisResources.mostOnCard)
+        }
+    }
+
+    @Test("specialised lines come with their categories")
+    func categories() {
+        let abuse = Shipped.resources.card(for: risk(.crisis, [.abuse]), country: "US", locale: nil)
+        #expect(phones(abuse).first == "1-800-799-7233")
+        let overdose = Shipped.resources.card(for: risk(.imminent, [.substance]), country: "US", locale: nil)
+        #expect(Array(phones(overdose).prefix(2)) == ["911", "1-800-222-1222"])
+        #expect(!phones(Shipped.resources.card(for: risk(.crisis), country: "US", locale: nil)).contains("1-800-799-7233"))
+    }
+
+    @Test("Spanish speakers in the United States get the Spanish lines and texts")
+    func spanish() {
+        for card in [
+            Shipped.resources.card(for: risk(.crisis), country: "US", locale: "es"),
+            Shipped.resources.card(for: risk(.crisis, patterns: ["es.suicide.wish"]), country: "US", locale: "en-US"),
+        ] {
+            #expect(card.resources.first?.sms == "AYUDA to 988")
+            #expect(card.message.hasPrefix("Gracias"))
+        }
+        #expect(Shipped.resources.card(for: risk(.crisis), country: "MX", locale: nil).message.hasPrefix("Gracias"))
+    }
+
+    @Test("danger of somebody else has words for helpers")
+    func other() {
+        let card = Shipped.resources.card(for: risk(.high, [.suicide], .other), country: "US", locale: nil)
+        #expect(card.message.contains("worried about someone else"))
+    }
+
+    @Test("there is a warm text, a fixed answer and something to turn to for every tier, category, subject, language and place")
+    func complete() {
+        for tier in [RiskTier.crisis, .high, .imminent] {
+            for category in RiskCategory.allCases {
+                for subject in [RiskSubject.me, .other, .unclear] {
+                    for locale in ["en", "es", "fr"] {
+                        for country in Array(Shipped.resources.countries.keys) + ["ZZ"] {
+                            let card = Shipped.resources.card(for: risk(tier, [category], subject), country: country, locale: locale)
+                            #expect(card.message.count > 80 && card.fixedAnswer.count > 80)
+                            #expect(!card.resources.isEmpty)
+                            #expect(card.message.allSatisfy { !$0.isNumber })
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("the full list of a country holds every line, veterans included")
+    func all() {
+        let card = Shipped.resources.all(country: "US", locale: nil)
+        #expect(card.resources.contains { $0.sms == "838255" })
+        #expect(card.resources.first?.phone == "911")
+    }
+
+    @Test("a broken file is refused with every finding at once")
+    func findings() {
+        let json = """
+            {"version": 0, "countries": {"us": {"emergency": "911", "language": "en", "resources": [{"name": "x", "phone": "1"}]}},
+             "international": [], "texts": {}, "extra": 1}
+            """
+        let error = #expect(throws: ConfigurationRejected.self) { try CrisisResources(json: Data(json.utf8)) }
+        #expect((error?.findings.count ?? 0) >= 6)
+    }
+}

@@ -1,0 +1,50 @@
+import Testing
+
+@testable import CoachCore
+
+@Suite("Normalisation")
+struct NormalisedMessageTests {
+    private func words(_ sequence: TokenSequence) -> [String] { sequence.tokens.map { sequence.word($0) } }
+    private func words(_ message: String) -> [String] { words(NormalisedMessage(message).plain) }
+
+    @Test("case, accents, width and typographic marks are folded")
+    func folding() {
+        #expect(words("Él dijo “MÁS” – don’t, Ｄｏｎ＇ｔ") == ["el", "dijo", "mas", "dont", "dont"])
+        #expect(words("ﬁnal straße Œuvre 𝓭𝓲𝓮") == ["final", "strasse", "oeuvre", "die"])
+    }
+
+    @Test("invisible characters and combining marks vanish")
+    func invisible() { #expect(words("d\u{200B}i\u{AD}e\u{301} \u{FEFF}now") == ["die", "now"]) }
+
+    @Test("runs of a letter collapse to two")
+    func runs() { #expect(words("sooooo tiiired 1000") == ["soo", "tiired", "1000"]) }
+
+    @Test("emoji that matter have names that no word has")
+    func emoji() {
+        #expect(words("take 💊 now 🌞") == ["take", "\u{E000}pill", "now"])
+        #expect(words("\u{E000}pill") == ["pill"])
+    }
+
+    @Test("sentences and clauses are counted")
+    func boundaries() {
+        let tokens = NormalisedMessage("I want to... die. Hard, really! k.m.s").plain.tokens
+        #expect(tokens.map(\.sentence) == [0, 0, 0, 0, 1, 1, 2, 2, 2])
+        #expect(tokens[3].clause > tokens[2].clause)
+        #expect(tokens[5].clause > tokens[4].clause)
+    }
+
+    @Test("disguises are undone in a second view, which exists only when there are any")
+    func disguise() throws {
+        #expect(NormalisedMessage("I want a plan").undisguised == nil)
+        let view = try #require(NormalisedMessage("k i l l  s3lf $uicide su*cide k.m.s d!e!").undisguised)
+        #expect(words(view) == ["kill", "self", "suicide", "sucide", "kms", "die"])
+    }
+
+    @Test("of a long message both ends are read")
+    func cap() {
+        let message = "first " + String(repeating: "x ", count: 10_000) + "last"
+        let read = words(message)
+        #expect(read.first == "first" && read.last == "last")
+        #expect(read.count < NormalisedMessage.scalarLimit)
+    }
+}

@@ -1,0 +1,40 @@
+import Foundation
+import Testing
+
+@testable import CoachCore
+
+/// The files of the product and of these tests, read from the checkout.
+enum Checkout {
+    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+
+    static func data(_ path: String) throws -> Data { try Data(contentsOf: root.appending(path: path)) }
+
+    static func files(in folder: String, suffix: String) throws -> [String: Data] {
+        let names = try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)
+        var files: [String: Data] = [:]
+        for name in names where name.hasSuffix(suffix) { files[name] = try data("\(folder)/\(name)") }
+        return files
+    }
+
+    /// Lines of a case file, without comments and blank ones.
+    static func cases(_ name: String) throws -> [String] {
+        let text = String(decoding: try data("Tests/CoachCoreTests/Safety/Cases/\(name)"), as: UTF8.self)
+        return text.split(separator: "\n").map(String.init).filter { !$0.hasPrefix(";") }
+    }
+}
+
+/// The shipped configuration, loaded once.
+enum Shipped {
+    static let grammar = must { try CrisisGrammar(json: Checkout.data("domains/safety/crisis-grammar.json")) }
+    static let domains = must { try DomainConfigurations(files: Checkout.files(in: "domains", suffix: ".json")) }
+    static let resources = must { try CrisisResources(json: Checkout.data("domains/safety/resources.json")) }
+    static let templates = must { try PromptTemplates(files: Checkout.files(in: "prompts", suffix: ".md")) }
+    static let reader = MessageReader(grammar: grammar, domains: domains)
+    static let fusion = SafetyFusion(grammar: grammar)
+
+    /// Without the shipped files no test here means anything, so a broken one stops the run and says why.
+    private static func must<Value>(_ load: () throws -> Value) -> Value {
+        do { return try load() } catch { fatalError("the shipped configuration is broken: \(error)") }
+    }
+}
