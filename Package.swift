@@ -30,7 +30,6 @@ extension Target.Dependency {
     static let metrics: Self = .product(name: "CoreMetrics", package: "swift-metrics")
     static let serviceLifecycle: Self = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
     static let argumentParser: Self = .product(name: "ArgumentParser", package: "swift-argument-parser")
-    static let configuration: Self = .product(name: "Configuration", package: "swift-configuration")
 }
 
 let package = Package(
@@ -51,7 +50,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
-        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
     ],
     targets: [
         // Leaves: no room of ours below them.
@@ -80,7 +78,7 @@ let package = Package(
             dependencies: [
                 "CoachCore", "GatewayAPI", "EventStream", "CGatewayShims", "Reactor", "PostgresClient", "CoachStore",
                 "TokenRelay", "ModelProviders", "Identity", "Telemetry", "GatewayServer", "CoachClient",
-                "ProviderSimulator", .hummingbird, .nio, .nioPosix, .logging, .serviceLifecycle, .argumentParser, .configuration,
+                "ProviderSimulator", .nio, .nioPosix, .logging, .metrics, .serviceLifecycle, .argumentParser,
             ],
             swiftSettings: house),
 
@@ -94,9 +92,9 @@ let package = Package(
         tests("PostgresClientTests", ["PostgresClient", "Reactor", "TestSupport"]),
         tests("CoachStoreTests", ["CoachStore", "CoachCore", "PostgresClient", "Reactor", "TestSupport"]),
         tests("TokenRelayTests", ["TokenRelay", "CoachCore", "Reactor", "CGatewayShims"]),
-        tests("ModelProvidersTests", ["ModelProviders", "TokenRelay", "CoachCore", "EventStream", "Reactor", "ProviderSimulator"]),
+        tests("ModelProvidersTests", ["ModelProviders", "TokenRelay", "CoachCore", "EventStream", "Reactor", "ProviderSimulator", .nioPosix]),
         tests("IdentityTests", ["Identity", "CoachCore", .jwtKit, .crypto]),
-        tests("GatewayServerTests", ["GatewayServer", "CoachCore", "GatewayAPI", "EventStream", "Identity", "TokenRelay", .hummingbird]),
+        tests("GatewayServerTests", ["GatewayServer", "CoachCore", "GatewayAPI", "EventStream", "Identity", "TokenRelay", .hummingbird, .logging]),
         tests("ProviderSimulatorTests", ["ProviderSimulator", .nio, .nioPosix, .nioHTTP1], exclude: ["openai_sdk.py"]),
         tests("CoachClientTests", ["CoachClient", "GatewayAPI", "EventStream"]),
         tests("HouseTests", []),

@@ -2,18 +2,7 @@ import CoachCore
 import Foundation
 import PostgresClient
 
-/// A conversation as its owner may see it (CONTRACT §5).
-public struct ConversationRecord: Sendable, Equatable {
-    public var id: ConversationID
-    public var title: String?
-    public var domain: Domain?
-    public var personaID: PersonaID?
-    public var lastMessageAt: Date
-    public var createdAt: Date
-    public var updatedAt: Date
-    /// Set: a tombstone for clients that synchronise.
-    public var deletedAt: Date?
-
+extension ConversationRecord {
     static let columns: Query = """
         id, title, domain, persona_id, (extract(epoch from last_message_at) * 1000000)::bigint, \
         (extract(epoch from created_at) * 1000000)::bigint, (extract(epoch from updated_at) * 1000000)::bigint, \
@@ -21,51 +10,27 @@ public struct ConversationRecord: Sendable, Equatable {
         """
 
     init(row: borrowing Row) throws {
-        id = ConversationID(try row.value(0))
-        title = try row.value(1)
-        domain = try row.value(2, as: String?.self).map { try .stored($0) }
-        personaID = try row.value(3, as: UUID?.self).map { PersonaID($0) }
-        lastMessageAt = Date(microseconds: try row.value(4))
-        createdAt = Date(microseconds: try row.value(5))
-        updatedAt = Date(microseconds: try row.value(6))
-        deletedAt = try row.value(7, as: Int64?.self).map { Date(microseconds: $0) }
+        self.init(
+            id: ConversationID(try row.value(0)), title: try row.value(1),
+            domain: try row.value(2, as: String?.self).map { try .stored($0) },
+            personaID: try row.value(3, as: UUID?.self).map { PersonaID($0) }, lastMessageAt: Date(microseconds: try row.value(4)),
+            createdAt: Date(microseconds: try row.value(5)), updatedAt: Date(microseconds: try row.value(6)),
+            deletedAt: try row.value(7, as: Int64?.self).map { Date(microseconds: $0) })
     }
 }
 
-/// A message as its owner may see it (CONTRACT §5).
-public struct MessageRecord: Sendable, Equatable {
-    /// How far an answer came; for a user's message whether it has one.
-    public enum Status: String, Sendable {
-        case complete, stopped, interrupted, failed, superseded
-    }
-
-    public var id: MessageID
-    public var speaker: Speaker
-    public var content: String
-    public var status: Status
-    /// Of the turn it belongs to.
-    public var domain: Domain?
-    public var createdAt: Date
-    public var updatedAt: Date
-    public var turnID: TurnID?
-    /// Its place in the conversation.
-    var position: Int
-
+extension MessageRecord {
     static let columns: Query = """
         m.id, m.role, m.content, m.status, coalesce(m.domain, t.domain), (extract(epoch from m.created_at) * 1000000)::bigint, \
         (extract(epoch from m.updated_at) * 1000000)::bigint, m.turn_id, m.seq
         """
 
     init(row: borrowing Row) throws {
-        id = MessageID(try row.value(0))
-        speaker = try .stored(try row.value(1))
-        content = try row.value(2)
-        status = try .stored(try row.value(3))
-        domain = try row.value(4, as: String?.self).map { try .stored($0) }
-        createdAt = Date(microseconds: try row.value(5))
-        updatedAt = Date(microseconds: try row.value(6))
-        turnID = try row.value(7, as: UUID?.self).map { TurnID($0) }
-        position = try row.value(8)
+        self.init(
+            id: MessageID(try row.value(0)), speaker: try .stored(try row.value(1)), content: try row.value(2),
+            status: try .stored(try row.value(3)), domain: try row.value(4, as: String?.self).map { try .stored($0) },
+            createdAt: Date(microseconds: try row.value(5)), updatedAt: Date(microseconds: try row.value(6)),
+            turnID: try row.value(7, as: UUID?.self).map { TurnID($0) }, position: try row.value(8))
     }
 }
 

@@ -54,19 +54,8 @@ public struct ConversationStore: Sendable {
         }
     }
 
-    /// What a patch changes: nil leaves a field as it is, `.some(nil)` empties it.
-    public struct Patch: Sendable, Equatable {
-        public var title: String??
-        public var domain: Domain??
-
-        public init(title: String?? = nil, domain: Domain?? = nil) {
-            self.title = title
-            self.domain = domain
-        }
-    }
-
     /// Renames a conversation or moves it to another domain. Throws `Refusal` `notFound`.
-    public func patch(_ caller: Caller, _ id: ConversationID, _ patch: Patch) async throws -> ConversationRecord {
+    public func patch(_ caller: Caller, _ id: ConversationID, _ patch: ConversationPatch) async throws -> ConversationRecord {
         var changes: [Query] = []
         if let title = patch.title { changes.append("title = \(title)") }
         if let domain = patch.domain { changes.append("domain = \(domain)") }

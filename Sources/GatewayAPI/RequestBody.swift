@@ -38,6 +38,11 @@ public struct RequestBody: Sendable {
         return first
     }
 
+    /// Whether the field stands in the body at all, `null` included: a patch empties what is `null` and leaves what is absent.
+    public func contains(_ name: String) -> Bool {
+        members.contains { $0.key == name || $0.key == Self.camelCase(name) }
+    }
+
     /// A string.
     /// - Parameter limit: in Unicode scalars.
     public func string(_ name: String, limit: Int = .max) throws(RequestBodyError) -> String? {

@@ -21,18 +21,25 @@ public struct GatewayApplication: Service {
         var model: LanguageModel
         var settlement: TurnSettlement
         var registry: TurnRegistry
+        var mirrors: Mirrors
+        var keeper: TurnKeeper
+        var library: ConversationLibrary
+        var counter: RequestCounter
         var admission: Admission
         var heartbeat: Heartbeat
-        var readiness: @Sendable () async -> Readiness
+        var readiness: @Sendable () async -> InstanceReadiness
         var logger: Logger
         var onListening: @Sendable (Int) async -> Void
 
         /// Memberwise. `onListening` is told the port, also when 0 was asked for.
         public init(
             host: String, port: Int, corsOrigins: [String], identity: TokenVerifier, coaching: Coaching, ledger: TurnLedger,
-            model: LanguageModel, settlement: TurnSettlement, registry: TurnRegistry, admission: Admission,
+            model: LanguageModel, settlement: TurnSettlement, registry: TurnRegistry, mirrors: Mirrors, keeper: TurnKeeper,
+            library: ConversationLibrary, counter: RequestCounter,
+            admission: Admission,
             heartbeat: Heartbeat = Heartbeat(),
-            readiness: @escaping @Sendable () async -> Readiness, logger: Logger, onListening: @escaping @Sendable (Int) async -> Void
+            readiness: @escaping @Sendable () async -> InstanceReadiness, logger: Logger,
+            onListening: @escaping @Sendable (Int) async -> Void
         ) {
             self.host = host
             self.port = port
@@ -43,6 +50,10 @@ public struct GatewayApplication: Service {
             self.model = model
             self.settlement = settlement
             self.registry = registry
+            self.mirrors = mirrors
+            self.keeper = keeper
+            self.library = library
+            self.counter = counter
             self.admission = admission
             self.heartbeat = heartbeat
             self.readiness = readiness
@@ -58,13 +69,15 @@ public struct GatewayApplication: Service {
 
     /// Listens until the task is cancelled or a graceful shutdown is asked for.
     public func run() async throws {
-        var http = HTTP1Channel.Configuration(idleTimeout: Self.idle)
+        var http = HTTP1Channel.Configuration(additionalChannelHandlers: [ConnectionGuard()], idleTimeout: Self.idle)
         // The edge answers a large head itself, with 431 and the envelope; beyond this NIO closes the connection.
         http.httpDecoder.maxHeaderFieldSize = Self.hardHeaderLimit
         http.httpDecoder.maxHeaderListSize = Self.hardHeaderLimit
         let application = Application(
             router: router(), server: .http1(configuration: http),
-            configuration: .init(address: .hostname(parts.host, port: parts.port), backlog: 1024),
+            configuration: .init(
+                address: .hostname(parts.host, port: parts.port), backlog: 1024,
+                availableConnectionsDelegate: MaximumAvailableConnections(Self.maximumConnections)),
             onServerRunning: { channel in await parts.onListening(channel.localAddress?.port ?? parts.port) },
             eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), logger: Self.quiet)
         try await application.run()
@@ -72,6 +85,8 @@ public struct GatewayApplication: Service {
 
     /// Connections without a request in progress are closed after this (CONTRACT §2).
     private static let idle = TimeAmount.seconds(75)
+    /// Beyond this many, new connections wait in the kernel's backlog.
+    private static let maximumConnections = 20_000
     private static let hardHeaderLimit = 256 * 1024
 
     /// Hummingbird's own lines say nothing that ours do not; its debug lines would print paths.
@@ -89,8 +104,11 @@ public struct GatewayApplication: Service {
         }
         let pipeline = TurnPipeline(
             identity: parts.identity, coaching: parts.coaching, ledger: parts.ledger, model: parts.model, settlement: parts.settlement,
-            registry: parts.registry, admission: parts.admission)
+            registry: parts.registry, mirrors: parts.mirrors, keeper: parts.keeper, admission: parts.admission)
         ChatRoutes(pipeline: pipeline, heartbeat: parts.heartbeat).register(on: router)
+        ConversationRoutes(
+            identity: parts.identity, counter: parts.counter, library: parts.library, registry: parts.registry, keeper: parts.keeper
+        ).register(on: router)
         HealthRoutes(readiness: parts.readiness).register(on: router)
         return router
     }

@@ -7,6 +7,7 @@ import Identity
 import Testing
 
 @testable import GatewayServer
+@testable import TokenRelay
 
 @Suite("Errors become answers in one place")
 struct ErrorTests {
@@ -125,7 +126,7 @@ struct FramingTests {
 
     private func farewell(_ ending: TurnEnding, kept: Int) -> [StreamEvent] {
         var bytes: [UInt8] = []
-        Farewell(facts: facts, ending: ending, keptBytes: kept).encode(into: &bytes)
+        Farewell(facts: facts, ending: ending, keptBytes: kept, cursor: Cursor(after: kept)).encode(into: &bytes)
         return events(bytes)
     }
 

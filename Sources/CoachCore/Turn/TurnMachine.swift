@@ -36,6 +36,11 @@ public struct TurnMachine: Sendable {
         if case .ended = state { true } else { false }
     }
 
+    /// Who accepted the call so far, while it runs.
+    public var answeredBy: ModelName? {
+        if case .running(let progress) = state { progress.answeredBy } else { nil }
+    }
+
     /// True between a stop and the end.
     public var isStopping: Bool {
         if case .running(let progress) = state { progress.stopRequested } else { false }

@@ -17,6 +17,14 @@ public enum FinishReason: String, Sendable {
     case stop, length, stopped, safety
 }
 
+/// Who says how a turn ended. The owner's word replaces a reaper's; a reaper's replaces nothing.
+public enum Settler: String, Sendable {
+    /// The instance that ran it.
+    case owner
+    /// Another instance, or a later life of the same, that found its owner dead: the bill is an estimate.
+    case reaper
+}
+
 /// What `finish_turn` writes in one transaction: assistant message, usage, cost, turn state.
 public struct TurnReceipt: Sendable, Equatable {
     public var userID: UserID
@@ -38,11 +46,14 @@ public struct TurnReceipt: Sendable, Equatable {
     public var timeToFirstTokenMilliseconds: Int?
     /// Milliseconds from the request's arrival to the end.
     public var durationMilliseconds: Int
+    /// Who says so.
+    public var settledBy: Settler
 
     /// Memberwise.
     public init(
         userID: UserID, identity: TurnIdentity, status: TurnStatus, finishReason: FinishReason?, content: String, bill: TurnBill?,
-        domain: DomainDecision, risk: RiskAssessment, errorCode: String?, timeToFirstTokenMilliseconds: Int?, durationMilliseconds: Int
+        domain: DomainDecision, risk: RiskAssessment, errorCode: String?, timeToFirstTokenMilliseconds: Int?, durationMilliseconds: Int,
+        settledBy: Settler = .owner
     ) {
         self.userID = userID
         self.identity = identity
@@ -55,5 +66,6 @@ public struct TurnReceipt: Sendable, Equatable {
         self.errorCode = errorCode
         self.timeToFirstTokenMilliseconds = timeToFirstTokenMilliseconds
         self.durationMilliseconds = durationMilliseconds
+        self.settledBy = settledBy
     }
 }

@@ -40,12 +40,9 @@ struct EdgeMiddleware: RouterMiddleware {
 
     /// What a thrown error means to the client. What nobody foresaw is logged with its type and told as `SYS_5000`.
     private func understand(_ error: any Error, _ context: GatewayContext) -> GatewayError {
+        if case StoreFault.unexpected(let reason)? = error as? StoreFault { report(reason, context) }
+        if let known = GatewayError(known: error) { return known }
         switch error {
-        case let error as GatewayError: return error
-        case let error as StoreFault:
-            if case .unexpected(let reason) = error { report(reason, context) }
-            return GatewayError(error)
-        case let refusal as Refusal: return GatewayError(refusal)
         case let error as any HTTPResponseError:
             switch error.status.code {
             case 404: return .notFound
@@ -65,6 +62,7 @@ struct EdgeMiddleware: RouterMiddleware {
 
     /// Route patterns, never paths: a path can hold a share token.
     private func log(_ request: Request, _ response: Response, _ context: GatewayContext) {
+        TurnMetrics.request(route: context.endpointPath ?? "none", status: response.status.code)
         logger.info(
             "request",
             metadata: [

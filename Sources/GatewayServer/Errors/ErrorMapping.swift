@@ -76,6 +76,20 @@ extension GatewayError {
         if let limit = refusal.limit { details.append(("limit", .integer(Int64(limit)))) }
     }
 
+    /// What the product's own errors mean to the client; nil for what nobody foresaw.
+    init?(known error: any Error) {
+        switch error {
+        case let error as GatewayError: self = error
+        case let fault as StoreFault: self.init(fault)
+        case let refusal as Refusal: self.init(refusal)
+        case let counted as CountedRefusal:
+            self.init(counted.refusal)
+            rate = counted.rate
+        case is InvalidCursor: self = GatewayError(.invalidInput, "the cursor is not one of this list").naming(field: "cursor")
+        default: return nil
+        }
+    }
+
     /// A fault of the database: its reason is logged, never told.
     init(_ fault: StoreFault) {
         switch fault {

@@ -1,10 +1,12 @@
 import CoachCore
+import EventStream
 import GatewayAPI
 import HTTPTypes
 import Hummingbird
+import NIOCore
 import TokenRelay
 
-/// `POST /functions/v1/chat-stream`: the coaching turn.
+/// `/functions/v1/chat-stream`: the coaching turn, and what can be asked of it later.
 struct ChatRoutes: Sendable {
     /// Streams of one turn at once (CONTRACT §4).
     static let maximumFollowers = 16
@@ -14,29 +16,81 @@ struct ChatRoutes: Sendable {
 
     func register(on router: some RouterMethods<GatewayContext>) {
         router.route("/functions/v1/chat-stream", [.post: { try await post($0, $1) }])
+        router.route("/functions/v1/chat-stream/{turn_id}", [.get: { try await resume($0, $1) }])
+        router.route("/functions/v1/chat-stream/{turn_id}/stop", [.post: { try await stop($0, $1) }])
+        router.route("/functions/v1/chat-stream/{turn_id}/retry", [.post: { try await retry($0, $1) }])
     }
 
     private func post(_ request: Request, _ context: GatewayContext) async throws -> Response {
-        let ask = TurnAsk(
-            authorization: request.headers[.authorization], idempotencyKey: request.headers[.idempotencyKey],
-            acceptLanguage: request.headers[.acceptLanguage], body: try await request.collectBytes(), arrivedAt: context.arrivedAt,
-            requestID: context.requestID)
-        let open = try await pipeline.open(ask)
-        return try follow(open.turn, from: Cursor(after: 0), rate: open.rate, context)
+        let open = try await pipeline.open(ask(request, context, body: try await request.collectBytes()))
+        return try follow(open, from: Cursor(after: 0), context)
     }
 
-    /// The stream of a turn from a cursor on.
-    private func follow(_ turn: LiveTurn, from cursor: Cursor, rate: RateLimit?, _ context: GatewayContext) throws -> Response {
-        let follower = Follower()
-        guard turn.add(follower, limit: Self.maximumFollowers) else {
-            var error = GatewayError(.rateLimited, "too many streams of one turn", retryAfter: 1)
-            error.rate = rate
-            throw error
+    private func resume(_ request: Request, _ context: GatewayContext) async throws -> Response {
+        let turnID = try turnID(context)
+        let ask = ask(request, context)
+        // Who asks comes first: a stranger learns nothing about cursors.
+        _ = try await pipeline.authenticate(ask)
+        let cursor = try cursor(request)
+        let turn = try await pipeline.find(ask, turnID)
+        if let ending = turn.ending, ending.finishReason != nil, cursor.position > turn.releasedBytes {
+            throw GatewayError(.invalidInput, Farewell.beyondMessage).naming(field: "after")
+        }
+        return try follow(OpenTurn(turn: turn), from: cursor, context)
+    }
+
+    private func stop(_ request: Request, _ context: GatewayContext) async throws -> Response {
+        let turnID = try turnID(context)
+        let status = try await pipeline.stop(ask(request, context), turnID)
+        return .envelope(context) { writer in
+            writer.object { writer in
+                writer.member("turn_id", turnID.uuid)
+                writer.member("status", status.rawValue)
+            }
+        }
+    }
+
+    private func retry(_ request: Request, _ context: GatewayContext) async throws -> Response {
+        let open = try await pipeline.retry(ask(request, context), try turnID(context))
+        return try follow(open, from: Cursor(after: 0), context)
+    }
+
+    /// The stream of a turn from a cursor on. Who repeats a request when all places are taken waits for the end and gets all of it then.
+    private func follow(_ open: OpenTurn, from cursor: Cursor, _ context: GatewayContext) throws -> Response {
+        let turn = open.turn
+        var follower = Follower()
+        if !turn.add(follower, limit: Self.maximumFollowers) {
+            follower = Follower(isPatient: open.isRepeated)
+            guard turn.add(follower, limit: Self.maximumFollowers) else {
+                throw GatewayError(.rateLimited, "too many streams of one turn", retryAfter: 1)
+            }
         }
         let facts = turn.facts
         let card = pipeline.coaching.card(facts.risk, country: facts.country, locale: facts.locale)
         let greeting = Greeting(requestID: context.requestID, safety: card.map(StreamSafety.init))
         let stream = TurnStream(turn: turn, cursor: cursor, greeting: greeting, heartbeat: heartbeat)
-        return stream.response(follower: follower, channel: context.channel, rate: rate)
+        return stream.response(follower: follower, channel: context.channel, rate: open.rate)
+    }
+
+    private func ask(_ request: Request, _ context: GatewayContext, body: [UInt8] = []) -> TurnAsk {
+        TurnAsk(
+            authorization: request.headers[.authorization], idempotencyKey: request.headers[.idempotencyKey],
+            acceptLanguage: request.headers[.acceptLanguage], body: body, arrivedAt: context.arrivedAt, requestID: context.requestID)
+    }
+
+    /// A malformed id is an id that nobody has.
+    private func turnID(_ context: GatewayContext) throws(GatewayError) -> TurnID {
+        guard let id = context.parameters.get("turn_id").flatMap({ TurnID(validating: $0) }) else { throw .notFound }
+        return id
+    }
+
+    /// `Last-Event-ID` or `?after=`, in UTF-8 bytes; 0 without.
+    private func cursor(_ request: Request) throws(GatewayError) -> Cursor {
+        let text = request.headers[.lastEventID] ?? request.uri.queryParameters["after"].map(String.init)
+        guard let text, !text.isEmpty else { return Cursor(after: 0) }
+        guard let position = Int(text), position >= 0 else {
+            throw GatewayError(.invalidInput, "the cursor must be a number of bytes").naming(field: "after")
+        }
+        return Cursor(after: position)
     }
 }

@@ -3,7 +3,7 @@ import Hummingbird
 import NIOCore
 
 /// Whether this instance should get traffic, and why not.
-public struct Readiness: Sendable {
+public struct InstanceReadiness: Sendable {
     /// The database answered lately.
     public var database: Bool
     /// New turns are accepted.
@@ -23,7 +23,7 @@ public struct Readiness: Sendable {
 
 /// `GET /healthz`: the process lives. `GET /readyz`: it should get traffic; the status only, the reasons are on the metrics port.
 struct HealthRoutes: Sendable {
-    let readiness: @Sendable () async -> Readiness
+    let readiness: @Sendable () async -> InstanceReadiness
 
     func register(on router: some RouterMethods<GatewayContext>) {
         let health: @Sendable (Request, GatewayContext) async throws -> Response = { _, _ in Self.answer(.ok) }

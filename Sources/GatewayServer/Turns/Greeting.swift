@@ -1,5 +1,6 @@
 import CoachCore
 import GatewayAPI
+import TokenRelay
 
 /// The first events of every stream of a turn: `start`, and `safety` when somebody is in danger, on every resume too.
 struct Greeting: Sendable {
@@ -23,8 +24,13 @@ struct Farewell: Sendable {
     var ending: TurnEnding
     /// UTF-8 bytes of the answer that are kept.
     var keptBytes: Int
+    /// Where the follower stands: behind the end when it asked for bytes that were never said, or were lost in a crash.
+    var cursor: Cursor
 
     func encode(into bytes: inout [UInt8]) {
+        if ending.finishReason != nil, cursor.position > keptBytes {
+            return StreamEvent.error(beyondTheEnd).encode(cursor: keptBytes, into: &bytes)
+        }
         if let bill = ending.bill { StreamEvent.usage(usage(bill)).encode(cursor: keptBytes, into: &bytes) }
         if let reason = ending.finishReason.flatMap({ StreamDone.FinishReason(rawValue: $0.rawValue) }) {
             StreamEvent.done(StreamDone(finishReason: reason, messageID: facts.identity.messageID.uuid))
@@ -33,6 +39,16 @@ struct Farewell: Sendable {
             StreamEvent.error(failure).encode(cursor: keptBytes, into: &bytes)
         }
     }
+
+    /// The turn ended as it should, and is shorter than the client says it has.
+    private var beyondTheEnd: StreamFailure {
+        let row = ErrorMapping.row(.invalidInput)
+        return StreamFailure(
+            code: .invalidInput, message: Self.beyondMessage, userMessage: row.userMessage, action: row.action, retryable: false,
+            retryAfter: nil, partial: false, keptBytes: keptBytes)
+    }
+
+    static let beyondMessage = "the cursor is behind the end of the answer"
 
     private func usage(_ bill: TurnBill) -> StreamUsage {
         StreamUsage(

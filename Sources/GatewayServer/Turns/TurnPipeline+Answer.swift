@@ -35,7 +35,8 @@ extension TurnPipeline {
 
     /// Step 7: the turn is entered into the registry and the model starts to speak into it; followers chase its end.
     func generate(_ prompt: Prompt, _ decision: Decision) -> LiveTurn {
-        let turn = LiveTurn(facts: decision.facts, safetyText: coaching.fallbackText(decision.card))
+        let turn = LiveTurn(
+            facts: decision.facts, promptTokens: TokenEstimate.tokens(in: prompt), safetyText: coaching.fallbackText(decision.card))
         registry.insert(turn)
         turn.generate(with: model, prompt)
         return turn
@@ -47,27 +48,32 @@ extension TurnPipeline {
         Task { await settlement.settle(turn, prompt: prompt, arrivedAt: ask.arrivedAt, requestID: ask.requestID) }
     }
 
-    /// Instead of 5–8, when the idempotency key is known: the running turn, or the saved one told again.
-    func attach(_ known: KnownTurn, _ rate: RateLimit) async throws(GatewayError) -> LiveTurn {
-        if let turn = await registry.turn(known.identity.turnID, within: known.status == .running ? .seconds(1) : .zero) { return turn }
-        guard known.status != .running else {
-            var error = GatewayError(.turnInProgress, "this turn is running elsewhere", retryAfter: 1)
-            error.rate = rate
-            throw error
-        }
-        return LiveTurn(replaying: known)
+    /// Instead of 5–8, when the turn exists: running here, running elsewhere, or ended and told again.
+    func attach(_ known: KnownTurn) async -> LiveTurn {
+        if let turn = registry.turn(known.identity.turnID) { return turn }
+        guard known.status == .running else { return LiveTurn(replaying: known, firstChoice: model.firstChoice) }
+        // Begun here a moment ago, by a request that has not entered it yet?
+        if let turn = await registry.turn(known.identity.turnID, within: .milliseconds(100)) { return turn }
+        return mirrors.mirror(known, firstChoice: model.firstChoice)
     }
 }
 
 extension LiveTurn {
     /// A saved turn, told again.
-    convenience init(replaying known: KnownTurn) {
-        let model = known.bill.map { ModelName(provider: $0.provider, model: $0.model) } ?? ModelName(provider: "", model: "")
-        let facts = TurnFacts(
-            userID: known.userID, identity: known.identity, domain: known.domain, personaID: known.personaID, model: model,
-            risk: known.risk, country: known.country, locale: known.locale)
+    convenience init(replaying known: KnownTurn, firstChoice: ModelName) {
         self.init(
-            replaying: facts, content: known.content,
+            replaying: TurnFacts(known, firstChoice: firstChoice), content: known.content,
             ending: TurnEnding(status: known.status, finishReason: known.finishReason, bill: known.bill))
+    }
+}
+
+extension TurnFacts {
+    /// What the ledger knows of a turn. Who answered is known once it was billed; until then it is the route's first choice.
+    init(_ known: KnownTurn, firstChoice: ModelName) {
+        self.init(
+            userID: known.userID, identity: known.identity, domain: known.domain, personaID: known.personaID,
+            model: known.bill.map { ModelName(provider: $0.provider, model: $0.model) } ?? firstChoice,
+            risk: known.risk,
+            country: known.country, locale: known.locale)
     }
 }

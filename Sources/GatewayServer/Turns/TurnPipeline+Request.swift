@@ -70,15 +70,13 @@ extension TurnPipeline {
         return refusal
     }
 
-    private func understood(_ error: any Error) -> GatewayError {
-        switch error {
-        case let error as GatewayError: return error
-        case let fault as StoreFault:
-            if case .unexpected(let reason) = fault { settlement.logger.error("begin failed", metadata: ["error": "\(reason)"]) }
-            return GatewayError(fault)
-        default:
-            settlement.logger.error("begin failed", metadata: ["error": "\(type(of: error))"])
-            return GatewayError(.unforeseen, "unforeseen error")
+    /// What a port threw, as a client is told it; what nobody foresaw is logged.
+    func understood(_ error: any Error) -> GatewayError {
+        if case StoreFault.unexpected(let reason)? = error as? StoreFault {
+            settlement.logger.error("a port failed", metadata: ["error": "\(reason)"])
         }
+        if let known = GatewayError(known: error) { return known }
+        settlement.logger.error("a port failed", metadata: ["error": "\(type(of: error))"])
+        return GatewayError(.unforeseen, "unforeseen error")
     }
 }

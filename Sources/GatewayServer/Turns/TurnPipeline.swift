@@ -10,6 +10,8 @@ struct TurnPipeline: Sendable {
     let model: LanguageModel
     let settlement: TurnSettlement
     let registry: TurnRegistry
+    let mirrors: Mirrors
+    let keeper: TurnKeeper
     let admission: Admission
 
     /// From the request to a turn that runs, or to one that is told again. The answer streams from it while it is spoken; what was
@@ -21,16 +23,23 @@ struct TurnPipeline: Sendable {
         let opening = try await begin(caller, request, assessment)
         switch opening {
         case .begun(let context, let rate):
-            let decision = decide(caller, request, assessment, context)
-            let prompt = compose(request, context, decision)
-            let turn = generate(prompt, decision)
-            finish(turn, prompt, ask)
-            return OpenTurn(turn: turn, rate: rate)
+            return OpenTurn(turn: answer(caller, request, assessment, context, ask), rate: rate)
         case .known(let known, let rate):
-            return OpenTurn(turn: try await attach(known, rate), rate: rate)
+            return OpenTurn(turn: await attach(known), rate: rate, isRepeated: true)
         case .refused(let refusal, let rate):
             throw self.refusal(refusal, rate, request, assessment)
         }
+    }
+
+    /// The second half: from a turn that is begun to one that is spoken, and will be saved.
+    func answer(
+        _ caller: Caller, _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ ask: TurnAsk
+    ) -> LiveTurn {
+        let decision = decide(caller, request, assessment, context)
+        let prompt = compose(request, context, decision)
+        let turn = generate(prompt, decision)
+        finish(turn, prompt, ask)
+        return turn
     }
 }
 
@@ -47,5 +56,8 @@ struct TurnAsk: Sendable {
 /// A turn to follow, and what is left of the caller's request budget.
 struct OpenTurn: Sendable {
     var turn: LiveTurn
-    var rate: RateLimit
+    /// nil when nothing was counted.
+    var rate: RateLimit?
+    /// The same request was made before.
+    var isRepeated = false
 }

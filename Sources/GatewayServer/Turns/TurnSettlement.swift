@@ -8,17 +8,19 @@ public struct TurnSettlement: Sendable {
     let ledger: TurnLedger
     let prices: PriceBook
     let registry: TurnRegistry
+    let spool: ReceiptSpool
     let logger: Logger
     let pauses: [Duration]
 
     /// `pauses`: between attempts to save while the database is away; the last one repeats.
     public init(
-        ledger: TurnLedger, prices: PriceBook, registry: TurnRegistry, logger: Logger,
+        ledger: TurnLedger, prices: PriceBook, registry: TurnRegistry, spool: ReceiptSpool, logger: Logger,
         pauses: [Duration] = [.milliseconds(100), .milliseconds(250), .milliseconds(500), .seconds(1)]
     ) {
         self.ledger = ledger
         self.prices = prices
         self.registry = registry
+        self.spool = spool
         self.logger = logger
         self.pauses = pauses
     }
@@ -33,6 +35,7 @@ public struct TurnSettlement: Sendable {
             domain: turn.facts.domain, risk: turn.facts.risk, errorCode: outcome.finishReason == nil ? "EXT_4001" : nil,
             timeToFirstTokenMilliseconds: released.firstAt.map { (arrivedAt.duration(to: $0)).milliseconds },
             durationMilliseconds: arrivedAt.duration(to: .now).milliseconds)
+        TurnMetrics.record(receipt)
         log(receipt, fault: outcome.fault, requestID: requestID)
         let ending = TurnEnding(status: receipt.status, finishReason: receipt.finishReason, bill: receipt.bill)
         await save(receipt, requestID: requestID) { turn.close(ending) }
@@ -40,27 +43,55 @@ public struct TurnSettlement: Sendable {
         registry.remove(turn)
     }
 
-    /// Tries until the receipt is in the ledger. The followers do not wait for a database that is away: `onDelay` is called after
-    /// the first failure.
+    /// Tries until the receipt is in the ledger. When the first attempt fails the receipt goes to disk, where it outlives the process, and
+    /// the followers are told the end: they do not wait for a database that is away.
     private func save(_ receipt: TurnReceipt, requestID: String, onDelay: () -> Void) async {
+        var ticket: ReceiptSpool.Ticket?
         var attempt = 0
         while true {
             do {
-                return try await ledger.finish(receipt)
+                try await ledger.finish(receipt)
+                if let ticket { spool.discard(ticket) }
+                return
             } catch {
-                if attempt == 0 { onDelay() }
-                logger.error(
-                    "a turn could not be saved yet",
-                    metadata: [
-                        "request_id": "\(requestID)", "turn_id": "\(receipt.identity.turnID)", "attempt": "\(attempt + 1)",
-                        "error": "\(error)",
-                    ])
+                if attempt == 0 {
+                    logger.error("a turn could not be saved yet", metadata: naming(receipt, requestID, error))
+                    ticket = keep(receipt, requestID)
+                    onDelay()
+                }
                 let pause = pauses[min(attempt, pauses.count - 1)]
                 attempt += 1
                 // Nobody cancels a settlement: a cancelled sleep would only make the next attempt come sooner.
                 try? await Task.sleep(for: pause)
             }
         }
+    }
+
+    /// A full disk is an alarm: the receipt is then in memory alone, and still tried.
+    private func keep(_ receipt: TurnReceipt, _ requestID: String) -> ReceiptSpool.Ticket? {
+        do {
+            return try spool.keep(receipt)
+        } catch {
+            logger.critical("a receipt could not be spooled: it is lost if this process ends", metadata: naming(receipt, requestID, error))
+            return nil
+        }
+    }
+
+    /// Delivers what an earlier life of this instance left on disk. Returns when all of it is in the ledger.
+    public func deliverLeftovers() async {
+        let leftovers: [(ticket: ReceiptSpool.Ticket, receipt: TurnReceipt)]
+        do { leftovers = try spool.leftovers() } catch {
+            return logger.critical("the spool cannot be read", metadata: ["error": "\(error)"])
+        }
+        for (ticket, receipt) in leftovers {
+            await save(receipt, requestID: "spool") {}
+            spool.discard(ticket)
+            logger.notice("a spooled receipt was delivered", metadata: ["turn_id": "\(receipt.identity.turnID)"])
+        }
+    }
+
+    private func naming(_ receipt: TurnReceipt, _ requestID: String, _ error: any Error) -> Logger.Metadata {
+        ["request_id": "\(requestID)", "turn_id": "\(receipt.identity.turnID)", "error": "\(error)"]
     }
 
     /// What the call cost. A provider that accepted the call and reported no usage is billed by an estimate.

@@ -1,4 +1,5 @@
 import CoachCore
+import EventStream
 import GatewayAPI
 import HTTPTypes
 import Hummingbird
@@ -13,17 +14,21 @@ struct TurnStream: Sendable {
     let heartbeat: Heartbeat
 
     /// Bytes of answer text that one write takes at most: what a slow client holds in memory is one write.
-    private static let pieceBytes = 16 * 1024
+    private static let pieceBytes = 8 * 1024
+    /// What a client that is handed over waits before it resumes.
+    private static let retryMilliseconds = 500
 
     /// The response; its head and first event leave before the model has said anything.
     func response(follower: Follower, channel: any Channel, rate: RateLimit?) -> Response {
         var fields = HTTPFields()
         fields.writeEventStream()
         rate?.write(to: &fields)
-        channel.closeFuture.whenComplete { [weak follower] _ in follower?.ring(.leave) }
+        // A slow client holds this much in memory and no more; the rest waits where it is, in the answer.
+        _ = channel.setOption(.writeBufferWaterMark, value: .init(low: Self.pieceBytes, high: 2 * Self.pieceBytes))
+        channel.closeFuture.whenComplete { [weak follower] _ in follower?.ring(.gone) }
         let body = ResponseBody { writer in
             defer { turn.remove(follower) }
-            let beat = heartbeat.start(on: channel.eventLoop, ringing: follower)
+            let beat = heartbeat.start(on: channel.eventLoop, ringing: follower) { channel.close(promise: nil) }
             defer { beat.stop() }
             try await tell(to: &writer, follower: follower, beat: beat)
             try await writer.finish(nil)
@@ -39,14 +44,16 @@ struct TurnStream: Sendable {
         while true {
             var ended = false
             // What can be told now goes out in one write.
-            switch turn.step(&cursor, maximum: Self.pieceBytes) {
+            let step = follower.isPatient && turn.ending == nil ? .waiting : turn.step(&cursor, maximum: Self.pieceBytes)
+            switch step {
             case .text(let piece): StreamEvent.appendToken(piece, cursor: cursor.position, into: &bytes)
             case .ended(let ending):
-                Farewell(facts: turn.facts, ending: ending, keptBytes: turn.releasedBytes).encode(into: &bytes)
+                Farewell(facts: turn.facts, ending: ending, keptBytes: turn.releasedBytes, cursor: cursor).encode(into: &bytes)
                 ended = true
             case .waiting: break
             }
             if !bytes.isEmpty {
+                beat.willWrite()
                 try await writer.write(ByteBuffer(bytes: bytes))
                 beat.wrote()
                 bytes.removeAll(keepingCapacity: true)
@@ -56,7 +63,11 @@ struct TurnStream: Sendable {
             switch await follower.next() {
             case .progressed: continue
             case .heartbeat: bytes += Heartbeat.comment
-            case .leave: return
+            case .gone: return
+            case .handOver:
+                // No `done`: the client is to resume, here or on another instance.
+                EventStreamEncoder.appendRetry(milliseconds: Self.retryMilliseconds, into: &bytes)
+                return try await writer.write(ByteBuffer(bytes: bytes))
             }
         }
     }

@@ -8,8 +8,13 @@ public final class Follower: Sendable {
         case progressed
         /// Nothing happened for the heartbeat interval.
         case heartbeat
-        /// The client is gone, or the server hands its clients over.
-        case leave
+        /// The server is going away: the client is to resume elsewhere.
+        case handOver
+        /// The client is gone.
+        case gone
+
+        /// A bell that rings for good.
+        var isFinal: Bool { self == .handOver || self == .gone }
     }
 
     private struct State {
@@ -18,16 +23,18 @@ public final class Follower: Sendable {
     }
 
     private let state = Mutex(State())
+    /// Hears nothing before the end, and then all of it: a place in the second row, of which there are as many as are needed.
+    public let isPatient: Bool
 
     /// A follower with a silent bell.
-    public init() {}
+    public init(isPatient: Bool = false) { self.isPatient = isPatient }
 
     /// Suspends until the bell rings; returns at once when it rang since the last call. One caller at a time.
     public func next() async -> Signal {
         await withCheckedContinuation { continuation in
             let ready: Signal? = state.withLock { state in
                 if let signal = state.pending {
-                    if signal != .leave { state.pending = nil }
+                    if !signal.isFinal { state.pending = nil }
                     return signal
                 }
                 state.sleeper = continuation
@@ -37,18 +44,16 @@ public final class Follower: Sendable {
         }
     }
 
-    /// Rings. A `leave` outlasts everything; progress outranks a heartbeat.
+    /// Rings. A final signal outlasts everything; progress outranks a heartbeat.
     public func ring(_ signal: Signal) {
         let sleeper: CheckedContinuation<Signal, Never>? = state.withLock { state in
             if let sleeper = state.sleeper {
                 state.sleeper = nil
-                if signal == .leave { state.pending = .leave }
+                if signal.isFinal { state.pending = signal }
                 return sleeper
             }
-            switch (state.pending, signal) {
-            case (.leave, _), (.progressed, .heartbeat): break
-            default: state.pending = signal
-            }
+            let outranked = state.pending?.isFinal ?? false || (state.pending == .progressed && signal == .heartbeat)
+            if !outranked { state.pending = signal }
             return nil
         }
         sleeper?.resume(returning: signal)

@@ -6,6 +6,8 @@ import Synchronization
 public final class LiveTurn: Sendable {
     /// What every follower is greeted with.
     public let facts: TurnFacts
+    /// Estimated tokens of the prompt: what a crash is billed for.
+    public let promptTokens: Int
 
     private struct State {
         var answer: Answer
@@ -21,14 +23,23 @@ public final class LiveTurn: Sendable {
     private let state: Mutex<State>
 
     /// A turn about to run. `safetyText` is served when every model fails (tier ≥ 3).
-    public init(facts: TurnFacts, safetyText: [UInt8]? = nil) {
+    public init(facts: TurnFacts, promptTokens: Int = 0, safetyText: [UInt8]? = nil) {
         self.facts = facts
+        self.promptTokens = promptTokens
         state = Mutex(State(answer: Answer(), machine: TurnMachine(safetyText: safetyText)))
+    }
+
+    /// A turn that runs elsewhere, or whose end is not known here yet: `mirror` tells what is learnt of it, `close` its end.
+    public init(mirroring facts: TurnFacts) {
+        self.facts = facts
+        promptTokens = 0
+        state = Mutex(State(answer: Answer(), machine: TurnMachine()))
     }
 
     /// A turn that is over, told again from what was saved.
     public init(replaying facts: TurnFacts, content: String, ending: TurnEnding) {
         self.facts = facts
+        promptTokens = 0
         state = Mutex(State(answer: Answer(Array(content.utf8)), machine: TurnMachine(), ending: ending))
     }
 
@@ -72,7 +83,7 @@ public final class LiveTurn: Sendable {
                 progressed = Self.perform(state.machine.received(event), on: &state) || progressed
             }
             let waiter = state.outcome == nil ? nil : state.outcomeWaiter.take()
-            return (progressed ? Array(state.followers.values) : [], waiter, state.outcome)
+            return (progressed ? state.followers.values.filter { !$0.isPatient } : [], waiter, state.outcome)
         }
         for follower in followers { follower.ring(.progressed) }
         if let waiter, let outcome { waiter.resume(returning: outcome) }
@@ -104,6 +115,27 @@ public final class LiveTurn: Sendable {
         generation?.cancel()
     }
 
+    /// Adds what the owner of a mirrored turn has said after byte `position`; what is here already is skipped.
+    public func mirror(_ text: [UInt8], from position: Int) {
+        let followers: [Follower] = state.withLock { state in
+            let known = state.answer.end - position
+            guard known >= 0, text.count > known else { return [] }
+            state.answer.append(Array(text[known...]))
+            return state.followers.values.filter { !$0.isPatient }
+        }
+        for follower in followers { follower.ring(.progressed) }
+    }
+
+    /// Whether anybody follows.
+    public var isFollowed: Bool { state.withLock { !$0.followers.isEmpty } }
+
+    /// What was said from byte `position` on, and who says it: for a checkpoint.
+    public func said(from position: Int) -> (text: [UInt8], answeredBy: ModelName?) {
+        state.withLock { state in
+            (position < state.answer.end ? Array(state.answer.bytes[position...]) : [], state.machine.answeredBy)
+        }
+    }
+
     /// The released text so far, and when its first byte came.
     public var released: (text: [UInt8], firstAt: ContinuousClock.Instant?) {
         state.withLock { ($0.answer.bytes, $0.firstTextAt) }
@@ -117,10 +149,10 @@ public final class LiveTurn: Sendable {
 
     // MARK: The clients' side
 
-    /// Adds a follower unless `limit` are there already.
+    /// Adds a follower unless `limit` are there already. Patient ones have no limit.
     public func add(_ follower: Follower, limit: Int) -> Bool {
         state.withLock { state in
-            guard state.followers.count < limit else { return false }
+            guard follower.isPatient || state.followers.values.count(where: { !$0.isPatient }) < limit else { return false }
             state.followers[ObjectIdentifier(follower)] = follower
             return true
         }

@@ -1,6 +1,8 @@
 import ArgumentParser
+import CoreMetrics
 import Foundation
 import Logging
+import Telemetry
 
 /// `serve`: the gateway.
 struct ServeCommand: AsyncParsableCommand {
@@ -17,7 +19,10 @@ struct ServeCommand: AsyncParsableCommand {
             throw ExitCode(78)
         }
         let logger = ProcessLog.bootstrap(level: configuration.logLevel)
-        try await Gateway(configuration, files, databaseURL: databaseURL, logger: logger).run()
+        let metrics = PrometheusMetricsFactory()
+        metrics.addProcessMetrics()
+        MetricsSystem.bootstrap(metrics)
+        try await Gateway(configuration, files, databaseURL: databaseURL, logger: logger, metrics: metrics).run()
     }
 
     /// What a gateway cannot do without.

@@ -3,9 +3,12 @@ import Logging
 import ServiceLifecycle
 import TokenRelay
 
-/// The application, and what a shutdown means for it: no new turns, time for the running ones, then their clients are let go. Turns
-/// are never cut: the process waits until the last is saved.
+/// The application, and what a shutdown means for it: readiness goes false, then nobody is let in, running turns get time, then their
+/// clients are handed over. Turns are never cut: the process waits until the last is saved.
 struct DrainingService: Service {
+    /// For load balancers to see that readiness is false, before connections are refused.
+    private static let notice = Duration.seconds(1)
+
     private let application: GatewayApplication
     private let admission: Admission
     private let registry: TurnRegistry
@@ -22,20 +25,42 @@ struct DrainingService: Service {
     }
 
     func run() async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await application.run() }
-            group.addTask {
-                try await gracefulShutdown()
-                admission.close()
-                logger.notice("draining", metadata: ["turns": "\(registry.count)"])
-                try? await Task.sleep(for: patience)
-                for turn in registry.running { turn.ringAll(.leave) }
+        let server = ServiceGroup(configuration: .init(services: [application], logger: logger))
+        // Detached, so that it hears of the shutdown from `drain` and not before; cancelled with this task.
+        let serving = Task.detached { try await server.run() }
+        try await withTaskCancellationHandler {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await serving.value }
+                group.addTask {
+                    try await gracefulShutdown()
+                    await drain(server)
+                    try await serving.value
+                }
+                // Whichever is first: the server has ended.
+                try await group.next()
+                group.cancelAll()
             }
-            // The application ends when the last client is gone.
-            try await group.next()
-            group.cancelAll()
+        } onCancel: {
+            serving.cancel()
         }
         await registry.drained()
         logger.notice("drained")
+    }
+
+    private func drain(_ server: ServiceGroup) async {
+        logger.notice("draining", metadata: ["turns": "\(registry.count)"])
+        admission.close()
+        try? await Task.sleep(for: Self.notice)
+        await server.triggerGracefulShutdown()
+        let deadline = ContinuousClock.now + patience - Self.notice
+        while registry.count > 0, ContinuousClock.now < deadline {
+            guard (try? await Task.sleep(for: .milliseconds(50))) != nil else { return }
+        }
+        // Their turns go on here, and are followed from elsewhere through the checkpoints. Rung more than once: a client may have
+        // come in the moment before.
+        while !Task.isCancelled {
+            for turn in registry.running { turn.ringAll(.handOver) }
+            guard (try? await Task.sleep(for: .milliseconds(100))) != nil else { return }
+        }
     }
 }

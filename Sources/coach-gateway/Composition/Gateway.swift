@@ -1,5 +1,6 @@
 import CoachCore
 import CoachStore
+import CoreMetrics
 import Foundation
 import GatewayServer
 import Identity
@@ -8,6 +9,7 @@ import ModelProviders
 import PostgresClient
 import Reactor
 import ServiceLifecycle
+import Telemetry
 import TokenRelay
 
 /// The parts list of a running gateway.
@@ -16,57 +18,110 @@ struct Gateway {
     private let logger: Logger
     private let reactor: Reactor
     private let database: PostgresClient
-    private let keySet: KeySet?
-    private let registry = TurnRegistry()
-    private let admission: Admission
-    private let application: GatewayApplication
+    /// Held for the life of the process: no other may be this instance.
+    private let slot: InstanceSlot
+    private let services: [any Service]
 
-    init(_ configuration: GatewayConfiguration, _ files: ProductFiles, databaseURL: String, logger: Logger) throws {
+    init(
+        _ configuration: GatewayConfiguration, _ files: ProductFiles, databaseURL: String, logger: Logger, metrics: PrometheusMetricsFactory
+    ) throws {
         self.configuration = configuration
         self.logger = logger
         reactor = try Reactor(name: "reactor")
         database = PostgresClient(Self.database(configuration, url: databaseURL), reactor: reactor)
-        keySet = try Self.keySet(configuration, logger: logger)
-        admission = Admission(registry: registry, maximumTurns: configuration.maximumTurns)
+        let database = database
 
-        let turns = TurnStore(client: database, owner: TurnOwner(), limits: { files.limits })
-        let transfers = try TransferPool(reactor: reactor)
+        // What this process is, and what it leaves on disk.
+        let slot = try InstanceSlot(in: configuration.stateDirectory)
+        let instance = GatewayInstance(id: slot.instance, client: database)
+        let spool = try FileReceiptSpool(folder: slot.receipts).spool { unreadable in
+            logger.critical(
+                "a spooled receipt cannot be read: it stays where it is",
+                metadata: ["path": "\(unreadable.path)", "reason": "\(unreadable.reason)"])
+        }
+
+        // The ports.
+        let turns = TurnStore(client: database, owner: { try instance.owner() }, limits: { files.limits })
+        let keeper = turns.keeper
         let keys = ProviderKeys(of: files.models, environment: configuration.processEnvironment)
-        let settlement = TurnSettlement(ledger: turns.ledger, prices: files.prices, registry: registry, logger: logger)
-        application = GatewayApplication(
+        let model = makeLanguageModel(configuration: files.models, keys: keys, transfers: try TransferPool(reactor: reactor))
+
+        // Running turns, and what keeps them alive.
+        let registry = TurnRegistry()
+        let admission = Admission(registry: registry, maximumTurns: configuration.maximumTurns)
+        let mirrors = Mirrors(keeper: keeper, logger: logger)
+        let settlement = TurnSettlement(ledger: turns.ledger, prices: files.prices, registry: registry, spool: spool, logger: logger)
+        let checkpointer = Checkpointer(keeper: keeper, registry: registry, logger: logger)
+        let reaper = Reaper(keeper: keeper, ledger: turns.ledger, prices: files.prices, logger: logger)
+        let life = InstanceLife(
+            instance: instance, settlement: settlement, checkpointer: checkpointer, reaper: reaper, logger: logger)
+
+        // The edge.
+        let keySet = try Self.keySet(configuration, logger: logger)
+        let readiness: @Sendable () async -> InstanceReadiness = {
+            InstanceReadiness(
+                database: database.status.isReachable, accepting: admission.isOpen,
+                details: [
+                    "turns": "\(registry.count)", "executor_takeover": "\(ExecutorTakeover.isInstalled)", "instance": "\(instance.id)",
+                ])
+        }
+        let application = GatewayApplication(
             .init(
                 host: configuration.listen.host, port: configuration.listen.port, corsOrigins: configuration.corsOrigins,
-                identity: try Self.verifier(configuration, keySet: keySet), coaching: files.coaching, ledger: turns.ledger,
-                model: makeLanguageModel(configuration: files.models, keys: keys, transfers: transfers), settlement: settlement,
-                registry: registry, admission: admission,
-                readiness: { [database, admission, registry] in
-                    Readiness(
-                        database: database.status.isReachable, accepting: admission.isOpen,
-                        details: ["turns": "\(registry.count)", "executor_takeover": "\(ExecutorTakeover.isInstalled)"])
-                },
-                logger: logger,
+                identity: try Self.verifier(configuration, keySet: keySet), coaching: files.coaching, ledger: turns.ledger, model: model,
+                settlement: settlement, registry: registry, mirrors: mirrors, keeper: keeper,
+                library: ConversationStore(client: database).library,
+                counter: RequestStore(client: database).counter { files.limits.requestsPerMinute }, admission: admission,
+                readiness: readiness, logger: logger,
                 onListening: { port in
                     logger.notice("listening", metadata: ["host": "\(configuration.listen.host)", "port": "\(port)"])
                 }))
+
+        // Started in this order, stopped in the reverse one.
+        services = [
+            DatabaseService(client: database),
+            Background { if let keySet { await keySet.run() } else { try await gracefulShutdown() } },
+            Background { try await life.run() },
+            Background { for await turnID in turns.stops() { registry.turn(turnID)?.stop() } },
+            Background { try await mirrors.run() },
+            Background { try await Self.serveMetrics(configuration, readiness: readiness, metrics: metrics, registry: registry) },
+            DrainingService(
+                application, admission: admission, registry: registry, patience: configuration.drain, logger: logger),
+        ]
+        self.slot = slot
     }
 
-    /// Runs until SIGTERM or SIGINT: new turns are refused, running ones end, then the rest stops in the reverse of this order.
+    /// Runs until SIGTERM or SIGINT: new turns are refused, running ones end, then the rest stops.
     func run() async throws {
         reactor.start()
-        var services: [any Service] = [DatabaseService(client: database)]
-        if let keySet { services.append(KeySetService(keySet: keySet)) }
-        services.append(
-            DrainingService(application, admission: admission, registry: registry, patience: configuration.drain, logger: logger))
         var group = ServiceGroupConfiguration(services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-        group.maximumGracefulShutdownDuration = configuration.drain + .seconds(200)
+        group.maximumGracefulShutdownDuration = configuration.drain + Self.longestTurn
         try await ServiceGroup(configuration: group).run()
         reactor.stop()
+    }
+
+    /// Above the turn limit of `deploy/models.json` and the time to save: what a drain may take after its patience.
+    private static let longestTurn = Duration.seconds(200)
+
+    private static func serveMetrics(
+        _ configuration: GatewayConfiguration, readiness: @escaping @Sendable () async -> InstanceReadiness,
+        metrics: PrometheusMetricsFactory,
+        registry: TurnRegistry
+    ) async throws {
+        guard let listen = configuration.metricsListen else { return try await gracefulShutdown() }
+        try await MetricsApplication(host: listen.host, port: listen.port, readiness: readiness) { accept in
+            let format = PrometheusFormat(accept: accept)
+            Gauge(label: "coach_running_turns").record(registry.count)
+            return (format.contentType, metrics.render(format))
+        }.run()
     }
 
     private static func database(_ configuration: GatewayConfiguration, url: String) -> PostgresConfiguration {
         var database = PostgresConfiguration(url)
         database.listenConnectionString = configuration.databaseListenURL
         database.applicationName = "coach-gateway"
+        // Below the contract's 3 s, so that a hanging database is answered in time.
+        database.defaultDeadline = .milliseconds(2500)
         database.maximumLeases = configuration.databaseConnections
         database.statements = configuration.statements == .prepared ? .prepared : .unnamed
         return database
@@ -87,30 +142,15 @@ struct Gateway {
         } else {
             return nil
         }
-        return KeySet(source: source, report: { event in
-            switch event {
-            case .loaded(let identifiers, let findings):
-                logger.notice(
-                    "key set loaded", metadata: ["kids": "\(identifiers.joined(separator: " "))", "findings": "\(findings.count)"])
-            case .failed(let reason): logger.error("key set could not be read", metadata: ["reason": "\(reason)"])
-            }
-        })
+        return KeySet(
+            source: source,
+            report: { event in
+                switch event {
+                case .loaded(let identifiers, let findings):
+                    logger.notice(
+                        "key set loaded", metadata: ["kids": "\(identifiers.joined(separator: " "))", "findings": "\(findings.count)"])
+                case .failed(let reason): logger.error("key set could not be read", metadata: ["reason": "\(reason)"])
+                }
+            })
     }
-}
-
-/// The database's pool for the life of the process.
-private struct DatabaseService: Service {
-    let client: PostgresClient
-
-    func run() async throws {
-        client.start()
-        try? await gracefulShutdown()
-        await client.shutdown()
-    }
-}
-
-/// The issuer's keys, kept fresh.
-private struct KeySetService: Service {
-    let keySet: KeySet
-    func run() async throws { await cancelWhenGracefulShutdown { await keySet.run() } }
 }

@@ -30,6 +30,7 @@ struct GatewayConfiguration: Sendable {
     var jwtAudience: String
     var jwtIssuer: String?
     var corsOrigins: [String]
+    var stateDirectory: URL
     var drain: Duration
     var maximumTurns: Int
     /// The process environment: provider keys are looked up in it by the names that `deploy/models.json` gives. The simulator takes any
@@ -63,7 +64,10 @@ struct GatewayConfiguration: Sendable {
             jwksURL: settings.text(.jwksURL),
             jwksFile: settings.text(.jwksFile), jwtAudience: settings.text(.jwtAudience) ?? "", jwtIssuer: settings.text(.jwtIssuer),
             corsOrigins: (settings.text(.corsOrigins) ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) },
-            drain: .seconds(drain), maximumTurns: turns, processEnvironment: environment.merging(["COACH_SIMULATOR_KEY": "any"]) { own, _ in own })
+            stateDirectory: settings.text(.stateDirectory).map { URL(fileURLWithPath: $0) }
+                ?? root.appendingPathComponent(".coach/state"),
+            drain: .seconds(drain), maximumTurns: turns,
+            processEnvironment: environment.merging(["COACH_SIMULATOR_KEY": "any"]) { own, _ in own })
         return (configuration, [])
     }
 }

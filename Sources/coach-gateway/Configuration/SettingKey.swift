@@ -11,7 +11,8 @@ struct SettingKey: Sendable {
 
     static let all: [SettingKey] = [
         environment, host, port, metricsListen, root, logLevel, databaseURL, databaseListenURL, migrationURL, databasePassword,
-        databaseConnections, databaseStatements, jwtSecret, jwksURL, jwksFile, jwtAudience, jwtIssuer, corsOrigins, drainSeconds,
+        databaseConnections, databaseStatements, jwtSecret, jwksURL, jwksFile, jwtAudience, jwtIssuer, corsOrigins, stateDirectory,
+        drainSeconds,
         maximumTurns,
     ]
 
@@ -51,6 +52,10 @@ struct SettingKey: Sendable {
     static let jwtIssuer = SettingKey(name: "COACH_JWT_ISSUER", fallback: nil, meaning: "required `iss`; any when not set")
     static let corsOrigins = SettingKey(
         name: "COACH_CORS_ORIGINS", fallback: "", meaning: "origins of browser clients, separated by commas; none by default")
+    static let stateDirectory = SettingKey(
+        name: "COACH_STATE_DIR", fallback: nil,
+        meaning:
+            "folder of this machine's instances: identity, and receipts that wait for the database; default `.coach/state` under the root")
     static let drainSeconds = SettingKey(
         name: "COACH_DRAIN_SECONDS", fallback: "30", meaning: "how long SIGTERM lets running turns end, seconds")
     static let maximumTurns = SettingKey(

@@ -57,7 +57,7 @@ struct LiveTurnTests {
         #expect(script.cancellations == 1)
     }
 
-    @Test("a bell rung before anybody listens is heard; leaving outlasts everything")
+    @Test("a bell rung before anybody listens is heard; going outlasts everything")
     func bell() async {
         let follower = Follower()
         follower.ring(.heartbeat)
@@ -67,10 +67,10 @@ struct LiveTurnTests {
         async let next = follower.next()
         follower.ring(.heartbeat)
         #expect(await next == .heartbeat)
-        follower.ring(.leave)
+        follower.ring(.gone)
         follower.ring(.progressed)
-        #expect(await follower.next() == .leave)
-        #expect(await follower.next() == .leave)
+        #expect(await follower.next() == .gone)
+        #expect(await follower.next() == .gone)
     }
 
     @Test("a turn takes no more followers than its limit, and a place is free again when one leaves")

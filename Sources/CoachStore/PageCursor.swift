@@ -1,25 +1,13 @@
+import CoachCore
 import Foundation
 
-/// One page of a list, and where the next begins.
-public struct Page<Element: Sendable>: Sendable {
-    public var items: [Element]
-    /// Opaque; nil on the last page.
-    public var nextCursor: String?
-
-    /// Memberwise.
-    public init(items: [Element], nextCursor: String?) {
-        self.items = items
-        self.nextCursor = nextCursor
-    }
-
+extension Page {
     /// From one item more than asked for, if there is one.
     init(_ found: [Element], limit: Int, cursor: (Element) -> PageCursor) {
-        items = Array(found.prefix(limit))
-        nextCursor = found.count > limit ? items.last.map { cursor($0).text } : nil
+        let items = Array(found.prefix(limit))
+        self.init(items: items, nextCursor: found.count > limit ? items.last.map { cursor($0).text } : nil)
     }
 }
-
-extension Page: Equatable where Element: Equatable {}
 
 /// The key of a page's last item. To clients an opaque text; a made-up one leads to an empty or a shifted page of the caller's own rows.
 struct PageCursor: Equatable {
@@ -41,9 +29,4 @@ struct PageCursor: Equatable {
     }
 
     var text: String { String(key, radix: 36) + "_" + id.uuidString.lowercased() }
-}
-
-/// The cursor of a list request was not made by this list: `VAL_3001`.
-public struct InvalidCursor: Error, Sendable, Equatable {
-    public init() {}
 }

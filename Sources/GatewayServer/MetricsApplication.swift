@@ -1,0 +1,59 @@
+import EventStream
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+import NIOPosix
+import ServiceLifecycle
+
+/// The operators' port: `/metrics` and the details of readiness. Never the public one.
+public struct MetricsApplication: Service {
+    private let host: String
+    private let port: Int
+    private let readiness: @Sendable () async -> InstanceReadiness
+    private let render: @Sendable (_ accept: String?) -> (contentType: String, body: [UInt8])
+
+    /// `render` gives the page for an `Accept` header.
+    public init(
+        host: String, port: Int, readiness: @escaping @Sendable () async -> InstanceReadiness,
+        render: @escaping @Sendable (_ accept: String?) -> (contentType: String, body: [UInt8])
+    ) {
+        self.host = host
+        self.port = port
+        self.readiness = readiness
+        self.render = render
+    }
+
+    /// Listens until the task is cancelled or a graceful shutdown is asked for.
+    public func run() async throws {
+        let router = Router()
+        let (render, readiness) = (render, readiness)
+        router.get("/metrics") { request, _ -> Response in
+            let (contentType, body) = render(request.headers[.accept])
+            return Response(status: .ok, headers: [.contentType: contentType], body: .init(byteBuffer: ByteBuffer(bytes: body)))
+        }
+        router.get("/readyz") { _, _ -> Response in
+            let state = await readiness()
+            let body = JSONWriter.encode { writer in
+                writer.object { writer in
+                    writer.member("ready", state.isReady)
+                    writer.member("database", state.database)
+                    writer.member("accepting", state.accepting)
+                    for (name, value) in state.details.sorted(by: { $0.key < $1.key }) {
+                        writer.key(name)
+                        writer.string(value)
+                    }
+                }
+            }
+            return Response(
+                status: state.isReady ? .ok : .serviceUnavailable, headers: [.contentType: "application/json; charset=utf-8"],
+                body: .init(byteBuffer: ByteBuffer(bytes: body)))
+        }
+        var quiet = Logger(label: "metrics")
+        quiet.logLevel = .critical
+        try await Application(
+            router: router, configuration: .init(address: .hostname(host, port: port)),
+            eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), logger: quiet
+        ).run()
+    }
+}

@@ -1,0 +1,171 @@
+import CoachCore
+import EventStream
+import Foundation
+import GatewayAPI
+import HTTPTypes
+import Hummingbird
+import Identity
+import TokenRelay
+
+/// `/api/v1/conversations`: what a user has said and heard.
+struct ConversationRoutes: Sendable {
+    static let titleLimit = 200
+
+    let identity: TokenVerifier
+    let counter: RequestCounter
+    let library: ConversationLibrary
+    let registry: TurnRegistry
+    let keeper: TurnKeeper
+
+    func register(on router: some RouterMethods<GatewayContext>) {
+        router.route("/api/v1/conversations", [.get: { try await list($0, $1) }, .post: { try await create($0, $1) }])
+        router.route(
+            "/api/v1/conversations/{id}",
+            [.get: { try await get($0, $1) }, .patch: { try await patch($0, $1) }, .delete: { try await delete($0, $1) }])
+        router.route("/api/v1/conversations/{id}/messages", [.get: { try await messages($0, $1) }])
+    }
+
+    private func list(_ request: Request, _ context: GatewayContext) async throws -> Response {
+        try await counted(request) { caller in
+            let page = try await library.list(caller, try request.page())
+            return .envelope(context, pagination: Pagination(nextCursor: page.nextCursor)) { writer in
+                writer.array { writer in for item in page.items { ConversationResource(item).write(to: &writer) } }
+            }
+        }
+    }
+
+    private func get(_ request: Request, _ context: GatewayContext) async throws -> Response {
+        try await counted(request) { caller in one(context, try await library.get(caller, try id(context))) }
+    }
+
+    private func create(_ request: Request, _ context: GatewayContext) async throws -> Response {
+        try await counted(request) { caller in
+            let body = try Fields.read(try await request.collectBytes(), allowingNothing: true)
+            let draft = ConversationDraft(
+                title: try body.text("title", limit: Self.titleLimit), domain: try body.domain(),
+                personaID: try body.identifier("persona_id").map(PersonaID.init))
+            return one(context, try await library.create(caller, draft), status: .created)
+        }
+    }
+
+    private func patch(_ request: Request, _ context: GatewayContext) async throws -> Response {
+        try await counted(request) { caller in
+            let body = try Fields.read(try await request.collectBytes(), allowingNothing: false)
+            var change = ConversationPatch()
+            if body.contains("title") { change.title = .some(try body.text("title", limit: Self.titleLimit)) }
+            if body.contains("domain") { change.domain = .some(try body.domain()) }
+            return one(context, try await library.patch(caller, try id(context), change))
+        }
+    }
+
+    private func delete(_ request: Request, _ context: GatewayContext) async throws -> Response {
+        try await counted(request) { caller in
+            if let running = try await library.delete(caller, try id(context)) {
+                // Still billed: the turn ends as if its user had stopped it, here or on the instance that runs it.
+                if let turn = registry.turn(running) { turn.stop() } else { _ = try await keeper.requestStop(caller, running) }
+            }
+            return Response(status: .noContent)
+        }
+    }
+
+    private func messages(_ request: Request, _ context: GatewayContext) async throws -> Response {
+        try await counted(request) { caller in
+            let page = try await library.messages(caller, try id(context), try request.page())
+            return .envelope(context, pagination: Pagination(nextCursor: page.nextCursor)) { writer in
+                writer.array { writer in for item in page.items { MessageResource(item).write(to: &writer) } }
+            }
+        }
+    }
+
+    /// The caller, counted; every answer says what is left of his minute.
+    private func counted(_ request: Request, _ body: (Caller) async throws -> Response) async throws -> Response {
+        let caller: Caller
+        do { caller = try await identity.authenticate(request.headers[.authorization], now: Date()) } catch { throw GatewayError(error) }
+        let rate = try await counter.take(caller)
+        do {
+            var response = try await body(caller)
+            rate.write(to: &response.headers)
+            return response
+        } catch {
+            guard var known = GatewayError(known: error) else { throw error }
+            known.rate = rate
+            throw known
+        }
+    }
+
+    private func id(_ context: GatewayContext) throws(GatewayError) -> ConversationID {
+        guard let id = context.parameters.get("id").flatMap({ ConversationID(validating: $0) }) else { throw .notFound }
+        return id
+    }
+
+    private func one(_ context: GatewayContext, _ record: ConversationRecord, status: HTTPResponse.Status = .ok) -> Response {
+        .envelope(context, status: status) { ConversationResource(record).write(to: &$0) }
+    }
+}
+
+extension Request {
+    /// `?limit=` 1–100, default 20; `?cursor=`; `?updated_since=` RFC 3339.
+    fileprivate func page() throws(GatewayError) -> PageRequest {
+        let query = uri.queryParameters
+        var page = PageRequest(limit: 20)
+        if let text = query["limit"] {
+            guard let limit = Int(text), (1...100).contains(limit) else {
+                throw GatewayError(.invalidInput, "limit must be a number from 1 to 100").naming(field: "limit")
+            }
+            page.limit = limit
+        }
+        page.cursor = query["cursor"].map(String.init)
+        if let text = query["updated_since"] {
+            guard let since = Timestamp(rfc3339: String(text)) else {
+                throw GatewayError(.invalidInput, "updated_since must be an RFC 3339 time").naming(field: "updated_since")
+            }
+            page.updatedSince = since.date
+        }
+        return page
+    }
+}
+
+private typealias Fields = GatewayAPI.RequestBody
+
+extension Fields {
+    /// `allowingNothing`: an empty body is an empty object.
+    fileprivate static func read(_ bytes: [UInt8], allowingNothing: Bool) throws(GatewayError) -> Fields {
+        do throws(RequestBodyError) {
+            return try Fields(parsing: bytes.isEmpty && allowingNothing ? Array("{}".utf8) : bytes)
+        } catch { throw GatewayError(error) }
+    }
+
+    fileprivate func text(_ field: String, limit: Int) throws(GatewayError) -> String? {
+        do throws(RequestBodyError) { return try string(field, limit: limit) } catch { throw GatewayError(error) }
+    }
+
+    fileprivate func identifier(_ field: String) throws(GatewayError) -> UUID? {
+        do throws(RequestBodyError) { return try id(field) } catch { throw GatewayError(error) }
+    }
+
+    fileprivate func domain() throws(GatewayError) -> Domain? {
+        guard let text = try text("domain", limit: 64) else { return nil }
+        guard let domain = Domain(rawValue: text) else {
+            throw GatewayError(.personaOrDomainUnavailable, "there is no such domain").naming(field: "domain")
+        }
+        return domain
+    }
+}
+
+extension ConversationResource {
+    fileprivate init(_ record: ConversationRecord) {
+        self.init(
+            id: record.id.uuid, title: record.title, domain: record.domain?.rawValue, personaID: record.personaID?.uuid,
+            lastMessageAt: Timestamp(record.lastMessageAt), createdAt: Timestamp(record.createdAt), updatedAt: Timestamp(record.updatedAt),
+            deletedAt: record.deletedAt.map(Timestamp.init))
+    }
+}
+
+extension MessageResource {
+    fileprivate init(_ record: MessageRecord) {
+        self.init(
+            id: record.id.uuid, role: record.speaker.rawValue, content: record.content, status: record.status.rawValue,
+            domain: record.domain?.rawValue, createdAt: Timestamp(record.createdAt), updatedAt: Timestamp(record.updatedAt),
+            turnID: record.turnID?.uuid)
+    }
+}

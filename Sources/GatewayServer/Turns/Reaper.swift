@@ -1,0 +1,63 @@
+import CoachCore
+import Foundation
+import Logging
+import ServiceLifecycle
+
+/// Settles turns whose instance died: their text is kept as `interrupted`, and an estimate is billed. The dead owner's own receipt, should
+/// its spool ever deliver it, replaces the estimate.
+public struct Reaper: Service {
+    let keeper: TurnKeeper
+    let ledger: TurnLedger
+    let prices: PriceBook
+    let logger: Logger
+    let interval: Duration
+
+    /// `interval`: how often the dead are looked for.
+    public init(keeper: TurnKeeper, ledger: TurnLedger, prices: PriceBook, logger: Logger, interval: Duration = .seconds(1)) {
+        self.keeper = keeper
+        self.ledger = ledger
+        self.prices = prices
+        self.logger = logger
+        self.interval = interval
+    }
+
+    /// Until cancelled.
+    public func run() async throws {
+        while !Task.isCancelled {
+            // An absent database is the checkpointer's to report.
+            for orphan in (try? await keeper.orphans()) ?? [] { await settle(orphan) }
+            try? await Task.sleep(for: interval)
+        }
+    }
+
+    private func settle(_ orphan: OrphanedTurn) async {
+        let receipt = Self.receipt(for: orphan, prices: prices, today: CalendarDay(unixSeconds: Int(Date().timeIntervalSince1970)))
+        do {
+            try await ledger.finish(receipt)
+            logger.notice(
+                "a dead instance's turn was settled",
+                metadata: [
+                    "turn_id": "\(receipt.identity.turnID)", "user_id": "\(receipt.userID)", "status": "\(receipt.status.rawValue)",
+                    "bytes": "\(receipt.content.utf8.count)",
+                ])
+        } catch {
+            logger.error(
+                "a dead instance's turn could not be settled yet",
+                metadata: ["turn_id": "\(receipt.identity.turnID)", "error": "\(error)"])
+        }
+    }
+
+    /// What is left of a cut turn, as a receipt. Pure.
+    static func receipt(for orphan: OrphanedTurn, prices: PriceBook, today: CalendarDay) -> TurnReceipt {
+        let bill = orphan.answeredBy.map { name in
+            let usage = TokenUsage(input: orphan.promptTokens, output: TokenEstimate.tokens(in: orphan.content.utf8))
+            return TurnBill(
+                provider: name.provider, model: name.model, usage: usage, cost: prices.cost(of: usage, at: name, on: today), estimated: true
+            )
+        }
+        return TurnReceipt(
+            userID: orphan.facts.userID, identity: orphan.facts.identity, status: orphan.content.isEmpty ? .failed : .interrupted,
+            finishReason: nil, content: orphan.content, bill: bill, domain: orphan.facts.domain, risk: orphan.facts.risk,
+            errorCode: "EXT_4001", timeToFirstTokenMilliseconds: nil, durationMilliseconds: orphan.durationMilliseconds, settledBy: .reaper)
+    }
+}

@@ -1,0 +1,64 @@
+import CoachCore
+import GatewayAPI
+import TokenRelay
+
+/// What a client asks of a turn that it knows: follow it, stop it, try it again.
+extension TurnPipeline {
+    /// The caller's turn, wherever it runs; 404 for everybody else's. A turn that runs here needs no database.
+    func find(_ ask: TurnAsk, _ turnID: TurnID) async throws(GatewayError) -> LiveTurn {
+        let caller = try await authenticate(ask)
+        if let turn = registry.turn(turnID), turn.facts.userID == caller.userID { return turn }
+        do {
+            guard let known = try await keeper.load(caller.userID, turnID) else { throw GatewayError.notFound }
+            return await attach(known)
+        } catch {
+            throw understood(error)
+        }
+    }
+
+    /// Ends a turn of the caller: what was said is kept and billed. Returns how it stands; idempotent.
+    func stop(_ ask: TurnAsk, _ turnID: TurnID) async throws(GatewayError) -> TurnStatus {
+        let caller = try await authenticate(ask)
+        if let turn = registry.turn(turnID), turn.facts.userID == caller.userID {
+            turn.stop()
+            return await ending(of: turn)
+        }
+        do {
+            guard try await keeper.requestStop(caller, turnID), let known = try await keeper.load(caller.userID, turnID) else {
+                throw GatewayError.notFound
+            }
+            return known.status == .running ? await ending(of: mirrors.mirror(known, firstChoice: model.firstChoice)) : known.status
+        } catch {
+            throw understood(error)
+        }
+    }
+
+    /// A new turn on the same user message.
+    func retry(_ ask: TurnAsk, _ turnID: TurnID) async throws(GatewayError) -> OpenTurn {
+        let caller = try await authenticate(ask)
+        do {
+            try admission.check()
+            switch try await keeper.retry(caller, turnID) {
+            case .refused(let refusal, let rate):
+                var error = GatewayError(refusal)
+                error.rate = rate
+                throw error
+            case .begun(let context, let message, let rate):
+                let request = TurnRequest(message: message, locale: context.locale, country: context.country)
+                return OpenTurn(turn: answer(caller, request, assess(request), context, ask), rate: rate)
+            }
+        } catch {
+            throw understood(error)
+        }
+    }
+
+    /// Waits a moment for the end, so that the answer to a stop says how the turn ended.
+    private func ending(of turn: LiveTurn) async -> TurnStatus {
+        let deadline = ContinuousClock.now + .seconds(2)
+        let follower = Follower(isPatient: true)
+        guard turn.add(follower, limit: 0) else { return .running }
+        defer { turn.remove(follower) }
+        while turn.ending == nil, ContinuousClock.now < deadline, (try? await Task.sleep(for: .milliseconds(5))) != nil {}
+        return turn.ending?.status ?? .running
+    }
+}

@@ -1,0 +1,192 @@
+import CoachCore
+import Foundation
+import Logging
+import Synchronization
+import Testing
+import TokenRelay
+
+@testable import GatewayServer
+
+@Suite("Checkpoints are cursors")
+struct CheckpointTests {
+    @Test("each tick collects only what is new, in bytes, and the facts only the first time")
+    func increments() {
+        let mouth = Mouth()
+        let turn = mouth.turn()
+        var cursors = CheckpointCursors()
+        let first = cursors.collect([turn])
+        #expect(first.count == 1 && first[0].isFirst && first[0].text.isEmpty && first[0].fromByte == 0)
+        cursors.saved(first)
+        #expect(cursors.collect([turn]).isEmpty)
+        mouth.say("hé")
+        let second = cursors.collect([turn])
+        #expect(second.count == 1 && !second[0].isFirst && second[0].text == "hé" && second[0].fromByte == 0)
+        // The tick failed: the next one carries the same text and what came since.
+        mouth.say("llo")
+        let third = cursors.collect([turn])
+        #expect(third[0].text == "héllo" && third[0].fromByte == 0)
+        cursors.saved(third)
+        mouth.say("!")
+        let fourth = cursors.collect([turn])
+        #expect(fourth[0].text == "!" && fourth[0].fromByte == 6)
+    }
+
+    @Test("a turn that is gone is forgotten, and its next attempt begins anew")
+    func forgets() {
+        let mouth = Mouth()
+        let turn = mouth.turn()
+        var cursors = CheckpointCursors()
+        cursors.saved(cursors.collect([turn]))
+        #expect(cursors.collect([]).isEmpty)
+        #expect(cursors.collect([turn]).first?.isFirst == true)
+    }
+}
+
+@Suite("What is left of a cut turn")
+struct ReaperTests {
+    private let sim = ModelName(provider: "simulator", model: "sim")
+
+    private func receipt(_ content: String, answeredBy: ModelName?) -> TurnReceipt {
+        Reaper.receipt(
+            for: OrphanedTurn(facts: .sample, content: content, answeredBy: answeredBy, promptTokens: 40, durationMilliseconds: 9),
+            prices: PriceBook([]), today: CalendarDay(unixSeconds: 0))
+    }
+
+    @Test("text is kept as interrupted and billed by an estimate, in the reaper's name")
+    func withText() {
+        let kept = receipt("four words are here", answeredBy: sim)
+        #expect(kept.status == .interrupted && kept.settledBy == .reaper && kept.finishReason == nil)
+        #expect(kept.bill?.estimated == true && kept.bill?.usage.input == 40 && (kept.bill?.usage.output ?? 0) > 0)
+        #expect(kept.bill?.cost == nil, "a model without a price has no cost, not cost 0")
+    }
+
+    @Test("without text it has failed; without a model nothing is billed")
+    func withoutText() {
+        #expect(receipt("", answeredBy: sim).status == .failed)
+        #expect(receipt("", answeredBy: sim).bill?.usage.input == 40)
+        #expect(receipt("", answeredBy: nil).bill == nil)
+    }
+}
+
+@Suite("Settling turns")
+struct SettlementTests {
+    @Test("the followers are told the end only after the receipt is in the ledger")
+    func order() async {
+        let book = Book(failures: 0)
+        let mouth = Mouth()
+        let turn = mouth.turn()
+        async let settled: Void = book.settlement.settle(
+            turn, prompt: Prompt(messages: [], maximumOutputTokens: 1), arrivedAt: .now, requestID: "r")
+        mouth.say("hello")
+        mouth.end(.stop)
+        await settled
+        #expect(book.finished == 1 && book.kept == 0)
+        #expect(turn.ending?.status == .complete)
+        #expect(book.registry.count == 0)
+    }
+
+    @Test("while the database is away the receipt lies on disk, the followers know the end, and it is delivered once")
+    func away() async throws {
+        let book = Book(failures: 3)
+        let mouth = Mouth()
+        let turn = mouth.turn()
+        book.registry.insert(turn)
+        mouth.say("hello")
+        mouth.end(.stop)
+        await book.settlement.settle(turn, prompt: Prompt(messages: [], maximumOutputTokens: 1), arrivedAt: .now, requestID: "r")
+        #expect(book.kept == 1 && book.discarded == 1 && book.finished == 1 && book.attempts == 4)
+        #expect(turn.ending?.finishReason == .stop)
+    }
+
+    @Test("a full disk is survived: the receipt is still tried")
+    func fullDisk() async {
+        let book = Book(failures: 2, diskIsFull: true)
+        let mouth = Mouth()
+        let turn = mouth.turn()
+        mouth.say("hello")
+        mouth.end(.stop)
+        await book.settlement.settle(turn, prompt: Prompt(messages: [], maximumOutputTokens: 1), arrivedAt: .now, requestID: "r")
+        #expect(book.finished == 1 && book.discarded == 0)
+    }
+}
+
+/// A ledger that is away for a while, and a spool.
+private final class Book: Sendable {
+    struct State {
+        var failuresLeft: Int
+        var attempts = 0
+        var finished = 0
+        var kept = 0
+        var discarded = 0
+    }
+    private let state: Mutex<State>
+    private let diskIsFull: Bool
+    let registry = TurnRegistry()
+
+    init(failures: Int, diskIsFull: Bool = false) {
+        state = Mutex(State(failuresLeft: failures))
+        self.diskIsFull = diskIsFull
+    }
+
+    var attempts: Int { state.withLock { $0.attempts } }
+    var finished: Int { state.withLock { $0.finished } }
+    var kept: Int { state.withLock { $0.kept } }
+    var discarded: Int { state.withLock { $0.discarded } }
+
+    var settlement: TurnSettlement {
+        let ledger = TurnLedger(
+            begin: { _, _, _ in throw StoreFault.unavailable(retryAfter: 1) },
+            finish: { [self] _ in
+                try state.withLock { state in
+                    state.attempts += 1
+                    guard state.failuresLeft == 0 else {
+                        state.failuresLeft -= 1
+                        throw StoreFault.unavailable(retryAfter: 1)
+                    }
+                    state.finished += 1
+                }
+            })
+        let spool = ReceiptSpool(
+            keep: { [self] _ in
+                if diskIsFull { throw CocoaError(.fileWriteOutOfSpace) }
+                state.withLock { $0.kept += 1 }
+                return .init(name: "1")
+            },
+            discard: { [self] _ in state.withLock { $0.discarded += 1 } }, leftovers: { [] })
+        return TurnSettlement(
+            ledger: ledger, prices: PriceBook([]), registry: registry, spool: spool,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            pauses: [.zero])
+    }
+}
+
+/// A model that says what the test says.
+private final class Mouth: Sendable {
+    private let emit = Mutex<(@Sendable ([ModelEvent]) -> Void)?>(nil)
+
+    func turn() -> LiveTurn {
+        let turn = LiveTurn(facts: .sample)
+        let name = ModelName(provider: "simulator", model: "sim")
+        turn.generate(
+            with: LanguageModel(firstChoice: name) { [self] _, emit in
+                self.emit.withLock { $0 = emit }
+                emit([.accepted(name)])
+                return Generation {}
+            }, Prompt(messages: [], maximumOutputTokens: 1))
+        return turn
+    }
+
+    func say(_ text: String) { emit.withLock { $0 }?([.text(Array(text.utf8))]) }
+    func end(_ end: ModelEnd) { emit.withLock { $0 }?([.ended(end)]) }
+}
+
+extension TurnFacts {
+    fileprivate static var sample: TurnFacts {
+        TurnFacts(
+            userID: .random(),
+            identity: TurnIdentity(
+                turnID: .random(), conversationID: .random(), userMessageID: .random(), messageID: .random(), attempt: 1),
+            domain: DomainDecision(domain: .mindset, confidence: 1, source: .pinned), personaID: nil,
+            model: ModelName(provider: "simulator", model: "sim"), risk: .calm, country: nil, locale: nil)
+    }
+}

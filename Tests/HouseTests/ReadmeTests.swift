@@ -1,0 +1,36 @@
+import Foundation
+import Testing
+
+@Suite("The README is true")
+struct ReadmeTests {
+    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    private static func text(_ path: String) throws -> String {
+        try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+    }
+
+    @Test("its configuration table has every key of the code with its default and meaning, and no other")
+    func configuration() throws {
+        let code = try Self.text("Sources/coach-gateway/Configuration/SettingKey.swift")
+        let readme = try Self.text("README.md")
+        let pattern = /SettingKey\(\s*name: "([A-Z_]+)",\s*fallback: (nil|"[^"]*"),\s*meaning:\s*"([^"]*)"/
+        let keys = code.matches(of: pattern)
+        #expect(keys.count > 15)
+        for key in keys {
+            let fallback = key.2 == "nil" ? "" : key.2 == "\"\"" ? "none" : "`\(key.2.dropFirst().dropLast())`"
+            #expect(readme.contains("| `\(key.1)` | \(fallback) | \(key.3) |"), "\(key.1)")
+        }
+        let named = Set(readme.matches(of: /\| `(COACH_[A-Z_]+|DATABASE_[A-Z_]+)` \| [^|]*\| [^|]*\|/).map { String($0.1) })
+        #expect(named.subtracting(keys.map { String($0.1) }).isEmpty)
+    }
+
+    @Test("every file that it names exists")
+    func files() throws {
+        let readme = try Self.text("README.md")
+        for match in readme.matches(of: /`((?:Sources|Tests|db|deploy|domains|prompts)\/[A-Za-z0-9_\/.+-]+)`/) {
+            let path = String(match.1)
+            #expect(FileManager.default.fileExists(atPath: Self.root.appendingPathComponent(path).path), "\(path)")
+        }
+    }
+}
