@@ -7,7 +7,7 @@ extension RouterMethods where Context == GatewayContext {
         _ path: RouterPath, _ handlers: [HTTPRequest.Method: @Sendable (Request, GatewayContext) async throws -> Response]
     ) {
         let allowed = handlers.keys.map(\.rawValue).sorted().joined(separator: ", ")
-        for method in [HTTPRequest.Method.get, .head, .post, .put, .patch, .delete] {
+        for method in HTTPRequest.Method.parsed {
             if let handler = handlers[method] {
                 on(path, method: method, use: handler)
             } else {
@@ -19,6 +19,15 @@ extension RouterMethods where Context == GatewayContext {
             }
         }
     }
+}
+
+extension HTTPRequest.Method {
+    /// Every method that NIO's parser lets through but OPTIONS, which is answered for all routes alike: the others never get here.
+    fileprivate static let parsed = [
+        "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "CONNECT", "ACL", "BIND", "CHECKOUT", "COPY", "LINK", "LOCK", "M-SEARCH",
+        "MERGE", "MKACTIVITY", "MKCALENDAR", "MKCOL", "MOVE", "NOTIFY", "PROPFIND", "PROPPATCH", "PURGE", "REBIND", "REPORT", "SEARCH",
+        "SOURCE", "SUBSCRIBE", "UNBIND", "UNLINK", "UNLOCK", "UNSUBSCRIBE",
+    ].compactMap { HTTPRequest.Method($0) }
 }
 
 extension Request {
