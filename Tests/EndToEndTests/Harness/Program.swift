@@ -1,11 +1,10 @@
 import Foundation
-import Synchronization
 
 /// A run of the real executable. What it writes is kept; it is stopped by its own id when the test lets go of it.
 final class Program: @unchecked Sendable {
     private let process = Process()
-    private let pipe = Pipe()
-    private let written = Mutex("")
+    private let writing: Writing
+    private let input: Pipe?
 
     struct Failure: Error, CustomStringConvertible {
         var description: String
@@ -18,47 +17,63 @@ final class Program: @unchecked Sendable {
         return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent("coach-gateway")
     }()
 
+    /// The folder with `db`, `prompts`, `domains` and `deploy`: the checkout; COACH_TEST_ROOT names another.
+    static let root: URL = {
+        if let named = ProcessInfo.processInfo.environment["COACH_TEST_ROOT"] { return URL(fileURLWithPath: named) }
+        return checkout
+    }()
+
     static let checkout = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
     /// Starts it. The environment is exactly the one given, besides PATH, HOME and COACH_ROOT.
-    init(_ arguments: [String], environment: [String: String] = [:]) throws {
-        process.executableURL = Self.executable
+    /// - Parameter takesInput: it reads what `type` gives it; otherwise nothing.
+    init(_ arguments: [String], environment: [String: String] = [:], takesInput: Bool = false, executable: URL? = nil) throws {
+        process.executableURL = executable ?? Self.executable
         process.arguments = arguments
         process.currentDirectoryURL = FileManager.default.temporaryDirectory
-        var all = ["COACH_ROOT": Self.checkout.path]
+        var all = ["COACH_ROOT": Self.root.path]
         for name in ["PATH", "HOME"] { all[name] = ProcessInfo.processInfo.environment[name] }
         process.environment = all.merging(environment) { $1 }
-        process.standardOutput = pipe
-        process.standardError = pipe
-        process.standardInput = FileHandle.nullDevice
-        pipe.fileHandleForReading.readabilityHandler = { [weak self] handle in
-            let data = handle.availableData
-            if data.isEmpty { handle.readabilityHandler = nil }
-            self?.written.withLock { $0 += String(decoding: data, as: UTF8.self) }
-        }
+        writing = try Writing()
+        process.standardOutput = writing.handle
+        process.standardError = writing.handle
+        input = takesInput ? Pipe() : nil
+        process.standardInput = input ?? FileHandle.nullDevice
         try process.run()
+        Undertaker.bury(process.processIdentifier)
     }
 
     deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
 
     /// Everything written so far, to either stream.
-    var output: String { written.withLock { $0 } }
+    var output: String { writing.text }
+
+    /// The complete lines written so far.
+    var lines: [String] { output.split(separator: "\n", omittingEmptySubsequences: true).map(String.init) }
 
     var isRunning: Bool { process.isRunning }
 
     func signal(_ number: Int32) { kill(process.processIdentifier, number) }
 
-    /// Waits for the exit and for the last words.
+    /// Gives it a line to read.
+    func type(_ line: String) throws { try input?.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8)) }
+
+    /// Nothing more will be typed.
+    func endInput() throws { try input?.fileHandleForWriting.close() }
+
+    /// Waits for the exit.
     @discardableResult
     func exit(within seconds: Double = 30) async throws -> Int32 {
         try await eventually(within: seconds, "the exit of \(process.arguments ?? [])\n\(output)") { !self.process.isRunning }
-        try await eventually(within: 5, "the end of the output") { self.pipe.fileHandleForReading.readabilityHandler == nil }
         return process.terminationStatus
     }
 
+    /// Whether a signal ended it that it did not handle: a crash.
+    var wasKilled: Bool { !process.isRunning && process.terminationReason == .uncaughtSignal }
+
     /// The port in the first line that names one as `"port":N` or `listening on HOST:N`.
-    func port(within seconds: Double = 30) async throws -> Int {
+    func port(within seconds: Double = 60) async throws -> Int {
         try await eventually(within: seconds, "a port in\n\(output)") { self.announcedPort != nil || !self.process.isRunning }
         guard let announcedPort else { throw Failure(description: "it ended without listening:\n\(output)") }
         return announcedPort
@@ -75,14 +90,22 @@ final class Program: @unchecked Sendable {
         let status = try await program.exit(within: 120)
         return (status, program.output)
     }
+
+    /// Runs to the end, which must be a success.
+    @discardableResult
+    static func succeed(_ arguments: [String], environment: [String: String] = [:]) async throws -> String {
+        let (status, output) = try await run(arguments, environment: environment)
+        guard status == 0 else { throw Failure(description: "\(arguments) ended with \(status):\n\(output)") }
+        return output
+    }
 }
 
 /// Waits until a condition holds; throws with `what` when it does not in time.
-func eventually(within seconds: Double = 10, _ what: @autoclosure () -> String, _ condition: () async throws -> Bool) async throws {
+func eventually(within seconds: Double = 15, _ what: @autoclosure () -> String, _ condition: () async throws -> Bool) async throws {
     let deadline = ContinuousClock.now + .seconds(seconds)
     while ContinuousClock.now < deadline {
         if try await condition() { return }
-        try await Task.sleep(for: .milliseconds(10))
+        try await Task.sleep(for: .milliseconds(15))
     }
     throw Program.Failure(description: "waited \(seconds) s in vain for \(what())")
 }

@@ -3,8 +3,9 @@ import Glibc
 
 /// A TCP connection of the test's own, so that it can say exactly what no HTTP library would: broken heads, single bytes, hang-ups.
 /// Blocking calls; they run on threads of their own (`Wire.run`), never on the cooperative pool.
+// SAFETY: one scenario, on one thread, uses a wire.
 final class Wire: @unchecked Sendable {
-    private let descriptor: Int32
+    private var descriptor: Int32
     private var buffer: [UInt8] = []
 
     struct Failure: Error, CustomStringConvertible {
@@ -12,24 +13,29 @@ final class Wire: @unchecked Sendable {
     }
 
     /// Connects to loopback. Reads give up after `timeout` seconds of silence.
-    init(port: Int, timeout: Int = 20) throws {
+    init(port: Int, timeout: Int = 30) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(UInt16(port)).bigEndian
         address.sin_addr.s_addr = inet_addr("127.0.0.1")
         var limit = timeval(tv_sec: timeout, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+            setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
+        }
+        // Children that other tests start must not keep the connection open.
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         let result = withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
         }
         guard result == 0 else {
-            Glibc.close(descriptor)
-            throw Failure(description: "connect to \(port): \(String(cString: strerror(errno)))")
+            let reason = String(cString: strerror(errno))
+            close()
+            throw Failure(description: "connect to \(port): \(reason)")
         }
     }
 
-    deinit { Glibc.close(descriptor) }
+    deinit { close() }
 
     /// Runs blocking work away from the cooperative threads.
     static func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
@@ -38,22 +44,32 @@ final class Wire: @unchecked Sendable {
         }
     }
 
-    func send(_ text: String) throws { try send(Array(text.utf8)) }
+    // MARK: Ends
 
-    func send(_ bytes: [UInt8]) throws {
-        var sent = 0
-        while sent < bytes.count {
-            let count = bytes[sent...].withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL.rawValue)) }
-            guard count > 0 else { throw Failure(description: "send: \(String(cString: strerror(errno)))") }
-            sent += count
-        }
+    /// Hangs up politely.
+    func close() {
+        if descriptor >= 0 { Glibc.close(descriptor) }
+        descriptor = -1
     }
 
     /// Ends the connection at once with a reset, as a phone does that loses its line.
     func reset() {
         var linger = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
-        shutdown(descriptor, Int32(SHUT_RDWR))
+        close()
+    }
+
+    // MARK: Bytes
+
+    func send(_ text: String) throws { try send(Array(text.utf8)) }
+
+    func send(_ bytes: [UInt8]) throws {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes[sent...].withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else { throw Failure(description: "send: \(String(cString: strerror(errno)))") }
+            sent += count
+        }
     }
 
     /// The next bytes; empty when the peer closed.
@@ -74,12 +90,13 @@ final class Wire: @unchecked Sendable {
         var collected: [UInt8] = []
         while true {
             let chunk = try receive()
-            guard !chunk.isEmpty else { throw Failure(description: "closed before \(mark)") }
-            let start = max(0, collected.count - mark.count + 1)
+            guard !chunk.isEmpty else {
+                throw Failure(description: "closed before \(mark), after: \(String(decoding: collected, as: UTF8.self))")
+            }
+            var index = max(0, collected.count - mark.count + 1)
             collected += chunk
-            var index = start
             while index + mark.count <= collected.count {
-                if Array(collected[index..<index + mark.count]) == mark {
+                if collected[index...].starts(with: mark) {
                     buffer = Array(collected[(index + mark.count)...])
                     return Array(collected[..<(index + mark.count)])
                 }

@@ -1,0 +1,137 @@
+import Foundation
+import Testing
+
+@Suite("Bad input", .paced)
+struct BadInputTests {
+    /// A body that is refused.
+    struct Refused: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var body: [UInt8]
+        var status = 422
+        var code = "VAL_3001"
+        var field: String?
+
+        init(_ description: String, _ body: String, status: Int = 422, code: String = "VAL_3001", field: String? = nil) {
+            self.init(description, bytes: Array(body.utf8), status: status, code: code, field: field)
+        }
+
+        init(_ description: String, bytes: [UInt8], status: Int = 422, code: String = "VAL_3001", field: String? = nil) {
+            testDescription = description
+            body = bytes
+            self.status = status
+            self.code = code
+            self.field = field
+        }
+
+        static let all = [
+            Refused("nothing", "", status: 400),
+            Refused("no JSON", "message=hello", status: 400),
+            Refused("half of an object", #"{"message":"hel"#, status: 400),
+            Refused("an object and more", #"{"message":"hello"} {}"#, status: 400),
+            Refused("invalid UTF-8", bytes: Array(#"{"message":"caf"#.utf8) + [0xC3, 0x28] + Array(#""}"#.utf8), status: 400),
+            Refused("a cut character", bytes: Array(#"{"message":"hello"}"#.utf8) + [0xF0, 0x9F], status: 400),
+            Refused("nesting without end", String(repeating: "[", count: 100_000), status: 400),
+            Refused("an array", #"["message"]"#),
+            Refused("a string", #""hello""#),
+            Refused("no message", "{}", field: "message"),
+            Refused("message null", #"{"message":null}"#, field: "message"),
+            Refused("message a number", #"{"message":5}"#, field: "message"),
+            Refused("message a list", #"{"message":["hello"]}"#, field: "message"),
+            Refused("message empty", #"{"message":""}"#, field: "message"),
+            Refused("message of spaces", #"{"message":" \n\t\u00a0 "}"#, field: "message"),
+            Refused("8,001 characters", #"{"message":"\#(String(repeating: "a", count: 8001))"}"#, field: "message"),
+            Refused("8,001 emoji", #"{"message":"\#(String(repeating: "💛", count: 8001))"}"#, field: "message"),
+            Refused("U+0000", #"{"message":"a\u0000b"}"#, field: "message"),
+            Refused("a lone surrogate", #"{"message":"a\ud83db"}"#, field: "message"),
+            Refused("conversation_id a number", #"{"message":"hi","conversation_id":7}"#, field: "conversation_id"),
+            Refused("conversation_id no UUID", #"{"message":"hi","conversation_id":"7"}"#, field: "conversation_id"),
+            Refused("conversationId no UUID", #"{"message":"hi","conversationId":"7"}"#, field: "conversation_id"),
+            Refused("persona_id no UUID", #"{"message":"hi","persona_id":"maya"}"#, field: "persona_id"),
+            Refused("domain a number", #"{"message":"hi","domain":1}"#, field: "domain"),
+            Refused("client_message_id empty", #"{"message":"hi","client_message_id":""}"#, field: "client_message_id"),
+            Refused("client_message_id not ASCII", #"{"message":"hi","client_message_id":"é"}"#, field: "client_message_id"),
+            Refused("locale an object", #"{"message":"hi","locale":{}}"#, field: "locale"),
+            Refused("an unknown domain", #"{"message":"hi","domain":"astrology"}"#, code: "VAL_3003", field: "domain"),
+            Refused("an unknown persona", #"{"message":"hi","persona_id":"\#(UUID())"}"#, code: "VAL_3003"),
+        ]
+    }
+
+    @Test("is refused with a code, and with the field where there is one", arguments: Refused.all)
+    func refused(input: Refused) async throws {
+        let stage = try await Stage.shared()
+        let visitor = stage.visitor()
+        let answer = try await visitor.browser.send("POST", Browser.chatPath, body: input.body)
+        #expect(answer.status == input.status && answer.errorCode == input.code, "\(answer.text)")
+        #expect(answer.error.object("details")["field"] == input.field)
+        #expect(answer.error["action"] == "fix_input" && answer.json.object("meta")["request_id"] == answer.headers["x-request-id"])
+        let messages = try await stage.database.rows("select id from messages where user_id = '\(visitor.id)'")
+        #expect(messages.isEmpty)
+    }
+
+    @Test("8,000 scalars of four bytes are a message")
+    func longest() async throws {
+        let stage = try await Stage.shared()
+        let visitor = stage.visitor()
+        let script = sim(["words": 2])
+        let message = script + String(repeating: "💛", count: 8000 - script.unicodeScalars.count)
+        let answer = try await visitor.say(message)
+        #expect(answer.status == 200 && answer.first("done") != nil)
+        #expect(try await stage.database.messages(of: visitor.id, role: "user").first?["content"] == message)
+    }
+
+    @Test("a conversation of someone else is the same 404 as one that does not exist")
+    func foreignConversation() async throws {
+        let stage = try await Stage.shared()
+        let (owner, stranger) = (stage.visitor(), stage.visitor())
+        let conversation = try #require(try await owner.say("Mine \(sim(["words": 2]))").first("start")?["conversation_id"])
+        let foreign = try await stranger.say("Hello", ["conversation_id": conversation])
+        let missing = try await stranger.say("Hello", ["conversation_id": UUID().uuidString.lowercased()])
+        for answer in [foreign, missing] {
+            #expect(answer.status == 404 && answer.errorCode == "BIZ_2004")
+            #expect(answer.error["message"] == missing.error["message"] && answer.error["user_message"] == missing.error["user_message"])
+            #expect(answer.error.names == missing.error.names)
+        }
+        let messages = try await stage.database.rows("select content from messages where conversation_id = '\(conversation)'")
+        #expect(messages.count == 2)
+    }
+
+    @Test("a persona that is not published is the same refusal as one that does not exist")
+    func draftPersona() async throws {
+        let stage = try await Stage.shared()
+        let visitor = stage.visitor()
+        let draft = UUID().uuidString.lowercased()
+        try await stage.database.fresh.psql(
+            "insert into coaching_personas (id, user_id, name) values ('\(draft)', '00000000-0000-4000-8000-000000000001', 'Draft')")
+        let answer = try await visitor.say("Hello", ["persona_id": draft])
+        #expect(answer.status == 422 && answer.errorCode == "VAL_3003" && answer.error["action"] == "fix_input")
+    }
+
+    @Test("an idempotency key in the header must be well formed, and the one in the body")
+    func keys() async throws {
+        let visitor = try await Stage.shared().visitor()
+        let different = try await visitor.say("Hello", ["client_message_id": "one"], headers: ["Idempotency-Key": "two"])
+        #expect(different.status == 422 && different.errorCode == "VAL_3001")
+        let long = try await visitor.say("Hello", headers: ["Idempotency-Key": String(repeating: "k", count: 129)])
+        #expect(long.status == 422 && long.errorCode == "VAL_3001")
+        let same = try await visitor.say(
+            "Hello \(sim(["words": 2]))", ["client_message_id": "one"], headers: ["Idempotency-Key": "one"])
+        #expect(same.status == 200 && same.first("done") != nil)
+    }
+
+    @Test("another method is 405 with Allow, another route 404, both in the envelope")
+    func routes() async throws {
+        let browser = try await Stage.shared().visitor().browser
+        for method in ["GET", "HEAD", "PUT", "DELETE", "PATCH", "PROPFIND", "TRACE"] {
+            let answer = try await browser.send(method, Browser.chatPath)
+            #expect(answer.status == 405 && answer.headers["allow"] == "POST", "\(method)")
+            #expect(answer.errorCode == "VAL_3004" || method == "HEAD", "\(method)")
+        }
+        let health = try await browser.send("POST", "/healthz", body: [])
+        #expect(health.status == 405 && health.headers["allow"] == "GET, HEAD")
+        for path in ["/", "/functions/v1/", "/functions/v1/chat-streams", "/functions/v1/chat-stream/../../etc/passwd", "/%00"] {
+            let answer = try await browser.send("GET", path)
+            #expect(answer.status == 404 && answer.errorCode == "BIZ_2004", "\(path): \(answer.text)")
+            #expect(answer.json.object("meta")["version"] == "1.0")
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import TestSupport
+
+/// A migrated and seeded database, with what tests look up in it.
+final class Database: Sendable {
+    let fresh: FreshDatabase
+    /// The superuser's URL.
+    var ownerURL: String { fresh.url }
+    /// The URL of role `coach_gateway`.
+    let gatewayURL: String
+
+    /// The password that `migrate` gives to `coach_gateway`. Roles belong to the cluster: all tests agree on it.
+    static let password = "end-to-end-password"
+
+    init(_ fresh: FreshDatabase) async throws {
+        self.fresh = fresh
+        guard var parts = URLComponents(string: fresh.url) else { throw Program.Failure(description: "not a URL: the database's") }
+        parts.user = "coach_gateway"
+        parts.password = Self.password
+        gatewayURL = parts.string ?? fresh.url
+        let environment = ["COACH_MIGRATION_URL": fresh.url, "COACH_DATABASE_PASSWORD": Self.password]
+        try await Program.succeed(["migrate"], environment: environment)
+        try await Program.succeed(["seed"], environment: environment)
+        if let server = ProcessInfo.processInfo.environment["COACH_TEST_DATABASE_URL"], !server.isEmpty {
+            Undertaker.afterOurDeath("psql -X -q -d '\(server)' -c 'drop database if exists \(fresh.name) with (force)'")
+        }
+    }
+
+    /// The rows of a query, each as a JSON object.
+    func rows(_ sql: String) async throws -> [JSONObject] {
+        try await fresh.psql("select to_jsonb(answer) from (\(sql)) as answer").split(separator: "\n").map { JSONObject(String($0)) }
+    }
+
+    /// The only row of a query.
+    func row(_ sql: String) async throws -> JSONObject {
+        let rows = try await rows(sql)
+        guard let row = rows.first, rows.count == 1 else { throw Program.Failure(description: "\(rows.count) rows, not one: \(sql)") }
+        return row
+    }
+
+    func turn(of user: String) async throws -> JSONObject { try await row("select * from turns where user_id = '\(user)'") }
+
+    /// A user's messages of one role, in their order.
+    func messages(of user: String, role: String) async throws -> [JSONObject] {
+        try await rows("select * from messages where user_id = '\(user)' and role = '\(role)' order by created_at, seq")
+    }
+
+    func usage(of user: String) async throws -> [JSONObject] {
+        // Money as text: a JSON number would lose digits.
+        try await rows("select *, cost_usd::text as cost from usage_logs where user_id = '\(user)' order by attempt")
+    }
+}

@@ -1,0 +1,36 @@
+import Foundation
+
+/// A folder for one test, gone with the value.
+final class Folder: Sendable {
+    let path: String
+
+    init() throws {
+        path = NSTemporaryDirectory() + "/coach-gateway-test-" + UUID().uuidString.lowercased()
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        Undertaker.afterOurDeath("rm -rf '\(path)'")
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    /// A copy of what the product reads: `db`, `prompts`, `domains`, `deploy`.
+    static func copyOfRoot() throws -> Folder {
+        let folder = try Folder()
+        for name in ["db", "prompts", "domains", "deploy"] {
+            try FileManager.default.copyItem(atPath: Program.root.path + "/" + name, toPath: folder.path + "/" + name)
+        }
+        return folder
+    }
+
+    /// Changes a JSON object in a file.
+    func edit(_ name: String, _ change: (inout [String: Any]) -> Void) throws {
+        let file = URL(fileURLWithPath: path).appendingPathComponent(name)
+        var object = try JSONSerialization.jsonObject(with: Data(contentsOf: file)) as? [String: Any] ?? [:]
+        change(&object)
+        try JSONSerialization.data(withJSONObject: object).write(to: file)
+    }
+
+    /// Writes a file.
+    func write(_ name: String, _ text: String) throws {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path).appendingPathComponent(name))
+    }
+}

@@ -1,0 +1,42 @@
+import Foundation
+
+/// The provider simulator as a process of its own, and its journal.
+final class Simulator: Sendable {
+    let program: Program
+    let port: Int
+
+    var url: String { "http://127.0.0.1:\(port)/v1" }
+
+    init() async throws {
+        program = try Program(["simulate-llm", "--port", "0"])
+        port = try await program.port()
+    }
+
+    /// A request that the simulator received.
+    struct Request {
+        var entry: JSONObject
+        var messages: [(role: String, content: String)]
+        var system: String { messages.first { $0.role == "system" }?.content ?? "" }
+    }
+
+    /// The requests that hold a text anywhere in their messages, oldest first.
+    func requests(containing text: String) async throws -> [Request] {
+        let answer = try await Browser(port: port).send("GET", "/simulator/requests")
+        return answer.json.objects("requests").compactMap { entry in
+            let messages = entry.objects("messages").map { ($0["role"] ?? "", $0["content"] ?? "") }
+            return messages.contains { $0.1.contains(text) } ? Request(entry: entry, messages: messages) : nil
+        }
+    }
+
+    func stats() async throws -> JSONObject { try await Browser(port: port).send("GET", "/simulator/stats").json }
+}
+
+/// What the simulator shall do with one request, to be put into a message.
+func sim(_ script: [String: Any]) -> String {
+    let quick: [String: Any] = ["first_token_ms": 0, "pace_ms": 0]
+    let data = try? JSONSerialization.data(withJSONObject: quick.merging(script) { $1 }, options: [.sortedKeys, .withoutEscapingSlashes])
+    return "[[sim \(data.map { String(decoding: $0, as: UTF8.self) } ?? "")]]"
+}
+
+/// A word that no other test says.
+func marker() -> String { "mark" + UUID().uuidString.lowercased().filter { $0 != "-" }.prefix(12) }

@@ -1,0 +1,26 @@
+import TestSupport
+
+/// What most suites share: one database, one simulator, one gateway, made when the first test asks. Tests bring users of their own.
+final class Stage: Sendable {
+    let database: Database
+    let simulator: Simulator
+    let gateway: Gateway
+
+    static func shared() async throws -> Stage { try await task.value }
+    private static let task = Task { try await Stage() }
+
+    private init() async throws {
+        async let simulator = Simulator()
+        database = try await Database(try await FreshDatabase())
+        self.simulator = try await simulator
+        gateway = try await Gateway(database: database.gatewayURL, simulator: self.simulator.url)
+    }
+
+    /// Another gateway on the same database and simulator.
+    func anotherGateway(_ environment: [String: String] = [:]) async throws -> Gateway {
+        try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: environment)
+    }
+
+    /// A user who was never seen before.
+    func visitor() -> Visitor { gateway.visitor() }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import Testing
+
+@Suite("A tier's limits", .paced)
+struct LimitTests {
+    /// A gateway with limits of its own, made once.
+    private static let small = Task {
+        let stage = try await Stage.shared()
+        let root = try Folder.copyOfRoot()
+        try root.edit("deploy/limits.json") { limits in
+            limits["requests_per_minute"] = 20
+            limits["tiers"] = ["free": ["messages_per_day": 2, "concurrent_turns": 2], "busy": ["concurrent_turns": 2]]
+        }
+        return (gateway: try await stage.anotherGateway(["COACH_ROOT": root.path]), root: root)
+    }
+
+    private func visitor() async throws -> Visitor { try await Self.small.value.gateway.visitor() }
+    private let quick = sim(["words": 2])
+    /// Tier 2 and above, by the crisis grammar.
+    private let danger = "I want to kill myself"
+
+    @Test("messages of a day: the next one is told when to come back, as a quota")
+    func daily() async throws {
+        let visitor = try await visitor()
+        for _ in 0..<2 { #expect(try await visitor.say("Hello \(quick)").first("done") != nil) }
+        let refused = try await visitor.say("Hello \(quick)")
+        #expect(refused.status == 429 && refused.errorCode == "BIZ_2002" && refused.error["action"] == "upgrade")
+        #expect(refused.error.object("details").number("limit") == 2)
+        let seconds = try #require(refused.error.number("retry_after"))
+        #expect((1...86_400).contains(seconds) && refused.headers["retry-after"] == "\(seconds)")
+        let stored = try await Stage.shared().database.messages(of: visitor.id, role: "user")
+        #expect(stored.count == 2)
+    }
+
+    @Test("messages of a day do not count a repetition")
+    func repetition() async throws {
+        let visitor = try await visitor()
+        for _ in 0..<4 { #expect(try await visitor.say("Hello \(quick)", ["client_message_id": "k"]).first("done") != nil) }
+        #expect(try await visitor.say("Hello \(quick)").first("done") != nil)
+        #expect(try await visitor.say("Hello \(quick)").status == 429)
+    }
+
+    @Test("a person in danger passes the quota, and after it too while the state is kept")
+    func danger() async throws {
+        let visitor = try await visitor()
+        for _ in 0..<2 { #expect(try await visitor.say("Hello \(quick)").status == 200) }
+        #expect(try await visitor.say("Hello \(quick)").status == 429)
+        let cry = try await visitor.say("\(danger) \(quick)")
+        #expect(cry.status == 200 && cry.story == ["start", "safety", "token", "usage", "done"])
+        #expect(try await visitor.say("Are you there? \(quick)").status == 200)
+    }
+
+    @Test("turns at once: one more is refused, and one of a person in danger is not")
+    func concurrent() async throws {
+        let stage = try await Stage.shared()
+        let visitor = try await visitor()
+        _ = try await visitor.browser.send("GET", "/healthz")
+        try await stage.database.fresh.psql(
+            "insert into users (id) values ('\(visitor.id)'); insert into entitlements (user_id, tier) values ('\(visitor.id)', 'busy')")
+        let slow = sim(["words": 12, "pace_ms": 100])
+        async let one = visitor.say("One \(slow)")
+        async let two = visitor.say("Two \(slow)")
+        try await eventually("two running turns") {
+            try await stage.database.rows("select id from turns where user_id = '\(visitor.id)' and status = 'running'").count == 2
+        }
+        let refused = try await visitor.say("Three \(quick)")
+        #expect(refused.status == 429 && refused.errorCode == "BIZ_2002" && refused.headers["retry-after"] != nil)
+        let cry = try await visitor.say("\(danger) \(quick)")
+        #expect(cry.status == 200 && cry.first("safety") != nil)
+        _ = try await (one, two)
+        #expect(try await visitor.say("Three again \(quick)").status == 200)
+    }
+
+    @Test("requests of a minute: Retry-After says when the next one may come, and a person in danger need not wait")
+    func perMinute() async throws {
+        let visitor = try await visitor()
+        var refused: Answer?
+        for _ in 0..<30 where refused?.errorCode != "BIZ_2010" {
+            refused = try await visitor.say("Hello", ["conversation_id": UUID().uuidString])
+        }
+        let answer = try #require(refused)
+        #expect(answer.status == 429 && answer.errorCode == "BIZ_2010" && answer.error["action"] == "wait")
+        let seconds = try #require(answer.headers["retry-after"].flatMap { Int($0) })
+        #expect((1...60).contains(seconds))
+        #expect(answer.headers["x-ratelimit-remaining"] == "0" && answer.headers["x-ratelimit-limit"] == "20")
+        #expect(try await visitor.say("\(danger) \(quick)").status == 200)
+    }
+}

@@ -1,0 +1,49 @@
+import Foundation
+import Testing
+
+@Suite("A provider that refuses", .paced)
+struct ProviderRefusalTests {
+    private static let warm = "Coach is taking a moment. Let's try again."
+
+    @Test(
+        "ends the stream with a warm error event within 3 s, and the user's message is kept",
+        arguments: [
+            #"{"http_error":{"status":500}}"#, #"{"http_error":{"status":401}}"#, #"{"http_error":{"status":403}}"#,
+            #"{"http_error":{"status":404}}"#, #"{"http_error":{"status":429,"retry_after":1}}"#,
+            #"{"http_error":{"status":429,"retry_after":120}}"#, #"{"http_error":{"status":503,"body":"<html>bad gateway</html>"}}"#,
+            #"{"drop":true}"#, #"{"error_after_tokens":0}"#, #"{"cut_after_tokens":0}"#,
+        ])
+    func refused(script: String) async throws {
+        let stage = try await Stage.shared()
+        let visitor = stage.visitor()
+        let message = "Hello [[sim \(script)]]"
+        let answer = try await visitor.say(message)
+        #expect(answer.status == 200 && answer.story.first == "start" && answer.story.last == "error", "\(answer.story)")
+        #expect(answer.endAfter < .seconds(3))
+        let error = try #require(answer.first("error")).fields
+        #expect(error["code"] == "EXT_4001" && error["user_message"] == Self.warm && error["action"] == "retry")
+        #expect(error.flag("retryable") == true && error.flag("partial") == false && error.number("kept_bytes") == 0)
+        #expect(answer.content.isEmpty)
+        // Nothing of the provider's own words leaks.
+        #expect(!answer.text.contains("html") && !answer.text.contains("OpenAI") && !answer.text.contains("127.0.0.1"))
+        let spoken = try await stage.database.messages(of: visitor.id, role: "user")
+        #expect(spoken.map { $0["content"] } == [message])
+        #expect(try await stage.database.turn(of: visitor.id)["status"] == "failed")
+        #expect(try await stage.database.messages(of: visitor.id, role: "assistant").isEmpty)
+    }
+
+    @Test("because nobody listens on its port is told within 3 s")
+    func deadPort() async throws {
+        let stage = try await Stage.shared()
+        let gone = try await Simulator()
+        gone.program.signal(SIGKILL)
+        try await gone.program.exit()
+        let gateway = try await Gateway(database: stage.database.gatewayURL, simulator: gone.url)
+        let visitor = gateway.visitor()
+        let answer = try await visitor.say("Hello")
+        #expect(answer.story == ["start", "error"] && answer.endAfter < .seconds(3))
+        #expect(answer.first("error")?["code"] == "EXT_4001")
+        #expect(try await stage.database.messages(of: visitor.id, role: "user").map { $0["content"] } == ["Hello"])
+        #expect(try await stage.database.usage(of: visitor.id).isEmpty)
+    }
+}

@@ -1,0 +1,36 @@
+import Foundation
+import Testing
+
+@Suite("The stream of an answer")
+struct StreamTimingTests {
+    @Test("begins before the model has said anything", .paced)
+    func headFirst() async throws {
+        let answer = try await Stage.shared().visitor().say("Hello \(sim(["first_token_ms": 1500, "words": 3]))")
+        let start = try #require(answer.first("start")), token = try #require(answer.first("token"))
+        #expect(answer.headAfter < .seconds(1) && start.arrivedAfter < .seconds(1))
+        #expect(token.arrivedAfter >= .seconds(1.4))
+    }
+
+    @Test("brings tokens as the model says them, not in one burst", .paced)
+    func spread() async throws {
+        let answer = try await Stage.shared().visitor().say("Hello \(sim(["words": 20, "pace_ms": 100]))")
+        let arrivals = answer.events.filter { $0.type == "token" }.map(\.arrivedAfter)
+        #expect(arrivals.count >= 15)
+        let (first, last) = (try #require(arrivals.first), try #require(arrivals.last))
+        #expect(last - first > .seconds(1.5))
+        // Half of the way, about half of the tokens.
+        let half = arrivals.count { $0 < first + (last - first) / 2 }
+        #expect((5...15).contains(half), "\(arrivals)")
+    }
+
+    @Test("is kept alive by a ping within 10 s of silence, and every 10 s", .patient)
+    func pings() async throws {
+        let script = sim(["tokens": ["One. ", "Two."], "stall_after_tokens": 1, "stall_ms": 19_500])
+        let answer = try await Stage.shared().visitor().say("Hello \(script)", timeout: 40)
+        #expect(answer.story == ["start", "token", "usage", "done"] && answer.content == "One. Two.")
+        let spoken = try #require(answer.first("token")).arrivedAfter
+        let silences = zip(answer.pings, [spoken] + answer.pings).map { $0 - $1 }
+        #expect(silences.count >= 1 && silences.allSatisfy { $0 > .seconds(5) && $0 <= .seconds(10) }, "\(silences)")
+        #expect(answer.endAfter - (answer.pings.last ?? .zero) <= .seconds(11))
+    }
+}

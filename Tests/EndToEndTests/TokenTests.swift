@@ -1,0 +1,116 @@
+import Foundation
+import Testing
+
+@Suite("The access token", .paced)
+struct TokenTests {
+    /// A header that is refused, with the code of the refusal.
+    struct Refused: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var header: String?
+        var code: String
+        var status: Int { code == "AUTH_1003" ? 403 : 401 }
+
+        static let all: [Refused] = {
+            let user = UUID().uuidString.lowercased()
+            let good = Token(user: user)
+            let now = Int(Date().timeIntervalSince1970)
+            func bearer(_ token: Token) -> String { "Bearer " + token.text }
+            var none = good, other = good, wrong = good, unknown = good
+            none.header = ["alg": "none", "typ": "JWT"]
+            other.header = ["alg": "RS256", "typ": "JWT"]
+            wrong.secret = "another-secret-another-secret-another-secret"
+            unknown.header = ["alg": "HS256", "typ": "JWT", "crit": ["exp"]]
+            let twisted = good.text.split(separator: ".")
+            return [
+                Refused(testDescription: "none at all", header: nil, code: "AUTH_1002"),
+                Refused(testDescription: "an empty one", header: "Bearer ", code: "AUTH_1002"),
+                Refused(testDescription: "garbage", header: "Bearer not.a.token", code: "AUTH_1002"),
+                Refused(testDescription: "another scheme", header: "Basic dXNlcjpwYXNz", code: "AUTH_1002"),
+                Refused(testDescription: "an expired one", header: bearer(good.with(["exp": now - 60])), code: "AUTH_1001"),
+                Refused(testDescription: "one without exp", header: bearer(good.with(["exp": nil])), code: "AUTH_1002"),
+                Refused(testDescription: "one that is not valid yet", header: bearer(good.with(["nbf": now + 120])), code: "AUTH_1002"),
+                Refused(testDescription: "one of another secret", header: bearer(wrong), code: "AUTH_1002"),
+                Refused(
+                    testDescription: "one whose payload was changed", code: "AUTH_1002",
+                    header: "Bearer \(twisted[0]).\(twisted[1].dropLast())A.\(twisted[2])"),
+                Refused(testDescription: "alg none, unsigned", header: "Bearer " + none.unsigned, code: "AUTH_1002"),
+                Refused(testDescription: "alg none, signed", header: bearer(none), code: "AUTH_1002"),
+                Refused(testDescription: "alg RS256 signed with the secret", header: bearer(other), code: "AUTH_1002"),
+                Refused(testDescription: "a critical extension", header: bearer(unknown), code: "AUTH_1002"),
+                Refused(testDescription: "another audience", header: bearer(good.with(["aud": "others"])), code: "AUTH_1002"),
+                Refused(testDescription: "no audience", header: bearer(good.with(["aud": [String]()])), code: "AUTH_1002"),
+                Refused(testDescription: "a sub that is no UUID", header: bearer(good.with(["sub": "me"])), code: "AUTH_1002"),
+                Refused(testDescription: "role anon", header: bearer(good.with(["role": "anon"])), code: "AUTH_1003"),
+                Refused(testDescription: "role service_role", header: bearer(good.with(["role": "service_role"])), code: "AUTH_1003"),
+                Refused(
+                    testDescription: "more than 8 KiB", code: "AUTH_1002",
+                    header: bearer(good.with(["note": String(repeating: "x", count: 8192)]))),
+            ]
+        }()
+
+        init(testDescription: String, header: String?, code: String) {
+            self.testDescription = testDescription
+            self.header = header
+            self.code = code
+        }
+
+        init(testDescription: String, code: String, header: String?) {
+            self.init(testDescription: testDescription, header: header, code: code)
+        }
+    }
+
+    @Test("is refused in the envelope, as a problem document and as one error event", arguments: Refused.all)
+    func refused(token: Refused) async throws {
+        let gateway = try await Stage.shared().gateway
+        let browser = Browser(port: gateway.port)
+        func post(_ accept: String?) async throws -> Answer {
+            var headers: [String: String] = [:]
+            headers["Authorization"] = token.header
+            headers["Accept"] = accept
+            return try await browser.post(#"{"message":"hello"}"#, headers: headers)
+        }
+
+        let envelope = try await post(nil)
+        #expect(envelope.status == token.status && envelope.headers["content-type"]?.hasPrefix("application/json") == true)
+        #expect(envelope.json.flag("success") == false && envelope.json.isNull("data"))
+        #expect(envelope.errorCode == token.code)
+        #expect(envelope.error["action"] == (token.status == 401 ? "re_authenticate" : "go_back"))
+        #expect(envelope.error["message"]?.isEmpty == false && envelope.error["user_message"]?.isEmpty == false)
+        let meta = envelope.json.object("meta")
+        #expect(meta["request_id"] == envelope.headers["x-request-id"] && meta["version"] == "1.0" && meta["timestamp"]?.last == "Z")
+
+        let problem = try await post("application/problem+json")
+        #expect(problem.status == token.status && problem.headers["content-type"]?.hasPrefix("application/problem+json") == true)
+        #expect(problem.json["code"] == token.code && problem.json.number("status") == token.status && problem.json["title"] != nil)
+        #expect(problem.json["user_message"] == envelope.error["user_message"])
+
+        let stream = try await post("text/event-stream")
+        #expect(stream.status == token.status && stream.headers["content-type"] == "text/event-stream; charset=utf-8")
+        #expect(stream.story == ["error"])
+        let event = try #require(stream.first("error"))
+        #expect(event.isLast && event["code"] == token.code && event["user_message"] == envelope.error["user_message"])
+        #expect(event.fields.names.isSuperset(of: ["retryable", "retry_after", "partial", "kept_bytes", "action", "message"]))
+    }
+
+    @Test("is accepted up to 30 s after its end, with an audience list, and beside an apikey header")
+    func accepted() async throws {
+        let gateway = try await Stage.shared().gateway
+        let user = UUID().uuidString.lowercased()
+        let now = Int(Date().timeIntervalSince1970)
+        let token = Token(user: user).with(["exp": now - 5, "aud": ["others", "authenticated"]]).text
+        let visitor = Visitor(gateway: gateway, id: user)
+        let answer = try await visitor.say(
+            "Hello \(sim(["words": 2]))", headers: ["Authorization": "bearer \(token)", "apikey": "anything"])
+        #expect(answer.status == 200 && answer.first("done") != nil)
+    }
+
+    @Test("makes the user's row on first sight, and nothing is stored for one that is refused")
+    func firstSight() async throws {
+        let stage = try await Stage.shared()
+        let (welcome, refused) = (stage.visitor(), UUID().uuidString.lowercased())
+        _ = try await welcome.say("Hello \(sim(["words": 2]))")
+        _ = try await Browser(port: stage.gateway.port, token: Token(user: refused).with(["role": "anon"]).text).post(#"{"message":"hi"}"#)
+        let known = try await stage.database.rows("select id from users where id in ('\(welcome.id)', '\(refused)')")
+        #expect(known.map { $0["id"] } == [welcome.id])
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import Testing
+
+@Suite("Too much", .paced)
+struct TooLargeTests {
+    @Test("a body of 1 MB is 413, announced or not")
+    func body() async throws {
+        let stage = try await Stage.shared()
+        let visitor = stage.visitor()
+        let large = Array(#"{"message":"hello","more":"\#(String(repeating: "x", count: 1 << 20))"}"#.utf8)
+        let head = visitor.browser.head("POST", Browser.chatPath, bodyCount: large.count)
+        let announced = try await Wire.run {
+            let wire = try Wire(port: stage.gateway.port)
+            // The answer may come, and the connection end, before everything was sent.
+            try? wire.send(head + large)
+            return try wire.readAnswer()
+        }
+        #expect(announced.status == 413 && announced.errorCode == "VAL_3005")
+
+        let chunked = visitor.browser.head("POST", Browser.chatPath, bodyCount: nil, headers: ["Transfer-Encoding": "chunked"])
+        let unannounced = try await Wire.run {
+            let wire = try Wire(port: stage.gateway.port)
+            try wire.send(chunked)
+            for start in stride(from: 0, to: large.count, by: 1 << 16) {
+                let piece = large[start..<min(start + 1 << 16, large.count)]
+                guard (try? wire.send(Array("\(String(piece.count, radix: 16))\r\n".utf8) + piece + Array("\r\n".utf8))) != nil else {
+                    break
+                }
+            }
+            try? wire.send("0\r\n\r\n")
+            return try wire.readAnswer()
+        }
+        #expect(unannounced.status == 413 && unannounced.errorCode == "VAL_3005")
+        #expect(try await visitor.say("Hello \(sim(["words": 2]))").first("done") != nil)
+    }
+
+    @Test("a body of exactly 256 KiB is read")
+    func largestBody() async throws {
+        let visitor = try await Stage.shared().visitor()
+        let start = #"{"message":"hello \#(sim(["words": 2]).replacing("\"", with: "\\\""))","more":""#, end = "\"}"
+        let body = start + String(repeating: "x", count: 256 << 10 - start.utf8.count - end.utf8.count) + end
+        #expect(body.utf8.count == 256 << 10)
+        #expect(try await visitor.browser.post(body).status == 200)
+        #expect(try await visitor.browser.post(body + " ").status == 413)
+    }
+
+    @Test("a header of 64 KiB is 431, one of 20 KiB is read")
+    func header() async throws {
+        let visitor = try await Stage.shared().visitor()
+        let large = try await visitor.browser.send("GET", "/healthz", headers: ["X-Large": String(repeating: "x", count: 64 << 10)])
+        #expect(large.status == 431 && large.errorCode == "VAL_3005" && large.error["action"] == "fix_input")
+        let several = Dictionary(uniqueKeysWithValues: (0..<64).map { ("X-Large-\($0)", String(repeating: "x", count: 1 << 10)) })
+        #expect(try await visitor.browser.send("GET", "/healthz", headers: several).status == 431)
+        let long = try await visitor.browser.send("GET", "/healthz?" + String(repeating: "x", count: 64 << 10))
+        #expect(long.status == 431 || long.status == 414, "\(long.status)")
+        #expect(
+            try await visitor.browser.send("GET", "/healthz", headers: ["X-Fair": String(repeating: "x", count: 20 << 10)]).status == 200)
+    }
+
+    @Test("a header of 300 KiB, or one that never ends, harms nobody", arguments: [300 << 10, 8 << 20])
+    func hugeHeader(count: Int) async throws {
+        let stage = try await Stage.shared()
+        let visitor = stage.visitor()
+        try await Wire.run {
+            let wire = try Wire(port: stage.gateway.port, timeout: 2)
+            try wire.send("POST \(Browser.chatPath) HTTP/1.1\r\nX-Huge: ")
+            let piece = [UInt8](repeating: UInt8(ascii: "x"), count: 1 << 16)
+            for _ in 0...(count / piece.count) { guard (try? wire.send(piece)) != nil else { break } }
+            // Either an answer that refuses or the end of the connection.
+            let answer = String(decoding: (try? wire.receive()) ?? [], as: UTF8.self)
+            #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 4"), "\(answer)")
+        }
+        #expect(stage.gateway.program.isRunning)
+        #expect(try await visitor.say("Hello \(sim(["words": 2]))").first("done") != nil)
+    }
+
+    @Test("things that are no HTTP at all harm nobody")
+    func noHTTP() async throws {
+        let stage = try await Stage.shared()
+        let noise: [[UInt8]] = [
+            Array("\r\n\r\n\r\n".utf8), Array("GET\r\n\r\n".utf8), Array("GET / HTTP/9.9\r\n\r\n".utf8), [0x16, 0x03, 0x01, 0x02, 0x00],
+            (0..<4096).map { UInt8(truncatingIfNeeded: $0 &* 167) }, Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8),
+            Array("POST \(Browser.chatPath) HTTP/1.1\r\nContent-Length: -1\r\n\r\n".utf8),
+            Array("POST \(Browser.chatPath) HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n".utf8),
+        ]
+        for bytes in noise {
+            try await Wire.run {
+                let wire = try Wire(port: stage.gateway.port, timeout: 1)
+                try? wire.send(bytes)
+                _ = try? wire.receive()
+            }
+        }
+        #expect(stage.gateway.program.isRunning)
+        #expect(try await stage.gateway.health() == 200)
+    }
+}
