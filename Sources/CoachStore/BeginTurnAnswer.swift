@@ -49,10 +49,24 @@ struct BeginTurnAnswer: Decodable {
             }
         }
     }
+
+    /// The answer to `retry_of`.
+    var retryOpening: RetryOpening {
+        get throws {
+            switch outcome {
+            case .begun(let begun):
+                guard let message = begun.message else { throw StoreFault.unexpected("a turn was tried again without its message") }
+                return .begun(try begun.context, message: message, rate.rateLimit)
+            case .known: throw StoreFault.unexpected("a turn that is tried again is a new one")
+            case .refused(let refused): return .refused(try refused.refusal, rate.rateLimit)
+            }
+        }
+    }
 }
 
 private struct Begun: Decodable {
     var turn: StoredIdentity
+    var message: String?
     var profile: Profile?
     var summary: String?
     var history: [Said]
@@ -100,7 +114,7 @@ private struct Begun: Decodable {
     }
 
     enum CodingKeys: String, CodingKey {
-        case turn, profile, summary, history, persona, country, locale
+        case turn, message, profile, summary, history, persona, country, locale
         case safetyLevel = "safety_level"
         case conversationDomain = "conversation_domain"
     }

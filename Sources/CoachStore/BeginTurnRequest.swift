@@ -2,7 +2,8 @@ import CoachCore
 
 /// The argument of `gateway.begin_turn`.
 struct BeginTurnRequest: Encodable {
-    var message: String
+    var message: String?
+    var retryOf: TurnID?
     var conversationID: ConversationID?
     var personaID: PersonaID?
     var shareToken: String?
@@ -10,7 +11,7 @@ struct BeginTurnRequest: Encodable {
     var idempotencyKey: String?
     var locale: String?
     var country: String?
-    var risk: StoredRisk
+    var risk: StoredRisk?
     var history: History
     var limits: Limits
     var reserveNanodollars: Int64?
@@ -48,16 +49,16 @@ struct BeginTurnRequest: Encodable {
     struct Owner: Encodable {
         var instance: String
         var epoch: Int64
-        var leaseSeconds: Int64
 
-        enum CodingKeys: String, CodingKey {
-            case instance, epoch
-            case leaseSeconds = "lease_seconds"
+        init(_ owner: TurnOwner) {
+            instance = owner.instance.uuidString
+            epoch = owner.epoch
         }
     }
 
     enum CodingKeys: String, CodingKey {
         case message, domain, locale, country, risk, history, limits, owner
+        case retryOf = "retry_of"
         case conversationID = "conversation_id"
         case personaID = "persona_id"
         case shareToken = "share_token"
@@ -65,7 +66,9 @@ struct BeginTurnRequest: Encodable {
         case reserveNanodollars = "reserve_nanodollars"
     }
 
+    /// A new message.
     init(_ request: TurnRequest, risk assessment: RiskAssessment, limits policy: TurnLimits, owner process: TurnOwner) {
+        self.init(limits: policy, owner: process)
         message = request.message
         conversationID = request.conversationID
         personaID = request.personaID
@@ -75,6 +78,15 @@ struct BeginTurnRequest: Encodable {
         locale = request.locale
         country = request.country
         risk = StoredRisk(assessment)
+    }
+
+    /// A new turn on the message of one that has ended.
+    init(retryOf turnID: TurnID, limits policy: TurnLimits, owner process: TurnOwner) {
+        self.init(limits: policy, owner: process)
+        retryOf = turnID
+    }
+
+    private init(limits policy: TurnLimits, owner process: TurnOwner) {
         history = History(tokens: policy.historyTokens, messages: policy.historyMessages)
         limits = Limits(
             requestsPerMinute: policy.requestsPerMinute, defaultTier: policy.defaultTier,
@@ -83,6 +95,6 @@ struct BeginTurnRequest: Encodable {
                     messagesPerDay: $0.messagesPerDay, concurrentTurns: $0.concurrentTurns, nanodollarsPerDay: $0.costPerDay?.raw)
             })
         reserveNanodollars = policy.reservePerTurn?.raw
-        owner = Owner(instance: process.instance.uuidString, epoch: process.epoch, leaseSeconds: process.lease.components.seconds)
+        owner = Owner(process)
     }
 }

@@ -13,6 +13,7 @@ struct FinishTurnRequest: Encodable {
     var risk: StoredRisk
     var timeToFirstToken: Int?
     var duration: Int
+    var settledBy: String
 
     enum CodingKeys: String, CodingKey {
         case attempt, status, content, bill, domain, risk
@@ -21,6 +22,7 @@ struct FinishTurnRequest: Encodable {
         case errorCode = "error_code"
         case timeToFirstToken = "time_to_first_token_ms"
         case duration = "duration_ms"
+        case settledBy = "settled_by"
     }
 
     init(_ receipt: TurnReceipt) {
@@ -35,6 +37,7 @@ struct FinishTurnRequest: Encodable {
         risk = StoredRisk(receipt.risk)
         timeToFirstToken = receipt.timeToFirstTokenMilliseconds
         duration = receipt.durationMilliseconds
+        settledBy = receipt.settledBy.rawValue
     }
 }
 

@@ -1,5 +1,4 @@
 import CoachCore
-import Foundation
 
 /// How much users may ask for, and how much of the past a turn brings back. Comes from `deploy/`, travels with each call, and is nowhere in SQL.
 public struct TurnLimits: Sendable, Equatable {
@@ -44,22 +43,5 @@ public struct TurnLimits: Sendable, Equatable {
         self.historyTokens = historyTokens
         self.historyMessages = historyMessages
         self.reservePerTurn = reservePerTurn
-    }
-}
-
-/// Which gateway runs a turn, and for how long nobody else may think that it does not.
-public struct TurnOwner: Sendable, Equatable {
-    /// This process.
-    public var instance: UUID
-    /// Counts the lives of a process that keeps its id.
-    public var epoch: Int64
-    /// Longer than a turn can take. A running turn whose lease is over stands in nobody's way.
-    public var lease: Duration
-
-    /// A process with an id of its own; 240 s cover the turn limit of 180 s and the time to save it.
-    public init(instance: UUID = UUID(), epoch: Int64 = 1, lease: Duration = .seconds(240)) {
-        self.instance = instance
-        self.epoch = epoch
-        self.lease = lease
     }
 }

@@ -3,12 +3,14 @@ import PostgresClient
 
 /// Turns in PostgreSQL: each method is one round trip on a shared connection, bound to one user's claims.
 public struct TurnStore: Sendable {
-    private let client: PostgresClient
+    let client: PostgresClient
     private let limits: @Sendable () -> TurnLimits
-    private let owner: TurnOwner
+    let owner: @Sendable () throws -> TurnOwner
 
-    /// `limits` is asked at every turn, so that a reloaded configuration holds at once.
-    public init(client: PostgresClient, owner: TurnOwner, limits: @escaping @Sendable () -> TurnLimits) {
+    /// `owner` is `GatewayInstance.owner`, asked at every turn as `limits` is, so that a reloaded configuration holds at once.
+    public init(
+        client: PostgresClient, owner: @escaping @Sendable () throws -> TurnOwner, limits: @escaping @Sendable () -> TurnLimits
+    ) {
         self.client = client
         self.owner = owner
         self.limits = limits
@@ -24,18 +26,23 @@ public struct TurnStore: Sendable {
     /// Begins a turn; see `TurnLedger.begin`. Throws `StoreFault`, or `CancellationError`: then nobody knows whether it began, and only a
     /// request with an idempotency key can be repeated without saying its message twice.
     public func begin(_ caller: Caller, _ request: TurnRequest, risk: RiskAssessment) async throws -> TurnOpening {
-        let argument = try StoredJSON.encode(BeginTurnRequest(request, risk: risk, limits: limits(), owner: owner))
-        let query: Query = "select gateway.begin_turn(\(argument)::jsonb)"
+        let request = BeginTurnRequest(request, risk: risk, limits: limits(), owner: try owner())
         return try await StoreFault.translating {
             do {
-                let text = try await repeatingContended { try await answer(to: query, Claims.gateway(for: caller)) }
-                return try StoredJSON.decode(BeginTurnAnswer.self, from: text).opening
+                return try await begin(caller, request).opening
             } catch let error as PostgresError where error.constraint == "users_id_fkey" {
                 // On Supabase: a token that outlived its user.
                 let rate = RateLimit(limit: limits().requestsPerMinute, remaining: 0, resetAt: 0)
                 return .refused(Refusal(reason: .suspended), rate)
             }
         }
+    }
+
+    /// A new turn on the message of one that has ended; see `TurnKeeper.retry`. Only the latest turn of a conversation's latest message can be
+    /// tried again, others are refused as `notFound`, and as `turnInProgress` while any runs there. Throws as `begin`.
+    public func retry(_ caller: Caller, _ turnID: TurnID) async throws -> RetryOpening {
+        let request = BeginTurnRequest(retryOf: turnID, limits: limits(), owner: try owner())
+        return try await StoreFault.translating { try await begin(caller, request).retryOpening }
     }
 
     /// Ends a turn; see `TurnLedger.finish`. May be repeated until it succeeds, from any process: it is booked once.
@@ -49,15 +56,22 @@ public struct TurnStore: Sendable {
         }
     }
 
-    /// A turn of the caller as it stands, with its text when it has ended; nil when there is none, it is somebody else's, or its
+    /// A turn of a user as it stands, with its text when it has ended; nil when there is none, it is somebody else's, or its
     /// conversation was deleted. Throws `StoreFault`.
-    public func load(_ turnID: TurnID, for caller: Caller) async throws -> KnownTurn? {
+    public func load(_ turnID: TurnID, of userID: UserID) async throws -> KnownTurn? {
         try await StoreFault.translating {
-            let text = try await client.batch([Claims.gateway(for: caller), "select gateway.load_turn(\(turnID))"]) { rows in
+            let text = try await client.batch([Claims.gateway(for: userID), "select gateway.load_turn(\(turnID))"]) { rows in
                 try rows.only { row in try row.value(0, as: String?.self) }
             }
             return try text.map { try StoredJSON.decode(StoredTurn.self, from: $0).known }
         }
+    }
+
+    private func begin(_ caller: Caller, _ request: BeginTurnRequest) async throws -> BeginTurnAnswer {
+        let argument = try StoredJSON.encode(request)
+        let query: Query = "select gateway.begin_turn(\(argument)::jsonb)"
+        let text = try await repeatingContended { try await answer(to: query, Claims.gateway(for: caller)) }
+        return try StoredJSON.decode(BeginTurnAnswer.self, from: text)
     }
 
     private func answer(to query: Query, _ claims: Query) async throws -> String {

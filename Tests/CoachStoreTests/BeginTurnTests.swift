@@ -111,19 +111,26 @@ struct BeginTurnTests {
         _ = try await store.turns().begin(caller, second, risk: .calm).begun
     }
 
-    @Test("a running turn whose owner's lease is over stands in nobody's way")
-    func expiredLease() async throws {
+    @Test("a turn whose owner died is in the way until it is settled: what it said must not be lost")
+    func deadOwner() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
-        let turns = store.turns(owner: TurnOwner(lease: .seconds(-1)))
-        let first = try await turns.begin(caller, TurnRequest(message: "One", idempotencyKey: "k"), risk: .calm).begun.identity
-        let again = try await turns.begin(caller, TurnRequest(message: "One", idempotencyKey: "k"), risk: .calm).begun.identity
+        let turns = store.turns()
+        let request = TurnRequest(message: "One", idempotencyKey: "k")
+        let first = try await turns.begin(caller, request, risk: .calm).begun.identity
+        #expect(try await turns.begin(caller, request, risk: .calm).known.status == .running)
+        let other = TurnRequest(message: "Two", conversationID: first.conversationID)
+        #expect(try await turns.begin(caller, other, risk: .calm).refusal.reason == .turnInProgress)
+
+        var estimate = TurnReceipt.failed(first, of: caller)
+        estimate.settledBy = .reaper
+        try await turns.finish(estimate)
+        let again = try await turns.begin(caller, request, risk: .calm).begun.identity
         #expect(again.turnID == first.turnID && again.attempt == 2)
-        let other = try await turns.begin(
-            caller, TurnRequest(message: "Two", conversationID: first.conversationID), risk: .calm
-        ).begun
-        #expect(other.identity.turnID != first.turnID)
-        #expect(try await turns.load(first.turnID, for: caller)?.status == .failed)
+        try await turns.finish(estimate)
+        #expect(try await turns.load(first.turnID, for: caller)?.status == .running)
+        try await turns.finish(.complete(again, of: caller))
+        #expect(try await turns.begin(caller, other, risk: .calm).begun.identity.turnID != first.turnID)
     }
 
     @Test("a suspended user is refused, also in danger, and the refusal knows of the danger")

@@ -153,8 +153,10 @@ struct FinishTurnTests {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
         let request = TurnRequest(message: "Hello", idempotencyKey: "k")
-        let dying = store.turns(owner: TurnOwner(lease: .seconds(-1)))
-        let first = try await dying.begin(caller, request, risk: .calm).begun.identity
+        let first = try await store.turns().begin(caller, request, risk: .calm).begun.identity
+        var estimate = TurnReceipt.failed(first, of: caller)
+        estimate.settledBy = .reaper
+        try await store.turns().finish(estimate)
         let second = try await store.turns().begin(caller, request, risk: .calm).begun.identity
         #expect(second.attempt == 2)
         #expect(try await store.turns().finish(.complete(first, of: caller, "Late.")) == .superseded)

@@ -51,8 +51,9 @@ final class StoreFixture: Sendable {
         return client
     }
 
-    func turns(_ limits: TurnLimits = TurnLimits(), owner: TurnOwner = TurnOwner()) -> TurnStore {
-        TurnStore(client: gateway, owner: owner) { limits }
+    /// Turns of an instance, by default of one that nobody has heard of: who owns a turn matters only when he may be dead.
+    func turns(_ limits: TurnLimits = TurnLimits(), owner: TurnOwner = TurnOwner(instance: UUID(), epoch: 1)) -> TurnStore {
+        TurnStore(client: gateway, owner: { owner }, limits: { limits })
     }
 
     var conversations: ConversationStore { ConversationStore(client: gateway) }
@@ -175,6 +176,8 @@ extension TurnReceipt {
 }
 
 extension TurnStore {
+    func load(_ turnID: TurnID, for caller: Caller) async throws -> KnownTurn? { try await load(turnID, of: caller.userID) }
+
     /// One whole turn; returns its identity.
     @discardableResult
     func talk(

@@ -37,10 +37,13 @@ create table public.turns (
     -- Set aside in budgets for this attempt until it is settled.
     reserved_usd numeric(20, 9) not null default 0,
     settled_by text check (settled_by in ('owner', 'reaper')),
-    -- Which gateway runs it. When the lease has run out, on the database's clock, nobody does.
+    -- Which life of which gateway runs it; gateway.instances says whether that one still lives.
     owner_instance uuid,
     owner_epoch bigint,
-    lease_expires_at timestamptz not null,
+    -- Set by whatever gateway was asked to stop it; its owner looks for it.
+    stop_requested_at timestamptz,
+    -- The turn whose answer this one is to replace. The user's message names the latest of them.
+    retry_of uuid,
 
     time_to_first_token_ms integer,
     duration_ms integer,
@@ -56,6 +59,8 @@ create table public.turns (
 create unique index idx_turns_idempotency_key on public.turns (user_id, idempotency_key) where idempotency_key is not null;
 -- One running turn a conversation; also counts a user's running turns.
 create unique index idx_turns_running on public.turns (user_id, conversation_id) where status = 'running';
+-- What an owner asks several times a second; almost always empty.
+create index idx_turns_stopping on public.turns (owner_instance) where status = 'running' and stop_requested_at is not null;
 
 alter table public.usage_logs
     add foreign key (user_id, turn_id) references public.turns (user_id, id) on delete cascade;
@@ -67,3 +72,7 @@ grant select, insert, update on public.turns to coach_gateway;
 create policy turns_owner_select on public.turns for select to authenticated using (user_id = (select auth.uid()));
 create policy turns_gateway on public.turns to coach_gateway
     using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));
+-- Without anybody's claims the gateway sees which turns run and which have just ended, of all users: it keeps them across crashes and shows
+-- them on other instances. Nothing can be written that way.
+create policy turns_gateway_watch on public.turns for select to coach_gateway
+    using ((select auth.uid()) is null and (status = 'running' or finished_at > now() - interval '10 minutes'));

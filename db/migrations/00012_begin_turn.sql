@@ -1,6 +1,7 @@
 -- The first of a turn's two round trips.
 
 -- A turn as it stands, for attaching to it or telling it again; NULL when it is nobody's, somebody else's or its conversation is deleted.
+-- While it runs, what was decided about it is known from its first checkpoint on; before, the risk is what the message itself said.
 create function gateway.load_turn(turn_id uuid) returns jsonb
     language plpgsql stable set search_path = '' as $$
 begin
@@ -19,30 +20,30 @@ begin
                 'input', b.input_tokens, 'cached_input', b.cached_input_tokens, 'cache_write', b.cache_write_tokens,
                 'output', b.output_tokens, 'reasoning', b.reasoning_tokens,
                 'cost_nanodollars', gateway.to_nanodollars(b.cost_usd), 'estimated', b.estimated) end,
-            'domain', jsonb_build_object(
-                'domain', t.domain, 'confidence', coalesce(t.domain_confidence, 0), 'source', coalesce(t.domain_source, 'abstained')),
+            'domain', coalesce(p.facts -> 'domain', jsonb_build_object(
+                'domain', t.domain, 'confidence', coalesce(t.domain_confidence, 0), 'source', coalesce(t.domain_source, 'abstained'))),
             'persona_id', t.persona_id,
-            'risk', jsonb_build_object(
-                'tier', t.risk_tier, 'categories', t.risk_categories, 'subject', t.risk_subject, 'patterns', t.risk_patterns),
-            'country', t.country,
-            'locale', t.locale)
+            'risk', coalesce(p.facts -> 'risk', jsonb_build_object(
+                'tier', t.risk_tier, 'categories', t.risk_categories, 'subject', t.risk_subject, 'patterns', t.risk_patterns)),
+            'country', coalesce(p.facts ->> 'country', t.country),
+            'locale', coalesce(p.facts ->> 'locale', t.locale))
         from public.turns t
         join public.conversations c on c.user_id = t.user_id and c.id = t.conversation_id and c.deleted_at is null
         left join public.messages m on m.user_id = t.user_id and m.id = t.message_id
         left join public.usage_logs b on b.user_id = t.user_id and b.turn_id = t.id and b.attempt = t.attempt
+        left join gateway.turn_progress p
+            on p.user_id = t.user_id and p.turn_id = t.id and p.attempt = t.attempt and t.status = 'running'
         where t.user_id = gateway.user_id() and t.id = $1);
 end $$;
 
--- Ends a running turn whose owner is gone, so that it stands in nobody's way. A receipt of the owner that still arrives replaces this.
-create function gateway.abandon_turn(turn public.turns) returns void
-    language sql set search_path = '' as $$
-    update public.turns t
-    set status = 'failed', error_code = 'SYS_5000', settled_by = 'reaper', reserved_usd = 0, finished_at = now(), updated_at = now()
-    where t.user_id = turn.user_id and t.id = turn.id;
-    update public.messages m set status = 'failed', updated_at = now() where m.user_id = turn.user_id and m.id = turn.user_message_id;
-    update public.budgets b set reserved_usd = b.reserved_usd - turn.reserved_usd
-    where turn.reserved_usd > 0 and b.user_id = turn.user_id and b.day = (turn.started_at at time zone 'UTC')::date
-$$;
+-- Puts away the answers to a user's message because the turn begins anew: kept, but not sent to the model any more.
+create function gateway.supersede_answers(turn public.turns) returns void
+    language plpgsql set search_path = '' as $$
+begin
+    update public.messages m set status = 'superseded', updated_at = clock_timestamp()
+    where m.user_id = turn.user_id and m.conversation_id = turn.conversation_id and m.seq = turn.seq + 1 and m.role = 'assistant'
+        and m.status <> 'superseded';
+end $$;
 
 -- What was said before a place in a conversation: the newest messages that fit into so many tokens, oldest first. Messages without an
 -- answer and answers that were superseded are left out. Four tokens a message for its role and delimiters.
@@ -68,15 +69,23 @@ create function gateway.refusal(reason text, retry_after integer, hit_limit inte
 
 -- Begins a turn for the caller in `request.jwt.claims`, or says why not. One call, one transaction.
 --
+-- Three things begin a turn: a new message; the same message again (idempotency_key) when its turn failed, which is the next attempt of that
+-- turn; and `retry_of`, which is a new turn on the message of an ended one, whose answer it supersedes. Only the latest turn of the latest
+-- message can be tried again, because what was said later builds on it: any other is `not_found`. The idempotency key goes over to the new
+-- turn, for it names the message. A turn that runs is in the way until it is settled, also when its owner is dead: that takes the reaper a
+-- second, keeps what it said, and bills it.
+--
 -- request: {
 --   message, conversation_id?, persona_id?, share_token?, domain?, idempotency_key?, locale?, country?,
+--   retry_of?,                                                a turn; then none of the line above, and no risk
 --   risk: {tier, categories, subject, patterns},              what the message itself says
 --   history: {tokens, messages},                              how much of the past to bring back
 --   limits: {requests_per_minute, default_tier, tiers: {<tier>: {messages_per_day, concurrent_turns, nanodollars_per_day}}},
---   reserve_nanodollars?, owner: {instance, epoch, lease_seconds} }
+--   reserve_nanodollars?, owner: {instance, epoch} }
 --   An absent limit does not limit.
 -- answer: {outcome: begun,   rate, turn: {turn_id, conversation_id, user_message_id, message_id, attempt}, tier, profile, summary,
---                            history: [{role, content}], persona, safety_level, conversation_domain, country, locale}
+--                            history: [{role, content}], persona, safety_level, conversation_domain, country, locale,
+--                            message: the user's, when it was `retry_of`}
 --       | {outcome: known,   rate, known: <load_turn>}
 --       | {outcome: refused, rate, reason, retry_after, limit, safety_level}
 -- A refusal writes nothing but the user's row and his counter. `lock_not_available` means: ask again.
@@ -84,13 +93,12 @@ create function gateway.begin_turn(request jsonb) returns jsonb
     language plpgsql set search_path = '' set lock_timeout = '100ms' as $$
 declare
     uid constant uuid := gateway.user_id();
-    message constant text := request ->> 'message';
+    message text := request ->> 'message';
     key constant text := request ->> 'idempotency_key';
     fingerprint constant bytea := gateway.request_hash(request);
-    heard_tier constant integer := coalesce((request #>> '{risk,tier}')::integer, 0);
+    heard_tier integer := coalesce((request #>> '{risk,tier}')::integer, 0);
     per_minute constant integer := (request #>> '{limits,requests_per_minute}')::integer;
     reserve constant numeric := coalesce(gateway.to_usd((request ->> 'reserve_nanodollars')::bigint), 0);
-    lease constant interval := make_interval(secs => coalesce((request #>> '{owner,lease_seconds}')::double precision, 300));
 
     counter public.rate_limits;
     moment timestamptz;
@@ -99,8 +107,8 @@ declare
     exempt boolean;
     turn public.turns;
     again boolean := false;
+    former public.turns;
     conversation public.conversations;
-    obstacle public.turns;
     persona public.coaching_personas;
     safety_level integer := 0;
     refused text;
@@ -124,6 +132,10 @@ begin
 
     allowed := coalesce(
         request #> array['limits', 'tiers', person.tier], request #> array['limits', 'tiers', request #>> '{limits,default_tier}'], '{}');
+    if request ->> 'retry_of' is not null then
+        select * into former from public.turns t where t.user_id = uid and t.id = (request ->> 'retry_of')::uuid;
+        heard_tier := coalesce(former.risk_tier, 0);
+    end if;
     -- Nobody in danger is turned away for want of money, patience or a persona.
     exempt := heard_tier >= 2 or person.safety_level >= 1;
 
@@ -144,7 +156,7 @@ begin
                     refused := 'idempotency_mismatch';
                     exit checks;
                 end if;
-                again := turn.status = 'failed' or (turn.status = 'running' and turn.lease_expires_at <= moment);
+                again := turn.status = 'failed';
                 if not again then
                     return case when story.known is null
                         then gateway.refusal('not_found', null, null, person.safety_level)
@@ -164,19 +176,29 @@ begin
         counter.requests := counter.requests + 1;
 
         -- Where it is said.
-        if again or request ->> 'conversation_id' is not null then
+        if again or request ->> 'conversation_id' is not null or request ->> 'retry_of' is not null then
             select * into conversation from public.conversations c
             where c.user_id = uid and c.deleted_at is null
-                and c.id = case when again then turn.conversation_id else (request ->> 'conversation_id')::uuid end;
+                and c.id = case
+                    when again then turn.conversation_id
+                    when request ->> 'retry_of' is not null then former.conversation_id
+                    else (request ->> 'conversation_id')::uuid end;
             if not found then
                 refused := 'not_found';
                 exit checks;
             end if;
-            select * into obstacle from public.turns t
-            where t.user_id = uid and t.conversation_id = conversation.id and t.status = 'running';
-            if obstacle.lease_expires_at > moment then
+            if exists (select from public.turns t where t.user_id = uid and t.conversation_id = conversation.id and t.status = 'running')
+            then
                 refused := 'turn_in_progress';
                 retry_after := 1;
+                exit checks;
+            end if;
+        end if;
+        if former.id is not null then
+            select m.content into message from public.messages m
+            where m.user_id = uid and m.id = former.user_message_id and m.turn_id = former.id and m.seq = conversation.last_seq - 1;
+            if not found then
+                refused := 'not_found';
                 exit checks;
             end if;
         end if;
@@ -201,7 +223,7 @@ begin
                 refused := 'quota_exhausted';
                 hit_limit := (allowed ->> 'messages_per_day')::integer;
             elsif (allowed ->> 'concurrent_turns')::integer <= (
-                select count(*) from public.turns t where t.user_id = uid and t.status = 'running' and t.lease_expires_at > moment)
+                select count(*) from public.turns t where t.user_id = uid and t.status = 'running')
             then
                 refused := 'too_many_turns';
                 retry_after := 2;
@@ -228,17 +250,13 @@ begin
     end if;
 
     -- Nothing stands in the way: write.
-    if obstacle.id is not null and obstacle.id is distinct from turn.id then
-        perform gateway.abandon_turn(obstacle);
-    end if;
-
     if conversation.id is null then
         insert into public.conversations (user_id, persona_id, title, last_seq, last_message_at)
         values (uid, persona.id, gateway.title_of(message), 2, moment)
         returning * into conversation;
     else
         update public.conversations c
-        set last_seq = c.last_seq + case when again then 0 else 2 end,
+        set last_seq = c.last_seq + case when again or former.id is not null then 0 else 2 end,
             last_message_at = moment,
             updated_at = moment,
             title = coalesce(c.title, gateway.title_of(message)),
@@ -251,17 +269,35 @@ begin
     end if;
 
     if again then
-        if turn.status = 'running' then
-            perform gateway.abandon_turn(turn);
+        if turn.retry_of is not null then
+            perform gateway.supersede_answers(turn);
         end if;
         update public.messages m set status = 'complete', updated_at = moment where m.user_id = uid and m.id = turn.user_message_id;
         update public.turns t
         set status = 'running', attempt = t.attempt + 1, error_code = null, settled_by = null, persona_id = persona.id,
             tier = person.tier, reserved_usd = reserve, owner_instance = (request #>> '{owner,instance}')::uuid,
-            owner_epoch = (request #>> '{owner,epoch}')::bigint, lease_expires_at = moment + lease,
+            owner_epoch = (request #>> '{owner,epoch}')::bigint, stop_requested_at = null,
             time_to_first_token_ms = null, duration_ms = null, started_at = moment, finished_at = null, updated_at = moment
         where t.user_id = uid and t.id = turn.id
         returning * into turn;
+    elsif former.id is not null then
+        perform gateway.supersede_answers(former);
+        -- The key is unique, so the former turn gives it away first.
+        update public.turns t set idempotency_key = null, updated_at = moment where t.user_id = uid and t.id = former.id;
+        insert into public.turns (
+            user_id, conversation_id, user_message_id, seq, retry_of, idempotency_key, request_hash, conversation_named, persona_id, tier,
+            locale, country, risk_tier, risk_categories, risk_subject, risk_patterns, reserved_usd,
+            owner_instance, owner_epoch, created_at, started_at, updated_at)
+        values (
+            uid, conversation.id, former.user_message_id, former.seq,
+            -- The one whose answer may have to come back.
+            case when former.status = 'failed' then coalesce(former.retry_of, former.id) else former.id end, former.idempotency_key, former.request_hash,
+            former.conversation_named, persona.id, person.tier, coalesce(former.locale, person.locale),
+            coalesce(former.country, person.country), former.risk_tier, former.risk_categories, former.risk_subject, former.risk_patterns,
+            reserve, (request #>> '{owner,instance}')::uuid, (request #>> '{owner,epoch}')::bigint, moment, moment, moment)
+        returning * into turn;
+        update public.messages m set status = 'complete', turn_id = turn.id, updated_at = moment
+        where m.user_id = uid and m.id = turn.user_message_id;
     else
         turn.id := gen_random_uuid();
         insert into public.messages (user_id, conversation_id, turn_id, seq, role, content, token_count, created_at, updated_at)
@@ -270,14 +306,14 @@ begin
         insert into public.turns (
             user_id, id, conversation_id, user_message_id, seq, idempotency_key, request_hash, conversation_named, persona_id, tier,
             locale, country, risk_tier, risk_categories, risk_subject, risk_patterns, reserved_usd,
-            owner_instance, owner_epoch, lease_expires_at, created_at, started_at, updated_at)
+            owner_instance, owner_epoch, created_at, started_at, updated_at)
         values (
             uid, turn.id, conversation.id, turn.user_message_id, conversation.last_seq - 1, key, fingerprint,
             request ->> 'conversation_id' is not null, persona.id, person.tier,
             coalesce(request ->> 'locale', person.locale), coalesce(request ->> 'country', person.country),
             heard_tier, gateway.strings(request #> '{risk,categories}'), coalesce(request #>> '{risk,subject}', 'unclear'),
             gateway.strings(request #> '{risk,patterns}'), reserve,
-            (request #>> '{owner,instance}')::uuid, (request #>> '{owner,epoch}')::bigint, moment + lease, moment, moment, moment)
+            (request #>> '{owner,instance}')::uuid, (request #>> '{owner,epoch}')::bigint, moment, moment, moment)
         returning * into turn;
     end if;
 
@@ -291,7 +327,8 @@ begin
         select coalesce(max(gateway.level_at(s.level, s.raised_at, moment)), 0) into safety_level
         from public.safety_states s where s.user_id = uid and s.persona_id is not distinct from persona.id;
     end if;
-    if heard_tier > 0 then
+    -- A message is heard once, however often it is answered.
+    if heard_tier > 0 and former.id is null then
         perform gateway.raise_safety(uid, persona.id, heard_tier, true, moment);
     end if;
 
@@ -302,6 +339,7 @@ begin
             'turn_id', turn.id, 'conversation_id', conversation.id, 'user_message_id', turn.user_message_id,
             'message_id', turn.message_id, 'attempt', turn.attempt),
         'tier', person.tier,
+        'message', case when former.id is not null then message end,
         'profile', (
             select jsonb_build_object('values', p."values", 'goals', p.goals, 'situation', p.situation)
             from public.context_profiles p where p.user_id = uid),
@@ -314,12 +352,12 @@ begin
             'methodology', gateway.prompt_text(persona.methodology), 'personality', gateway.prompt_text(persona.personality)) end,
         'safety_level', safety_level,
         'conversation_domain', conversation.domain,
-        'country', person.country,
-        'locale', person.locale);
+        'country', coalesce(former.country, person.country),
+        'locale', coalesce(former.locale, person.locale));
 end $$;
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
-    gateway.load_turn(uuid), gateway.abandon_turn(public.turns), gateway.history(uuid, uuid, integer, integer, integer),
+    gateway.load_turn(uuid), gateway.supersede_answers(public.turns), gateway.history(uuid, uuid, integer, integer, integer),
     gateway.begin_turn(jsonb), gateway.refusal(text, integer, integer, integer)
     to coach_gateway;

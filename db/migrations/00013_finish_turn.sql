@@ -70,18 +70,26 @@ declare
     decided constant public.coaching_domain := (receipt #>> '{domain,domain}')::public.coaching_domain;
     fused_tier constant integer := coalesce((receipt #>> '{risk,tier}')::integer, 0);
     turn public.turns;
+    -- False when a late receipt finds that the message has been answered by a later turn.
+    is_latest boolean := true;
     moment constant timestamptz := clock_timestamp();
 begin
     select * into turn from public.turns t where t.user_id = uid and t.id = (receipt ->> 'turn_id')::uuid for update;
     if not found or turn.attempt < nth then
         return jsonb_build_object('outcome', 'unknown_turn');
     end if;
+    perform gateway.forget_progress(uid, turn.id, nth);
     if turn.attempt > nth then
         perform gateway.settle(turn, nth, bill, decided, settler, 0);
         return jsonb_build_object('outcome', 'superseded');
     end if;
     if turn.status <> 'running' and not (turn.settled_by = 'reaper' and settler = 'owner') then
         return jsonb_build_object('outcome', 'already_settled');
+    end if;
+
+    if turn.status <> 'running' then
+        is_latest := exists (
+            select from public.messages m where m.user_id = uid and m.id = turn.user_message_id and m.turn_id = turn.id);
     end if;
 
     update public.turns t
@@ -94,19 +102,32 @@ begin
     where t.user_id = uid and t.id = turn.id;
 
     if receipt ->> 'status' = 'failed' then
-        update public.messages m set status = 'failed', updated_at = moment where m.user_id = uid and m.id = turn.user_message_id;
+        if is_latest then
+            -- Trying again brought nothing: what it was to replace is the answer again.
+            update public.messages m set status = former.status, updated_at = moment
+            from public.turns former
+            where former.user_id = uid and former.id = turn.retry_of and former.status <> 'failed'
+                and m.user_id = uid and m.id = former.message_id;
+            if not found then
+                update public.messages m set status = 'failed', updated_at = moment where m.user_id = uid and m.id = turn.user_message_id;
+            end if;
+        end if;
     else
+        if turn.status = 'failed' and is_latest then
+            if turn.retry_of is not null then
+                perform gateway.supersede_answers(turn);
+            end if;
+            update public.messages m set status = 'complete', updated_at = moment where m.user_id = uid and m.id = turn.user_message_id;
+        end if;
         insert into public.messages as m (
             user_id, id, conversation_id, turn_id, seq, role, content, status, domain, token_count, created_at, updated_at)
         values (
-            uid, turn.message_id, turn.conversation_id, turn.id, turn.seq + 1, 'assistant', answer, receipt ->> 'status',
+            uid, turn.message_id, turn.conversation_id, turn.id, turn.seq + 1, 'assistant', answer,
+            case when is_latest then receipt ->> 'status' else 'superseded' end,
             decided, coalesce((bill ->> 'output')::integer, gateway.estimate_tokens(answer)), moment, moment)
         on conflict (user_id, id) do update
             set content = excluded.content, domain = excluded.domain, token_count = excluded.token_count, updated_at = moment,
                 status = case m.status when 'superseded' then m.status else excluded.status end;
-        if turn.status = 'failed' then
-            update public.messages m set status = 'complete', updated_at = moment where m.user_id = uid and m.id = turn.user_message_id;
-        end if;
         update public.conversations c
         set domain = coalesce(decided, c.domain), last_message_at = moment, updated_at = moment
         where c.user_id = uid and c.id = turn.conversation_id;

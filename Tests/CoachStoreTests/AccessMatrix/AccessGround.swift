@@ -42,6 +42,12 @@ struct AccessGround: Sendable {
         let opening = try await store.turns(TurnLimits(reservePerTurn: Nanodollars(1))).begin(
             caller, TurnRequest(message: "Hello", personaID: persona), risk: .danger(.concern))
         try await store.turns().finish(.complete(try opening.begun.identity, of: caller))
+        // A turn that runs, and what it has said so far.
+        let instance = GatewayInstance(id: UUID(), client: store.gateway)
+        try await instance.register()
+        let turns = store.turns(owner: try instance.owner())
+        let running = try await turns.begin(caller, TurnRequest(message: "Go on"), risk: .calm).begun.identity
+        _ = try await turns.checkpoint([.first(running, of: caller, "Well,")])
         try await store.admin.execute("insert into public.context_profiles (user_id) values (\(owner))")
         try await store.admin.execute("insert into public.entitlements (user_id, tier) values (\(owner), 'free')")
         try await store.admin.execute("insert into public.push_tokens (user_id, token) values (\(owner), 'abc')")
@@ -57,7 +63,7 @@ struct AccessGround: Sendable {
         let rows: String =
             switch table.name {
             case "public.users": "where id = :owner"
-            case "public.published_personas", "gateway.schema_migrations": ""
+            case "public.published_personas", "gateway.schema_migrations", "gateway.instances": ""
             default: "where user_id = :owner"
             }
         let statement: String =

@@ -48,10 +48,11 @@ struct TableExpectation: Sendable {
                 values (:owner, gen_random_uuid(), 1, 'assistant', 'x', 1)
                 """, update: "set content = 'x'"),
         .init(
-            name: "public.turns", allowed: own("S...", gateway: "SIU."),
+            // Without claims the gateway watches what runs, and may not touch it.
+            name: "public.turns", allowed: own("S...", gateway: "SIU.").merging([.gatewayForNobody: "S..."]) { a, _ in a },
             insert: """
-                insert into public.turns (user_id, conversation_id, user_message_id, seq, request_hash, conversation_named, tier, lease_expires_at)
-                values (:owner, gen_random_uuid(), gen_random_uuid(), 1, '', false, 'free', now())
+                insert into public.turns (user_id, conversation_id, user_message_id, seq, request_hash, conversation_named, tier)
+                values (:owner, gen_random_uuid(), gen_random_uuid(), 1, '', false, 'free')
                 """, update: "set status = 'failed'"),
         .init(
             name: "public.usage_logs", allowed: own("S...", gateway: "SIU."),
@@ -86,7 +87,19 @@ struct TableExpectation: Sendable {
             allowed: everybodySignedIn.merging([.gateway: "S...", .gatewayForOther: "S...", .gatewayForNobody: "S..."]) { a, _ in a },
             insert: "insert into public.published_personas (name) values ('x')", update: "set name = 'x'"),
 
+        // What running turns have said: the gateway's alone, for the user at hand or, without claims, for all.
+        .init(
+            name: "gateway.turn_progress", allowed: [.gateway: "SIUD", .gatewayForNobody: "SIUD"],
+            insert: "insert into gateway.turn_progress values (:owner, gen_random_uuid(), 1, '{}', 0)", update: "set model = 'x'"),
+        .init(
+            name: "gateway.turn_texts", allowed: [.gateway: "SIUD", .gatewayForNobody: "SIUD"],
+            insert: "insert into gateway.turn_texts values (:owner, gen_random_uuid(), 1, 0, 'x')", update: "set content = 'x'"),
+
         // The house's own.
+        .init(
+            name: "gateway.instances",
+            allowed: [.gateway: "SIUD", .gatewayForOther: "SIUD", .gatewayForNobody: "SIUD"],
+            insert: "insert into gateway.instances values (gen_random_uuid(), 1, now())", update: "set epoch = 1"),
         .init(
             name: "gateway.schema_migrations", allowed: [.gateway: "S...", .gatewayForOther: "S...", .gatewayForNobody: "S..."],
             insert: "insert into gateway.schema_migrations values ('x', 'x', 'x')", update: "set name = 'x'"),

@@ -1,0 +1,60 @@
+import CoachCore
+import Foundation
+import PostgresClient
+import Synchronization
+
+/// Which life of which gateway runs a turn.
+public struct TurnOwner: Sendable, Equatable {
+    /// The instance, through all its lives.
+    public var instance: UUID
+    /// Counts its lives.
+    public var epoch: Int64
+
+    /// Memberwise.
+    public init(instance: UUID, epoch: Int64) {
+        self.instance = instance
+        self.epoch = epoch
+    }
+}
+
+/// This process among the gateways that share the database. It has no owner to offer before it is registered.
+public final class GatewayInstance: Sendable {
+    /// Chosen by its `InstanceSlot`.
+    public let id: UUID
+    private let client: PostgresClient
+    private let registration = Mutex<TurnOwner?>(nil)
+
+    /// Not registered yet.
+    public init(id: UUID, client: PostgresClient) {
+        self.id = id
+        self.client = client
+    }
+
+    /// Whose turns are begun here. Throws `StoreFault.unavailable` until the database was reached for the first time.
+    public func owner() throws -> TurnOwner {
+        guard let owner = registration.withLock({ $0 }) else { throw StoreFault.unavailable(retryAfter: 1) }
+        return owner
+    }
+
+    /// Begins a new life: turns of earlier ones are orphans from now on. Once a process. Throws `StoreFault`.
+    public func register() async throws {
+        let epoch: Int64 = try await StoreFault.translating {
+            try await client.query("select gateway.register_instance(\(id))") { rows in try rows.only { row in try row.value(0) } }
+        }
+        registration.withLock { $0 = TurnOwner(instance: id, epoch: epoch) }
+    }
+
+    /// Registers as soon as the database is there; `onFailure` hears of each attempt that failed. Throws `CancellationError` only.
+    public func registerWhenReachable(pause: Duration = .milliseconds(250), onFailure: (any Error) -> Void = { _ in }) async throws {
+        while true {
+            do {
+                return try await register()
+            } catch is CancellationError {
+                throw CancellationError()
+            } catch {
+                onFailure(error)
+            }
+            try await Task.sleep(for: pause)
+        }
+    }
+}

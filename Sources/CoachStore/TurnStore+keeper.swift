@@ -1,0 +1,101 @@
+import CoachCore
+import Foundation
+import PostgresClient
+
+extension TurnStore {
+    /// What keeps running turns across crashes and shows them to other instances.
+    public var keeper: TurnKeeper {
+        TurnKeeper(
+            checkpoint: { batch in try await checkpoint(batch) },
+            load: { userID, turnID in try await load(turnID, of: userID) },
+            tail: { places in try await tail(places) },
+            requestStop: { caller, turnID in try await requestStop(caller, turnID) },
+            orphans: { try await orphans() },
+            retry: { caller, turnID in try await retry(caller, turnID) })
+    }
+
+    /// Renews the lease and saves what was said; see `TurnKeeper.checkpoint`. Safe to repeat after a lost answer.
+    public func checkpoint(_ batch: [TurnProgress]) async throws -> [TurnID] {
+        let owner = try owner()
+        let starts = try StoredJSON.encode(batch.filter(StoredProgress.isDue).map(StoredProgress.init))
+        let pieces = batch.filter { !$0.text.isEmpty }
+        // Columns and not JSON: this is the one statement whose size grows with the tokens of all turns.
+        let query: Query = """
+            select gateway.checkpoint(
+                \(owner.instance), \(owner.epoch), \(starts)::jsonb,
+                \(pieces.map(\.facts.userID.uuid)), \(pieces.map(\.facts.identity.turnID.uuid)), \(pieces.map(\.facts.identity.attempt)),
+                \(pieces.map(\.fromByte)), \(pieces.map(\.text)))
+            """
+        let stops = try await StoreFault.translating {
+            try await client.query(query) { rows in try rows.only { row in try row.value(0, as: [UUID]?.self) } }
+        }
+        guard let stops else { throw StoreFault.unexpected("another process lives as this instance") }
+        return stops.map { TurnID($0) }
+    }
+
+    /// What turns that run elsewhere have said; see `TurnKeeper.tail`. A dead owner's turn counts as running until it is settled.
+    public func tail(_ places: [TurnPlace]) async throws -> [TurnTail] {
+        let argument = try StoredJSON.encode(places.map(StoredPlace.init))
+        let positions = Dictionary(places.map { ($0.turnID, $0.afterByte) }) { first, _ in first }
+        let found: [(id: TurnID, isRunning: Bool, piece: CheckpointedPiece)] = try await StoreFault.translating {
+            try await client.query("select turn_id, running, from_byte, content from gateway.tail(\(argument)::jsonb)") { rows in
+                try rows.map { row in
+                    (
+                        TurnID(try row.value(0)), try row.value(1),
+                        CheckpointedPiece(fromByte: try row.value(2, as: Int?.self) ?? 0, text: try row.value(3, as: String?.self) ?? "")
+                    )
+                }
+            }
+        }
+        return found.map {
+            TurnTail(turnID: $0.id, isRunning: $0.isRunning, text: $0.piece.text(after: positions[$0.id] ?? 0))
+        }
+    }
+
+    /// See `TurnKeeper.requestStop`.
+    public func requestStop(_ caller: Caller, _ turnID: TurnID) async throws -> Bool {
+        try await StoreFault.translating {
+            try await repeatingContended {
+                try await client.batch([Claims.gateway(for: caller), "select gateway.request_stop(\(turnID))"]) { rows in
+                    try rows.only { row in try row.value(0) }
+                }
+            }
+        }
+    }
+
+    /// See `TurnKeeper.orphans`. At most 200 at a time, the oldest first: ask again when they are settled.
+    public func orphans() async throws -> [OrphanedTurn] {
+        let owner = try owner()
+        return try await StoreFault.translating {
+            let text: String = try await client.query("select gateway.orphans(\(owner.instance), \(owner.epoch), 200)") { rows in
+                try rows.only { row in try row.value(0) }
+            }
+            return try StoredJSON.decode([StoredOrphan].self, from: text).map { try $0.orphan }
+        }
+    }
+
+    /// Turns that somebody wants stopped, wherever they run, as soon as the database says so. A stop that is missed while the connection is
+    /// away comes with the next checkpoint's answer.
+    public func stops() -> some AsyncSequence<TurnID, Never> & Sendable {
+        client.listen(["coach_stop"]).compactMap { event in
+            guard case .notification(_, let payload, _) = event else { return nil }
+            return TurnID(validating: payload)
+        }
+    }
+}
+
+/// Text of a turn as the checkpoints hold it, from some byte on.
+struct CheckpointedPiece: Sendable, Equatable {
+    var fromByte: Int
+    var text: String
+
+    /// What stands after a byte of the answer. Empty when nothing does, and when the byte is inside a character or before the piece: nothing
+    /// that could be appended at that byte is known then.
+    func text(after byte: Int) -> String {
+        let utf8 = text.utf8
+        guard byte >= fromByte, let start = utf8.index(utf8.startIndex, offsetBy: byte - fromByte, limitedBy: utf8.endIndex),
+            let boundary = start.samePosition(in: text.unicodeScalars)
+        else { return "" }
+        return String(text.unicodeScalars[boundary...])
+    }
+}

@@ -1,0 +1,222 @@
+import CoachCore
+import CoachStore
+import Foundation
+import PostgresClient
+import Testing
+
+@Suite("Checkpoints of running turns")
+struct CheckpointTests {
+    private static let answer = "Grüß dich! 👩🏽‍🚀 Was heißt „gut“ für dich, e\u{301}inmal — 你好\u{2028}?"
+
+    private func text(_ turns: TurnStore, _ identity: TurnIdentity, _ caller: Caller, after byte: Int = 0) async throws -> String? {
+        try await turns.tail([TurnPlace(userID: caller.userID, turnID: identity.turnID, afterByte: byte)]).first?.text
+    }
+
+    private func pieces(_ store: StoreFixture, _ identity: TurnIdentity) async throws -> [String] {
+        try await store.admin.query(
+            "select concat_ws('|', from_byte, content) from gateway.turn_texts where turn_id = \(identity.turnID.uuid) order by from_byte"
+        ) { rows in try rows.map { row in try row.value(0) } }
+    }
+
+    @Test("what was said comes together from all ticks, whatever it is written in")
+    func growing() async throws {
+        let store = try await StoreFixture.shared()
+        let (life, caller) = (try await Life(store), Caller.someone())
+        let identity = try await life.begin(caller)
+        var progress = TurnProgress.first(identity, of: caller, "")
+        _ = try await life.turns.checkpoint([progress])
+        #expect(try await text(life.turns, identity, caller) == "")
+        for scalar in Self.answer.unicodeScalars {
+            progress = progress.next(String(scalar))
+            _ = try await life.turns.checkpoint([progress])
+        }
+        #expect(try await text(life.turns, identity, caller) == Self.answer)
+    }
+
+    @Test("quotes, backslashes, braces, NULL and line ends are text like any other")
+    func awkward() async throws {
+        let store = try await StoreFixture.shared()
+        let (life, caller) = (try await Life(store), Caller.someone())
+        let identity = try await life.begin(caller)
+        let awkward = "\"\\{},NULL\n\r\t'$1 \\u0041 %s"
+        var progress = TurnProgress.first(identity, of: caller, "NULL")
+        _ = try await life.turns.checkpoint([progress])
+        progress = progress.next(awkward)
+        _ = try await life.turns.checkpoint([progress])
+        #expect(try await text(life.turns, identity, caller) == "NULL" + awkward)
+    }
+
+    @Test("a tick that is repeated after a lost answer changes nothing, and a longer one from the same byte takes its place")
+    func repeated() async throws {
+        let store = try await StoreFixture.shared()
+        let (life, caller) = (try await Life(store), Caller.someone())
+        let identity = try await life.begin(caller)
+        let first = TurnProgress.first(identity, of: caller, "One ")
+        let second = first.next("two ")
+        let longer = first.next("two three ")
+        for tick in [first, first, second, longer, second, longer] { _ = try await life.turns.checkpoint([tick]) }
+        #expect(try await pieces(store, identity) == ["0|One ", "4|two three "])
+        _ = try await life.turns.checkpoint([longer.next("four")])
+        #expect(try await text(life.turns, identity, caller) == "One two three four")
+    }
+
+    @Test("only the life that runs a turn can say what it says, and only while it runs")
+    func strangers() async throws {
+        let store = try await StoreFixture.shared()
+        let (life, other, caller) = (try await Life(store), try await Life(store), Caller.someone())
+        let identity = try await life.begin(caller)
+        let first = TurnProgress.first(identity, of: caller, "Mine")
+        _ = try await other.turns.checkpoint([first])
+        #expect(try await pieces(store, identity) == [])
+        _ = try await life.turns.checkpoint([first])
+        var elsewhere = first.next(" too")
+        elsewhere.facts.userID = .random()
+        var another = first.next(" again")
+        another.facts.identity.attempt = 2
+        _ = try await life.turns.checkpoint([elsewhere, another])
+        #expect(try await pieces(store, identity) == ["0|Mine"])
+
+        try await life.turns.finish(.complete(identity, of: caller))
+        _ = try await life.turns.checkpoint([first, first.next(" late")])
+        #expect(try await pieces(store, identity) == [])
+        #expect(try await store.count("select count(*) from gateway.turn_progress where turn_id = \(identity.turnID.uuid)") == 0)
+    }
+
+    @Test("what a finished turn left behind is swept away, and running turns keep theirs")
+    func sweep() async throws {
+        let store = try await StoreFixture()
+        let (life, caller, neighbour) = (try await Life(store), Caller.someone(), Caller.someone())
+        let (ended, running) = (try await life.begin(caller), try await life.begin(neighbour))
+        _ = try await life.turns.checkpoint([.first(ended, of: caller, "Ended"), .first(running, of: neighbour, "Running")])
+        // A checkpoint that was on its way when the turn was finished.
+        try await store.admin.execute("update public.turns set status = 'complete', finished_at = now() where id = \(ended.turnID.uuid)")
+        let removed: Int = try await store.gateway.query("select gateway.sweep_checkpoints()") { rows in
+            try rows.only { row in try row.value(0) }
+        }
+        #expect(removed == 1)
+        #expect(try await pieces(store, running) == ["0|Running"])
+        #expect(try await pieces(store, ended) == [])
+        #expect(try await store.count("select count(*) from gateway.turn_progress") == 1)
+    }
+
+    @Test("an answer can be read on from every byte; inside a character there is nothing to append")
+    func everyByte() async throws {
+        let store = try await StoreFixture.shared()
+        let (life, caller) = (try await Life(store), Caller.someone())
+        let identity = try await life.begin(caller)
+        var progress = TurnProgress.first(identity, of: caller, "")
+        var rest = Self.answer.unicodeScalars[...]
+        while !rest.isEmpty {
+            progress = progress.next(String(rest.prefix(5)))
+            _ = try await life.turns.checkpoint([progress])
+            rest = rest.dropFirst(5)
+        }
+        let bytes = Array(Self.answer.utf8)
+        for byte in 0...bytes.count + 1 {
+            let isInside = byte > bytes.count || (byte < bytes.count && bytes[byte] & 0b1100_0000 == 0b1000_0000)
+            let expected = isInside ? "" : String(decoding: bytes[byte...], as: UTF8.self)
+            #expect(try await text(life.turns, identity, caller, after: byte) == expected, "after byte \(byte)")
+        }
+    }
+
+    @Test("text beyond a gap is not shown: a failover can lose the newest ticks")
+    func gap() async throws {
+        let store = try await StoreFixture.shared()
+        let (life, caller) = (try await Life(store), Caller.someone())
+        let identity = try await life.begin(caller)
+        var ticks = [TurnProgress.first(identity, of: caller, "One ")]
+        for word in ["two ", "three ", "four"] { ticks.append(ticks[ticks.count - 1].next(word)) }
+        for tick in ticks { _ = try await life.turns.checkpoint([tick]) }
+        try await store.admin.execute(
+            "delete from gateway.turn_texts where turn_id = \(identity.turnID.uuid) and from_byte = \(ticks[2].fromByte)")
+        #expect(try await text(life.turns, identity, caller) == "One two ")
+        #expect(try await text(life.turns, identity, caller, after: 4) == "two ")
+        #expect(try await text(life.turns, identity, caller, after: ticks[3].fromByte) == "four")
+        #expect(try await text(life.turns, identity, caller, after: ticks[2].fromByte + 1) == "")
+    }
+
+    @Test("a tail says which turns have ended, and leaves out those that do not exist or are not that user's")
+    func ends() async throws {
+        let store = try await StoreFixture.shared()
+        let (life, caller) = (try await Life(store), Caller.someone())
+        let (running, ended) = (try await life.begin(caller), try await life.begin(caller))
+        _ = try await life.turns.checkpoint([.first(running, of: caller, "So far"), .first(ended, of: caller, "The end")])
+        try await life.turns.finish(.complete(ended, of: caller, "The end"))
+        let places = [running, ended].map { TurnPlace(userID: caller.userID, turnID: $0.turnID, afterByte: 3) }
+        let others = [
+            TurnPlace(userID: .random(), turnID: running.turnID, afterByte: 0),
+            TurnPlace(userID: caller.userID, turnID: .random(), afterByte: 0),
+        ]
+        let tails = try await life.turns.tail(places + others).sorted { $0.isRunning && !$1.isRunning }
+        #expect(
+            tails == [
+                TurnTail(turnID: running.turnID, isRunning: true, text: "far"), TurnTail(turnID: ended.turnID, isRunning: false, text: ""),
+            ])
+        #expect(try await life.turns.tail([]) == [])
+    }
+
+    @Test("a follower elsewhere is greeted with what the message itself said, and from the first checkpoint on with what was decided")
+    func greeting() async throws {
+        let store = try await StoreFixture.shared()
+        let (life, caller) = (try await Life(store), Caller.someone())
+        let request = TurnRequest(message: "Hello", locale: "en-GB", country: "GB")
+        let identity = try await life.turns.begin(caller, request, risk: .danger(.concern)).begun.identity
+        let before = try #require(try await life.turns.load(identity.turnID, for: caller))
+        #expect(before.domain.source == .abstained && before.risk.tier == .concern && before.country == "GB" && before.locale == "en-GB")
+        let progress = TurnProgress.first(identity, of: caller, "Well")
+        _ = try await life.turns.checkpoint([progress])
+        let after = try #require(try await life.turns.load(identity.turnID, for: caller))
+        #expect(after.status == .running && after.content == "" && after.bill == nil)
+        #expect(after.domain == progress.facts.domain && after.risk == progress.facts.risk)
+        #expect(after.country == "DE" && after.locale == "de-AT")
+    }
+
+    @Test("a stop reaches the owner with the next checkpoint's answer and is announced at once; nobody stops another's turn")
+    func stop() async throws {
+        let store = try await StoreFixture.shared()
+        let (life, other, caller) = (try await Life(store), try await Life(store), Caller.someone())
+        let identity = try await life.begin(caller)
+        #expect(try await other.turns.requestStop(.someone(), identity.turnID) == false)
+        #expect(try await other.turns.requestStop(caller, .random()) == false)
+        #expect(try await life.turns.checkpoint([]) == [])
+
+        #expect(try await other.turns.requestStop(caller, identity.turnID))
+        #expect(try await other.turns.requestStop(caller, identity.turnID))
+        #expect(try await other.turns.checkpoint([]) == [])
+        #expect(try await life.turns.checkpoint([]) == [identity.turnID])
+        try await life.turns.finish(.complete(identity, of: caller))
+        #expect(try await life.turns.checkpoint([]) == [])
+        #expect(try await other.turns.requestStop(caller, identity.turnID))
+    }
+
+    @Test("who listens hears of a stop")
+    func announcement() async throws {
+        let store = try await StoreFixture.shared()
+        let (life, other, caller) = (try await Life(store), try await Life(store), Caller.someone())
+        // Whether the listener is connected already is not known: stops are asked for until one is heard.
+        let heard = try await withThrowingTaskGroup(of: TurnID?.self) { group in
+            let (asked, told) = AsyncStream<TurnID>.makeStream()
+            group.addTask {
+                for await turnID in life.turns.stops() { return turnID }
+                return nil
+            }
+            group.addTask {
+                while !Task.isCancelled {
+                    let identity = try await life.begin(caller)
+                    told.yield(identity.turnID)
+                    _ = try await other.turns.requestStop(caller, identity.turnID)
+                    try await life.turns.finish(.complete(identity, of: caller))
+                    try? await Task.sleep(for: .milliseconds(20))
+                }
+                return nil
+            }
+            let heard = try #require(try await group.next())
+            group.cancelAll()
+            told.finish()
+            var known: Set<TurnID> = []
+            for await turnID in asked { known.insert(turnID) }
+            return heard.map(known.contains) ?? false
+        }
+        #expect(heard)
+    }
+}

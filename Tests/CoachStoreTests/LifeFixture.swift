@@ -1,0 +1,64 @@
+import CoachCore
+import CoachStore
+import Foundation
+import PostgresClient
+
+/// A gateway among others on one database.
+struct Life: Sendable {
+    let instance: UUID
+    let owner: TurnOwner
+    let turns: TurnStore
+
+    /// Registers a new life, of an instance of its own when none is named.
+    init(_ store: StoreFixture, of instance: UUID = UUID(), limits: TurnLimits = TurnLimits()) async throws {
+        let life = GatewayInstance(id: instance, client: store.gateway)
+        try await life.register()
+        self.instance = instance
+        owner = try life.owner()
+        turns = store.turns(limits, owner: owner)
+    }
+
+    /// Lets the lease have ended so many seconds ago, or end in so many when negative.
+    func ended(_ seconds: Double, ago store: StoreFixture) async throws {
+        try await store.admin.execute(
+            "update gateway.instances set lease_expires_at = clock_timestamp() - make_interval(secs => \(seconds)) where id = \(instance)")
+    }
+
+    /// A new turn.
+    func begin(_ caller: Caller, _ message: String = "Hello") async throws -> TurnIdentity {
+        try await turns.begin(caller, TurnRequest(message: message), risk: .calm).begun.identity
+    }
+}
+
+extension StoreFixture {
+    /// Lets whoever came back have come back so many seconds ago.
+    func returned(_ seconds: Double) async throws {
+        try await admin.execute(
+            "update gateway.instances set recovered_at = clock_timestamp() - make_interval(secs => \(seconds)) where recovered_at is not null"
+        )
+    }
+}
+
+extension TurnProgress {
+    /// The first checkpoint of a turn.
+    static func first(
+        _ identity: TurnIdentity, of caller: Caller, _ text: String,
+        answeredBy: ModelName? = ModelName(provider: "simulator", model: "coach-sim")
+    ) -> TurnProgress {
+        TurnProgress(
+            facts: TurnFacts(
+                userID: caller.userID, identity: identity, domain: DomainDecision(domain: .fitness, confidence: 0.5, source: .message),
+                personaID: nil, model: ModelName(provider: "first", model: "choice"), risk: .danger(.crisis), country: "DE", locale: "de-AT"
+            ),
+            isFirst: true, promptTokens: 77, answeredBy: answeredBy, fromByte: 0, text: text)
+    }
+
+    /// A later one.
+    func next(_ text: String, from byte: Int? = nil) -> TurnProgress {
+        var next = self
+        next.isFirst = false
+        next.fromByte = byte ?? fromByte + self.text.utf8.count
+        next.text = text
+        return next
+    }
+}

@@ -1,0 +1,186 @@
+import CoachCore
+import CoachStore
+import Foundation
+import PostgresClient
+import Testing
+
+@Suite("Trying a turn again")
+struct RetryTests {
+    private struct Unexpected: Error { var opening: RetryOpening }
+
+    private func begun(_ opening: RetryOpening) throws -> (context: TurnContext, message: String) {
+        guard case .begun(let context, let message, _) = opening else { throw Unexpected(opening: opening) }
+        return (context, message)
+    }
+
+    private func refusal(_ opening: RetryOpening) throws -> Refusal {
+        guard case .refused(let refusal, _) = opening else { throw Unexpected(opening: opening) }
+        return refusal
+    }
+
+    /// The conversation as its owner sees it: `role:status:content`.
+    private func story(_ store: StoreFixture, _ conversation: ConversationID) async throws -> [String] {
+        try await store.admin.query(
+            """
+            select concat_ws(':', role, status, content) from public.messages where conversation_id = \(conversation.uuid)
+            order by seq, created_at
+            """
+        ) { rows in try rows.map { row in try row.value(0) } }
+    }
+
+    @Test("a new turn answers the same message in the same place, and the old answer is kept but never sent to a model")
+    func regenerate() async throws {
+        let store = try await StoreFixture.shared()
+        let (turns, caller) = (store.turns(), Caller.someone())
+        let zeroth = try await turns.talk(caller, "Zero?", answer: "0")
+        let first = try await turns.talk(caller, "One?", in: zeroth.conversationID, answer: "Old")
+        let (context, message) = try begun(try await turns.retry(caller, first.turnID))
+        #expect(message == "One?" && context.history.map(\.content) == ["Zero?", "0"])
+        let second = context.identity
+        #expect(second.turnID != first.turnID && second.messageID != first.messageID && second.attempt == 1)
+        #expect(second.userMessageID == first.userMessageID && second.conversationID == first.conversationID)
+        try await turns.finish(.complete(second, of: caller, "New"))
+        #expect(
+            try await story(store, first.conversationID) == [
+                "user:complete:Zero?", "assistant:complete:0", "user:complete:One?", "assistant:superseded:Old", "assistant:complete:New",
+            ])
+        let third = try await turns.begin(caller, TurnRequest(message: "Two?", conversationID: first.conversationID), risk: .calm).begun
+        #expect(third.history.map(\.content) == ["Zero?", "0", "One?", "New"])
+        #expect(try await turns.load(first.turnID, for: caller)?.content == "Old")
+    }
+
+    @Test("a turn can be tried again however it ended", arguments: [TurnStatus.complete, .stopped, .interrupted, .failed])
+    func everyEnd(status: TurnStatus) async throws {
+        let store = try await StoreFixture.shared()
+        let (turns, caller) = (store.turns(), Caller.someone())
+        let first = try await turns.talk(caller, "One?", answer: "Old", status: status)
+        let second = try begun(try await turns.retry(caller, first.turnID)).context.identity
+        try await turns.finish(.complete(second, of: caller, "New"))
+        let old = status == .failed ? [] : ["assistant:superseded:Old"]
+        #expect(try await story(store, first.conversationID) == ["user:complete:One?"] + old + ["assistant:complete:New"])
+    }
+
+    @Test("only the latest turn of the latest message can be tried again, and only by its owner")
+    func latestOnly() async throws {
+        let store = try await StoreFixture.shared()
+        let (turns, caller) = (store.turns(), Caller.someone())
+        func reason(_ turnID: TurnID, by other: Caller? = nil) async throws -> Refusal.Reason {
+            try refusal(try await turns.retry(other ?? caller, turnID)).reason
+        }
+        let early = try await turns.talk(caller, "One?")
+        let late = try await turns.talk(caller, "Two?", in: early.conversationID)
+        #expect(try await reason(early.turnID) == .notFound)
+        #expect(try await reason(.random()) == .notFound)
+        #expect(try await reason(late.turnID, by: .someone()) == .notFound)
+        let second = try begun(try await turns.retry(caller, late.turnID)).context.identity
+        #expect(try await reason(late.turnID) == .turnInProgress)
+        #expect(try await reason(second.turnID) == .turnInProgress)
+        try await turns.finish(.complete(second, of: caller))
+        #expect(try await reason(late.turnID) == .notFound)
+        _ = try await store.conversations.delete(caller, early.conversationID)
+        #expect(try await reason(second.turnID) == .notFound)
+    }
+
+    @Test("twenty at once begin one turn")
+    func race() async throws {
+        let store = try await StoreFixture.shared()
+        let (turns, caller) = (store.turns(), Caller.someone())
+        let first = try await turns.talk(caller, "One?")
+        let openings = try await withThrowingTaskGroup(of: RetryOpening.self) { group in
+            for _ in 0..<20 { group.addTask { try await turns.retry(caller, first.turnID) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(openings.compactMap { try? begun($0) }.count == 1)
+        #expect(openings.compactMap { try? refusal($0).reason } == Array(repeating: .turnInProgress, count: 19))
+    }
+
+    @Test("a retry that fails gives the old answer back, and can itself be tried again")
+    func failing() async throws {
+        let store = try await StoreFixture.shared()
+        let (turns, caller) = (store.turns(), Caller.someone())
+        let first = try await turns.talk(caller, "One?", answer: "Old", status: .stopped)
+        let second = try begun(try await turns.retry(caller, first.turnID)).context.identity
+        try await turns.finish(.failed(second, of: caller))
+        #expect(try await story(store, first.conversationID) == ["user:complete:One?", "assistant:stopped:Old"])
+        let third = try begun(try await turns.retry(caller, second.turnID)).context.identity
+        #expect(try await story(store, first.conversationID) == ["user:complete:One?", "assistant:superseded:Old"])
+        try await turns.finish(.failed(third, of: caller))
+        #expect(try await story(store, first.conversationID) == ["user:complete:One?", "assistant:stopped:Old"])
+        let fourth = try begun(try await turns.retry(caller, third.turnID)).context.identity
+        try await turns.finish(.complete(fourth, of: caller, "New"))
+        #expect(
+            try await story(store, first.conversationID) == [
+                "user:complete:One?", "assistant:superseded:Old", "assistant:complete:New",
+            ])
+    }
+
+    @Test("the message's idempotency key goes over to the new turn: a repeated request is told the new answer, or makes its next attempt")
+    func key() async throws {
+        let store = try await StoreFixture.shared()
+        let (turns, caller) = (store.turns(), Caller.someone())
+        let request = TurnRequest(message: "One?", idempotencyKey: "k")
+        let first = try await turns.begin(caller, request, risk: .calm).begun.identity
+        try await turns.finish(.complete(first, of: caller, "Old"))
+        let second = try begun(try await turns.retry(caller, first.turnID)).context.identity
+        #expect(try await turns.begin(caller, request, risk: .calm).known.identity == second)
+        try await turns.finish(.failed(second, of: caller))
+        let again = try await turns.begin(caller, request, risk: .calm).begun.identity
+        #expect(again.turnID == second.turnID && again.attempt == 2)
+        #expect(try await story(store, first.conversationID) == ["user:complete:One?", "assistant:superseded:Old"])
+        try await turns.finish(.complete(again, of: caller, "New"))
+        #expect(try await turns.begin(caller, request, risk: .calm).known.content == "New")
+    }
+
+    @Test(
+        "a late receipt of a turn that was tried again is booked and kept, and does not come back into the conversation",
+        arguments: [TurnStatus.interrupted, .failed])
+    func lateReceipt(reaped: TurnStatus) async throws {
+        let store = try await StoreFixture.shared()
+        let (turns, caller) = (store.turns(), Caller.someone())
+        let first = try await turns.begin(caller, TurnRequest(message: "One?"), risk: .calm).begun.identity
+        var estimate = reaped == .failed ? TurnReceipt.failed(first, of: caller) : .complete(first, of: caller, "Half")
+        estimate.status = reaped
+        estimate.settledBy = .reaper
+        try await turns.finish(estimate)
+        let second = try begun(try await turns.retry(caller, first.turnID)).context.identity
+        #expect(try await turns.finish(.complete(first, of: caller, "Whole")) == .settled)
+        try await turns.finish(.complete(second, of: caller, "New"))
+        #expect(
+            try await story(store, first.conversationID) == [
+                "user:complete:One?", "assistant:superseded:Whole", "assistant:complete:New",
+            ])
+        #expect(try await store.count("select count(*) from public.usage_logs where user_id = \(caller.userID.uuid)") == 2)
+    }
+
+    @Test("it counts like a message, and danger in the message opens the gates as it did the first time")
+    func gates() async throws {
+        let store = try await StoreFixture.shared()
+        let one = TurnLimits(tiers: ["free": .init(messagesPerDay: 1)])
+        let calm = Caller.someone()
+        let said = try await store.turns(one).talk(calm, "One?")
+        #expect(try refusal(try await store.turns(one).retry(calm, said.turnID)).reason == .quotaExhausted)
+        #expect(try await story(store, said.conversationID) == ["user:complete:One?", "assistant:complete:Good question."])
+
+        let endangered = Caller.someone()
+        let context = try await store.turns(one).begin(endangered, TurnRequest(message: "Help"), risk: .danger(.high)).begun
+        try await store.turns(one).finish(.complete(context.identity, of: endangered, risk: .danger(.high)))
+        try await store.admin.execute("delete from public.safety_states where user_id = \(endangered.userID.uuid)")
+        _ = try begun(try await store.turns(one).retry(endangered, context.identity.turnID))
+
+        try await store.admin.execute("update public.users set suspended_at = now() where id = \(calm.userID.uuid)")
+        #expect(try refusal(try await store.turns().retry(calm, said.turnID)).reason == .suspended)
+    }
+
+    @Test("the persona of the conversation and the place of the first request speak again")
+    func setting() async throws {
+        let store = try await StoreFixture.shared()
+        let (turns, caller) = (store.turns(), Caller.someone())
+        let persona = try await store.persona()
+        let request = TurnRequest(message: "One?", personaID: persona, locale: "de-AT", country: "AT")
+        let first = try await turns.begin(caller, request, risk: .calm).begun.identity
+        try await turns.finish(.complete(first, of: caller))
+        let context = try begun(try await turns.retry(caller, first.turnID)).context
+        #expect(context.persona?.id == persona && context.country == "AT" && context.locale == "de-AT")
+        #expect(context.conversationDomain == .mindset)
+    }
+}
