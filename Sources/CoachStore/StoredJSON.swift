@@ -18,7 +18,8 @@ enum StoredJSON {
 }
 
 extension DecodingError {
-    fileprivate var place: String {
+    /// The path of the field that does not fit, never its value.
+    var place: String {
         let context: Context? =
             switch self {
             case .typeMismatch(_, let context), .valueNotFound(_, let context), .keyNotFound(_, let context), .dataCorrupted(let context):

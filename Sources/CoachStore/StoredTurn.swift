@@ -16,6 +16,14 @@ struct StoredIdentity: Codable {
         case attempt
     }
 
+    init(_ identity: TurnIdentity) {
+        turnID = identity.turnID
+        conversationID = identity.conversationID
+        userMessageID = identity.userMessageID
+        messageID = identity.messageID
+        attempt = identity.attempt
+    }
+
     var identity: TurnIdentity {
         TurnIdentity(
             turnID: turnID, conversationID: conversationID, userMessageID: userMessageID, messageID: messageID, attempt: attempt)

@@ -1,0 +1,96 @@
+import Foundation
+
+/// The file system refused. Names the path and the reason, never what was to be written.
+public enum FileFault: Error, Sendable, Equatable, CustomStringConvertible {
+    /// No space, or the quota is used up.
+    case diskFull(path: String)
+    /// Any other refusal: `EACCES`, `EIO`, `EROFS`, …
+    case failed(operation: String, path: String, code: Int32)
+
+    init(_ operation: String, _ path: String, code: Int32 = errno) {
+        self = code == ENOSPC || code == EDQUOT ? .diskFull(path: path) : .failed(operation: operation, path: path, code: code)
+    }
+
+    public var description: String {
+        switch self {
+        case .diskFull(let path): "\(path): no space left on the disk"
+        case .failed(let operation, let path, let code): "\(path): \(operation): \(String(cString: strerror(code)))"
+        }
+    }
+}
+
+/// The few calls that durable files need. All throw `FileFault`.
+enum DurableFile {
+    /// Creates a folder that only its owner may enter, and those above it.
+    static func makeFolder(_ folder: URL) throws {
+        if mkdir(folder.path, 0o700) == 0 || errno == EEXIST { return }
+        guard errno == ENOENT, folder.path.count > 1 else { throw FileFault("create the folder", folder.path) }
+        try makeFolder(folder.deletingLastPathComponent())
+        guard mkdir(folder.path, 0o700) == 0 || errno == EEXIST else { throw FileFault("create the folder", folder.path) }
+    }
+
+    /// Writes a file that appears whole or not at all, and survives a power failure once this has returned. A file of that name is replaced.
+    static func write(_ bytes: Data, to file: URL, temporary: URL) throws {
+        let descriptor = open(temporary.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw FileFault("create", temporary.path) }
+        do {
+            defer { close(descriptor) }
+            try writeAll(bytes, to: descriptor, temporary.path)
+            guard fsync(descriptor) == 0 else { throw FileFault("fsync", temporary.path) }
+        } catch {
+            unlink(temporary.path)
+            throw error
+        }
+        guard rename(temporary.path, file.path) == 0 else { throw FileFault("rename", temporary.path) }
+        try syncFolder(file.deletingLastPathComponent())
+    }
+
+    /// Makes the names in a folder survive a power failure.
+    static func syncFolder(_ folder: URL) throws {
+        let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw FileFault("open", folder.path) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw FileFault("fsync", folder.path) }
+    }
+
+    /// Nil when there is no such file.
+    static func read(_ file: URL) throws -> Data? {
+        do {
+            return try Data(contentsOf: file)
+        } catch {
+            guard access(file.path, F_OK) == 0 else { return nil }
+            throw FileFault("read", file.path, code: EIO)
+        }
+    }
+
+    /// The names in a folder, in order; empty when there is no such folder.
+    static func names(in folder: URL) throws -> [String] {
+        guard let stream = opendir(folder.path) else {
+            if errno == ENOENT { return [] }
+            throw FileFault("list", folder.path)
+        }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            // SAFETY: `d_name` is a NUL-terminated string inside the entry, which is valid until the next `readdir`.
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
+                name.withMemoryRebound(to: CChar.self, capacity: Int(NAME_MAX) + 1) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    private static func writeAll(_ bytes: Data, to descriptor: Int32, _ path: String) throws {
+        try bytes.withUnsafeBytes { buffer in
+            var written = 0
+            while written < buffer.count {
+                // SAFETY: `written < count`, so the rest is inside the buffer.
+                let count = Foundation.write(descriptor, buffer.baseAddress.map { $0 + written }, buffer.count - written)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { throw FileFault("write", path, code: count == 0 ? EIO : errno) }
+                written += count
+            }
+        }
+    }
+}

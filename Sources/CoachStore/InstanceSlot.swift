@@ -1,0 +1,100 @@
+import Foundation
+
+/// The folder of one gateway process on this machine: `1`, `2`, … in a state directory, whichever is free. It keeps the instance's id and
+/// its spooled receipts from life to life. Held by a lock on the file `lock`, which the system releases when the process dies, however it dies.
+///
+/// The state directory belongs to one machine: a copy of it elsewhere would make two processes one instance.
+public final class InstanceSlot: Sendable {
+    /// Why there is none.
+    public enum Failure: Error, Equatable, CustomStringConvertible {
+        /// All slots are held by running processes.
+        case noneFree(directory: String)
+        /// The file holds no UUID.
+        case unreadable(path: String)
+
+        public var description: String {
+            switch self {
+            case .noneFree(let directory): "\(directory): all \(InstanceSlot.count) slots are held by running gateways"
+            case .unreadable(let path): "\(path): holds no UUID; remove it to let the gateway choose another"
+            }
+        }
+    }
+
+    /// How many processes may share a state directory.
+    public static let count = 64
+
+    /// Of this instance, the same in all its lives.
+    public let instance: UUID
+    /// The slot's own.
+    public let folder: URL
+    private let lock: Int32
+
+    /// Where `FileReceiptSpool` keeps receipts.
+    public var receipts: URL { folder.appendingPathComponent("receipts") }
+
+    /// Takes the first free slot and holds it for as long as the value lives; what was spooled in other slots that nobody holds is taken
+    /// over. Throws `Failure` or `FileFault`.
+    public init(in directory: URL) throws {
+        (folder, lock) = try Self.takeFirst(in: directory)
+        do {
+            instance = try Self.identity(in: folder)
+            try DurableFile.makeFolder(folder.appendingPathComponent("receipts"))
+            try Self.inherit(from: directory, to: folder)
+        } catch {
+            close(lock)
+            throw error
+        }
+    }
+
+    deinit { close(lock) }
+
+    private static func takeFirst(in directory: URL) throws -> (URL, Int32) {
+        for number in 1...count {
+            let folder = directory.appendingPathComponent(String(number))
+            try DurableFile.makeFolder(folder)
+            if let lock = try take(folder) { return (folder, lock) }
+        }
+        throw Failure.noneFree(directory: directory.path)
+    }
+
+    /// The descriptor that holds the lock; nil when somebody else does.
+    private static func take(_ folder: URL) throws -> Int32? {
+        let path = folder.appendingPathComponent("lock").path
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw FileFault("open", path) }
+        if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return descriptor }
+        let code = errno
+        close(descriptor)
+        guard code == EWOULDBLOCK else { throw FileFault("lock", path, code: code) }
+        return nil
+    }
+
+    private static func identity(in folder: URL) throws -> UUID {
+        let file = folder.appendingPathComponent("instance")
+        if let bytes = try DurableFile.read(file) {
+            let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+            guard let id = UUID(uuidString: text) else { throw Failure.unreadable(path: file.path) }
+            return id
+        }
+        let id = UUID()
+        try DurableFile.write(
+            Data((id.uuidString.lowercased() + "\n").utf8), to: file, temporary: folder.appendingPathComponent("instance.new"))
+        return id
+    }
+
+    /// A machine that runs fewer gateways than before has slots that nobody will take again.
+    private static func inherit(from directory: URL, to own: URL) throws {
+        for name in try DurableFile.names(in: directory) where Int(name) != nil && name != own.lastPathComponent {
+            let folder = directory.appendingPathComponent(name)
+            let receipts = folder.appendingPathComponent("receipts")
+            let files = try DurableFile.names(in: receipts)
+            guard !files.isEmpty, let lock = try take(folder) else { continue }
+            defer { close(lock) }
+            for file in files {
+                let target = own.appendingPathComponent("receipts").appendingPathComponent(file)
+                guard rename(receipts.appendingPathComponent(file).path, target.path) == 0 else { throw FileFault("rename", target.path) }
+            }
+            try DurableFile.syncFolder(own.appendingPathComponent("receipts"))
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import CoachCore
+import CoachStore
+import Foundation
+import Testing
+
+@Suite("Slots of instances")
+struct SlotTests {
+    private final class Folder {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent("slots-\(UUID().uuidString)")
+        deinit { try? FileManager.default.removeItem(at: url) }
+    }
+
+    /// Another process that holds a lock until its input ends.
+    private final class Holder {
+        private let process = Process()
+        private let input = Pipe()
+
+        init(lock: URL) throws {
+            let output = Pipe()
+            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            process.arguments = ["flock", "--exclusive", lock.path, "sh", "-c", "echo held; cat"]
+            process.standardInput = input
+            process.standardOutput = output
+            try process.run()
+            // Returns when the lock is held.
+            _ = output.fileHandleForReading.availableData
+        }
+
+        func release() throws {
+            try input.fileHandleForWriting.close()
+            process.waitUntilExit()
+        }
+    }
+
+    @Test("an instance is the same in every life, and two at once are two")
+    func identity() throws {
+        let folder = Folder()
+        var first: InstanceSlot? = try InstanceSlot(in: folder.url.appendingPathComponent("deeper"))
+        let second = try InstanceSlot(in: folder.url.appendingPathComponent("deeper"))
+        let id = first?.instance
+        #expect(first?.folder.lastPathComponent == "1" && second.folder.lastPathComponent == "2" && second.instance != id)
+        first = nil
+        #expect(try InstanceSlot(in: folder.url.appendingPathComponent("deeper")).instance == id)
+    }
+
+    @Test("a slot that another process holds is passed over, and free again when that process is gone")
+    func contention() throws {
+        let folder = Folder()
+        let id = try InstanceSlot(in: folder.url).instance
+        let holder = try Holder(lock: folder.url.appendingPathComponent("1/lock"))
+        #expect(try InstanceSlot(in: folder.url).folder.lastPathComponent == "2")
+        try holder.release()
+        let slot = try InstanceSlot(in: folder.url)
+        #expect(slot.folder.lastPathComponent == "1" && slot.instance == id)
+    }
+
+    @Test("more gateways than slots: the last one says so")
+    func full() throws {
+        let folder = Folder()
+        let slots = try (0..<InstanceSlot.count).map { _ in try InstanceSlot(in: folder.url) }
+        #expect(Set(slots.map(\.instance)).count == InstanceSlot.count)
+        #expect(throws: InstanceSlot.Failure.noneFree(directory: folder.url.path)) { try InstanceSlot(in: folder.url) }
+    }
+
+    @Test("an id that is none, and a folder that is a file, are named by their paths")
+    func broken() throws {
+        let folder = Folder()
+        let file = try InstanceSlot(in: folder.url).folder.appendingPathComponent("instance")
+        try Data("nobody".utf8).write(to: file)
+        #expect(throws: InstanceSlot.Failure.unreadable(path: file.path)) { try InstanceSlot(in: folder.url) }
+        let fault = try #require(throws: FileFault.self) { try InstanceSlot(in: file) }
+        #expect(fault.description.contains(file.path))
+    }
+
+    @Test("receipts in a slot that nobody holds any more are taken over, those of a running neighbour are not")
+    func inheritance() throws {
+        let folder = Folder()
+        func receipt(_ attempt: Int) -> TurnReceipt {
+            let identity = TurnIdentity(
+                turnID: .random(), conversationID: .random(), userMessageID: .random(), messageID: .random(), attempt: attempt)
+            return .complete(identity, of: .someone())
+        }
+        let (orphaned, held) = (receipt(1), receipt(2))
+        var slots = try (0..<3).map { _ in try InstanceSlot(in: folder.url) }
+        _ = try FileReceiptSpool(folder: slots[1].receipts).keep(held)
+        _ = try FileReceiptSpool(folder: slots[2].receipts).keep(orphaned)
+        slots.remove(at: 2)
+        slots.remove(at: 0)
+        let own = try InstanceSlot(in: folder.url)
+        #expect(own.folder.lastPathComponent == "1")
+        #expect(try FileReceiptSpool(folder: own.receipts).contents().receipts.map(\.receipt) == [orphaned])
+        #expect(try FileReceiptSpool(folder: slots[0].receipts).contents().receipts.map(\.receipt) == [held])
+    }
+}

@@ -1,0 +1,141 @@
+import CoachCore
+import Foundation
+import Synchronization
+import Testing
+
+@testable import CoachStore
+
+@Suite("Receipts on disk")
+struct SpoolTests {
+    /// A folder that is gone when the value is.
+    final class Folder {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent("spool-\(UUID().uuidString)")
+        deinit { try? FileManager.default.removeItem(at: url) }
+    }
+
+    private static let statuses: [TurnStatus] = [.complete, .stopped, .interrupted, .failed]
+
+    /// One of everything that a receipt can hold.
+    private static func receipts() -> [TurnReceipt] {
+        let identity = TurnIdentity(
+            turnID: .random(), conversationID: .random(), userMessageID: .random(), messageID: .random(), attempt: 3)
+        let base = TurnReceipt.complete(identity, of: .someone(), "Grüße 👩🏽‍🚀 \"\\ \u{2028}\u{1}\n", risk: .danger(.imminent))
+        var receipts: [TurnReceipt] = []
+        func add(_ change: (inout TurnReceipt) -> Void) {
+            var receipt = base
+            change(&receipt)
+            receipts.append(receipt)
+        }
+        for status in statuses { add { $0.status = status } }
+        for reason in [FinishReason.stop, .length, .stopped, .safety, nil] { add { $0.finishReason = reason } }
+        for domain in Domain.allCases {
+            add { $0.domain = DomainDecision(domain: domain, confidence: 0.1 + 0.2, source: .conversation) }
+        }
+        for source in [DomainDecision.Source.pinned, .persona, .message, .conversation, .abstained] {
+            add { $0.domain = DomainDecision(domain: nil, confidence: 1.0 / 3, source: source) }
+        }
+        for tier in RiskTier.allCases {
+            add { $0.risk = RiskAssessment(tier: tier, categories: RiskCategory.allCases, subject: .other, patterns: ["a", "ü\""]) }
+        }
+        add { $0.risk = .calm }
+        add { $0.bill = nil }
+        add { $0.bill?.cost = nil }
+        add { $0.bill?.usage = TokenUsage() }
+        add { $0.bill?.estimated = true }
+        add { $0.errorCode = "EXT_4001" }
+        add { $0.timeToFirstTokenMilliseconds = nil }
+        add { $0.content = "" }
+        add { $0.content = String(repeating: "ß", count: 32_768) }
+        add { $0.settledBy = .reaper }
+        return receipts
+    }
+
+    @Test("every receipt comes back from the disk as it was, the oldest first")
+    func roundTrip() throws {
+        let folder = Folder()
+        let receipts = Self.receipts()
+        do {
+            let spool = try FileReceiptSpool(folder: folder.url)
+            for receipt in receipts { _ = try spool.keep(receipt) }
+        }
+        let spool = try FileReceiptSpool(folder: folder.url)
+        let contents = try spool.contents()
+        #expect(contents.receipts.map(\.receipt) == receipts && contents.unreadable == [])
+        for entry in contents.receipts { spool.discard(entry.ticket) }
+        #expect(try spool.contents().receipts.isEmpty)
+        spool.discard(contents.receipts[0].ticket)
+    }
+
+    @Test("only the gateway's user can read the slot and what is in it")
+    func permissions() throws {
+        let folder = Folder()
+        let slot = try InstanceSlot(in: folder.url)
+        let ticket = try FileReceiptSpool(folder: slot.receipts).keep(Self.receipts()[0])
+        func mode(_ url: URL) throws -> Int? {
+            try FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? Int
+        }
+        for url in [folder.url, slot.folder, slot.receipts] { #expect(try mode(url) == 0o700) }
+        for url in [slot.receipts.appendingPathComponent(ticket.name), slot.folder.appendingPathComponent("instance")] {
+            #expect(try mode(url) == 0o600)
+        }
+    }
+
+    @Test("a crash at any byte of the writing loses no other receipt: what is cut is reported and stays, what is whole is a receipt")
+    func crash() throws {
+        let folder = Folder()
+        let slot = try InstanceSlot(in: folder.url)
+        let reports = Mutex<[FileReceiptSpool.Unreadable]>([])
+        let spool = try FileReceiptSpool(folder: slot.receipts)
+        let port = spool.spool { unreadable in reports.withLock { $0.append(unreadable) } }
+        let (older, newer) = (Self.receipts()[0], Self.receipts()[1])
+        let ticket = try spool.keep(older)
+        let bytes = try Data(contentsOf: slot.receipts.appendingPathComponent(ticket.name))
+        _ = try spool.keep(newer)
+        let unfinished = slot.receipts.appendingPathComponent(ticket.name + ".unfinished")
+        for length in stride(from: 0, to: bytes.count, by: 7) {
+            try bytes.prefix(length).write(to: unfinished)
+            reports.withLock { $0 = [] }
+            #expect(try port.leftovers().map(\.receipt) == [older, newer])
+            #expect(reports.withLock { $0.map(\.path) } == [unfinished.path])
+        }
+        try bytes.write(to: unfinished)
+        #expect(try port.leftovers().map(\.receipt) == [older, older, newer])
+        // A file cut after it had its name, by a file system that lost its end.
+        try bytes.prefix(100).write(to: slot.receipts.appendingPathComponent(ticket.name))
+        #expect(try port.leftovers().map(\.receipt) == [older, newer])
+        #expect(FileManager.default.fileExists(atPath: slot.receipts.appendingPathComponent(ticket.name).path))
+    }
+
+    @Test("a receipt of a later version, or with a status of the future, is reported and stays")
+    func future() throws {
+        let folder = Folder()
+        let slot = try InstanceSlot(in: folder.url)
+        let spool = try FileReceiptSpool(folder: slot.receipts)
+        let file = slot.receipts.appendingPathComponent(try spool.keep(Self.receipts()[0]).name)
+        let text = try String(contentsOf: file, encoding: .utf8)
+        for (old, new) in [(#""version":1"#, #""version":2"#), (#""status":"complete""#, #""status":"postponed""#)] {
+            try #require(text.contains(old))
+            try text.replacingOccurrences(of: old, with: new).write(to: file, atomically: false, encoding: .utf8)
+            let contents = try spool.contents()
+            #expect(contents.receipts.isEmpty && contents.unreadable.map(\.path) == [file.path])
+        }
+    }
+
+    @Test("a folder that cannot be written is a fault with its path, and leaves nothing half written")
+    func refused() throws {
+        let folder = Folder()
+        let slot = try InstanceSlot(in: folder.url)
+        let spool = try FileReceiptSpool(folder: slot.receipts)
+        try FileManager.default.removeItem(at: slot.receipts)
+        let fault = try #require(throws: FileFault.self) { try spool.keep(Self.receipts()[0]) }
+        #expect(fault.description.contains(slot.receipts.path))
+    }
+
+    @Test("a full disk is told apart from other refusals")
+    func diskFull() {
+        #expect(FileFault("write", "/x", code: ENOSPC) == .diskFull(path: "/x"))
+        #expect(FileFault("fsync", "/x", code: EDQUOT) == .diskFull(path: "/x"))
+        #expect(FileFault("write", "/x", code: EIO) == .failed(operation: "write", path: "/x", code: EIO))
+        #expect(FileFault("write", "/x", code: ENOSPC).description == "/x: no space left on the disk")
+    }
+}
