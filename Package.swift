@@ -64,7 +64,7 @@ let package = Package(
         room("Reactor", ["CGatewayShims"]),
         room("PostgresClient", ["CLibPQ", "Reactor"]),
         room("CoachStore", ["CoachCore", "PostgresClient"]),
-        room("TokenRelay", ["CoachCore", "EventStream", "CLibCurl", "CGatewayShims", "Reactor", .nio]),
+        room("TokenRelay", ["CoachCore", "CLibCurl", "Reactor"]),
         room("ModelProviders", ["CoachCore", "EventStream", "TokenRelay"]),
         room("Identity", ["CoachCore", .jwtKit, .crypto, .asyncHTTPClient]),
         room("GatewayServer", [

@@ -35,15 +35,15 @@ public struct DomainDecision: Sendable, Equatable {
     }
     /// The domain, or nil for the generic prompt.
     public let domain: Domain?
-    /// 0…1; 1 when pinned.
+    /// 0…1 in steps of 0.0001, so that it reads the same from the ledger's single-precision column; 1 when pinned.
     public let confidence: Double
     /// Who decided.
     public let source: Source
 
-    /// Memberwise.
+    /// Rounds the confidence.
     public init(domain: Domain?, confidence: Double, source: Source) {
         self.domain = domain
-        self.confidence = confidence
+        self.confidence = (confidence * 10_000).rounded() / 10_000
         self.source = source
     }
 }

@@ -85,7 +85,7 @@ private struct ModelFileReader {
         }
         return ProviderEntry(
             provider: provider, isStandIn: isStandIn, isUsable: provider != nil && hasKey,
-            remedy: (hasKey ? urlVariable : keyVariable) ?? "\(place).base_url")
+            remedy: (provider == nil ? urlVariable : keyVariable) ?? "\(place).base_url")
     }
 
     private mutating func route(_ member: JSONMember, _ entries: [String: ProviderEntry]) -> Route? {
