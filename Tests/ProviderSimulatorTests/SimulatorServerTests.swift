@@ -75,14 +75,14 @@ struct SimulatorServerTests {
         }
     }
 
-    @Test("a client that hangs up is noticed at once: while stalling, pacing, hanging, or before an answer that is not streamed")
+    @Test("a client that hangs up is noticed long before the script would go on: while stalling, pacing, hanging, or before an answer that is not streamed")
     func hangUp() async throws {
         let scripts: [(Script, streamed: Bool, tokens: Int)] = [
             (Self.script { $0.stallAfterTokens = 2 }, true, 2),
             (
                 Self.script {
                     $0.words = 1000
-                    $0.paceMs = 200
+                    $0.paceMs = 60_000
                 }, true, 1
             ),
             (Self.script { $0.hang = true }, true, 0),
@@ -93,11 +93,8 @@ struct SimulatorServerTests {
                 let client = try await SimulatorClient.connect(port)
                 try await client.ask(script, streamed: streamed)
                 #expect(await eventually { server.tokensSent(1) == tokens && server.stats.running == 1 ? true : nil } == true)
-                let start = ContinuousClock.now
                 client.hangUp()
                 #expect(await eventually { server.stats.clientClosed == 1 ? true : nil } == true)
-                // Wide enough for a machine that is busy with other tests; on an idle one it is well under a millisecond.
-                #expect(ContinuousClock.now - start < .seconds(2))
                 #expect(server.stats.running == 0)
                 #expect(server.tokensSent(1) == tokens)
             }
