@@ -1,0 +1,345 @@
+"""The people of a run: they write, lose their line, come back on the other instance, stop, follow on a second device, repeat themselves."""
+import asyncio
+import base64
+import hashlib
+import hmac
+import json
+import random
+import time
+import uuid
+
+from wire import Broken, Exchange, Nonsense, ask
+
+CHAT = "/functions/v1/chat-stream"
+# A good client waits out an outage of the database (60 s) and the grace after it.
+PATIENCE = 150.0
+# Answers take 1 to 4 s; whose instance dies right after the database came back is told after the grace of 15 s and a lease.
+STUCK = 45.0
+# A user has 200 messages a day: then somebody else takes the place.
+TURNS_PER_USER = 40
+
+WORDS = (
+    "gently Schritt für Schritt naïve déjà vu rêve kleine Gewohnheit 🌱 ✨ 👩‍👩‍👧 🏳️‍🌈 日本語の練習 привет שלום señal número Ångström café "
+    "breathe notice begin again tomorrow morning light — “yes” … hopeful 💛 één stap भरोसा 가능성 curious steady").split(" ")
+
+
+def token(secret, user):
+    """An access token as the issuer signs it."""
+    def part(data):
+        return base64.urlsafe_b64encode(data).rstrip(b"=")
+    now = int(time.time())
+    claims = {"sub": user, "aud": "authenticated", "role": "authenticated", "iat": now, "exp": now + 7200}
+    signed = part(json.dumps({"alg": "HS256", "typ": "JWT"}).encode()) + b"." + part(json.dumps(claims).encode())
+    return (signed + b"." + part(hmac.new(secret.encode(), signed, hashlib.sha256).digest())).decode()
+
+
+class Reading:
+    """What one device has of an answer."""
+
+    def __init__(self, turn, role):
+        self.turn, self.role = turn, role
+        self.text = bytearray()
+        # Where the stream that is read now stands.
+        self.cursor = 0
+        # None while it is read; then `done`, `partial`, `failed` (no text at all), or `gave up`.
+        self.ended = None
+        self.finish_reason = None
+        self.kept = None
+        self.streams = 0
+        self.ended_at = None
+        # (monotonic, bytes) as they came.
+        self.history = []
+
+    def begin(self, cursor):
+        self.cursor = cursor
+        self.streams += 1
+
+    def apply(self, identifier, event):
+        """One event. Raises Nonsense when it contradicts what was seen before."""
+        kind = event.get("type")
+        if self.ended:
+            raise Nonsense(f"{kind} after the last event")
+        if not isinstance(event.get("done"), bool) or event["done"] != (kind in ("done", "error")):
+            raise Nonsense(f"{kind} with done: {event.get('done')}")
+        if kind == "start":
+            self.turn.acknowledge(event)
+        elif kind == "token":
+            self._append(identifier, event["content"].encode())
+        elif kind == "done":
+            if identifier != len(self.text):
+                raise Nonsense(f"done at {identifier}, with {len(self.text)} bytes read")
+            self._end("done")
+            self.finish_reason = event["finish_reason"]
+        elif kind == "error":
+            self.kept = event.get("kept_bytes") or 0
+            self._end("partial" if event.get("partial") else "failed")
+            if self.ended == "partial":
+                if self.kept > len(self.text):
+                    raise Nonsense(f"{self.kept} bytes are kept, of which only {len(self.text)} were sent")
+                del self.text[self.kept:]
+        elif kind not in ("usage", "safety"):
+            raise Nonsense(f"an event of type {kind}")
+
+    def _append(self, identifier, piece):
+        begin = identifier - len(piece)
+        if begin != self.cursor:
+            raise Nonsense(f"text from byte {begin} where byte {self.cursor} comes next")
+        known = bytes(self.text[begin:identifier])
+        if not piece.startswith(known):
+            raise Nonsense(f"at byte {begin} {piece!r}, before it was {known!r}")
+        self.text += piece[len(known):]
+        self.cursor = identifier
+        self.history.append((time.monotonic(), len(self.text)))
+
+    def _end(self, how):
+        self.ended, self.ended_at = how, time.monotonic()
+
+    def had_at(self, moment):
+        """Bytes that had arrived by then."""
+        return max((count for when, count in self.history if when <= moment), default=0)
+
+
+class Turn:
+    """One message and what became of it, as the client saw it."""
+
+    def __init__(self, user, body, marker):
+        self.user, self.body, self.marker = user, body, marker
+        self.key = body.get("client_message_id") if body else None
+        self.turn_id = self.user_message_id = self.message_id = self.conversation_id = None
+        # The instance that runs it; None when a lost answer leaves it open.
+        self.owner = None
+        self.posts = 0
+        self.sent_at = time.monotonic()
+        self.readings = []
+        self.stop_answered = False
+        self.retry_of = None
+
+    @property
+    def is_acknowledged(self):
+        return self.turn_id is not None
+
+    @property
+    def ended_at(self):
+        return max((reading.ended_at for reading in self.readings if reading.ended_at), default=time.monotonic())
+
+    def acknowledge(self, start):
+        names = ("turn_id", "user_message_id", "message_id", "conversation_id")
+        if self.turn_id is None:
+            for name in names:
+                setattr(self, name, start[name])
+        for name in names:
+            if getattr(self, name) != start[name]:
+                raise Nonsense(f"{name} was {getattr(self, name)} and is {start[name]} now")
+
+    def reading(self, role):
+        reading = Reading(self, role)
+        self.readings.append(reading)
+        return reading
+
+
+class Record:
+    """Everything that was seen, for the verdict."""
+
+    def __init__(self):
+        self.turns = []
+        self.violations = []
+        self.refusals = {}
+
+    def violation(self, what, turn=None, detail=""):
+        self.violations.append((what, getattr(turn, "turn_id", None), detail))
+
+    def refused(self, status, code):
+        self.refusals[f"{status} {code}"] = self.refusals.get(f"{status} {code}", 0) + 1
+
+
+class User:
+    """One person after another, each in a conversation of its own, a message at a time."""
+
+    def __init__(self, index, seed, port, secret, record, is_over):
+        self.random = random.Random(f"{seed}/{index}")
+        self.port, self.secret, self.record, self.is_over = port, secret, record, is_over
+
+    async def live(self):
+        await asyncio.sleep(self.random.uniform(0, 2))
+        while not self.is_over():
+            self.id = str(uuid.UUID(int=self.random.getrandbits(128), version=4))
+            self.token = token(self.secret, self.id)
+            self.conversation = None
+            for _ in range(TURNS_PER_USER):
+                if self.is_over():
+                    return
+                await self.say_something()
+                await asyncio.sleep(self.random.uniform(0.05, 0.8))
+
+    async def say_something(self):
+        chance = self.random
+        turn = self.compose()
+        self.record.turns.append(turn)
+        reading = turn.reading("first")
+        drops = sorted(chance.randrange(0, 260) for _ in range(chance.choice((0, 0, 1, 1, 2, 3))))
+        stop = chance.randrange(1, 200) if chance.random() < 0.12 else None
+        others = []
+        if chance.random() < 0.15:
+            others.append(self.second_device(turn, chance.uniform(0, 2.5)))
+        if chance.random() < 0.15:
+            others.append(self.repeat(turn, chance.uniform(0, 4)))
+        await asyncio.gather(self.listen(turn, reading, drops, stop, hurry=chance.random() < 0.05), *others)
+        self.conversation = turn.conversation_id or self.conversation
+        if reading.ended == "partial" and chance.random() < 0.5 and not self.is_over():
+            await self.try_again(turn)
+
+    def compose(self):
+        chance = self.random
+        marker = "mark" + "".join(chance.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(14))
+        said = " ".join(chance.choice(WORDS) for _ in range(chance.randrange(22, 40)))
+        script = {
+            "text": said, "pace_ms": chance.randrange(20, 51), "jitter_ms": 15, "seed": chance.randrange(1 << 20),
+            "first_token_ms": chance.randrange(20, 400)}
+        message = f"Let us look at my week, {marker}. [[sim {json.dumps(script, ensure_ascii=False)}]]"
+        body = {"message": message, "client_message_id": str(uuid.UUID(int=chance.getrandbits(128), version=4))}
+        if self.conversation:
+            body["conversation_id"] = self.conversation
+        return Turn(self, body, marker)
+
+    # What a client does ---------------------------------------------------------------------------------------
+
+    async def second_device(self, turn, after):
+        await asyncio.sleep(after)
+        if turn.is_acknowledged:
+            await self.listen(turn, turn.reading("second device"), [self.random.randrange(0, 200)])
+
+    async def repeat(self, turn, after):
+        await asyncio.sleep(after)
+        await self.listen(turn, turn.reading("repeated"), [], is_repetition=True)
+
+    async def try_again(self, ended):
+        """`retry` of an interrupted turn: it has no key, so an answer that is lost before `start` is not asked for again."""
+        turn = Turn(self, ended.body, ended.marker)
+        turn.retry_of = ended
+        try:
+            exchange = await Exchange.begin(self.port, "POST", f"{CHAT}/{ended.turn_id}/retry", self.token)
+        except Broken:
+            return
+        try:
+            if not exchange.is_stream:
+                return await self.refused(turn, exchange, tolerated=())
+            reading = turn.reading("first")
+            turn.owner = exchange.headers.get("x-served-by")
+            self.record.turns.append(turn)
+            if await self.read(turn, reading, exchange, 0, [], None) and turn.is_acknowledged:
+                await self.listen(turn, reading, [])
+        finally:
+            exchange.close()
+            if not turn.is_acknowledged and turn in self.record.turns:
+                self.record.turns.remove(turn)
+
+    async def stop(self, turn):
+        for _ in range(20):
+            try:
+                status, answer, headers = await ask(self.port, "POST", f"{CHAT}/{turn.turn_id}/stop", self.token, timeout=20)
+            except Broken:
+                await asyncio.sleep(0.3)
+                continue
+            if status == 200:
+                turn.stop_answered = True
+                return
+            self.judge(turn, status, (answer.get("error") or {}).get("code") or answer.get("code"), headers)
+            await asyncio.sleep(0.5)
+
+    async def listen(self, turn, reading, drops, stop=None, is_repetition=False, hurry=False):
+        """Reads an answer to its end, over as many streams as it takes."""
+        deadline = time.monotonic() + PATIENCE
+        asks_anew = is_repetition
+        tries = 0
+        while not reading.ended:
+            if time.monotonic() > deadline:
+                reading.ended = "gave up"
+                return
+            try:
+                if turn.is_acknowledged and not asks_anew:
+                    cursor = len(reading.text)
+                    exchange = await Exchange.begin(
+                        self.port, "GET", f"{CHAT}/{turn.turn_id}", self.token, headers={"Last-Event-ID": str(cursor)})
+                else:
+                    cursor = 0
+                    turn.posts += 1
+                    if hurry:
+                        # Hangs up before any answer, and asks again.
+                        hurry = False
+                        task = asyncio.ensure_future(Exchange.begin(self.port, "POST", CHAT, self.token, turn.body))
+                        await asyncio.sleep(self.random.uniform(0, 0.05))
+                        task.cancel()
+                        continue
+                    exchange = await Exchange.begin(self.port, "POST", CHAT, self.token, turn.body)
+            except Broken:
+                await asyncio.sleep(0.3)
+                continue
+            try:
+                if not exchange.is_stream:
+                    await asyncio.sleep(await self.refused(turn, exchange))
+                    continue
+                if turn.posts == 1 and not turn.is_acknowledged:
+                    turn.owner = exchange.headers.get("x-served-by")
+                if not await self.read(turn, reading, exchange, cursor, drops, stop):
+                    return
+                asks_anew = is_repetition and not turn.is_acknowledged
+                if reading.ended == "failed" and reading.role == "first" and tries < 20:
+                    # Nothing was said: the same POST tries again, under the same id.
+                    tries += 1
+                    reading.ended, asks_anew, turn.owner = None, True, None
+                    await asyncio.sleep(self.random.uniform(0.3, 1.0))
+            except Broken:
+                pass
+            finally:
+                exchange.close()
+
+    async def read(self, turn, reading, exchange, cursor, drops, stop):
+        """One stream, to its end or to the next drop. False when it made no sense."""
+        reading.begin(cursor)
+        alarm = asyncio.timeout(STUCK)
+        try:
+            async with alarm:
+                async for identifier, event in exchange.events():
+                    alarm.reschedule(asyncio.get_running_loop().time() + STUCK)
+                    reading.apply(identifier, event)
+                    if reading.ended:
+                        break
+                    if stop is not None and len(reading.text) >= stop:
+                        stop = None
+                        reading.stopping = asyncio.ensure_future(self.stop(turn))
+                    if drops and len(reading.text) >= drops[0]:
+                        drops.pop(0)
+                        exchange.close()
+                        await asyncio.sleep(self.random.choice((0, 0.05, 0.3, 1.0)))
+                        break
+        except Broken:
+            await asyncio.sleep(0.1)
+        except TimeoutError:
+            self.record.violation("a stream that only pings", turn, f"{reading.role}, via {exchange.headers.get('x-served-by')}, for {STUCK:g} s")
+            reading.ended = "gave up"
+            return False
+        except Nonsense as error:
+            self.record.violation("a stream that makes no sense", turn, f"{reading.role}, via {exchange.headers.get('x-served-by')}: {error}")
+            reading.ended = "gave up"
+            return False
+        finally:
+            if reading.ended and hasattr(reading, "stopping"):
+                await reading.stopping
+        return True
+
+    # What a client may be told --------------------------------------------------------------------------------
+
+    async def refused(self, turn, exchange, tolerated=None):
+        """An answer that is no stream. Returns how long to wait before asking again."""
+        answer = await exchange.json()
+        error = answer.get("error") or answer
+        self.judge(turn, exchange.status, error.get("code") if isinstance(error, dict) else None, exchange.headers)
+        return min(float(exchange.headers.get("retry-after") or 0.5), 2.0)
+
+    def judge(self, turn, status, code, headers):
+        self.record.refused(status, code)
+        expected = status in (502, 503, 504) or (status == 409 and code == "BIZ_2007")
+        if not expected:
+            self.record.violation("an answer that nobody expects", turn, f"{status} {code} via {headers.get('x-served-by')}")
+        elif status == 503 and code and "retry-after" not in headers:
+            self.record.violation("503 without Retry-After", turn, f"{code} via {headers.get('x-served-by')}")

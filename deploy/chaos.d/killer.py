@@ -1,0 +1,127 @@
+"""What goes wrong in a run, at moments that the seed decides. Each lane does one thing at a time; lanes overlap."""
+import asyncio
+import random
+import time
+
+
+class Killer:
+    def __init__(self, stage, record, seed, seconds, say):
+        self.stage, self.record, self.seconds, self.say = stage, record, seconds, say
+        self.seed = seed
+        # (kind, start, end), monotonic.
+        self.faults = []
+        self.over_at = time.monotonic() + seconds
+        # One thing at a time is done to PostgreSQL.
+        self.database = asyncio.Lock()
+
+    @property
+    def is_over(self):
+        return time.monotonic() >= self.over_at
+
+    async def run(self):
+        await asyncio.sleep(4)
+        # Once under load and with nothing else wrong.
+        await self.rolling_restart()
+        await asyncio.gather(
+            self.lane("gateway", 2, 6, [self.kill_gateway, self.kill_gateway, self.kill_gateway, self.rolling_restart]),
+            self.lane("database", 8, 16, [self.kill_postgres, self.freeze_postgres]),
+            self.lane("simulator", 12, 25, [self.cut_simulator]),
+            self.outage())
+
+    async def lane(self, name, shortest, longest, deeds):
+        chance = random.Random(f"{self.seed}/{name}")
+        deck = []
+        while True:
+            await self.pause(chance.uniform(shortest, longest))
+            if self.is_over:
+                return
+            # Shuffled decks rather than dice: even a short run meets everything.
+            if not deck:
+                deck = chance.sample(deeds, len(deeds))
+            await deck.pop()()
+
+    async def outage(self):
+        """In runs of five minutes and more PostgreSQL stays away for 20 to 60 s, every three minutes."""
+        chance = random.Random(f"{self.seed}/outage")
+        while self.seconds >= 300:
+            await self.pause(chance.uniform(60, 120))
+            if self.is_over:
+                return
+            async with self.database:
+                async with Fault(self, "PostgreSQL stopped for 20-60 s"):
+                    await self.stage.postgres.stop()
+                    await asyncio.sleep(chance.uniform(20, 60))
+                    await self.stage.postgres.start()
+
+    async def pause(self, seconds):
+        await asyncio.sleep(max(0.0, min(seconds, self.over_at - time.monotonic())))
+
+    # Deeds ----------------------------------------------------------------------------------------------------
+
+    async def kill_gateway(self):
+        chance = random.Random(f"{self.seed}/kill/{len(self.faults)}")
+        gateway = chance.choice(self.stage.gateways)
+        async with Fault(self, "kill -9 of a gateway"):
+            await gateway.kill()
+            await asyncio.sleep(chance.uniform(0, 5))
+            await gateway.start()
+            await self.ready(gateway)
+
+    async def rolling_restart(self):
+        async with Fault(self, "rolling restart (SIGTERM to both, one after another)"):
+            for gateway in self.stage.gateways:
+                status = await gateway.end(patience=120)
+                if status != 0:
+                    self.record.violation("a gateway that does not end on SIGTERM", None, f"{gateway.name}: status {status}")
+                await gateway.start()
+                await self.ready(gateway)
+
+    async def kill_postgres(self):
+        chance = random.Random(f"{self.seed}/postgres/{len(self.faults)}")
+        async with self.database:
+            async with Fault(self, "kill -9 of PostgreSQL, all processes"):
+                await self.stage.postgres.kill_all()
+                await asyncio.sleep(chance.uniform(0, 3))
+                await self.stage.postgres.start()
+
+    async def freeze_postgres(self):
+        async with self.database:
+            async with Fault(self, "PostgreSQL frozen for 5 s"):
+                await self.stage.postgres.freeze(5)
+
+    async def cut_simulator(self):
+        async with Fault(self, "kill -9 of the provider"):
+            await self.stage.simulator.kill()
+            await asyncio.sleep(0.5)
+            await self.stage.simulator.start()
+
+    async def ready(self, gateway):
+        """Until the instance is ready; at most 20 s when the database is to blame."""
+        deadline = time.monotonic() + 60
+        while not await gateway.is_ready():
+            if not gateway.is_running:
+                self.record.violation("a gateway that does not start", None, gateway.name)
+                return
+            waited = 60 - (deadline - time.monotonic())
+            if waited > 20 and self.stage.postgres.was_away(time.monotonic() - waited, time.monotonic()):
+                return
+            if waited > 60:
+                self.record.violation("a gateway that does not become ready", None, gateway.name)
+                return
+            await asyncio.sleep(0.05)
+
+
+class Fault:
+    """Notes when something was wrong."""
+
+    def __init__(self, killer, kind):
+        self.killer, self.kind = killer, kind
+
+    async def __aenter__(self):
+        self.start = time.monotonic()
+        self.entry = [self.kind, self.start, float("inf")]
+        self.killer.faults.append(self.entry)
+        self.killer.say(f"{self.kind}")
+
+    async def __aexit__(self, *error):
+        self.entry[2] = time.monotonic()

@@ -1,0 +1,274 @@
+"""The database against what clients saw."""
+import time
+from collections import Counter, defaultdict
+from datetime import datetime
+
+LISTEN_GRACE = 20.0
+
+
+def unix(text):
+    return datetime.fromisoformat(text).timestamp()
+
+
+class Verdict:
+    def __init__(self, stage, record, killer):
+        self.stage, self.record, self.killer = stage, record, killer
+        self.turns = [turn for turn in record.turns]
+        self.acknowledged = [turn for turn in self.turns if turn.is_acknowledged]
+        self.table = Counter()
+        self.figures = {}
+
+    def wrong(self, what, turn=None, detail=""):
+        self.record.violation(what, turn, detail)
+
+    async def load(self):
+        """What the database says, once."""
+        async def rows(sql):
+            return await self.stage.postgres.rows(self.stage.owner_url, sql)
+        self.db_turns = {row["id"]: row for row in await rows("select * from turns")}
+        self.messages, self.answers = defaultdict(list), defaultdict(list)
+        for row in await rows("select id, user_id, turn_id, role, content, status from messages"):
+            (self.messages if row["role"] == "user" else self.answers)[row["id"] if row["role"] == "user" else row["turn_id"]].append(row)
+        self.usage = defaultdict(list)
+        for row in await rows("select turn_id, attempt, settled_by, estimated, cost_usd::text from usage_logs"):
+            self.usage[row["turn_id"]].append(row)
+        self.sums = (await rows(
+            "select (select coalesce(sum(spent_usd), 0)::text from budgets) as spent, (select coalesce(sum(reserved_usd), 0)::text from budgets) as reserved, "
+            "(select coalesce(sum(cost_usd), 0)::text from usage_logs) as billed, "
+            "(select count(*) from (select user_id from budgets b where spent_usd is distinct from "
+            "(select coalesce(sum(cost_usd), 0) from usage_logs u join turns t on t.user_id = u.user_id and t.id = u.turn_id "
+            "where u.user_id = b.user_id and (t.started_at at time zone 'UTC')::date = b.day)) x) as wrong_users"))[0]
+        self.running = await rows("select id, started_at from turns where status = 'running'")
+
+    # What may explain an ending -------------------------------------------------------------------------------
+
+    def met(self, turn, kinds, before=0.0, after=0.0):
+        """Whether a fault of these kinds overlaps the life of a turn."""
+        return any(
+            kind.startswith(kinds) and start < turn.ended_at + after and end > turn.sent_at - before
+            for kind, start, end in self.killer.faults)
+
+    def kills_of(self, turn, row):
+        """Moments (monotonic, unix) at which the turn's instance was killed while the turn ran."""
+        start = unix(row["started_at"]) - 0.05
+        end = unix(row["finished_at"]) if row["finished_at"] else time.time()
+        owner = turn.owner if row["attempt"] == 1 or turn.retry_of else None
+        gateways = [gateway for gateway in self.stage.gateways if owner in (None, gateway.name)]
+        return sorted(kill for gateway in gateways for kill in gateway.kills if start <= kill[1] <= end)
+
+    # Checks ---------------------------------------------------------------------------------------------------
+
+    def check(self):
+        self.check_messages()
+        for turn in self.acknowledged:
+            row = self.db_turns.get(turn.turn_id)
+            if row is None:
+                self.wrong("an acknowledged turn is not in the database", turn)
+                continue
+            self.check_ending(turn, row)
+            self.check_bill(turn, row)
+        for row in self.running:
+            self.wrong("a turn that never ended", None, f"{row['id']} runs since {row['started_at']}")
+        self.check_money()
+        self.check_rolling()
+        self.check_times()
+
+    def check_messages(self):
+        """Acknowledged user messages are there, once."""
+        self.table["sent"] = sum(1 for turn in self.turns if not turn.retry_of)
+        firsts = [turn for turn in self.acknowledged if not turn.retry_of]
+        self.table["acknowledged"] = len(firsts)
+        by_marker = Counter()
+        for rows in self.messages.values():
+            for row in rows:
+                by_marker[(row["user_id"], row["content"])] += 1
+        for turn in firsts:
+            rows = self.messages.get(turn.user_message_id, [])
+            if len(rows) == 1 and rows[0]["content"] == turn.body["message"]:
+                self.table["found"] += 1
+            else:
+                self.table["lost"] += 1
+                self.wrong("an acknowledged message is lost", turn, f"{len(rows)} rows")
+        sent = Counter((row["user_id"], row["content"]) for rows in self.messages.values() for row in rows)
+        for (user, content), count in sent.items():
+            if count > 1:
+                self.table["duplicated"] += count - 1
+                self.wrong("a user message is there more than once", None, f"{user}: {count} times {content[:70]!r}")
+        for turn_id, rows in self.answers.items():
+            if len(rows) > 1:
+                self.table["duplicated"] += len(rows) - 1
+                self.wrong("a turn with more than one answer", None, f"{turn_id}: {len(rows)}")
+        keys = Counter((row["user_id"], row["idempotency_key"]) for row in self.db_turns.values() if row["idempotency_key"])
+        for key, count in keys.items():
+            if count > 1:
+                self.table["duplicated"] += count - 1
+                self.wrong("an idempotency key with more than one turn", None, f"{key}: {count}")
+        for turn in self.turns:
+            if not turn.is_acknowledged and not turn.retry_of:
+                self.table["failed"] += 1
+                self.wrong("a message that was never acknowledged, however patient the client", turn, turn.marker)
+
+    def check_ending(self, turn, row):
+        """What each device has is what is kept."""
+        answers = self.answers.get(turn.turn_id, [])
+        content = answers[0]["content"].encode() if answers else b""
+        status = row["status"]
+        self.table["resumed"] += sum(max(0, reading.streams - 1) for reading in turn.readings)
+        self.table["replayed"] += sum(1 for reading in turn.readings if reading.role == "repeated" and reading.streams)
+        self.table["followed"] += sum(1 for reading in turn.readings if reading.role == "second device" and reading.streams)
+        self.table["stopped"] += status == "stopped"
+        self.table["interrupted"] += status == "interrupted"
+        self.table["complete"] += status == "complete"
+        self.table["failed"] += status == "failed"
+        if status in ("complete", "stopped", "interrupted") and len(answers) != 1:
+            self.wrong("a turn that ended with text has no answer", turn, status)
+        if answers and answers[0]["id"] != turn.message_id:
+            self.wrong("the answer has another id than the one that was announced", turn)
+        if status == "failed" and answers:
+            self.wrong("a failed turn has an answer", turn)
+        if turn.stop_answered and status == "running":
+            self.wrong("a turn that was stopped still runs", turn)
+        if status == "stopped" and not turn.stop_answered and not any(hasattr(reading, "stopping") for reading in turn.readings):
+            self.wrong("a turn was stopped that nobody stopped", turn)
+        for reading in turn.readings:
+            self.check_reading(turn, row, reading, content)
+        if status in ("interrupted", "failed"):
+            self.check_cause(turn, row, content)
+
+    def check_reading(self, turn, row, reading, content):
+        status, text = row["status"], bytes(reading.text)
+        at = f"{reading.role}: {len(text)} bytes read, {len(content)} kept, status {status}, seen {reading.ended} {reading.finish_reason}"
+        if reading.ended is None or reading.ended == "gave up":
+            if reading.streams or reading.role == "first":
+                self.wrong("a device that never saw the end", turn, at)
+        elif reading.ended == "done":
+            if status not in ("complete", "stopped"):
+                self.wrong("seen as done, kept as something else", turn, at)
+            elif (reading.finish_reason == "stopped") != (status == "stopped"):
+                self.wrong("seen and kept with different reasons", turn, at)
+            if text != content:
+                self.wrong("the text that was read is not the text that is kept", turn, at)
+        elif reading.ended == "partial":
+            if text != content:
+                # A receipt from a dead instance's spool may have replaced what the reaper kept: then the text only grows.
+                if row["settled_by"] == "owner" and content.startswith(text) and self.kills_of(turn, row):
+                    self.table["revised"] += 1
+                else:
+                    self.wrong("the part that was read is not the part that is kept", turn, at)
+        elif reading.ended == "failed" and reading.role == "first" and status != "failed":
+            self.wrong("seen as failed, kept as something else", turn, at)
+
+    def check_cause(self, turn, row, content):
+        """Nothing is interrupted without a cause, and a crash costs at most 500 ms of text."""
+        kills = self.kills_of(turn, row)
+        if row["settled_by"] == "reaper":
+            if not kills:
+                self.wrong("taken for dead, but its instance was not killed", turn, f"owner {turn.owner}, {row['started_at']} to {row['finished_at']}")
+                return
+            # The first kill while it ran; when it is unknown whose it was, the earliest asks for the least.
+            moment = kills[0][0]
+            if self.stage.postgres.was_away(moment - 3, moment + 0.1):
+                self.table["cut while the database was away"] += 1
+                return
+            self.table["cut by a kill"] += 1
+            had = max(reading.had_at(moment - 0.5) for reading in turn.readings)
+            if len(content) < had:
+                self.wrong(
+                    "more than 500 ms of text lost", turn,
+                    f"{had} bytes were read half a second before the kill of {turn.owner}, {len(content)} are kept")
+        elif not self.met(turn, ("kill -9 of the provider",), before=1, after=1):
+            self.wrong("ended without success and without a cause", turn, f"{row['status']} by {row['settled_by']}, {row['error_code']}")
+
+    def check_bill(self, turn, row):
+        usage = self.usage.get(turn.turn_id, [])
+        per_attempt = Counter(entry["attempt"] for entry in usage)
+        content = self.answers.get(turn.turn_id, [{}])[0].get("content", "")
+        if any(count > 1 for count in per_attempt.values()) or any(attempt > row["attempt"] for attempt in per_attempt):
+            self.table["billed twice"] += 1
+            self.wrong("billed more often than called", turn, f"attempts {dict(per_attempt)}, of {row['attempt']}")
+        if content and per_attempt[row["attempt"]] != 1:
+            self.wrong("text without a bill", turn, f"attempt {row['attempt']}, {row['status']}")
+        if row["settled_by"] == "reaper" and any(e["attempt"] == row["attempt"] and not e["estimated"] for e in usage):
+            self.wrong("a crashed turn's bill is not marked as an estimate", turn)
+
+    def check_money(self):
+        if float(self.sums["spent"]) != float(self.sums["billed"]) or self.sums["wrong_users"]:
+            self.wrong("budgets and usage differ", None, str(self.sums))
+        if float(self.sums["reserved"]) != 0:
+            self.wrong("budget is still reserved though nothing runs", None, str(self.sums))
+        self.figures["billed, US dollars"] = self.sums["billed"]
+
+    def check_calls(self, calls):
+        """No message costs more model calls than turns were made of it. `calls`: (marker, tokens sent) in the simulator's journal."""
+        made = Counter(marker for marker, tokens in calls if tokens)
+        turns = defaultdict(list)
+        for turn in self.acknowledged:
+            turns[turn.marker].append(turn)
+        for marker, of_marker in turns.items():
+            rows = [self.db_turns.get(turn.turn_id) for turn in of_marker]
+            if all(row and row["status"] in ("complete", "stopped") and row["attempt"] == 1 for row in rows) and not any(
+                self.met(turn, ("kill -9 of the provider", "kill -9 of a gateway")) for turn in of_marker
+            ):
+                self.table["model calls checked"] += 1
+                if made[marker] > len(of_marker):
+                    self.wrong("a turn with more than one model call", of_marker[0], f"{made[marker]} calls, {len(of_marker)} turns")
+
+    def check_rolling(self):
+        """Who resumes does not notice a rolling restart."""
+        rolling = other = 0
+        for turn in self.acknowledged:
+            if not self.met(turn, ("rolling",)) or self.met(turn, ("kill", "PostgreSQL"), before=LISTEN_GRACE, after=1):
+                continue
+            rolling += 1
+            first = turn.readings[0]
+            if first.ended != "done":
+                other += 1
+                self.wrong("a turn failed in a rolling restart", turn, f"{first.ended}")
+        self.figures["turns that met only a rolling restart"] = rolling
+        self.figures["of these failed"] = other
+
+    def check_times(self):
+        """How soon the death of an instance was noticed, while the database was there."""
+        delays = []
+        for turn in self.acknowledged:
+            row = self.db_turns.get(turn.turn_id)
+            if not row or row["settled_by"] != "reaper" or not row["finished_at"] or (row["attempt"] != 1 and not turn.retry_of):
+                continue
+            kills = self.kills_of(turn, row)
+            if turn.owner and len(kills) == 1 and not self.stage.postgres.was_away(kills[0][0] - LISTEN_GRACE, kills[0][0] + 12):
+                delays.append(unix(row["finished_at"]) - kills[0][1])
+                if delays[-1] > 10:
+                    self.wrong("a death that was not noticed within 10 s", turn, f"{delays[-1]:.1f} s")
+        delays.sort()
+        if delays:
+            self.figures["deaths noticed after, s (median, longest)"] = f"{delays[len(delays) // 2]:.1f}, {delays[-1]:.1f} ({len(delays)} turns)"
+
+    # Words ----------------------------------------------------------------------------------------------------
+
+    def report(self, say):
+        say("")
+        say("What was done")
+        for kind, count in Counter(kind for kind, _, _ in self.killer.faults).most_common():
+            say(f"  {count:5}  {kind}")
+        say("")
+        say("What was checked")
+        first = ("sent", "acknowledged", "found", "lost", "duplicated", "resumed", "stopped", "interrupted", "replayed", "failed")
+        rest = sorted(name for name in self.table if name not in first)
+        for name in (*first, *rest):
+            say(f"  {self.table[name]:6}  {name}")
+        for name, figure in self.figures.items():
+            say(f"  {name}: {figure}")
+        if self.record.refusals:
+            say("  refusals that clients waited out: " + ", ".join(f"{name} ({count})" for name, count in sorted(self.record.refusals.items())))
+        say("")
+        if not self.record.violations:
+            say("No violations.")
+            return
+        say(f"{len(self.record.violations)} VIOLATIONS")
+        kinds = defaultdict(list)
+        for what, turn_id, detail in self.record.violations:
+            kinds[what].append((turn_id, detail))
+        for what, cases in kinds.items():
+            say(f"  {what}: {len(cases)}")
+            for turn_id, detail in cases[:10]:
+                say(f"    {turn_id or ''} {detail}")
