@@ -1,4 +1,5 @@
 import CoachCore
+import Foundation
 import Hummingbird
 import HummingbirdCore
 import Identity
@@ -80,7 +81,12 @@ public struct GatewayApplication: Service {
                 availableConnectionsDelegate: MaximumAvailableConnections(Self.maximumConnections)),
             onServerRunning: { channel in await parts.onListening(channel.localAddress?.port ?? parts.port) },
             eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), logger: Self.quiet)
-        try await application.run()
+        do {
+            try await application.run()
+        } catch let error as IOError {
+            // Nothing but the binding of the address fails with one.
+            throw AddressUnavailable(host: parts.host, port: parts.port, reason: String(cString: strerror(error.errnoCode)))
+        }
     }
 
     /// Connections without a request in progress are closed after this (CONTRACT §2).
@@ -112,4 +118,12 @@ public struct GatewayApplication: Service {
         HealthRoutes(readiness: parts.readiness).register(on: router)
         return router
     }
+}
+
+/// The address to listen on cannot be had.
+struct AddressUnavailable: Error, CustomStringConvertible {
+    var host: String
+    var port: Int
+    var reason: String
+    var description: String { "cannot listen on \(host):\(port): \(reason)" }
 }
