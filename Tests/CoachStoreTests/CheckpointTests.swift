@@ -2,6 +2,7 @@ import CoachCore
 import CoachStore
 import Foundation
 import PostgresClient
+import Synchronization
 import Testing
 
 @Suite("Checkpoints of running turns")
@@ -189,33 +190,33 @@ struct CheckpointTests {
         #expect(try await other.turns.requestStop(caller, identity.turnID))
     }
 
+    private final class Asked: Sendable {
+        let turns = Mutex<Set<TurnID>>([])
+    }
+
     @Test("who listens hears of a stop")
     func announcement() async throws {
         let store = try await StoreFixture.shared()
         let (life, other, caller) = (try await Life(store), try await Life(store), Caller.someone())
-        // Whether the listener is connected already is not known: stops are asked for until one is heard.
-        let heard = try await withThrowingTaskGroup(of: TurnID?.self) { group in
-            let (asked, told) = AsyncStream<TurnID>.makeStream()
+        // When the listener is connected is not known, and stops of other tests are heard too: turns are stopped until one of these is heard.
+        let asked = Asked()
+        let heard = try await withThrowingTaskGroup(of: Bool.self) { group in
             group.addTask {
-                for await turnID in life.turns.stops() { return turnID }
-                return nil
+                for await turnID in life.turns.stops() where asked.turns.withLock({ $0.contains(turnID) }) { return true }
+                return false
             }
             group.addTask {
                 while !Task.isCancelled {
                     let identity = try await life.begin(caller)
-                    told.yield(identity.turnID)
+                    asked.turns.withLock { _ = $0.insert(identity.turnID) }
                     _ = try await other.turns.requestStop(caller, identity.turnID)
                     try await life.turns.finish(.complete(identity, of: caller))
                     try? await Task.sleep(for: .milliseconds(20))
                 }
-                return nil
+                return false
             }
-            let heard = try #require(try await group.next())
-            group.cancelAll()
-            told.finish()
-            var known: Set<TurnID> = []
-            for await turnID in asked { known.insert(turnID) }
-            return heard.map(known.contains) ?? false
+            defer { group.cancelAll() }
+            return try await group.next() ?? false
         }
         #expect(heard)
     }

@@ -46,6 +46,7 @@ final class StoreFixture: Sendable {
         configuration.statementTimeout = .seconds(20)
         configuration.connectTimeout = .seconds(10)
         configuration.defaultDeadline = .seconds(30)
+        configuration.lanes = 2
         let client = PostgresClient(configuration, reactor: reactor)
         client.start()
         return client
