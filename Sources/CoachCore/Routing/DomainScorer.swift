@@ -1,19 +1,24 @@
 /// Counts the routing terms of a message.
 struct DomainScorer: Sendable {
-    private let weights: [Symbol: [(domain: Int, weight: Float)]]
+    private struct Vote: Sendable {
+        var domain: Int
+        var weight: Float
+    }
+
+    private let weights: SymbolTable<[Vote]>
 
     /// A term counts at most twice (facts §5.2), so that repetition does not outweigh breadth.
     private static let mostCounted = 2
 
     init(domains: DomainConfigurations, lexicon: inout LexiconBuilder) {
         var symbols: [String: Symbol] = [:]
-        var weights: [Symbol: [(domain: Int, weight: Float)]] = [:]
+        var weights = SymbolTable<[Vote]>()
         for (index, domain) in Domain.allCases.enumerated() {
             for term in domains[domain]?.terms ?? [] {
                 let symbol = symbols[term.phrase] ?? lexicon.makeSymbol()
                 symbols[term.phrase] = symbol
                 lexicon.add(term.phrase, as: symbol)
-                weights[symbol, default: []].append((index, term.weight))
+                weights[symbol] = (weights[symbol] ?? []) + [Vote(domain: index, weight: term.weight)]
             }
         }
         self.weights = weights
@@ -31,7 +36,7 @@ struct DomainScorer: Sendable {
             for span in terms where span.length == longest {
                 counts[span.symbol, default: 0] += 1
                 guard counts[span.symbol, default: 0] <= DomainScorer.mostCounted else { continue }
-                for (domain, weight) in weights[span.symbol] ?? [] { values[domain] += weight }
+                for vote in weights[span.symbol] ?? [] { values[vote.domain] += vote.weight }
             }
         }
         return DomainScores(values: values, none: DomainRouter.noneScore, wordCount: reading.tokens.count)

@@ -11,7 +11,7 @@ public struct CrisisDetector: Sendable {
 
     private let automaton: PatternAutomaton
     private let rules: [Rule]
-    private let markers: [Symbol: CrisisGrammar.Marker]
+    private let markers: SymbolTable<CrisisGrammar.Marker>
 
     /// Compiles a grammar into a lexicon that it may share with others.
     init(grammar: CrisisGrammar, lexicon: inout LexiconBuilder) {
@@ -21,7 +21,7 @@ public struct CrisisDetector: Sendable {
             symbols[.wordClass(name)] = symbol
             for phrase in phrases { lexicon.add(phrase, as: symbol) }
         }
-        var markers: [Symbol: CrisisGrammar.Marker] = [:]
+        var markers = SymbolTable<CrisisGrammar.Marker>()
         var filler = lexicon.makeSymbol()
         for marker in CrisisGrammar.Marker.allCases {
             let symbol = lexicon.makeSymbol()

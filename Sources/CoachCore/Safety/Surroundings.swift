@@ -11,7 +11,7 @@ struct Surroundings {
     /// A whole statement is denied from right in front of it: "I don't think (that) I want to die".
     private static let reachOfDenial = 1
 
-    init(reading: Reading, markers: [Symbol: CrisisGrammar.Marker]) {
+    init(reading: Reading, markers: SymbolTable<CrisisGrammar.Marker>) {
         self.reading = reading
         denies = Array(repeating: false, count: reading.tokens.count)
         clauses = reading.tokens.map(\.clause)

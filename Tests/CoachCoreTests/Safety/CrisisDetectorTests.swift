@@ -70,7 +70,7 @@ struct CrisisDetectorTests {
         "a plain denial raises no alarm",
         arguments: [
             "I'm not suicidal, just very tired", "no, I don't want to kill myself", "I would never hurt myself",
-            "no soy suicida, solo estoy estresada", "no quiero matarme ni nada de eso",
+            "no soy suicida, es puro cansancio", "no quiero matarme ni nada de eso",
         ])
     func plainDenials(_ message: String) { #expect(risk(message).tier < .crisis) }
 

@@ -15,7 +15,7 @@ struct SafetyFusionTests {
 
     @Test("danger escalates at once and does not fall when the topic changes")
     func sticky() {
-        #expect(levels(["I want to die", "jk, forget it", "help me with my resume"]) == [2, 2, 2])
+        #expect(levels(["honestly I want to die", "jk, forget it", "polish my resume please"]) == [2, 2, 2])
         #expect(levels(["I want a new job", "I'm going to kill myself tonight"]) == [0, 3])
     }
 
@@ -28,9 +28,9 @@ struct SafetyFusionTests {
     @Test("short answers escalate once danger was seen")
     func followUps() {
         #expect(levels(["I don't want to live anymore", "tonight"]) == [2, 3])
-        #expect(levels(["I want to die", "I have them here with me"]) == [2, 3])
-        #expect(levels(["I feel so empty", "yes I've thought about ending it", "no plan, just thoughts"]) == [1, 2, 2])
-        #expect(levels(["quiero morirme", "esta noche"]) == [2, 3])
+        #expect(levels(["honestly I want to die", "I have them here with me"]) == [2, 3])
+        #expect(levels(["I feel so empty", "yes, I think about ending it sometimes", "no real plan, only thoughts"]) == [1, 2, 2])
+        #expect(levels(["hoy quiero morirme", "esta noche"]) == [2, 3])
         #expect(levels(["my sister says she wants to die", "she has pills in her bag"]).last == 3)
     }
 

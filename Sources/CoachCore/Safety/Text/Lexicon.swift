@@ -71,6 +71,20 @@ struct Lexicon: Sendable {
     }
 }
 
+/// Values by symbol, dense: a lookup a word must cost no hashing.
+struct SymbolTable<Value: Sendable>: Sendable {
+    private var values: [Value?] = []
+
+    /// nil for a symbol that has none.
+    subscript(_ symbol: Symbol) -> Value? {
+        get { Int(symbol) < values.count ? values[Int(symbol)] : nil }
+        set {
+            while values.count <= Int(symbol) { values.append(nil) }
+            values[Int(symbol)] = newValue
+        }
+    }
+}
+
 /// Collects phrases, then becomes a `Lexicon`.
 struct LexiconBuilder {
     private var lexicon = Lexicon()
