@@ -23,14 +23,12 @@ struct StreamTimingTests {
         #expect((5...15).contains(half), "\(arrivals)")
     }
 
-    @Test("is kept alive by a ping within 10 s of silence, and every 10 s", .patient)
+    @Test("is kept alive by a ping within 10 s of silence", .patient)
     func pings() async throws {
-        let script = sim(["tokens": ["One. ", "Two."], "stall_after_tokens": 1, "stall_ms": 19_500])
+        let script = sim(["tokens": ["One. ", "Two."], "stall_after_tokens": 1, "stall_ms": 12_000])
         let answer = try await Stage.shared().visitor().say("Hello \(script)", timeout: 40)
         #expect(answer.story == ["start", "token", "usage", "done"] && answer.content == "One. Two.")
-        let spoken = try #require(answer.first("token")).arrivedAfter
-        let silences = zip(answer.pings, [spoken] + answer.pings).map { $0 - $1 }
-        #expect(silences.count >= 1 && silences.allSatisfy { $0 > .seconds(5) && $0 <= .seconds(10) }, "\(silences)")
-        #expect(answer.endAfter - (answer.pings.last ?? .zero) <= .seconds(11))
+        let (spoken, ping) = (try #require(answer.first("token")).arrivedAfter, try #require(answer.pings.first))
+        #expect(answer.pings.count == 1 && ping - spoken > .seconds(5) && ping - spoken <= .seconds(10), "\(ping - spoken)")
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 /// An HTTP/1.1 answer as it came over the wire, with the time at which each part of it arrived.
 struct Answer: Sendable {
@@ -93,4 +94,9 @@ struct Event: Sendable {
 
 extension [Event] {
     var content: String { compactMap { $0.type == "token" ? $0["content"] : nil }.joined() }
+}
+
+/// The answer was told to its end; says what came instead.
+func expectDone(_ answer: Answer, sourceLocation: SourceLocation = #_sourceLocation) {
+    #expect(answer.story.last == "done", "\(answer.status): \(answer.text)", sourceLocation: sourceLocation)
 }

@@ -23,7 +23,7 @@ final class Program: @unchecked Sendable {
         return checkout
     }()
 
-    static let checkout = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    static let checkout = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
     /// Starts it. The environment is exactly the one given, besides PATH, HOME and COACH_ROOT.

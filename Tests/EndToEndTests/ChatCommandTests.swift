@@ -1,0 +1,37 @@
+import Foundation
+import Testing
+
+@Suite("The chat command", .paced)
+struct ChatCommandTests {
+    @Test("holds a conversation over a pipe: two lines in, two answers out, the second knows the first")
+    func conversation() async throws {
+        let stage = try await Stage.shared()
+        let (user, first, second) = (UUID().uuidString.lowercased(), marker(), marker())
+        let chat = try Program(
+            ["chat", "--url", "http://127.0.0.1:\(stage.gateway.port)"], environment: ["COACH_TOKEN": Token(user: user).text],
+            takesInput: true)
+        try chat.type("How do I ask my boss for a raise? \(first) \(sim(["text": "Name the number first."]))")
+        try await eventually("the first answer in\n\(chat.output)") { chat.output.contains("Name the number first.") }
+        #expect(chat.output.contains("career_coaching"))
+        try chat.type("And if she says no? \(second) \(sim(["text": "Then ask what would change it."]))")
+        try await eventually("the second answer in\n\(chat.output)") { chat.output.contains("Then ask what would change it.") }
+        try chat.endInput()
+        #expect(try await chat.exit(within: 10) == 0)
+        let request = try #require(try await stage.simulator.requests(containing: second).first)
+        #expect(request.messages.map(\.role) == ["system", "user", "assistant", "user"])
+        #expect(request.messages[1].content.contains(first) && request.messages[2].content == "Name the number first.")
+    }
+
+    @Test("shows the card of a person in danger, and says warmly what went wrong")
+    func danger() async throws {
+        let stage = try await Stage.shared()
+        let arguments = ["chat", "--url", "http://127.0.0.1:\(stage.gateway.port)", "--message"]
+        let environment = ["COACH_TOKEN": Token(user: UUID().uuidString.lowercased()).text]
+        let cry = try await Program.run(arguments + ["I want to kill myself \(sim(["text": "I am here."]))"], environment: environment)
+        #expect(cry.status == 0 && cry.output.contains("findahelpline.com") && cry.output.contains("I am here."), "\(cry.output)")
+        let refused = try await Program.run(arguments + ["Hello"], environment: ["COACH_TOKEN": "not.a.token"])
+        #expect(refused.status != 0 && refused.output.contains("I had trouble signing you in."), "\(refused.output)")
+        let nobody = try await Program.run(["chat", "--message", "Hello"])
+        #expect(nobody.status != 0 && nobody.output.contains("COACH_TOKEN"))
+    }
+}

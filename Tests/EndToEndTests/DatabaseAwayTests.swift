@@ -1,0 +1,91 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A PostgreSQL of their own, which these tests stop, freeze and kill, one after the other.
+@Suite("When the database is away", .serialized, .paced)
+struct DatabaseAwayTests {
+    private struct Ground: Sendable {
+        var cluster: ThrowawayCluster
+        var database: Database
+        var gateway: Gateway
+    }
+
+    private static let ground = Task {
+        let cluster = try await ThrowawayCluster.start()
+        let database = try await Database(try await cluster.freshDatabase())
+        let simulator = try await Stage.shared().simulator
+        return Ground(
+            cluster: cluster, database: database, gateway: try await Gateway(database: database.gatewayURL, simulator: simulator.url))
+    }
+
+    private func expectAway(_ answer: Answer, within limit: Duration) {
+        #expect(answer.status == 503 && answer.errorCode == "EXT_4003" && answer.error["action"] == "retry", "\(answer.text)")
+        #expect(answer.headers["retry-after"].flatMap { Int($0) } ?? 0 >= 1)
+        #expect(answer.endAfter < limit, "\(answer.endAfter)")
+        #expect(answer.error["user_message"] == "Coach is taking a moment. Let's try again.")
+    }
+
+    @Test("because it refuses connections, a request is answered within 1 s, and all is well again without a restart")
+    func refused() async throws {
+        let ground = try await Self.ground.value
+        let visitor = ground.gateway.visitor()
+        let quick = sim(["words": 3])
+        expectDone(try await visitor.say("Before \(quick)"))
+        await ground.cluster.stop()
+        for _ in 0..<3 { expectAway(try await visitor.say("Meanwhile"), within: .seconds(1)) }
+        let stream = try await visitor.say("Meanwhile", headers: ["Accept": "text/event-stream"])
+        #expect(stream.status == 503 && stream.story == ["error"] && stream.first("error")?.fields.flag("retryable") == true)
+        try await eventually("readiness lost") { try await ground.gateway.readiness() == 503 }
+        #expect(try await ground.gateway.health() == 200)
+
+        // Nobody in danger is sent away without a number.
+        let cry = try await visitor.say("I want to kill myself", ["country": "GB"], headers: ["Accept": "text/event-stream"])
+        #expect(cry.status == 503 && cry.story == ["safety", "error"] && cry.text.contains("116 123"))
+
+        try await ground.cluster.start()
+        try await ground.gateway.waitUntilReady(within: 5)
+        expectDone(try await visitor.say("After \(quick)"))
+        #expect(try await ground.database.messages(of: visitor.id, role: "user").count == 2)
+    }
+
+    @Test("because it hangs, a request is answered within 3 s, and all is well again when it goes on")
+    func hanging() async throws {
+        let ground = try await Self.ground.value
+        let visitor = ground.gateway.visitor()
+        let quick = sim(["words": 3])
+        expectDone(try await visitor.say("Before \(quick)"))
+        ground.cluster.sigstop()
+        let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
+            for _ in 0..<4 { group.addTask { try await ground.gateway.visitor().say("Meanwhile") } }
+            return try await group.reduce(into: [Answer]()) { $0.append($1) }
+        }
+        let later = try await visitor.say("Later")
+        let healthy = try await ground.gateway.health()
+        try await eventually("readiness lost") { try await ground.gateway.readiness() == 503 }
+        ground.cluster.sigcont()
+        for answer in answers + [later] { expectAway(answer, within: .seconds(3.5)) }
+        #expect(healthy == 200)
+        try await ground.gateway.waitUntilReady(within: 10)
+        try await eventually("an answer") { try await visitor.say("After \(quick)").first("done") != nil }
+    }
+
+    @Test("while a turn runs, the answer goes on to its end and is saved when the database is back")
+    func killedMeanwhile() async throws {
+        let ground = try await Self.ground.value
+        let visitor = ground.gateway.visitor()
+        async let running = visitor.say("Tell me \(sim(["words": 12, "pace_ms": 80]))")
+        try await eventually("the running turn") {
+            try await ground.database.rows("select id from turns where user_id = '\(visitor.id)'").count == 1
+        }
+        await ground.cluster.kill9()
+        let answer = try await running
+        #expect(answer.story == ["start", "token", "usage", "done"])
+        try await ground.cluster.start()
+        try await eventually("the saved answer") {
+            try await ground.database.messages(of: visitor.id, role: "assistant").map { $0["content"] } == [answer.content]
+        }
+        #expect(try await ground.database.usage(of: visitor.id).count == 1)
+        #expect(try await ground.database.turn(of: visitor.id)["status"] == "complete")
+    }
+}

@@ -1,0 +1,56 @@
+import Foundation
+import Testing
+
+@Suite("The gateway's log", .paced)
+struct LogTests {
+    @Test("is a JSON object a line, names the request in every line of a turn, and never holds what people said or any secret")
+    func canaries() async throws {
+        let stage = try await Stage.shared()
+        let providerKey = "sk-canary-key-" + marker()
+        let gateway = try await stage.anotherGateway([
+            "COACH_LOG_LEVEL": "trace", "OPENAI_API_KEY": providerKey, "OPENAI_BASE_URL": stage.simulator.url,
+            "OPENAI_MODEL": "sim-openai",
+        ])
+        let visitor = gateway.visitor()
+        let (said, answered, mail, name, refused) = (marker(), marker(), marker(), marker(), marker())
+        let token = Token(user: visitor.id).with([
+            "email": "\(mail)@example.org", "phone": "+1 555 \(name)",
+            "user_metadata": ["full_name": name, "email": "\(mail)@example.org"],
+        ]).text
+        func say(_ message: String, _ more: [String: Any] = [:], id: String) async throws -> Answer {
+            try await visitor.say(message, more, headers: ["Authorization": "Bearer \(token)", "X-Request-ID": id])
+        }
+
+        // A whole turn, one that broke off, one that failed, and refusals of every kind.
+        let whole = try await say("\(said) \(sim(["text": "\(answered) and more"]))", id: "req-whole")
+        #expect(whole.content == "\(answered) and more")
+        #expect(whole.first("usage")?["provider"] == "openai")
+        _ = try await say("\(said) \(sim(["text": answered, "cut_after_tokens": 1]))", id: "req-cut")
+        _ = try await say("\(said) \(sim(["http_error": ["status": 400, "message": refused]]))", id: "req-failed")
+        _ = try await say("I want to kill myself \(said) \(sim(["words": 2]))", id: "req-danger")
+        _ = try await say(said, ["conversation_id": UUID().uuidString, "share_token": said], id: "req-refused")
+        _ = try await say(said, ["locale": 7, "country": said], id: "req-invalid")
+        _ = try await visitor.browser.post("{\"message\":\"\(said)", headers: ["Authorization": "Bearer \(token)"])
+        _ = try await visitor.browser.send("GET", "/p/\(said)?token=\(said)", headers: ["Cookie": said, "User-Agent": said])
+        let garbage = "Bearer \(said).\(said).\(said)"
+        _ = try await visitor.browser.post("{}", headers: ["Authorization": garbage, "apikey": said])
+        gateway.program.signal(SIGTERM)
+        #expect(try await gateway.program.exit() == 0)
+
+        let secrets = [
+            said, answered, mail, name, refused, providerKey, token, String(token.split(separator: ".")[1]), Token.secret,
+            Database.password,
+        ]
+        for secret in secrets { #expect(!gateway.program.output.contains(secret), "\(secret)") }
+        for line in gateway.program.lines {
+            let object = JSONObject(line)
+            #expect(object["time"]?.last == "Z" && object["level"] != nil && object["message"] != nil, "\(line)")
+        }
+        for id in ["req-whole", "req-cut", "req-failed", "req-danger"] {
+            let lines = gateway.log.filter { $0["request_id"] == id }
+            #expect(Set(lines.compactMap { $0["message"] }).isSuperset(of: ["request", "turn ended"]), "\(id)")
+        }
+        let ended = gateway.log.filter { $0["message"] == "turn ended" }
+        #expect(ended.count == 4 && ended.allSatisfy { $0["request_id"] != nil && $0["turn_id"] != nil })
+    }
+}

@@ -1,0 +1,70 @@
+import Foundation
+import Testing
+
+@Suite("SIGTERM", .paced)
+struct ShutdownTests {
+    @Test("with nothing running ends the gateway within 2 s, with status 0", arguments: [SIGTERM, SIGINT])
+    func idle(signal: Int32) async throws {
+        let gateway = try await Stage.shared().anotherGateway()
+        expectDone(try await gateway.visitor().say("Hello \(sim(["words": 2]))"))
+        gateway.program.signal(signal)
+        #expect(try await gateway.program.exit(within: 2) == 0)
+    }
+
+    @Test("lets a running turn end, tells it to its client, saves it, and takes no new ones")
+    func draining() async throws {
+        let stage = try await Stage.shared()
+        let gateway = try await stage.anotherGateway()
+        let visitor = gateway.visitor()
+        async let running = visitor.say("Tell me \(sim(["words": 25, "pace_ms": 100]))")
+        try await eventually("the running turn") {
+            try await stage.database.rows("select id from turns where user_id = '\(visitor.id)'").count == 1
+        }
+        gateway.program.signal(SIGTERM)
+        // Either it says that it is not ready, or it does not listen any more.
+        try await eventually(within: 2, "readiness lost") { (try? await gateway.readiness()) != 200 }
+        #expect(gateway.program.isRunning)
+        if let refused = try? await gateway.visitor().say("Too late") {
+            #expect(refused.status == 503 && refused.errorCode == "SYS_5001" && refused.headers["retry-after"] != nil)
+        }
+        let answer = try await running
+        #expect(answer.story == ["start", "token", "usage", "done"] && answer.content.split(separator: " ").count == 25)
+        #expect(try await gateway.program.exit(within: 5) == 0)
+        #expect(try await stage.database.messages(of: visitor.id, role: "assistant").map { $0["content"] } == [answer.content])
+        #expect(try await stage.database.turn(of: visitor.id)["status"] == "complete")
+    }
+
+    @Test("saves a running turn whose client is gone")
+    func drainingAlone() async throws {
+        let stage = try await Stage.shared()
+        let gateway = try await stage.anotherGateway()
+        let visitor = gateway.visitor()
+        let request = try visitor.request("Tell me \(sim(["words": 15, "pace_ms": 80]))")
+        try await Wire.run {
+            let wire = try Wire(port: gateway.port)
+            try wire.send(request)
+            _ = try wire.readHead()
+            try wire.read(untilEvent: "token")
+            wire.reset()
+        }
+        gateway.program.signal(SIGTERM)
+        #expect(try await gateway.program.exit(within: 10) == 0)
+        let stored = try await stage.database.messages(of: visitor.id, role: "assistant")
+        #expect(stored.count == 1 && stored.first?["content"]?.split(separator: " ").count == 15)
+    }
+
+    @Test("closes idle connections instead of waiting for them")
+    func idleConnections() async throws {
+        let gateway = try await Stage.shared().anotherGateway()
+        let head = Browser(port: gateway.port).head("GET", "/healthz", bodyCount: nil)
+        let wires = try await Wire.run {
+            let (silent, used) = (try Wire(port: gateway.port), try Wire(port: gateway.port))
+            try used.send(head)
+            _ = try used.readAnswer()
+            return [silent, used]
+        }
+        gateway.program.signal(SIGTERM)
+        #expect(try await gateway.program.exit(within: 3) == 0)
+        wires.forEach { $0.close() }
+    }
+}
