@@ -60,7 +60,8 @@ struct Gateway {
         let keySet = try Self.keySet(configuration, logger: logger)
         let readiness: @Sendable () async -> InstanceReadiness = {
             InstanceReadiness(
-                database: database.status.isReachable, accepting: admission.isOpen,
+                // Until it is registered it can begin no turn.
+                database: database.status.isReachable && (try? instance.owner()) != nil, accepting: admission.isOpen,
                 details: [
                     "turns": "\(registry.count)", "executor_takeover": "\(ExecutorTakeover.isInstalled)", "instance": "\(instance.id)",
                 ])
