@@ -87,7 +87,7 @@ let package = Package(
         tests("EventStreamTests", ["EventStream"]),
         tests("GatewayAPITests", ["GatewayAPI", "EventStream"]),
         tests("TelemetryTests", ["Telemetry", .logging, .metrics]),
-        tests("CoachCoreTests", ["CoachCore"]),
+        tests("CoachCoreTests", ["CoachCore"], exclude: ["Golden", "Safety/Cases"]),
         tests("ReactorTests", ["Reactor", "CGatewayShims"]),
         tests("PostgresClientTests", ["PostgresClient", "Reactor", "TestSupport"]),
         tests("CoachStoreTests", ["CoachStore", "CoachCore", "PostgresClient", "Reactor", "TestSupport"]),

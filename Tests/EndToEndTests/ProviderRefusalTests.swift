@@ -41,7 +41,7 @@ struct ProviderRefusalTests {
         let gateway = try await Gateway(database: stage.database.gatewayURL, simulator: gone.url)
         let visitor = gateway.visitor()
         let answer = try await visitor.say("Hello")
-        #expect(answer.story == ["start", "error"] && answer.endAfter < .seconds(3))
+        #expect(answer.story == ["start", "error"] && answer.endAfter < .seconds(3), "\(answer.text)")
         #expect(answer.first("error")?["code"] == "EXT_4001")
         #expect(try await stage.database.messages(of: visitor.id, role: "user").map { $0["content"] } == ["Hello"])
         #expect(try await stage.database.usage(of: visitor.id).isEmpty)

@@ -75,7 +75,9 @@ struct SimulatorServerTests {
         }
     }
 
-    @Test("a client that hangs up is noticed long before the script would go on: while stalling, pacing, hanging, or before an answer that is not streamed")
+    @Test(
+        "a client that hangs up is noticed long before the script would go on: while stalling, pacing, hanging, or before an answer that is not streamed"
+    )
     func hangUp() async throws {
         let scripts: [(Script, streamed: Bool, tokens: Int)] = [
             (Self.script { $0.stallAfterTokens = 2 }, true, 2),

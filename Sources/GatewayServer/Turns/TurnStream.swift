@@ -25,7 +25,12 @@ struct TurnStream: Sendable {
         rate?.write(to: &fields)
         // A slow client holds this much in memory and no more; the rest waits where it is, in the answer.
         _ = channel.setOption(.writeBufferWaterMark, value: .init(low: Self.pieceBytes, high: 2 * Self.pieceBytes))
-        channel.closeFuture.whenComplete { [weak follower] _ in follower?.ring(.gone) }
+        // Also when the client is gone before the body begins; weakly, because a connection may outlive many turns.
+        channel.closeFuture.whenComplete { [weak follower, weak turn] _ in
+            guard let follower else { return }
+            follower.ring(.gone)
+            turn?.remove(follower)
+        }
         let body = ResponseBody { writer in
             defer { turn.remove(follower) }
             let beat = heartbeat.start(on: channel.eventLoop, ringing: follower) { channel.close(promise: nil) }
