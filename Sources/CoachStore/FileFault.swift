@@ -55,10 +55,14 @@ enum DurableFile {
 
     /// Nil when there is no such file.
     static func read(_ file: URL) throws -> Data? {
+        let descriptor = open(file.path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return nil }
+            throw FileFault("open", file.path)
+        }
         do {
-            return try Data(contentsOf: file)
+            return try FileHandle(fileDescriptor: descriptor, closeOnDealloc: true).readToEnd() ?? Data()
         } catch {
-            guard access(file.path, F_OK) == 0 else { return nil }
             throw FileFault("read", file.path, code: EIO)
         }
     }

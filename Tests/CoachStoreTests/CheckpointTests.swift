@@ -190,6 +190,18 @@ struct CheckpointTests {
         #expect(try await other.turns.requestStop(caller, identity.turnID))
     }
 
+    @Test("a turn whose conversation was deleted can still be stopped, and nobody can follow it")
+    func stopDeleted() async throws {
+        let store = try await StoreFixture.shared()
+        let (life, other, caller) = (try await Life(store), try await Life(store), Caller.someone())
+        let identity = try await life.begin(caller)
+        #expect(try await store.conversations.delete(caller, identity.conversationID) == identity.turnID)
+        #expect(try await other.turns.load(identity.turnID, for: caller) == nil)
+        #expect(try await other.turns.requestStop(caller, identity.turnID))
+        #expect(try await life.turns.checkpoint([]) == [identity.turnID])
+        #expect(try await life.turns.finish(.complete(identity, of: caller)) == .settled)
+    }
+
     private final class Asked: Sendable {
         let turns = Mutex<Set<TurnID>>([])
     }

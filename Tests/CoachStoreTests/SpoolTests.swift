@@ -131,6 +131,19 @@ struct SpoolTests {
         #expect(fault.description.contains(slot.receipts.path))
     }
 
+    @Test("a folder in place of a receipt, and anything else that is none, is reported and stays")
+    func strangers() throws {
+        let folder = Folder()
+        let spool = try FileReceiptSpool(folder: folder.url)
+        try FileManager.default.createDirectory(at: folder.url.appendingPathComponent("folder"), withIntermediateDirectories: false)
+        for (name, text) in [("empty", ""), ("text", "hello"), ("list", "[]"), ("object", "{}")] {
+            try Data(text.utf8).write(to: folder.url.appendingPathComponent(name))
+        }
+        let contents = try spool.contents()
+        #expect(contents.receipts.isEmpty && contents.unreadable.count == 5)
+        #expect(contents.unreadable.map(\.path) == ["empty", "folder", "list", "object", "text"].map { folder.url.path + "/" + $0 })
+    }
+
     @Test("a full disk is told apart from other refusals")
     func diskFull() {
         #expect(FileFault("write", "/x", code: ENOSPC) == .diskFull(path: "/x"))
