@@ -67,10 +67,12 @@ let package = Package(
         room("TokenRelay", ["CoachCore", "CLibCurl", "Reactor"]),
         room("ModelProviders", ["CoachCore", "EventStream", "TokenRelay"]),
         room("Identity", ["CoachCore", .jwtKit, .crypto, .asyncHTTPClient]),
-        room("GatewayServer", [
-            "CoachCore", "GatewayAPI", "EventStream", "Identity", "TokenRelay",
-            .hummingbird, .nio, .nioPosix, .nioHTTP1, .logging, .metrics, .serviceLifecycle,
-        ]),
+        room(
+            "GatewayServer",
+            [
+                "CoachCore", "GatewayAPI", "EventStream", "Identity", "TokenRelay",
+                .hummingbird, .nio, .nioPosix, .nioHTTP1, .logging, .metrics, .serviceLifecycle,
+            ]),
         room("CoachClient", ["GatewayAPI", "EventStream"]),
         room("ProviderSimulator", [.nio, .nioPosix, .nioHTTP1, .serviceLifecycle]),
         .executableTarget(
@@ -92,9 +94,12 @@ let package = Package(
         tests("PostgresClientTests", ["PostgresClient", "Reactor", "TestSupport"]),
         tests("CoachStoreTests", ["CoachStore", "CoachCore", "PostgresClient", "Reactor", "TestSupport"]),
         tests("TokenRelayTests", ["TokenRelay", "CoachCore", "Reactor", "CGatewayShims"]),
-        tests("ModelProvidersTests", ["ModelProviders", "TokenRelay", "CoachCore", "EventStream", "Reactor", "ProviderSimulator", .nioPosix]),
+        tests(
+            "ModelProvidersTests", ["ModelProviders", "TokenRelay", "CoachCore", "EventStream", "Reactor", "ProviderSimulator", .nioPosix]),
         tests("IdentityTests", ["Identity", "CoachCore", .jwtKit, .crypto]),
-        tests("GatewayServerTests", ["GatewayServer", "CoachCore", "GatewayAPI", "EventStream", "Identity", "TokenRelay", .hummingbird, .logging]),
+        tests(
+            "GatewayServerTests",
+            ["GatewayServer", "CoachCore", "GatewayAPI", "EventStream", "Identity", "TokenRelay", .hummingbird, .logging]),
         tests("ProviderSimulatorTests", ["ProviderSimulator", .nio, .nioPosix, .nioHTTP1], exclude: ["openai_sdk.py"]),
         tests("CoachClientTests", ["CoachClient", "GatewayAPI", "EventStream"]),
         tests("HouseTests", []),

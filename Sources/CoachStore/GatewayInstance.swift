@@ -36,6 +36,9 @@ public final class GatewayInstance: Sendable {
         return owner
     }
 
+    /// Whether turns can be begun here.
+    public var isRegistered: Bool { registration.withLock { $0 != nil } }
+
     /// Begins a new life: turns of earlier ones are orphans from now on. Once a process. Throws `StoreFault`.
     public func register() async throws {
         let epoch: Int64 = try await StoreFault.translating {

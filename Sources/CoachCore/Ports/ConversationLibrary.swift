@@ -167,7 +167,8 @@ public struct MessageRecord: Sendable, Equatable {
 
     /// Memberwise.
     public init(
-        id: MessageID, speaker: Speaker, content: String, status: Status, domain: Domain?, createdAt: Date, updatedAt: Date, turnID: TurnID?,
+        id: MessageID, speaker: Speaker, content: String, status: Status, domain: Domain?, createdAt: Date, updatedAt: Date,
+        turnID: TurnID?,
         position: Int
     ) {
         self.id = id

@@ -61,7 +61,7 @@ struct Gateway {
         let readiness: @Sendable () async -> InstanceReadiness = {
             InstanceReadiness(
                 // Until it is registered it can begin no turn.
-                database: database.status.isReachable && (try? instance.owner()) != nil, accepting: admission.isOpen,
+                database: database.status.isReachable && instance.isRegistered, accepting: admission.isOpen,
                 details: [
                     "turns": "\(registry.count)", "executor_takeover": "\(ExecutorTakeover.isInstalled)", "instance": "\(instance.id)",
                 ])
