@@ -105,8 +105,7 @@ public struct GatewayApplication: Service {
     private func router() -> Router<GatewayContext> {
         let router = Router(context: GatewayContext.self)
         router.addMiddleware {
-            EdgeMiddleware(logger: parts.logger)
-            CrossOriginMiddleware(origins: Set(parts.corsOrigins))
+            EdgeMiddleware(logger: parts.logger, crossOrigin: CrossOrigin(origins: Set(parts.corsOrigins)))
         }
         let pipeline = TurnPipeline(
             identity: parts.identity, coaching: parts.coaching, ledger: parts.ledger, model: parts.model, settlement: parts.settlement,

@@ -5,12 +5,13 @@ import Hummingbird
 import Logging
 import NIOCore
 
-/// Around every request: its id, the header limit, errors in the form that the client reads, one log line.
+/// Around every request: its id, the header limit, errors in the form that the client reads, who may read it, one log line.
 struct EdgeMiddleware: RouterMiddleware {
     /// All header names and values together (CONTRACT §2).
     static let maximumHeaderBytes = 32 * 1024
 
     let logger: Logger
+    let crossOrigin: CrossOrigin
 
     func handle(_ request: Request, context: GatewayContext, next: @concurrent (Request, GatewayContext) async throws -> Response)
         async throws
@@ -23,11 +24,16 @@ struct EdgeMiddleware: RouterMiddleware {
             guard headerBytes(request) <= Self.maximumHeaderBytes else {
                 throw GatewayError(.tooLarge, "the request's headers are larger than 32 KiB", status: 431)
             }
-            response = try await next(request, context)
+            if let preflight = crossOrigin.preflight(request) {
+                response = preflight
+            } else {
+                response = try await next(request, context)
+            }
         } catch {
             let known = understand(error, context)
             response = known.response(form: AnswerForm(accept: request.headers[.accept]), requestID: context.requestID)
         }
+        crossOrigin.write(to: &response.headers, for: request)
         response.headers[.requestID] = context.requestID
         response.headers[.apiVersion] = ResponseMeta.version
         log(request, response, context)
