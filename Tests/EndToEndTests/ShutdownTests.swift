@@ -67,4 +67,22 @@ struct ShutdownTests {
         #expect(try await gateway.program.exit(within: 3) == 0)
         wires.forEach { $0.close() }
     }
+
+    @Test("and a start later the conversation goes on where it was")
+    func startedAgain() async throws {
+        let stage = try await Stage.shared()
+        let first = try await stage.anotherGateway()
+        let visitor = first.visitor()
+        let told = try await visitor.say("My name is Ada \(sim(["text": "Hello, Ada."]))")
+        let conversation = try #require(told.first("start")?["conversation_id"])
+        first.program.signal(SIGTERM)
+        #expect(try await first.program.exit(within: 5) == 0)
+
+        let second = try await stage.anotherGateway()
+        let word = marker()
+        let later = Visitor(gateway: second, id: visitor.id)
+        expectDone(try await later.say("What is my name? \(word) \(sim(["words": 2]))", ["conversation_id": conversation]))
+        let request = try #require(try await stage.simulator.requests(containing: word).first)
+        #expect(request.messages.map(\.role) == ["system", "user", "assistant", "user"] && request.messages[2].content == "Hello, Ada.")
+    }
 }

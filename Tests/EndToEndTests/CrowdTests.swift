@@ -1,0 +1,142 @@
+import Foundation
+import Testing
+
+@Suite("Many at once", .paced)
+struct CrowdTests {
+    @Test("40 people at once each get their own answer, and the database holds each under its owner")
+    func nobodyElses() async throws {
+        let stage = try await Stage.shared()
+        let people = (0..<40).map { _ in (visitor: stage.visitor(), word: marker()) }
+        let answers = try await withThrowingTaskGroup(of: (String, Answer).self) { group in
+            for (visitor, word) in people {
+                group.addTask {
+                    let script = sim(["tokens": ["For ", word, " and nobody else"], "pace_ms": 50])
+                    return (word, try await visitor.say("I am \(word) \(script)"))
+                }
+            }
+            return try await group.reduce(into: [(String, Answer)]()) { $0.append($1) }
+        }
+        for (word, answer) in answers { #expect(answer.content == "For \(word) and nobody else", "\(answer.text)") }
+        let owners = people.map { "('\($0.visitor.id)'::uuid, '\($0.word)')" }.joined(separator: ",")
+        let strays = try await stage.database.rows(
+            """
+            select m.id from messages m join (values \(owners)) as own (user_id, word) on m.user_id = own.user_id
+            where position(own.word in m.content) = 0
+            """)
+        #expect(strays.isEmpty)
+    }
+
+    @Test("a client that does not read keeps nobody waiting, and its answer is saved")
+    func slowReader() async throws {
+        let stage = try await Stage.shared()
+        let (slow, other) = (stage.visitor(), stage.visitor())
+        let request = try slow.request("Hello \(sim(["words": 1000, "tokens_per_write": 100]))")
+        let wire = try await Wire.run {
+            let wire = try Wire(port: stage.gateway.port)
+            try wire.send(request)
+            return wire
+        }
+        let answer = try await other.say("Hello \(sim(["words": 3]))")
+        #expect(answer.story.last == "done" && answer.endAfter < .seconds(3))
+        try await eventually("the saved answer") {
+            try await stage.database.messages(of: slow.id, role: "assistant").first?["status"] == "complete"
+        }
+        // It is all there when the client reads at last.
+        let late = try await Wire.run { try wire.readAnswer() }
+        #expect(late.content.split(separator: " ").count == 1000 && late.story.last == "done")
+    }
+
+    @Test("one connection serves one request after the other, and a stream before an error and after it")
+    func keepAlive() async throws {
+        let stage = try await Stage.shared()
+        let visitor = stage.visitor()
+        let good = try visitor.request("Hello \(sim(["words": 3]))")
+        let bad = try visitor.request("Hello", ["conversation_id": 7])
+        let answers = try await Wire.run {
+            let wire = try Wire(port: stage.gateway.port)
+            return try [good, bad, good].map { request in
+                try wire.send(request)
+                return try wire.readAnswer()
+            }
+        }
+        #expect(answers.map(\.status) == [200, 422, 200] && answers.map(\.story.last) == ["done", nil, "done"])
+        #expect(Set(answers.compactMap { $0.headers["x-request-id"] }).count == 3)
+    }
+
+    @Test("a request that arrives byte by byte is a request")
+    func inPieces() async throws {
+        let stage = try await Stage.shared()
+        let visitor = stage.visitor()
+        let request = try visitor.request("Hello \(sim(["words": 3]))")
+        let trickled = try await Wire.run {
+            let wire = try Wire(port: stage.gateway.port)
+            for byte in request { try wire.send([byte]) }
+            return try wire.readAnswer()
+        }
+        #expect(trickled.story.last == "done")
+    }
+
+    @Test("a client that says Expect: 100-continue is served when it goes on")
+    func expectContinue() async throws {
+        let stage = try await Stage.shared()
+        let visitor = stage.visitor()
+        let body = try Visitor.body("Hello \(sim(["words": 3]))")
+        let head = visitor.browser.head("POST", Browser.chatPath, bodyCount: body.count, headers: ["Expect": "100-continue"])
+        let answer = try await Wire.run {
+            let wire = try Wire(port: stage.gateway.port, timeout: 1)
+            try wire.send(head)
+            // A client that is not told so within a second goes on by itself (curl does).
+            _ = try? wire.readHead()
+            try wire.send(body)
+            return try wire.readAnswer()
+        }
+        #expect(answer.story.last == "done", "\(answer.text)")
+    }
+
+    @Test("more turns than the process may run are refused with Retry-After, and a person in danger gets resources with it")
+    func overloaded() async throws {
+        let gateway = try await Stage.shared().anotherGateway(["COACH_MAX_TURNS": "1"])
+        async let running = gateway.visitor().say("Slow \(sim(["words": 20, "pace_ms": 100]))")
+        var refused: Answer?
+        try await eventually("a refusal") {
+            refused = try await gateway.visitor().say("I want to kill myself \(sim(["words": 2]))", ["country": "GB"])
+            return refused?.status == 503
+        }
+        let answer = try #require(refused)
+        #expect(answer.errorCode == "SYS_5001" && answer.error["action"] == "retry" && answer.headers["retry-after"] != nil)
+        #expect(answer.text.contains("116 123"))
+        #expect(try await running.story.last == "done")
+    }
+
+    @Test("a suspended user is refused, and still gets crisis resources")
+    func suspended() async throws {
+        let stage = try await Stage.shared()
+        let visitor = stage.visitor()
+        expectDone(try await visitor.say("Hello \(sim(["words": 2]))"))
+        try await stage.database.fresh.psql("update users set suspended_at = now() where id = '\(visitor.id)'")
+        let refused = try await visitor.say("Hello \(sim(["words": 2]))")
+        #expect(refused.status == 403 && refused.errorCode == "AUTH_1003" && refused.error["action"] == "go_back")
+        let cry = try await visitor.say("I want to kill myself", ["country": "GB"], headers: ["Accept": "text/event-stream"])
+        #expect(cry.status == 403 && cry.story == ["safety", "error"] && cry.text.contains("116 123"))
+    }
+
+    @Test("browsers of configured origins are let in, others are not")
+    func origins() async throws {
+        let gateway = try await Stage.shared().anotherGateway(["COACH_CORS_ORIGINS": "https://app.example.org, https://b.example.org"])
+        let browser = Browser(port: gateway.port)
+        let asked = ["Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,x-client-info,apikey"]
+        let welcome = try await browser.send(
+            "OPTIONS", Browser.chatPath, headers: asked.merging(["Origin": "https://b.example.org"]) { $1 })
+        #expect((200...204).contains(welcome.status) && welcome.headers["access-control-allow-origin"] == "https://b.example.org")
+        let allowed = welcome.headers["access-control-allow-headers"]?.lowercased() ?? ""
+        for name in ["authorization", "x-client-info", "apikey", "content-type", "last-event-id", "idempotency-key"] {
+            #expect(allowed.contains(name), "\(name)")
+        }
+        let stranger = try await browser.send(
+            "OPTIONS", Browser.chatPath, headers: asked.merging(["Origin": "https://evil.example"]) { $1 })
+        #expect(stranger.headers["access-control-allow-origin"] == nil)
+        let refusal = try await browser.post("{}", headers: ["Origin": "https://app.example.org"])
+        #expect(refusal.status == 401 && refusal.headers["access-control-allow-origin"] == "https://app.example.org")
+        #expect(refusal.headers["vary"]?.contains("Origin") == true)
+    }
+}
