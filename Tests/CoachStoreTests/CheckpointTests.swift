@@ -55,7 +55,7 @@ struct CheckpointTests {
         let first = TurnProgress.first(identity, of: caller, "One ")
         let second = first.next("two ")
         let longer = first.next("two three ")
-        for tick in [first, first, second, longer, second, longer] { _ = try await life.turns.checkpoint([tick]) }
+        for tick in [first, first, second, longer, second] { _ = try await life.turns.checkpoint([tick]) }
         #expect(try await pieces(store, identity) == ["0|One ", "4|two three "])
         _ = try await life.turns.checkpoint([longer.next("four")])
         #expect(try await text(life.turns, identity, caller) == "One two three four")
@@ -181,8 +181,15 @@ struct CheckpointTests {
         #expect(try await other.turns.requestStop(caller, .random()) == false)
         #expect(try await life.turns.checkpoint([]) == [])
 
+        func asked() async throws -> String? {
+            try await store.value("select stop_requested_at::text from public.turns where id = \(identity.turnID.uuid)")
+        }
         #expect(try await other.turns.requestStop(caller, identity.turnID))
+        let first = try await asked()
+        #expect(first != nil)
         #expect(try await other.turns.requestStop(caller, identity.turnID))
+        // Asked once, announced once.
+        #expect(try await asked() == first)
         #expect(try await other.turns.checkpoint([]) == [])
         #expect(try await life.turns.checkpoint([]) == [identity.turnID])
         try await life.turns.finish(.complete(identity, of: caller))

@@ -152,6 +152,35 @@ struct RetryTests {
         #expect(try await store.count("select count(*) from public.usage_logs where user_id = \(caller.userID.uuid)") == 2)
     }
 
+    @Test("a late receipt, failed or not, leaves the answer of a later turn alone")
+    func lateAfterRetry() async throws {
+        let store = try await StoreFixture.shared()
+        let (turns, caller) = (store.turns(), Caller.someone())
+        let first = try await turns.talk(caller, "One?", answer: "Old")
+        let second = try begun(try await turns.retry(caller, first.turnID)).context.identity
+        var estimate = TurnReceipt.failed(second, of: caller)
+        estimate.settledBy = .reaper
+        try await turns.finish(estimate)
+        let third = try begun(try await turns.retry(caller, second.turnID)).context.identity
+        try await turns.finish(.complete(third, of: caller, "New"))
+        let answered = ["user:complete:One?", "assistant:superseded:Old", "assistant:complete:New"]
+
+        var late = TurnReceipt.failed(second, of: caller)
+        late.settledBy = .reaper
+        #expect(try await turns.finish(late) == .alreadySettled)
+        #expect(try await turns.finish(.complete(second, of: caller, "Late")) == .settled)
+        #expect(try await Set(story(store, first.conversationID)) == Set(answered + ["assistant:superseded:Late"]))
+
+        let other = try await turns.begin(caller, TurnRequest(message: "Two?"), risk: .calm).begun.identity
+        var lost = TurnReceipt.failed(other, of: caller)
+        lost.settledBy = .reaper
+        try await turns.finish(lost)
+        let again = try begun(try await turns.retry(caller, other.turnID)).context.identity
+        try await turns.finish(.complete(again, of: caller, "New"))
+        #expect(try await turns.finish(.failed(other, of: caller)) == .settled)
+        #expect(try await story(store, other.conversationID) == ["user:complete:Two?", "assistant:complete:New"])
+    }
+
     @Test("it counts like a message, and danger in the message opens the gates as it did the first time")
     func gates() async throws {
         let store = try await StoreFixture.shared()

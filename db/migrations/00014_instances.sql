@@ -3,7 +3,7 @@
 create table gateway.instances (
     -- Chosen by the instance and kept through its lives.
     id uuid primary key,
-    -- Which life: each start has a higher one.
+    -- Which life: each start has a higher one, at least the microseconds of the clock.
     epoch bigint not null,
     -- Renewed four times a second while turns run, once a second without.
     lease_expires_at timestamptz not null,
@@ -37,7 +37,7 @@ declare
     life bigint;
 begin
     insert into gateway.instances as i (id, epoch, lease_expires_at, recovered_at)
-    values (instance, (extract(epoch from moment) * 1000)::bigint, moment + gateway.lease(), returned)
+    values (instance, (extract(epoch from moment) * 1000000)::bigint, moment + gateway.lease(), returned)
     on conflict (id) do update
         set epoch = greatest(i.epoch + 1, excluded.epoch), lease_expires_at = excluded.lease_expires_at,
             recovered_at = coalesce(returned, i.recovered_at)
