@@ -69,9 +69,6 @@ final class Program: @unchecked Sendable {
         return process.terminationStatus
     }
 
-    /// Whether a signal ended it that it did not handle: a crash.
-    var wasKilled: Bool { !process.isRunning && process.terminationReason == .uncaughtSignal }
-
     /// The port in the first line that names one as `"port":N` or `listening on HOST:N`.
     func port(within seconds: Double = 60) async throws -> Int {
         try await eventually(within: seconds, "a port in\n\(output)") { self.announcedPort != nil || !self.process.isRunning }

@@ -27,8 +27,6 @@ final class Simulator: Sendable {
             return messages.contains { $0.1.contains(text) } ? Request(entry: entry, messages: messages) : nil
         }
     }
-
-    func stats() async throws -> JSONObject { try await Browser(port: port).send("GET", "/simulator/stats").json }
 }
 
 /// What the simulator shall do with one request, to be put into a message.
