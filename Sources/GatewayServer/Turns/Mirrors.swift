@@ -61,7 +61,11 @@ public final class Mirrors: Service {
 
     /// Tells the end, once the owner or a reaper has settled it.
     private func end(_ turn: LiveTurn) async throws {
-        guard let known = try await keeper.load(turn.facts.userID, turn.facts.identity.turnID), known.status != .running else { return }
+        guard let known = try await keeper.load(turn.facts.userID, turn.facts.identity.turnID) else {
+            // Its conversation was deleted meanwhile.
+            return turn.close(TurnEnding(status: .interrupted, finishReason: nil, bill: nil))
+        }
+        guard known.status != .running else { return }
         turn.mirror(Array(known.content.utf8), from: 0)
         turn.close(TurnEnding(status: known.status, finishReason: known.finishReason, bill: known.bill))
         turns.withLock { _ = $0.removeValue(forKey: known.identity.turnID) }

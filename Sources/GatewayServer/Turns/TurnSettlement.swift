@@ -1,6 +1,7 @@
 import CoachCore
 import Foundation
 import Logging
+import NIOPosix
 import TokenRelay
 
 /// Ends turns: waits for the model, prices, saves, and only then tells the followers. Runs whether or not anybody listens.
@@ -56,7 +57,7 @@ public struct TurnSettlement: Sendable {
             } catch {
                 if attempt == 0 {
                     logger.error("a turn could not be saved yet", metadata: naming(receipt, requestID, error))
-                    ticket = keep(receipt, requestID)
+                    ticket = await keep(receipt, requestID)
                     onDelay()
                 }
                 let pause = pauses[min(attempt, pauses.count - 1)]
@@ -68,9 +69,10 @@ public struct TurnSettlement: Sendable {
     }
 
     /// A full disk is an alarm: the receipt is then in memory alone, and still tried.
-    private func keep(_ receipt: TurnReceipt, _ requestID: String) -> ReceiptSpool.Ticket? {
+    private func keep(_ receipt: TurnReceipt, _ requestID: String) async -> ReceiptSpool.Ticket? {
         do {
-            return try spool.keep(receipt)
+            // fsync blocks, and tasks run on event loops.
+            return try await NIOThreadPool.singleton.runIfActive { try spool.keep(receipt) }
         } catch {
             logger.critical("a receipt could not be spooled: it is lost if this process ends", metadata: naming(receipt, requestID, error))
             return nil
