@@ -24,6 +24,8 @@ public struct ConversationStore: Sendable {
             query.append(" and deleted_at is null")
         }
         if let cursor = try Self.parse(cursor) {
+            // The years 1970 to 9999.
+            guard (0..<253_402_300_800_000_000).contains(cursor.key) else { throw InvalidCursor() }
             query.append(" and (last_message_at, id) < (\(Self.timestamp(microseconds: cursor.key)), \(cursor.id))")
         }
         query.append(" order by last_message_at desc, id desc limit \(limit + 1)")
@@ -97,6 +99,7 @@ public struct ConversationStore: Sendable {
         if let updatedSince { page.append(" and m.updated_at >= \(Self.timestamp(updatedSince))") }
         if let cursor = try Self.parse(cursor) {
             let isBeyond: Query = order == .oldestFirst ? ">" : "<"
+            guard Int32(exactly: cursor.key) != nil else { throw InvalidCursor() }
             page.append(" and (m.seq, m.id) \(isBeyond) (\(cursor.key)::integer, \(cursor.id))")
         }
         page.append(" order by \(sequence) limit \(limit + 1)")

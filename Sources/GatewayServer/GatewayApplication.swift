@@ -109,7 +109,7 @@ public struct GatewayApplication: Service {
         }
         let pipeline = TurnPipeline(
             identity: parts.identity, coaching: parts.coaching, ledger: parts.ledger, model: parts.model, settlement: parts.settlement,
-            registry: parts.registry, mirrors: parts.mirrors, keeper: parts.keeper, admission: parts.admission)
+            registry: parts.registry, mirrors: parts.mirrors, keeper: parts.keeper, counter: parts.counter, admission: parts.admission)
         ChatRoutes(pipeline: pipeline, heartbeat: parts.heartbeat).register(on: router)
         ConversationRoutes(
             identity: parts.identity, counter: parts.counter, library: parts.library, registry: parts.registry, keeper: parts.keeper

@@ -56,6 +56,7 @@ begin
             select m.seq, m.role, m.content, sum(m.token_count + 4) over (order by m.seq desc rows unbounded preceding) as tokens_so_far
             from public.messages m
             where m.user_id = $1 and m.conversation_id = $2 and m.seq < $3 and m.status in ('complete', 'stopped', 'interrupted')
+            and m.content <> ''
             order by m.seq desc
             limit $5
         ) recent

@@ -162,7 +162,14 @@ begin
         orphan as (
             select t.* from public.turns t
             where t.status = 'running'
-                and exists (select from dead d where d.id is not distinct from t.owner_instance and d.epoch is not distinct from t.owner_epoch)
+                and (
+                    exists (select from dead d where d.id is not distinct from t.owner_instance and d.epoch is not distinct from t.owner_epoch)
+                    -- Begun in the asker's name, but he never heard of it: the answer of begin_turn was lost on the way, or came after
+                    -- he had given up. What he runs has a checkpoint long before this.
+                    or (t.owner_instance = instance and t.owner_epoch = life and t.started_at < moment - interval '5 seconds'
+                        and not exists (
+                            select from gateway.turn_progress p
+                            where p.user_id = t.user_id and p.turn_id = t.id and p.attempt = t.attempt)))
             order by t.started_at
             limit at_most
         )

@@ -20,8 +20,10 @@ class Killer:
 
     async def run(self):
         await asyncio.sleep(4)
-        # Once under load and with nothing else wrong.
+        # Each once under load and with nothing else wrong: nobody who resumes notices the first, the second is noticed elsewhere.
         await self.rolling_restart()
+        await self.pause(2)
+        await self.lose_gateway()
         await asyncio.gather(
             self.lane("gateway", 2, 6, [self.kill_gateway, self.kill_gateway, self.kill_gateway, self.rolling_restart]),
             self.lane("database", 8, 16, [self.kill_postgres, self.freeze_postgres]),
@@ -64,6 +66,14 @@ class Killer:
         async with Fault(self, "kill -9 of a gateway"):
             await gateway.kill()
             await asyncio.sleep(chance.uniform(0, 5))
+            await gateway.start()
+            await self.ready(gateway)
+
+    async def lose_gateway(self):
+        gateway = self.stage.gateways[1]
+        async with Fault(self, "kill -9 of a gateway that stays dead for 11 s"):
+            await gateway.kill()
+            await asyncio.sleep(11)
             await gateway.start()
             await self.ready(gateway)
 

@@ -27,6 +27,11 @@ public struct DomainScores: Sendable, Equatable {
     }
 }
 
+extension DomainScores {
+    /// Of a message without words.
+    public static let silent = DomainScores(values: Array(repeating: 0, count: Domain.allCases.count), none: 0, wordCount: 0)
+}
+
 /// Where a turn is routed. `domain` is nil when the router abstains.
 public struct DomainDecision: Sendable, Equatable {
     /// Who decided.

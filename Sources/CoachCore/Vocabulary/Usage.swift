@@ -22,6 +22,14 @@ public struct TokenUsage: Hashable, Sendable {
         self.reasoning = reasoning
     }
 
+    /// The same with absurd counts brought down: a ledger's column, and its sum of classes, hold 2³¹ − 1.
+    public var storable: TokenUsage {
+        func bounded(_ count: Int?) -> Int? { count.map { min(max($0, 0), Int(Int32.max) / 4) } }
+        return TokenUsage(
+            input: bounded(input), cachedInput: bounded(cachedInput), cacheWrite: bounded(cacheWrite), output: bounded(output),
+            reasoning: bounded(reasoning))
+    }
+
     /// Everything sent to the model: the wire's `input_tokens`, which includes cached ones.
     public var totalInput: Int? { input.map { $0 + (cachedInput ?? 0) + (cacheWrite ?? 0) } }
     /// Everything the model produced: the wire's `output_tokens`.

@@ -66,7 +66,9 @@ extension GatewayError {
         case .idempotencyMismatch: self.init(.idempotencyConflict, "the idempotency key was used with another body")
         case .quotaExhausted: self.init(.quotaExhausted, "daily message limit of the tier reached")
         case .budgetExhausted: self.init(.quotaExhausted, "the budget of the tier is used up")
-        case .tooManyTurns: self.init(.quotaExhausted, "too many turns at once for the tier")
+        case .tooManyTurns:
+            self.init(.quotaExhausted, "too many turns at once for the tier")
+            userMessage = "I'm still busy with your other questions. Let me finish one of them first."
         case .rateLimited: self.init(.rateLimited, "too many requests")
         case .subscriptionRequired: self.init(.subscriptionRequired, "a subscription is required")
         case .consentMissing: self.init(.consentRequired, "a consent that chat needs has not been given")

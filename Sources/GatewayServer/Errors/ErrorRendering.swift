@@ -35,7 +35,7 @@ extension GatewayError {
         var members = details.map { JSONMember($0.0, $0.1) }
         if let safety, let json = try? JSONValue(parsing: JSONWriter.encode(safety.write)) { members.append(JSONMember("safety", json)) }
         return ErrorBody(
-            code: code, message: message, userMessage: row.userMessage, action: row.action, retryAfter: retryAfter,
+            code: code, message: message, userMessage: userMessage ?? row.userMessage, action: row.action, retryAfter: retryAfter,
             details: members.isEmpty ? nil : .object(members))
     }
 
@@ -49,7 +49,8 @@ extension GatewayError {
 
     private func failure(_ row: ErrorMapping.Row) -> StreamFailure {
         StreamFailure(
-            code: code, message: message, userMessage: row.userMessage, action: row.action, retryable: row.action.isRetryable,
+            code: code, message: message, userMessage: userMessage ?? row.userMessage, action: row.action,
+            retryable: row.action.isRetryable,
             retryAfter: retryAfter, partial: false, keptBytes: nil)
     }
 

@@ -8,6 +8,8 @@ struct GatewayError: Error, Sendable {
     var code: ErrorCode
     /// For developers; holds no user data and nothing internal.
     var message: String
+    /// Overrides the mapped text where a code has two.
+    var userMessage: String?
     /// Overrides the mapped status where a code has two.
     var status: Int?
     /// Seconds; also sent as `Retry-After`.

@@ -27,21 +27,22 @@ struct ChatRoutes: Sendable {
     }
 
     private func resume(_ request: Request, _ context: GatewayContext) async throws -> Response {
-        let turnID = try turnID(context)
-        let ask = ask(request, context)
-        // Who asks comes first: a stranger learns nothing about cursors.
-        _ = try await pipeline.authenticate(ask)
+        // Who asks comes first: a stranger learns nothing about ids and cursors.
+        let caller = try await pipeline.authenticate(ask(request, context))
         let cursor = try cursor(request)
-        let turn = try await pipeline.find(ask, turnID)
-        if let ending = turn.ending, ending.finishReason != nil, cursor.position > turn.releasedBytes {
-            throw GatewayError(.invalidInput, Farewell.beyondMessage).naming(field: "after")
+        let open = try await pipeline.find(caller, try turnID(context))
+        if let ending = open.turn.ending, ending.finishReason != nil, cursor.position > open.turn.releasedBytes {
+            var error = GatewayError(.invalidInput, Farewell.beyondMessage).naming(field: "after")
+            error.rate = open.rate
+            throw error
         }
-        return try follow(OpenTurn(turn: turn), from: cursor, context)
+        return try follow(open, from: cursor, context)
     }
 
     private func stop(_ request: Request, _ context: GatewayContext) async throws -> Response {
+        let caller = try await pipeline.authenticate(ask(request, context))
         let turnID = try turnID(context)
-        let status = try await pipeline.stop(ask(request, context), turnID)
+        let status = try await pipeline.stop(caller, turnID)
         return .envelope(context) { writer in
             writer.object { writer in
                 writer.member("turn_id", turnID.uuid)
@@ -51,7 +52,8 @@ struct ChatRoutes: Sendable {
     }
 
     private func retry(_ request: Request, _ context: GatewayContext) async throws -> Response {
-        let open = try await pipeline.retry(ask(request, context), try turnID(context))
+        let ask = ask(request, context)
+        let open = try await pipeline.retry(ask, try await pipeline.authenticate(ask), try turnID(context))
         return try follow(open, from: Cursor(after: 0), context)
     }
 

@@ -64,7 +64,7 @@ struct ConversationRoutes: Sendable {
                 // Still billed: the turn ends as if its user had stopped it, here or on the instance that runs it.
                 if let turn = registry.turn(running) { turn.stop() } else { _ = try await keeper.requestStop(caller, running) }
             }
-            return Response(status: .noContent)
+            return .envelope(context) { $0.null() }
         }
     }
 

@@ -26,6 +26,13 @@ public struct Coaching: Sendable {
         risk.tier >= .crisis ? resources.card(for: risk, country: country, locale: locale) : nil
     }
 
+    /// What a refusal carries: the card, or everything there is when only the stored state tells of danger.
+    func consolation(_ risk: RiskAssessment, stored: SafetyLevel = .calm, at place: Whereabouts) -> StreamSafety? {
+        let card = card(risk, country: place.country, locale: place.locale)
+        let general = stored > .calm ? resources.all(country: place.country, locale: place.locale) : nil
+        return (card ?? general).map(StreamSafety.init)
+    }
+
     /// The fixed answer for when every model fails at tier 3 and above.
     func fallbackText(_ card: SafetyCard?) -> [UInt8]? {
         card.flatMap { $0.tier >= .high ? Array($0.fixedAnswer.utf8) : nil }

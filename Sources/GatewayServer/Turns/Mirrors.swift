@@ -10,7 +10,12 @@ public final class Mirrors: Service {
     private let keeper: TurnKeeper
     private let interval: Duration
     private let logger: Logger
-    private let turns = Mutex<[TurnID: LiveTurn]>([:])
+    /// A mirror, and for how many looks nobody has followed it: its first follower joins a moment after it is made.
+    private struct Entry {
+        var turn: LiveTurn
+        var lonelyLooks = 0
+    }
+    private let turns = Mutex<[TurnID: Entry]>([:])
 
     /// Follows nothing yet.
     public init(keeper: TurnKeeper, logger: Logger, interval: Duration = .milliseconds(250)) {
@@ -22,27 +27,55 @@ public final class Mirrors: Service {
     /// The mirror of a running turn; one for all its followers here. It lives as long as somebody follows it.
     func mirror(_ known: KnownTurn, firstChoice: ModelName) -> LiveTurn {
         turns.withLock { turns in
-            if let mirror = turns[known.identity.turnID] { return mirror }
+            if let entry = turns[known.identity.turnID] {
+                turns[known.identity.turnID]?.lonelyLooks = 0
+                return entry.turn
+            }
             let mirror = LiveTurn(mirroring: TurnFacts(known, firstChoice: firstChoice))
-            turns[known.identity.turnID] = mirror
+            turns[known.identity.turnID] = Entry(turn: mirror)
             return mirror
         }
     }
 
+    /// Whether anybody follows a turn of another instance here.
+    public var isFollowed: Bool { turns.withLock { $0.values.contains { $0.turn.isFollowed } } }
+
+    /// Rings every follower of every mirror.
+    public func ringAll(_ signal: Follower.Signal) {
+        for entry in turns.withLock({ Array($0.values) }) { entry.turn.ringAll(signal) }
+    }
+
     /// Until cancelled.
     public func run() async throws {
+        var isAway = false
         while !Task.isCancelled {
             try? await Task.sleep(for: interval)
-            let followed = turns.withLock { turns in
-                turns = turns.filter { $0.value.isFollowed }
-                return turns
-            }
+            let followed = look()
             guard !followed.isEmpty else { continue }
-            do { try await catchUp(followed) } catch {
-                logger.warning("turns of other instances cannot be read", metadata: ["error": "\(error)"])
+            do {
+                try await catchUp(followed)
+                isAway = false
+            } catch {
+                if !isAway { logger.warning("turns of other instances cannot be read", metadata: ["error": "\(error)"]) }
+                isAway = true
             }
         }
     }
+
+    /// The mirrors that somebody follows; those that nobody has followed for a while are forgotten.
+    private func look() -> [TurnID: LiveTurn] {
+        turns.withLock { turns in
+            turns = turns.compactMapValues { entry in
+                var entry = entry
+                entry.lonelyLooks = entry.turn.isFollowed ? 0 : entry.lonelyLooks + 1
+                return entry.lonelyLooks > Self.patience ? nil : entry
+            }
+            return turns.compactMapValues { $0.turn.isFollowed ? $0.turn : nil }
+        }
+    }
+
+    /// Looks.
+    private static let patience = 20
 
     private func catchUp(_ followed: [TurnID: LiveTurn]) async throws {
         let places = followed.map { TurnPlace(userID: $1.facts.userID, turnID: $0, afterByte: $1.releasedBytes) }

@@ -2,6 +2,7 @@ import CoachCore
 import Foundation
 import Logging
 import ServiceLifecycle
+import TokenRelay
 
 /// Settles turns whose instance died: their text is kept as `interrupted`, and an estimate is billed. The dead owner's own receipt, should
 /// its spool ever deliver it, replaces the estimate.
@@ -9,14 +10,18 @@ public struct Reaper: Service {
     let keeper: TurnKeeper
     let ledger: TurnLedger
     let prices: PriceBook
+    let registry: TurnRegistry
     let logger: Logger
     let interval: Duration
 
     /// `interval`: how often the dead are looked for.
-    public init(keeper: TurnKeeper, ledger: TurnLedger, prices: PriceBook, logger: Logger, interval: Duration = .seconds(1)) {
+    public init(
+        keeper: TurnKeeper, ledger: TurnLedger, prices: PriceBook, registry: TurnRegistry, logger: Logger, interval: Duration = .seconds(1)
+    ) {
         self.keeper = keeper
         self.ledger = ledger
         self.prices = prices
+        self.registry = registry
         self.logger = logger
         self.interval = interval
     }
@@ -25,7 +30,9 @@ public struct Reaper: Service {
     public func run() async throws {
         while !Task.isCancelled {
             // An absent database is the checkpointer's to report.
-            for orphan in (try? await keeper.orphans()) ?? [] { await settle(orphan) }
+            for orphan in (try? await keeper.orphans()) ?? [] where registry.turn(orphan.facts.identity.turnID) == nil {
+                await settle(orphan)
+            }
             try? await Task.sleep(for: interval)
         }
     }

@@ -12,7 +12,9 @@ extension TurnPipeline {
     }
 
     /// Step 5: the message's readings meet the stored safety state and the conversation's domain.
-    func decide(_ caller: Caller, _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext) -> Decision {
+    func decide(
+        _ caller: Caller, _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ ask: TurnAsk
+    ) -> Decision {
         let lastAnswer = context.history.last { $0.speaker == .assistant }?.content
         let safety = coaching.fusion.fuse(
             assessment.risk, stored: context.safetyLevel,
@@ -20,9 +22,11 @@ extension TurnPipeline {
         let domain = coaching.router.decide(
             assessment.domains, pinned: request.pinnedDomain, persona: context.persona?.domain,
             conversationDomain: context.conversationDomain)
+        let place = Whereabouts(
+            request, profile: Whereabouts(country: context.country, locale: context.locale), acceptLanguage: ask.acceptLanguage)
         let facts = TurnFacts(
             userID: caller.userID, identity: context.identity, domain: domain, personaID: context.persona?.id, model: model.firstChoice,
-            risk: safety.risk, country: request.country ?? context.country, locale: request.locale ?? context.locale)
+            risk: safety.risk, country: place.country, locale: place.locale)
         let card = coaching.card(facts.risk, country: facts.country, locale: facts.locale)
         return Decision(facts: facts, safety: safety, card: card)
     }

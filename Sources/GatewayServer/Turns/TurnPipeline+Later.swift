@@ -4,21 +4,34 @@ import TokenRelay
 
 /// What a client asks of a turn that it knows: follow it, stop it, try it again.
 extension TurnPipeline {
-    /// The caller's turn, wherever it runs; 404 for everybody else's. A turn that runs here needs no database.
-    func find(_ ask: TurnAsk, _ turnID: TurnID) async throws(GatewayError) -> LiveTurn {
-        let caller = try await authenticate(ask)
-        if let turn = registry.turn(turnID), turn.facts.userID == caller.userID { return turn }
+    /// The caller's turn, wherever it runs; 404 for everybody else's. A turn that runs here is told without the database, too.
+    func find(_ caller: Caller, _ turnID: TurnID) async throws(GatewayError) -> OpenTurn {
+        let local = registry.turn(turnID).flatMap { $0.facts.userID == caller.userID ? $0 : nil }
+        let rate = try await count(caller, optional: local != nil)
+        if let local { return OpenTurn(turn: local, rate: rate) }
         do {
             guard let known = try await keeper.load(caller.userID, turnID) else { throw GatewayError.notFound }
-            return await attach(known)
+            return OpenTurn(turn: await attach(known), rate: rate)
+        } catch {
+            var refusal = understood(error)
+            refusal.rate = rate
+            throw refusal
+        }
+    }
+
+    /// One request of the caller's minute; nil when it is `optional` and the database is away.
+    private func count(_ caller: Caller, optional: Bool) async throws(GatewayError) -> RateLimit? {
+        do {
+            return try await counter.take(caller)
+        } catch is StoreFault where optional {
+            return nil
         } catch {
             throw understood(error)
         }
     }
 
     /// Ends a turn of the caller: what was said is kept and billed. Returns how it stands; idempotent.
-    func stop(_ ask: TurnAsk, _ turnID: TurnID) async throws(GatewayError) -> TurnStatus {
-        let caller = try await authenticate(ask)
+    func stop(_ caller: Caller, _ turnID: TurnID) async throws(GatewayError) -> TurnStatus {
         if let turn = registry.turn(turnID), turn.facts.userID == caller.userID {
             turn.stop()
             return await ending(of: turn)
@@ -34,15 +47,12 @@ extension TurnPipeline {
     }
 
     /// A new turn on the same user message.
-    func retry(_ ask: TurnAsk, _ turnID: TurnID) async throws(GatewayError) -> OpenTurn {
-        let caller = try await authenticate(ask)
+    func retry(_ ask: TurnAsk, _ caller: Caller, _ turnID: TurnID) async throws(GatewayError) -> OpenTurn {
         do {
             try admission.check()
             switch try await keeper.retry(caller, turnID) {
             case .refused(let refusal, let rate):
-                var error = GatewayError(refusal)
-                error.rate = rate
-                throw error
+                throw self.refusal(refusal, rate, TurnRequest(message: ""), MessageAssessment(risk: .calm, domains: .silent), ask)
             case .begun(let context, let message, let rate):
                 let request = TurnRequest(message: message, locale: context.locale, country: context.country)
                 return OpenTurn(turn: answer(caller, request, assess(request), context, ask), rate: rate)

@@ -28,7 +28,7 @@ extension TurnPipeline {
         let request = TurnRequest(
             message: body.message, conversationID: body.conversationID.map(ConversationID.init),
             personaID: body.personaID.map(PersonaID.init), shareToken: body.shareToken, pinnedDomain: body.domain.flatMap(Domain.init),
-            idempotencyKey: key?.text, locale: body.locale ?? AcceptLanguage.first(ask.acceptLanguage), country: body.country)
+            idempotencyKey: key?.text, locale: body.locale, country: body.country)
         // Nobody in danger is turned away over a domain; the router finds one.
         if body.domain != nil, request.pinnedDomain == nil, assess(request).risk.tier < .crisis {
             throw GatewayError(.personaOrDomainUnavailable, "there is no such domain").naming(field: "domain")
@@ -40,23 +40,28 @@ extension TurnPipeline {
     func assess(_ request: TurnRequest) -> MessageAssessment { coaching.reader.assess(request.message) }
 
     /// Step 4: one round trip. The user's message is saved when this returns `begun`.
-    func begin(_ caller: Caller, _ request: TurnRequest, _ assessment: MessageAssessment) async throws(GatewayError) -> TurnOpening {
+    func begin(
+        _ caller: Caller, _ request: TurnRequest, _ assessment: MessageAssessment, _ ask: TurnAsk
+    ) async throws(GatewayError) -> TurnOpening {
         do {
             try admission.check()
             return try await ledger.begin(caller, request, assessment)
         } catch {
             var error = understood(error)
-            error.safety = coaching.card(assessment.risk, country: request.country, locale: request.locale).map(StreamSafety.init)
+            error.safety = coaching.consolation(assessment.risk, at: Whereabouts(request, acceptLanguage: ask.acceptLanguage))
             throw error
         }
     }
 
     /// What a refusal of the database looks like from outside. Whoever is in danger gets resources with it.
-    func refusal(_ refusal: Refusal, _ rate: RateLimit, _ request: TurnRequest, _ assessment: MessageAssessment) -> GatewayError {
+    func refusal(
+        _ refusal: Refusal, _ rate: RateLimit, _ request: TurnRequest, _ assessment: MessageAssessment, _ ask: TurnAsk
+    ) -> GatewayError {
         var error = GatewayError(refusal)
         error.rate = rate
-        let risk = coaching.fusion.fuse(assessment.risk, stored: refusal.safetyLevel).risk
-        error.safety = coaching.card(risk, country: request.country, locale: request.locale).map(StreamSafety.init)
+        error.safety = coaching.consolation(
+            coaching.fusion.fuse(assessment.risk, stored: refusal.safetyLevel).risk, stored: refusal.safetyLevel,
+            at: Whereabouts(request, acceptLanguage: ask.acceptLanguage))
         return error
     }
 
@@ -64,9 +69,9 @@ extension TurnPipeline {
     private func refused(_ error: RequestBodyError, _ ask: TurnAsk) -> GatewayError {
         var refusal = GatewayError(error)
         guard let body = try? JSONDocument(parsing: ask.body).value, let message = body["message"]?.string else { return refusal }
-        let locale = body["locale"]?.string ?? AcceptLanguage.first(ask.acceptLanguage)
-        refusal.safety = coaching.card(coaching.reader.assess(message).risk, country: body["country"]?.string, locale: locale)
-            .map(StreamSafety.init)
+        let said = TurnRequest(message: message, locale: body["locale"]?.string, country: body["country"]?.string)
+        refusal.safety = coaching.consolation(
+            coaching.reader.assess(message).risk, at: Whereabouts(said, acceptLanguage: ask.acceptLanguage))
         return refusal
     }
 

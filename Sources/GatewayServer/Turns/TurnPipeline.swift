@@ -12,6 +12,7 @@ struct TurnPipeline: Sendable {
     let registry: TurnRegistry
     let mirrors: Mirrors
     let keeper: TurnKeeper
+    let counter: RequestCounter
     let admission: Admission
 
     /// From the request to a turn that runs, or to one that is told again. The answer streams from it while it is spoken; what was
@@ -20,14 +21,14 @@ struct TurnPipeline: Sendable {
         let caller = try await authenticate(ask)
         let request = try parse(ask)
         let assessment = assess(request)
-        let opening = try await begin(caller, request, assessment)
+        let opening = try await begin(caller, request, assessment, ask)
         switch opening {
         case .begun(let context, let rate):
             return OpenTurn(turn: answer(caller, request, assessment, context, ask), rate: rate)
         case .known(let known, let rate):
             return OpenTurn(turn: await attach(known), rate: rate, isRepeated: true)
         case .refused(let refusal, let rate):
-            throw self.refusal(refusal, rate, request, assessment)
+            throw self.refusal(refusal, rate, request, assessment, ask)
         }
     }
 
@@ -35,7 +36,7 @@ struct TurnPipeline: Sendable {
     func answer(
         _ caller: Caller, _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ ask: TurnAsk
     ) -> LiveTurn {
-        let decision = decide(caller, request, assessment, context)
+        let decision = decide(caller, request, assessment, context, ask)
         let prompt = compose(request, context, decision)
         let turn = generate(prompt, decision)
         finish(turn, prompt, ask)

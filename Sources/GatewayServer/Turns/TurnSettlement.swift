@@ -12,11 +12,14 @@ public struct TurnSettlement: Sendable {
     let spool: ReceiptSpool
     let logger: Logger
     let pauses: [Duration]
+    let isClosing: @Sendable () -> Bool
 
-    /// `pauses`: between attempts to save while the database is away; the last one repeats.
+    /// `pauses`: between attempts to save while the database is away; the last one repeats. `isClosing`: the process wants to end, and
+    /// leaves what is on disk to its next life.
     public init(
         ledger: TurnLedger, prices: PriceBook, registry: TurnRegistry, spool: ReceiptSpool, logger: Logger,
-        pauses: [Duration] = [.milliseconds(100), .milliseconds(250), .milliseconds(500), .seconds(1)]
+        pauses: [Duration] = [.milliseconds(100), .milliseconds(250), .milliseconds(500), .seconds(1)],
+        isClosing: @escaping @Sendable () -> Bool = { false }
     ) {
         self.ledger = ledger
         self.prices = prices
@@ -24,6 +27,7 @@ public struct TurnSettlement: Sendable {
         self.spool = spool
         self.logger = logger
         self.pauses = pauses
+        self.isClosing = isClosing
     }
 
     /// The whole end of one turn. Returns when it is saved.
@@ -46,27 +50,38 @@ public struct TurnSettlement: Sendable {
 
     /// Tries until the receipt is in the ledger. When the first attempt fails the receipt goes to disk, where it outlives the process, and
     /// the followers are told the end: they do not wait for a database that is away.
-    private func save(_ receipt: TurnReceipt, requestID: String, onDelay: () -> Void) async {
-        var ticket: ReceiptSpool.Ticket?
+    /// Returns whether it is in the ledger.
+    @discardableResult
+    private func save(
+        _ receipt: TurnReceipt, requestID: String, ticket kept: ReceiptSpool.Ticket? = nil, onDelay: () -> Void = {}
+    ) async -> Bool {
+        var ticket = kept
         var attempt = 0
         while true {
             do {
                 try await ledger.finish(receipt)
                 if let ticket { spool.discard(ticket) }
-                return
+                return true
             } catch {
                 if attempt == 0 {
                     logger.error("a turn could not be saved yet", metadata: naming(receipt, requestID, error))
-                    ticket = await keep(receipt, requestID)
+                    if ticket == nil { ticket = await keep(receipt, requestID) }
                     onDelay()
                 }
-                let pause = pauses[min(attempt, pauses.count - 1)]
                 attempt += 1
-                // Nobody cancels a settlement: a cancelled sleep would only make the next attempt come sooner.
-                try? await Task.sleep(for: pause)
+                if Task.isCancelled || (ticket != nil && isClosing()) { return false }
+                if case StoreFault.unexpected? = error as? StoreFault, attempt >= Self.patience {
+                    // The database is there and refuses it: trying on would hold the turn and its conversation for ever.
+                    logger.critical("a receipt is refused by the database: it stays on disk", metadata: naming(receipt, requestID, error))
+                    return false
+                }
+                try? await Task.sleep(for: pauses[min(attempt, pauses.count) - 1])
             }
         }
     }
+
+    /// Attempts at a receipt that the database refuses.
+    private static let patience = 5
 
     /// A full disk is an alarm: the receipt is then in memory alone, and still tried.
     private func keep(_ receipt: TurnReceipt, _ requestID: String) async -> ReceiptSpool.Ticket? {
@@ -86,8 +101,7 @@ public struct TurnSettlement: Sendable {
             return logger.critical("the spool cannot be read", metadata: ["error": "\(error)"])
         }
         for (ticket, receipt) in leftovers {
-            await save(receipt, requestID: "spool") {}
-            spool.discard(ticket)
+            guard await save(receipt, requestID: "spool", ticket: ticket) else { continue }
             logger.notice("a spooled receipt was delivered", metadata: ["turn_id": "\(receipt.identity.turnID)"])
         }
     }
@@ -100,7 +114,7 @@ public struct TurnSettlement: Sendable {
     private func bill(_ outcome: TurnOutcome, prompt: Prompt, said: [UInt8]) -> TurnBill? {
         guard let name = outcome.answeredBy else { return nil }
         let reported = outcome.usage.input != nil && outcome.usage.output != nil
-        let usage = reported ? outcome.usage : TokenEstimate.usage(prompt: prompt, said: said)
+        let usage = reported ? outcome.usage.storable : TokenEstimate.usage(prompt: prompt, said: said)
         let today = CalendarDay(unixSeconds: Int(Date().timeIntervalSince1970))
         return TurnBill(
             provider: name.provider, model: name.model, usage: usage, cost: prices.cost(of: usage, at: name, on: today),

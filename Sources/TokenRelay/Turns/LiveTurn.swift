@@ -176,6 +176,8 @@ public final class LiveTurn: Sendable {
 
     /// The next piece for a cursor, at most `maximum` bytes, whole characters only.
     public func step(_ cursor: inout Cursor, maximum: Int) -> CursorStep {
+        // A mirror's text may come after its follower: only now can a cursor inside a character be seen.
+        align(&cursor)
         let position = cursor.position
         let step: CursorStep = state.withLock { state in
             let piece = state.answer.read(from: position, maximum: maximum)

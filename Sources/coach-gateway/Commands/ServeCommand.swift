@@ -19,6 +19,7 @@ struct ServeCommand: AsyncParsableCommand {
             throw ExitCode(78)
         }
         let logger = ProcessLog.bootstrap(level: configuration.logLevel)
+        logger.notice("open files", metadata: ["limit": "\(FileLimit.raise())"])
         let metrics = PrometheusMetricsFactory()
         metrics.addProcessMetrics()
         MetricsSystem.bootstrap(metrics)

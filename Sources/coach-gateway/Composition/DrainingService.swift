@@ -12,14 +12,19 @@ struct DrainingService: Service {
     private let application: GatewayApplication
     private let admission: Admission
     private let registry: TurnRegistry
+    private let mirrors: Mirrors
     private let patience: Duration
     private let logger: Logger
 
     /// `patience`: how long clients may stay with their running turns.
-    init(_ application: GatewayApplication, admission: Admission, registry: TurnRegistry, patience: Duration, logger: Logger) {
+    init(
+        _ application: GatewayApplication, admission: Admission, registry: TurnRegistry, mirrors: Mirrors, patience: Duration,
+        logger: Logger
+    ) {
         self.application = application
         self.admission = admission
         self.registry = registry
+        self.mirrors = mirrors
         self.patience = patience
         self.logger = logger
     }
@@ -43,7 +48,7 @@ struct DrainingService: Service {
         } onCancel: {
             serving.cancel()
         }
-        await registry.drained()
+        while registry.count > 0, !Task.isCancelled { try? await Task.sleep(for: .milliseconds(20)) }
         logger.notice("drained")
     }
 
@@ -53,13 +58,14 @@ struct DrainingService: Service {
         try? await Task.sleep(for: Self.notice)
         await server.triggerGracefulShutdown()
         let deadline = ContinuousClock.now + patience - Self.notice
-        while registry.count > 0, ContinuousClock.now < deadline {
+        while registry.count > 0 || mirrors.isFollowed, ContinuousClock.now < deadline {
             guard (try? await Task.sleep(for: .milliseconds(50))) != nil else { return }
         }
         // Their turns go on here, and are followed from elsewhere through the checkpoints. Rung more than once: a client may have
         // come in the moment before.
         while !Task.isCancelled {
             for turn in registry.running { turn.ringAll(.handOver) }
+            mirrors.ringAll(.handOver)
             guard (try? await Task.sleep(for: .milliseconds(100))) != nil else { return }
         }
     }

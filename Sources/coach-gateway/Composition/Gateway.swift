@@ -50,9 +50,12 @@ struct Gateway {
         let registry = TurnRegistry()
         let admission = Admission(registry: registry, maximumTurns: configuration.maximumTurns)
         let mirrors = Mirrors(keeper: keeper, logger: logger)
-        let settlement = TurnSettlement(ledger: turns.ledger, prices: files.prices, registry: registry, spool: spool, logger: logger)
+        let settlement = TurnSettlement(
+            ledger: turns.ledger, prices: files.prices, registry: registry, spool: spool, logger: logger,
+            isClosing: { !admission.isOpen })
         let checkpointer = Checkpointer(keeper: keeper, registry: registry, logger: logger)
-        let reaper = Reaper(keeper: keeper, ledger: turns.ledger, prices: files.prices, logger: logger)
+        let reaper = Reaper(
+            keeper: keeper, ledger: turns.ledger, prices: files.prices, registry: registry, logger: logger)
         let life = InstanceLife(
             instance: instance, settlement: settlement, checkpointer: checkpointer, reaper: reaper, logger: logger)
 
@@ -87,7 +90,7 @@ struct Gateway {
             Background { try await mirrors.run() },
             Background { try await Self.serveMetrics(configuration, readiness: readiness, metrics: metrics, registry: registry) },
             DrainingService(
-                application, admission: admission, registry: registry, patience: configuration.drain, logger: logger),
+                application, admission: admission, registry: registry, mirrors: mirrors, patience: configuration.drain, logger: logger),
         ]
         self.slot = slot
     }

@@ -1,0 +1,13 @@
+import Glibc
+
+/// Each turn takes two sockets: the soft limit of most systems (1,024) would be the end at 500 turns.
+enum FileLimit {
+    /// Raises the soft limit of open files to the hard one, and returns what holds now.
+    static func raise() -> Int {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }
+        var raised = rlimit(rlim_cur: limit.rlim_max, rlim_max: limit.rlim_max)
+        if setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &raised) == 0 { limit = raised }
+        return Int(clamping: limit.rlim_cur)
+    }
+}

@@ -1,0 +1,94 @@
+import Foundation
+import Testing
+
+@Suite("kill -9", .paced)
+struct CrashTests {
+    @Test("of the owner: a follower elsewhere gets the kept text and its end within 10 s, at most 500 ms are lost, and retry works")
+    func ownerDies() async throws {
+        let pair = try await Pair.fresh()
+        let visitor = pair.one.visitor()
+        let first = try await visitor.listen("Hello \(sim(["words": 800, "pace_ms": 25]))").until(bytes: 10)
+        let follower = try await visitor.at(pair.other.port).follow(first.turnID).until(bytes: 1)
+        async let near = first.toEnd()
+        async let far = follower.toEnd()
+        try await Task.sleep(for: .seconds(2))
+        let killed = ContinuousClock.now
+        pair.one.program.signal(SIGKILL)
+        let (owner, survivor) = try await (near, far)
+        #expect(killed.duration(to: .now) < .seconds(10), "\(killed.duration(to: .now))")
+
+        #expect(owner.end == nil)
+        let end = try #require(survivor.end)
+        #expect(end.type == "error" && end.fields.flag("partial") == true && end.fields.flag("retryable") == true)
+        let (turn, content) = try await pair.database.settledAnswer(of: visitor.id)
+        #expect(turn["status"] == "interrupted" && turn["settled_by"] == "reaper")
+        #expect(end.fields.number("kept_bytes") == content.utf8.count && survivor.text == content)
+        let due = owner.arrivals.last { $0.at.duration(to: killed) >= .milliseconds(500) }?.position ?? 0
+        #expect(content.utf8.count >= due, "\(content.utf8.count) of \(due) bytes that were out half a second before the kill")
+        #expect(owner.text.hasPrefix(content) || content.hasPrefix(owner.text))
+        let bills = try await pair.database.usage(of: visitor.id)
+        #expect(bills.count == 1 && bills[0].flag("estimated") == true)
+        #expect(try await pair.database.isBalanced())
+
+        // Who heard more than was kept is told where to cut.
+        let ahead = try await visitor.at(pair.other.port).follow(first.turnID, after: content.utf8.count + 50).toEnd()
+        #expect(ahead.text.isEmpty && ahead.end?.type == "error" && ahead.end?.fields.number("kept_bytes") == content.utf8.count)
+        let again = try await visitor.at(pair.other.port).listenToRetry(first.turnID).until(bytes: 1)
+        #expect(again.status == 200 && !again.text.isEmpty && again.turnID != first.turnID)
+        #expect(again.events.first?["user_message_id"] == first.events.first?["user_message_id"])
+        #expect(try await visitor.at(pair.other.port).stop(again.turnID).status == 200)
+    }
+
+    @Test("and a new start with the same state: the turn is settled at once, its estimate billed once, and retry works")
+    func sameState() async throws {
+        let simulator = try await Stage.shared().simulator
+        let database = try await Database.ofItsOwn()
+        let folder = try StateFolder()
+        let gateway = try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: folder.state())
+        let visitor = gateway.visitor()
+        let message = "Hello \(sim(["words": 800, "pace_ms": 25]))"
+        let first = try await visitor.listen(message, ["client_message_id": "k"]).until(bytes: 40)
+        try await eventually("a checkpoint") {
+            try await !database.rows("select 1 as one from gateway.turn_texts").isEmpty
+        }
+        gateway.program.signal(SIGKILL)
+        try await gateway.program.exit()
+        let successor = try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: folder.state())
+        let (turn, content) = try await database.settledAnswer(of: visitor.id, within: 4)
+        #expect(turn["status"] == "interrupted" && !content.isEmpty && first.turnID == turn["id"])
+        // The same request again tells the part, and calls no model.
+        let repeated = try await visitor.at(successor.port).say(message, ["client_message_id": "k"])
+        #expect(repeated.story == ["start", "token", "usage", "error"] && repeated.content == content)
+        #expect(
+            repeated.first("error")?.fields.flag("partial") == true
+                && repeated.first("error")?.fields.number("kept_bytes") == content.utf8.count)
+        let bills = try await database.usage(of: visitor.id)
+        #expect(bills.count == 1 && bills[0].flag("estimated") == true && bills[0]["cost"] != nil)
+        #expect(try await database.isBalanced())
+        let stopped = try await visitor.at(successor.port).stop(first.turnID)
+        #expect(stopped.status == 200 && stopped.json.object("data")["status"] == "interrupted", "\(stopped.text)")
+        let again = try await visitor.at(successor.port).listenToRetry(first.turnID).until(bytes: 1)
+        #expect(again.status == 200 && again.turnID != first.turnID)
+        #expect(try await database.messages(of: visitor.id, role: "user").count == 1)
+    }
+
+    @Test("before the first word: the turn has failed, nothing is billed for it, and the same request tries again under the same id")
+    func beforeTheFirstWord() async throws {
+        let simulator = try await Stage.shared().simulator
+        let database = try await Database.ofItsOwn()
+        let folder = try StateFolder()
+        let gateway = try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: folder.state())
+        let visitor = gateway.visitor()
+        let message = "Hello \(sim(["words": 3, "first_token_ms": 3000]))"
+        let first = try await visitor.listen(message, ["client_message_id": "k"]).until { !$0.turnID.isEmpty }
+        gateway.program.signal(SIGKILL)
+        try await gateway.program.exit()
+        let successor = try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: folder.state())
+        #expect(try await database.settledAnswer(of: visitor.id, within: 4).turn["status"] == "failed")
+        let again = try await visitor.at(successor.port).say(message, ["client_message_id": "k"])
+        #expect(again.story == ["start", "token", "usage", "done"] && again.first("start")?["turn_id"] == first.turnID)
+        #expect(try await database.messages(of: visitor.id, role: "user").count == 1)
+        #expect(try await database.turn(of: visitor.id).number("attempt") == 2)
+        #expect(try await database.isBalanced())
+    }
+}

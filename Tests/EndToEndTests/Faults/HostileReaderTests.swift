@@ -1,0 +1,116 @@
+import Foundation
+import Glibc
+import Testing
+
+/// They keep many connections open, each for as long as a limit lasts.
+@Suite("Slow and hostile clients", .serialized, .patient)
+struct HostileReaderTests {
+    private static let ground = Task {
+        let stage = try await Stage.shared()
+        let simulator = try await Simulator()
+        // The longest answer that a turn may have, in as many tokens as are asked for.
+        let script = ["tokens": [String](repeating: String(repeating: "word ", count: 12), count: 1000), "pace_ms": 0] as [String: Any]
+        let body = try JSONSerialization.data(withJSONObject: script)
+        _ = try await Browser(port: simulator.port).send("PUT", "/simulator/script", body: Array(body))
+        let folder = try StateFolder()
+        let gateway = try await Gateway(database: stage.database.gatewayURL, simulator: simulator.url, environment: folder.state())
+        return (gateway: gateway, folder: folder, simulator: simulator)
+    }
+
+    @Test("two hundred readers of 1 byte/s slow nobody down and cost less than 64 KiB each")
+    func slowReaders() async throws {
+        let (gateway, folder, _) = try await Self.ground.value
+        let slow = gateway.visitor()
+        let long = try await slow.say("Hello")
+        #expect(long.content.utf8.count == 60_000)
+        let turn = try #require(long.first("start")?["turn_id"])
+        let before = try folder.residentBytes()
+        let request = slow.browser.head("GET", "\(Browser.chatPath)/\(turn)", bodyCount: nil)
+        let readers = try await Wire.run { try (0..<200).map { _ in try SlowReader(port: gateway.port, request) } }
+        // One byte of each, once a second, while somebody else is answered.
+        let reading = Task {
+            while !Task.isCancelled {
+                try await Wire.run { for reader in readers { reader.readOneByte() } }
+                try await Task.sleep(for: .seconds(1))
+            }
+        }
+        let quick = try await gateway.visitor().listen("Hello \(sim(["words": 80, "pace_ms": 40]))").toEnd()
+        reading.cancel()
+        #expect(quick.end?.type == "done")
+        let gaps = zip(quick.arrivals, quick.arrivals.dropFirst()).map { $0.at.duration(to: $1.at) }
+        #expect(gaps.sorted()[gaps.count * 9 / 10] < .milliseconds(250), "\(gaps.max() ?? .zero)")
+        let growth = try folder.residentBytes() - before
+        #expect(growth < 200 * 64 * 1024, "\(growth / 1024) KiB for 200 readers")
+        withExtendedLifetime(readers) {}
+    }
+
+    @Test("three hundred that connect and say nothing, and those that trickle a head or a body, are cut off; others do not notice")
+    func silence() async throws {
+        let (gateway, _, _) = try await Self.ground.value
+        let start = ContinuousClock.now
+        let silent = try await Wire.run { try (0..<300).map { _ in try Wire(port: gateway.port, timeout: 40) } }
+        async let head = trickle(
+            Array("GET /healthz HTTP/1.1\r\nHost: a\r\nX-Long: \(String(repeating: "a", count: 200))\r\n\r\n".utf8), gateway)
+        let visitor = gateway.visitor()
+        let whole = try visitor.request("Hello \(String(repeating: "a", count: 200))")
+        let bodyAt = try #require(String(decoding: whole, as: UTF8.self).range(of: "\r\n\r\n")).upperBound
+        let headBytes = Array(String(decoding: whole, as: UTF8.self)[..<bodyAt].utf8)
+        async let body = trickle(Array(whole[headBytes.count...]), gateway, after: headBytes)
+
+        try await Task.sleep(for: .seconds(3))
+        #expect(try await gateway.visitor().say("Hello \(sim(["words": 3]))").endAfter < .seconds(2))
+        // Closed, or answered that it took too long.
+        try await Wire.run { for wire in silent { while try !wire.receive().isEmpty {} } }
+        #expect(start.duration(to: .now) < .seconds(15), "\(start.duration(to: .now))")
+        let (headEnd, bodyEnd) = try await (head, body)
+        #expect(headEnd < .seconds(15) && bodyEnd < .seconds(25), "head \(headEnd), body \(bodyEnd)")
+        #expect(try await gateway.health() == 200)
+    }
+
+    /// Sends a byte a second after a beginning that is sent at once; how long it was listened to.
+    private func trickle(_ bytes: [UInt8], _ gateway: Gateway, after beginning: [UInt8] = []) async throws -> Duration {
+        try await Wire.run {
+            let wire = try Wire(port: gateway.port, timeout: 1)
+            let start = ContinuousClock.now
+            try wire.send(beginning)
+            for byte in bytes {
+                guard start.duration(to: .now) < .seconds(40) else { break }
+                guard (try? wire.send([byte])) != nil else { break }
+                // A second of waiting for an answer or the end.
+                if let answer = try? wire.receive(), answer.isEmpty || String(decoding: answer, as: UTF8.self).hasPrefix("HTTP/1.1 4") {
+                    break
+                }
+            }
+            return start.duration(to: .now)
+        }
+    }
+}
+
+/// A connection with the smallest window that the system has, read byte by byte.
+private final class SlowReader: Sendable {
+    private let descriptor: Int32
+
+    init(port: Int, _ request: [UInt8]) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        var window: Int32 = 2048
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &window, socklen_t(MemoryLayout<Int32>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(UInt16(port)).bigEndian
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+        }
+        guard result == 0, Glibc.send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else {
+            throw Wire.Failure(description: "a slow reader cannot connect: \(String(cString: strerror(errno)))")
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    func readOneByte() {
+        var byte: UInt8 = 0
+        _ = recv(descriptor, &byte, 1, Int32(MSG_DONTWAIT))
+    }
+}

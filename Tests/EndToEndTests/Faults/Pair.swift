@@ -1,0 +1,96 @@
+import Foundation
+import Glibc
+import TestSupport
+
+/// Two gateways on one database.
+final class Pair: Sendable {
+    let database: Database
+    let simulator: Simulator
+    let one: Gateway
+    let other: Gateway
+
+    /// For tests that do not harm it.
+    static func shared() async throws -> Pair { try await task.value }
+    private static let task = Task {
+        let stage = try await Stage.shared()
+        return try await Pair(stage.database, stage.simulator)
+    }
+
+    /// A pair of one's own, on a database of its own, to be killed and drained.
+    static func fresh(_ environment: [String: String] = [:]) async throws -> Pair {
+        let simulator = try await Stage.shared().simulator
+        return try await Pair(try await .ofItsOwn(), simulator, environment)
+    }
+
+    init(_ database: Database, _ simulator: Simulator, _ environment: [String: String] = [:]) async throws {
+        (self.database, self.simulator) = (database, simulator)
+        async let one = Gateway(database: database.gatewayURL, simulator: simulator.url, environment: try StateFolder().state(environment))
+        async let other = Gateway(
+            database: database.gatewayURL, simulator: simulator.url, environment: try StateFolder().state(environment))
+        (self.one, self.other) = try await (one, other)
+    }
+}
+
+/// A folder of one test, gone with the tests.
+struct StateFolder: Sendable {
+    let path: String
+
+    init() throws {
+        path = NSTemporaryDirectory() + "coach-faults-" + UUID().uuidString.lowercased()
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        Undertaker.afterOurDeath("rm -rf '\(path)'")
+    }
+
+    /// The environment of a gateway that keeps its state here.
+    func state(_ environment: [String: String] = [:]) -> [String: String] { environment.merging(["COACH_STATE_DIR": path]) { $1 } }
+
+    /// Files below, by path.
+    var files: [String] { FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? [] }
+
+    /// The resident memory of the gateway that keeps its state here, in bytes.
+    func residentBytes() throws -> Int {
+        let mark = "COACH_STATE_DIR=\(path)"
+        for process in try FileManager.default.contentsOfDirectory(atPath: "/proc") where Int(process) != nil {
+            guard let environment = FileManager.default.contents(atPath: "/proc/\(process)/environ"),
+                String(decoding: environment, as: UTF8.self).split(separator: "\0").contains(where: { $0 == mark }),
+                let statm = FileManager.default.contents(atPath: "/proc/\(process)/statm"),
+                let pages = Int(String(decoding: statm, as: UTF8.self).split(separator: " ")[1])
+            else { continue }
+            return pages * Int(sysconf(Int32(_SC_PAGESIZE)))
+        }
+        throw Program.Failure(description: "no process keeps its state in \(path)")
+    }
+}
+
+extension Database {
+    /// Another database on the shared server. Roles belong to the server: who changes one while somebody else does is refused, and comes again.
+    static func ofItsOwn() async throws -> Database {
+        for _ in 0..<5 {
+            do { return try await Database(try await FreshDatabase()) } catch let failure as Program.Failure
+                where failure.description.contains("XX000")
+            {
+                continue
+            }
+        }
+        return try await Database(try await FreshDatabase())
+    }
+
+    /// The only answer of a user, once his turn has ended.
+    func settledAnswer(of user: String, within seconds: Double = 15) async throws -> (turn: JSONObject, content: String) {
+        try await eventually(within: seconds, "the end of the turn of \(user)") { try await turn(of: user)["status"] != "running" }
+        return (try await turn(of: user), try await messages(of: user, role: "assistant").first?["content"] ?? "")
+    }
+
+    /// Budgets and ledger say the same, and nothing is set aside.
+    func isBalanced() async throws -> Bool {
+        let sums = try await row(
+            """
+            select coalesce((select sum(spent_usd) from budgets), 0) = coalesce((select sum(cost_usd) from usage_logs), 0)
+                and coalesce((select sum(reserved_usd) from budgets), 0) = 0 as balanced
+            """)
+        return sums.flag("balanced") ?? false
+    }
+}
+
+/// Text with characters of one to four bytes, and clusters of many.
+let wideText = "Naïve — “yes” 日本 🌱 👩‍👩‍👧 é̄ שלום, go on."

@@ -1,0 +1,131 @@
+import Foundation
+import Testing
+
+@Suite("Stop", .paced)
+struct StopTests {
+    /// When the provider saw a request end, by the clock of this machine.
+    private func end(of word: String, _ simulator: Simulator) async throws -> (outcome: String, at: Date) {
+        try await eventually("the end of the call") { try await simulator.requests(containing: word).first?.entry["outcome"] != "running" }
+        let entry = try #require(try await simulator.requests(containing: word).first?.entry)
+        let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        let began = try format.parse(try #require(entry["time"]))
+        return (entry["outcome"] ?? "", began.addingTimeInterval((entry.real("ended_after_ms") ?? 0) / 1000))
+    }
+
+    @Test("reaches the provider within 100 ms, keeps and bills what was said, and tells all followers")
+    func immediate() async throws {
+        let pair = try await Pair.shared()
+        var delays: [Double] = []
+        // The median of some: one may meet a moment in which the machine does something else.
+        for _ in 0..<5 {
+            let visitor = pair.one.visitor()
+            let word = marker()
+            let first = try await visitor.listen("Hello \(word) \(sim(["words": 400, "pace_ms": 20]))").until(bytes: 60)
+            let near = try await visitor.follow(first.turnID).until(bytes: 1)
+            let far = try await visitor.at(pair.other.port).follow(first.turnID).until(bytes: 1)
+            let asked = Date()
+            let answer = try await visitor.stop(first.turnID)
+            #expect(answer.status == 200 && answer.json.object("data")["status"] == "stopped", "\(answer.text)")
+            let (outcome, closed) = try await end(of: word, pair.simulator)
+            #expect(outcome == "client_closed")
+            delays.append(closed.timeIntervalSince(asked))
+
+            let (turn, content) = try await pair.database.settledAnswer(of: visitor.id)
+            #expect(turn["status"] == "stopped" && turn["finish_reason"] == "stopped")
+            for listening in [first, near, far] {
+                try await listening.toEnd()
+                #expect(listening.story == ["start", "token", "usage", "done"] && listening.end?["finish_reason"] == "stopped")
+                #expect(listening.text == content && listening.end?.id == "\(content.utf8.count)")
+            }
+            let bills = try await pair.database.usage(of: visitor.id)
+            #expect(bills.count == 1 && bills[0].flag("estimated") == true && bills[0].number("tokens_out") ?? 0 > 0)
+        }
+        #expect(delays.sorted()[2] < 0.1, "\(delays)")
+    }
+
+    @Test("may be said again, and of a turn that has ended: the answer is how it stands", arguments: [false, true])
+    func again(elsewhere: Bool) async throws {
+        let pair = try await Pair.shared()
+        let visitor = pair.one.visitor()
+        let asker = elsewhere ? visitor.at(pair.other.port) : visitor
+        let first = try await visitor.listen("Hello \(sim(["words": 200, "pace_ms": 20]))").until(bytes: 20)
+        for _ in 0..<3 {
+            let answer = try await asker.stop(first.turnID)
+            #expect(answer.status == 200 && answer.json.object("data")["status"] == "stopped", "\(answer.text)")
+        }
+        let whole = try await visitor.say("Hello \(sim(["words": 3]))")
+        let answer = try await asker.stop(try #require(whole.first("start")?["turn_id"]))
+        #expect(answer.status == 200 && answer.json.object("data")["status"] == "complete", "\(answer.text)")
+        #expect(try await pair.database.usage(of: visitor.id).count == 2)
+    }
+
+    @Test("from another instance ends the turn too, within 1 s")
+    func elsewhere() async throws {
+        let pair = try await Pair.shared()
+        let visitor = pair.one.visitor()
+        let word = marker()
+        let first = try await visitor.listen("Hello \(word) \(sim(["words": 400, "pace_ms": 20]))").until(bytes: 60)
+        let asked = Date()
+        let answer = try await visitor.at(pair.other.port).stop(first.turnID)
+        #expect(answer.status == 200)
+        let (outcome, closed) = try await end(of: word, pair.simulator)
+        #expect(outcome == "client_closed" && closed.timeIntervalSince(asked) < 1, "\(closed.timeIntervalSince(asked)) s")
+        #expect(try await first.toEnd().end?["finish_reason"] == "stopped")
+        let (turn, content) = try await pair.database.settledAnswer(of: visitor.id)
+        #expect(turn["status"] == "stopped" && content == first.text)
+    }
+
+    @Test("racing with the natural end twenty times leaves one ending, one answer and one bill")
+    func race() async throws {
+        let pair = try await Pair.shared()
+        let endings = try await withThrowingTaskGroup(of: String.self) { group in
+            for index in 0..<20 {
+                group.addTask {
+                    let visitor = pair.one.visitor()
+                    let script = sim(["words": 12, "pace_ms": 10])
+                    let first = try await visitor.listen("Hello \(script)").until { $0.events.count > 8 + index % 5 }
+                    let answer = try await visitor.at(index % 4 == 3 ? pair.other.port : pair.one.port).stop(first.turnID)
+                    try await first.toEnd()
+                    let (turn, content) = try await pair.database.settledAnswer(of: visitor.id)
+                    let reason = first.end?["finish_reason"] ?? ""
+                    #expect(answer.status == 200 && first.end?.type == "done")
+                    #expect(turn["status"] == (reason == "stopped" ? "stopped" : "complete") && turn["finish_reason"] == reason)
+                    #expect(answer.json.object("data")["status"] == turn["status"])
+                    #expect(first.text == content)
+                    #expect(try await pair.database.usage(of: visitor.id).count == 1)
+                    return reason
+                }
+            }
+            return try await group.reduce(into: [String]()) { $0.append($1) }
+        }
+        #expect(Set(endings).isSubset(of: ["stop", "stopped"]))
+    }
+
+    @Test("before the first word leaves an empty answer and no false bill")
+    func beforeTheFirstWord() async throws {
+        let pair = try await Pair.shared()
+        let visitor = pair.one.visitor()
+        let word = marker()
+        let first = try await visitor.listen("Hello \(word) \(sim(["words": 5, "first_token_ms": 4000]))").until { !$0.turnID.isEmpty }
+        try await eventually("the call") { try await !pair.simulator.requests(containing: word).isEmpty }
+        #expect(try await visitor.stop(first.turnID).status == 200)
+        try await first.toEnd()
+        #expect(first.text.isEmpty && first.end?["finish_reason"] == "stopped")
+        #expect(try await pair.database.settledAnswer(of: visitor.id).turn["status"] == "stopped")
+        #expect(try await pair.database.usage(of: visitor.id).count <= 1)
+    }
+
+    @Test("is what deleting the conversation does; the turn is still billed")
+    func deletion() async throws {
+        let pair = try await Pair.shared()
+        let visitor = pair.one.visitor()
+        let word = marker()
+        let first = try await visitor.listen("Hello \(word) \(sim(["words": 400, "pace_ms": 20]))").until(bytes: 60)
+        let conversation = try #require(first.events.first?["conversation_id"])
+        let deleted = try await visitor.at(pair.other.port).browser.send("DELETE", "/api/v1/conversations/\(conversation)")
+        #expect((200...299).contains(deleted.status), "\(deleted.text)")
+        #expect(try await end(of: word, pair.simulator).outcome == "client_closed")
+        try await first.toEnd()
+        try await eventually("the bill") { try await pair.database.usage(of: visitor.id).count == 1 }
+    }
+}
