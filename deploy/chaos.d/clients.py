@@ -94,6 +94,10 @@ class Reading:
     def _end(self, how):
         self.ended, self.ended_at = how, time.monotonic()
 
+    def first_beyond(self, count):
+        """When the first byte after so many arrived."""
+        return next((when for when, bytes_read in self.history if bytes_read > count), float("inf"))
+
     def had_at(self, moment):
         """Bytes that had arrived by then."""
         return max((count for when, count in self.history if when <= moment), default=0)

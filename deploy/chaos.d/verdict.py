@@ -18,6 +18,8 @@ class Verdict:
         self.acknowledged = [turn for turn in self.turns if turn.is_acknowledged]
         self.table = Counter()
         self.figures = {}
+        # Of turns that were cut by a kill: for how long before it the first lost byte was with a client, seconds.
+        self.losses = []
 
     def wrong(self, what, turn=None, detail=""):
         self.record.violation(what, turn, detail)
@@ -172,6 +174,7 @@ class Verdict:
                 self.table["cut while the database was away"] += 1
                 return
             self.table["cut by a kill"] += 1
+            self.losses.append(max(0.0, moment - min(reading.first_beyond(len(content)) for reading in turn.readings)))
             had = max(reading.had_at(moment - 0.5) for reading in turn.readings)
             if len(content) < had:
                 self.wrong(
@@ -243,6 +246,10 @@ class Verdict:
                     if delays[-1] > 10:
                         self.wrong("a death that was not noticed within 10 s", turn, f"{delays[-1]:.1f} s")
         delays.sort()
+        if self.losses:
+            self.losses.sort()
+            self.figures["text lost by a kill, oldest byte"] = (
+                f"{self.losses[len(self.losses) // 2] * 1000:.0f} ms (median), {self.losses[-1] * 1000:.0f} ms (longest)")
         if delays:
             self.figures["deaths noticed after"] = (
                 f"{delays[len(delays) // 2]:.1f} s (median), {delays[-1]:.1f} s (longest) of {len(delays)} turns, "
