@@ -226,7 +226,7 @@ class User:
             return
         try:
             if not exchange.is_stream:
-                return await self.refused(turn, exchange, tolerated=())
+                return await self.refused(turn, exchange)
             reading = turn.reading("first")
             turn.owner = exchange.headers.get("x-served-by")
             self.record.turns.append(turn)
@@ -300,6 +300,7 @@ class User:
     async def read(self, turn, reading, exchange, cursor, drops, stop):
         """One stream, to its end or to the next drop. False when it made no sense."""
         reading.begin(cursor)
+        served_by = exchange.headers.get("x-served-by")
         alarm = asyncio.timeout(STUCK)
         try:
             async with alarm:
@@ -319,11 +320,11 @@ class User:
         except Broken:
             await asyncio.sleep(0.1)
         except TimeoutError:
-            self.record.violation("a stream that only pings", turn, f"{reading.role}, via {exchange.headers.get('x-served-by')}, for {STUCK:g} s")
+            self.record.violation("a stream that only pings", turn, f"{reading.role}, via {served_by}, for {STUCK:g} s")
             reading.ended = "gave up"
             return False
         except Nonsense as error:
-            self.record.violation("a stream that makes no sense", turn, f"{reading.role}, via {exchange.headers.get('x-served-by')}: {error}")
+            self.record.violation("a stream that makes no sense", turn, f"{reading.role}, via {served_by}: {error}")
             reading.ended = "gave up"
             return False
         finally:
@@ -333,7 +334,7 @@ class User:
 
     # What a client may be told --------------------------------------------------------------------------------
 
-    async def refused(self, turn, exchange, tolerated=None):
+    async def refused(self, turn, exchange):
         """An answer that is no stream. Returns how long to wait before asking again."""
         answer = await exchange.json()
         error = answer.get("error") or answer

@@ -25,7 +25,7 @@ class Killer:
         await self.pause(2)
         await self.lose_gateway()
         await asyncio.gather(
-            self.lane("gateway", 2, 6, [self.kill_gateway, self.kill_gateway, self.kill_gateway, self.rolling_restart]),
+            self.lane("gateway", 0.5, 3, [self.kill_gateway] * 6 + [self.rolling_restart]),
             self.lane("database", 8, 16, [self.kill_postgres, self.freeze_postgres]),
             self.lane("simulator", 12, 25, [self.cut_simulator]),
             self.outage())

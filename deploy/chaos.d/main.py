@@ -37,9 +37,8 @@ async def read_journal(stage, calls):
                 marker = re.search(r"mark[a-z]{14}", asked if isinstance(asked, str) else "")
                 if marker:
                     calls[(id(life), entry["sequence"])] = (marker.group(), entry["tokens_sent"])
-            ended = [entry for entry in answer.get("requests", [])]
             # Up to the first that still runs.
-            for entry in ended:
+            for entry in answer.get("requests", []):
                 if entry["outcome"] == "running":
                     break
                 after = entry["sequence"]
@@ -64,7 +63,8 @@ async def run(options):
         await stage.start()
         seconds = options.minutes * 60
         killer = Killer(stage, record, options.seed, seconds, say)
-        users = [User(index, options.seed, stage.proxy_port, stage.secret, record, lambda: killer.is_over) for index in range(options.users)]
+        users = [
+            User(index, options.seed, stage.proxy_port, stage.secret, record, lambda: killer.is_over) for index in range(options.users)]
         calls = {}
         background = [asyncio.ensure_future(read_journal(stage, calls)), asyncio.ensure_future(watch(stage, record))]
         people = asyncio.gather(*(user.live() for user in users))

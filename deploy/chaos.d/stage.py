@@ -70,6 +70,14 @@ def children_of(parent):
     return found
 
 
+def send(process, number):
+    """A signal to a process that may have ended meanwhile."""
+    try:
+        os.kill(process, number)
+    except ProcessLookupError:
+        pass
+
+
 class Postgres(Child):
     """A cluster of its own, fsync on. `away` holds the spans (monotonic) in which nobody could use it."""
 
@@ -102,13 +110,10 @@ class Postgres(Child):
         """As when the machine's power is cut: no process of it gets to say anything."""
         self._leave()
         parent = self.process.pid
-        os.kill(parent, signal.SIGSTOP)
+        send(parent, signal.SIGSTOP)
         for child in children_of(parent):
-            try:
-                os.kill(child, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-        os.kill(parent, signal.SIGKILL)
+            send(child, signal.SIGKILL)
+        send(parent, signal.SIGKILL)
         await self.process.wait()
 
     async def stop(self):
@@ -120,17 +125,17 @@ class Postgres(Child):
     async def freeze(self, seconds):
         """Connections stay, nobody answers."""
         self.away.append((time.monotonic(), None))
-        family = [self.process.pid] + children_of(self.process.pid)
+        parent = self.process.pid
+        # The parent first: it makes no more children then.
+        send(parent, signal.SIGSTOP)
+        family = [parent] + children_of(parent)
         try:
             for process in family:
-                os.kill(process, signal.SIGSTOP)
+                send(process, signal.SIGSTOP)
             await asyncio.sleep(seconds)
         finally:
             for process in family:
-                try:
-                    os.kill(process, signal.SIGCONT)
-                except ProcessLookupError:
-                    pass
+                send(process, signal.SIGCONT)
         self.away[-1] = (self.away[-1][0], time.monotonic())
 
     def was_away(self, start, end):
@@ -262,7 +267,7 @@ class Stage:
         """The last resort, also after an error."""
         if self.postgres.is_running:
             for process in children_of(self.postgres.process.pid):
-                os.kill(process, signal.SIGCONT)
+                send(process, signal.SIGCONT)
             self.postgres.send(signal.SIGCONT)
             self.postgres.send(signal.SIGQUIT)
         for child in self.children:

@@ -14,7 +14,7 @@ def unix(text):
 class Verdict:
     def __init__(self, stage, record, killer):
         self.stage, self.record, self.killer = stage, record, killer
-        self.turns = [turn for turn in record.turns]
+        self.turns = record.turns
         self.acknowledged = [turn for turn in self.turns if turn.is_acknowledged]
         self.table = Counter()
         self.figures = {}
@@ -31,12 +31,16 @@ class Verdict:
         self.db_turns = {row["id"]: row for row in await rows("select * from turns")}
         self.messages, self.answers = defaultdict(list), defaultdict(list)
         for row in await rows("select id, user_id, turn_id, role, content, status from messages"):
-            (self.messages if row["role"] == "user" else self.answers)[row["id"] if row["role"] == "user" else row["turn_id"]].append(row)
+            if row["role"] == "user":
+                self.messages[row["id"]].append(row)
+            else:
+                self.answers[row["turn_id"]].append(row)
         self.usage = defaultdict(list)
         for row in await rows("select turn_id, attempt, settled_by, estimated, cost_usd::text from usage_logs"):
             self.usage[row["turn_id"]].append(row)
         self.sums = (await rows(
-            "select (select coalesce(sum(spent_usd), 0)::text from budgets) as spent, (select coalesce(sum(reserved_usd), 0)::text from budgets) as reserved, "
+            "select (select coalesce(sum(spent_usd), 0)::text from budgets) as spent, "
+            "(select coalesce(sum(reserved_usd), 0)::text from budgets) as reserved, "
             "(select coalesce(sum(cost_usd), 0)::text from usage_logs) as billed, "
             "(select count(*) from (select user_id from budgets b where spent_usd is distinct from "
             "(select coalesce(sum(cost_usd), 0) from usage_logs u join turns t on t.user_id = u.user_id and t.id = u.turn_id "
@@ -81,10 +85,6 @@ class Verdict:
         self.table["sent"] = sum(1 for turn in self.turns if not turn.retry_of)
         firsts = [turn for turn in self.acknowledged if not turn.retry_of]
         self.table["acknowledged"] = len(firsts)
-        by_marker = Counter()
-        for rows in self.messages.values():
-            for row in rows:
-                by_marker[(row["user_id"], row["content"])] += 1
         for turn in firsts:
             rows = self.messages.get(turn.user_message_id, [])
             if len(rows) == 1 and rows[0]["content"] == turn.body["message"]:
@@ -166,7 +166,8 @@ class Verdict:
         kills = self.kills_of(turn, row)
         if row["settled_by"] == "reaper":
             if not kills:
-                self.wrong("taken for dead, but its instance was not killed", turn, f"owner {turn.owner}, {row['started_at']} to {row['finished_at']}")
+                span = f"{row['started_at']} to {row['finished_at']}"
+                self.wrong("taken for dead, but its instance was not killed", turn, f"owner {turn.owner}, {span}")
                 return
             # The first kill while it ran; when it is unknown whose it was, the earliest asks for the least.
             moment = kills[0][0]
@@ -271,7 +272,8 @@ class Verdict:
         for name, figure in self.figures.items():
             say(f"  {name}: {figure}")
         if self.record.refusals:
-            say("  refusals that clients waited out: " + ", ".join(f"{name} ({count})" for name, count in sorted(self.record.refusals.items())))
+            refusals = ", ".join(f"{name} ({count})" for name, count in sorted(self.record.refusals.items()))
+            say(f"  refusals that clients waited out: {refusals}")
         say("")
         if not self.record.violations:
             say("No violations.")
