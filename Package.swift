@@ -54,7 +54,7 @@ let package = Package(
     targets: [
         // Leaves: no room of ours below them.
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
-        .systemLibrary(name: "CLibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CLibSSL", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
         .target(name: "CGatewayShims"),
         room("EventStream"),
         room("Telemetry", [.logging, .metrics]),
@@ -64,7 +64,7 @@ let package = Package(
         room("Reactor", ["CGatewayShims"]),
         room("PostgresClient", ["CLibPQ", "Reactor"]),
         room("CoachStore", ["CoachCore", "PostgresClient"]),
-        room("TokenRelay", ["CoachCore", "CLibCurl", "Reactor"]),
+        room("TokenRelay", ["CoachCore", "CLibSSL", "Reactor"]),
         room("ModelProviders", ["CoachCore", "EventStream", "TokenRelay"]),
         room("Identity", ["CoachCore", .jwtKit, .crypto, .asyncHTTPClient]),
         room(

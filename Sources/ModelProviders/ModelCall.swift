@@ -199,7 +199,7 @@ extension ModelCall {
             switch end {
             case .failed(let failure): fail(AttemptFailure(failure, at: current.name.provider))
             case .cancelled: fail(AttemptFailure(fault: ModelFault(kind: .cut, detail: "shut down")))
-            // libcurl does not report success without a response; if it did, it would be a broken one.
+            // A transfer that is complete had a head, and so was read as something; this is for whoever changes that.
             case .complete: fail(AttemptFailure(fault: ModelFault(kind: .cut, detail: "no response")))
             }
         }

@@ -1,4 +1,4 @@
-import Glibc
+import Reactor
 
 /// The hosts of a connection, in the three parallel lists that libpq takes.
 struct HostList: Equatable, Sendable {
@@ -42,7 +42,7 @@ struct HostList: Equatable, Sendable {
     func resolved() -> HostList? {
         let found = entries.flatMap { entry in
             Self.needsLookup(entry)
-                ? Self.addresses(of: entry.host).map { Entry(host: entry.host, address: $0, port: entry.port) } : [entry]
+                ? NameLookup.addresses(of: entry.host).found.map { Entry(host: entry.host, address: $0, port: entry.port) } : [entry]
         }
         return found.isEmpty ? nil : HostList(entries: found)
     }
@@ -50,27 +50,4 @@ struct HostList: Equatable, Sendable {
     var hosts: String { entries.map(\.host).joined(separator: ",") }
     var addresses: String { entries.map { $0.address ?? "" }.joined(separator: ",") }
     var ports: String { entries.map(\.port).joined(separator: ",") }
-
-    private static func addresses(of name: String) -> [String] {
-        var hints = addrinfo()
-        hints.ai_family = AF_UNSPEC
-        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-        hints.ai_protocol = Int32(IPPROTO_TCP)
-        var list: UnsafeMutablePointer<addrinfo>?
-        guard getaddrinfo(name, nil, &hints, &list) == 0 else { return [] }
-        defer { freeaddrinfo(list) }
-        var found: [String] = []
-        var next = list
-        while let entry = next {
-            var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
-            let code = getnameinfo(
-                entry.pointee.ai_addr, entry.pointee.ai_addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST)
-            if code == 0 {
-                let address = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-                if !found.contains(address) { found.append(address) }
-            }
-            next = entry.pointee.ai_next
-        }
-        return found
-    }
 }

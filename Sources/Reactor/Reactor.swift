@@ -4,7 +4,7 @@ import Synchronization
 
 /// One thread that waits for sockets, timers and messages, and runs everything that belongs to them, one thing at a time.
 ///
-/// Libraries that are not thread-safe but speak readiness (libpq, libcurl) live on it without a lock. It is a `SerialExecutor`, so an
+/// Libraries that are not thread-safe but speak readiness (libpq) live on it without a lock. It is a `SerialExecutor`, so an
 /// actor may name it as its `unownedExecutor`. Nothing that runs on it may block: everything else on it would wait.
 ///
 /// A wake-up goes: ready descriptors, due timers, messages in the order they came, then what was asked for with `atEndOfWakeUp`.

@@ -59,7 +59,7 @@ struct AttemptFailureTests {
         #expect(failure(429, code: "rate_limit_exceeded").fault == ModelFault(kind: .refused, detail: "p: HTTP 429 rate_limit_exceeded"))
         #expect(failure(500).fault.detail == "p: HTTP 500")
         let broken = AttemptFailure(TransferFailure(kind: .connect, code: 7), at: "p")
-        #expect(broken.fault == ModelFault(kind: .refused, detail: "p: connect (curl 7)"))
+        #expect(broken.fault == ModelFault(kind: .refused, detail: "p: connect (7)"))
         #expect(broken.mayRetry)
         #expect(!AttemptFailure(TransferFailure(kind: .tls, code: 60), at: "p").mayRetry)
     }

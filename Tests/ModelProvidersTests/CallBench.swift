@@ -29,7 +29,7 @@ struct CallBench: Sendable {
     ) async throws {
         let reactor = try Reactor(name: "models")
         reactor.start()
-        let pool = try TransferPool(reactor: reactor)
+        let pool = TransferPool(reactor: reactor)
         let loops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         defer {
             pool.close()

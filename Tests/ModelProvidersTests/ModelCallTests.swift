@@ -54,7 +54,7 @@ struct ModelCallTests {
         try await CallBench.run(nil, limits: CallLimits()) { bench in
             let record = try await bench.ask()
             #expect(record.fault?.kind == .refused)
-            #expect(record.fault?.detail.hasPrefix("one: connect (curl 7)") == true)
+            #expect(record.fault?.detail.hasPrefix("one: connect (111)") == true)
             #expect(record.duration < .seconds(3))
             #expect(record.accepted.isEmpty)
         }

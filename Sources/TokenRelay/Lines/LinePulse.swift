@@ -43,13 +43,13 @@ struct LinePulse {
 
 /// How long a line may be silent in either direction.
 public struct LineLimits: Sendable {
-    /// A heartbeat goes out after this. The contract's rhythm is 10 s (CONTRACT §4); a late timer is still within it.
+    /// A heartbeat goes out after this. The contract allows 10 s (CONTRACT §4): a late timer is still within it.
     public var silence: Duration
     /// A client that takes nothing for this long is cut off (CONTRACT §2).
     public var stall: Duration
 
     /// Memberwise.
-    public init(silence: Duration = .milliseconds(9500), stall: Duration = .seconds(75)) {
+    public init(silence: Duration = .seconds(9), stall: Duration = .seconds(75)) {
         self.silence = silence
         self.stall = stall
     }

@@ -1,66 +1,93 @@
-/// What a transfer has received and not yet handed over. Belongs to the reactor's thread.
-final class RunningTransfer: CurlReceiver {
+import Reactor
+
+/// One request on its way, and its response. Belongs to the reactor's thread.
+final class RunningTransfer: ConnectionUser {
+    private enum Phase {
+        case opening(Opening)
+        case talking(ProviderConnection, isKept: Bool)
+        case over
+    }
+
     let id: UInt64
-    let easy: CurlEasy
+    private let key: ConnectionKey
+    private let request: [UInt8]
+    private let connectTimeout: Duration
     private let handlers: TransferHandlers
-    private let noteNews: (RunningTransfer) -> Void
-    private var reader = HeadReader()
-    private var head: TransferHead?
-    private var body: [UInt8] = []
-    private var hasNews = false
+    private unowned let driver: TransferDriver
+    private var phase = Phase.over
+    private var reader = ResponseReader()
 
-    /// A buffer that grew beyond this for one large read is not kept, bytes.
-    private static let largestKeptBuffer = 64 << 10
-
-    init(id: UInt64, easy: CurlEasy, handlers: TransferHandlers, noteNews: @escaping (RunningTransfer) -> Void) {
+    init(
+        id: UInt64, key: ConnectionKey, request: [UInt8], connectTimeout: Duration, handlers: TransferHandlers, driver: TransferDriver
+    ) {
         self.id = id
-        self.easy = easy
+        self.key = key
+        self.request = request
+        self.connectTimeout = connectTimeout
         self.handlers = handlers
-        self.noteNews = noteNews
+        self.driver = driver
     }
 
-    func received(headerLine: UnsafeRawBufferPointer) {
-        guard let head = reader.line(headerLine) else { return }
-        self.head = head
-        news()
+    func begin() {
+        if let connection = driver.pool.take(key) { talk(connection, isKept: true) } else { open() }
     }
 
-    func received(body bytes: UnsafeRawBufferPointer) {
-        guard !bytes.isEmpty else { return }
-        body.append(contentsOf: bytes)
-        news()
-    }
+    func cancel() { finish(.cancelled) }
 
-    private func news() {
-        guard !hasNews else { return }
-        hasNews = true
-        noteNews(self)
-    }
-
-    /// After `end` nothing is handed over: it has taken what there was.
-    func handOver() {
-        hasNews = false
-        if let head {
-            self.head = nil
-            handlers.head(head)
+    private func open() {
+        let opening = Opening(key, with: driver.tools) { [self] outcome in
+            switch outcome {
+            case .success(let connection): talk(connection, isKept: false)
+            case .failure(let failure): finish(.failed(failure))
+            }
         }
-        guard !body.isEmpty else { return }
-        var bytes: [UInt8] = []
-        swap(&bytes, &body)
-        bytes.withUnsafeBytes { handlers.bytes($0) }
-        guard bytes.capacity <= Self.largestKeptBuffer else { return }
-        bytes.removeAll(keepingCapacity: true)
-        swap(&bytes, &body)
+        phase = .opening(opening)
+        opening.begin(within: connectTimeout)
     }
 
-    /// Comes once. A cancelled transfer drops what it has not handed over.
-    func end(_ end: TransferEnd) {
-        if end == .cancelled {
-            head = nil
-            body = []
-        } else {
-            handOver()
+    private func talk(_ connection: ProviderConnection, isKept: Bool) {
+        phase = .talking(connection, isKept: isKept)
+        connection.user = self
+        connection.send(request)
+    }
+
+    func received(_ bytes: UnsafeMutableRawBufferPointer, on connection: ProviderConnection) {
+        do throws(HeadReader.Malformed) {
+            let count = try reader.read(bytes, onHead: handlers.head)
+            if count > 0 { handlers.bytes(UnsafeRawBufferPointer(rebasing: bytes[..<count])) }
+        } catch {
+            return finish(.failed(TransferFailure(kind: .cut)))
         }
+        if reader.isComplete { finish(.complete) }
+    }
+
+    func secured(_ connection: ProviderConnection) {}
+
+    func ended(_ end: ConnectionEnd, on connection: ProviderConnection) {
+        if case .talking(_, isKept: true) = phase, !reader.hasBegun {
+            // It was closed while nobody used it, or in the moment before: the request was not seen by anybody.
+            return open()
+        }
+        switch end {
+        case .closed: finish(reader.close() ? .complete : .failed(TransferFailure(kind: .cut)))
+        case .failed(let failure): finish(.failed(failure))
+        }
+    }
+
+    private func finish(_ end: TransferEnd) {
+        let before = phase
+        phase = .over
+        switch before {
+        case .over: return
+        case .opening(let opening): opening.cancel()
+        case .talking(let connection, _):
+            if end == .complete, reader.mayReuse, connection.isQuiet {
+                driver.pool.keep(connection)
+            } else {
+                connection.close()
+            }
+        }
+        driver.forget(self)
         handlers.end(end)
     }
 }

@@ -20,7 +20,7 @@ public struct TransferFailure: Error, Sendable, Equatable, CustomStringConvertib
         case connectTimeout = "connect_timeout"
         /// The handshake failed, or the peer's certificate is not to be trusted.
         case tls
-        /// The connection broke before the response was whole, or before it began.
+        /// The connection broke before the response was whole, or before it began, or what came is no HTTP/1 response.
         case cut
         /// The request cannot be sent: malformed address or header, unreadable authority file.
         case request
@@ -29,14 +29,15 @@ public struct TransferFailure: Error, Sendable, Equatable, CustomStringConvertib
     }
 
     public let kind: Kind
-    /// libcurl's `CURLcode`.
-    public let code: UInt32
+    /// What the system said: an `errno`, the resolver's `EAI_…`, or the reason for which OpenSSL does not trust the peer (`X509_V_ERR_…`); 0
+    /// when nobody said anything.
+    public let code: Int32
 
     /// Memberwise.
-    public init(kind: Kind, code: UInt32) {
+    public init(kind: Kind, code: Int32 = 0) {
         self.kind = kind
         self.code = code
     }
 
-    public var description: String { "\(kind.rawValue) (curl \(code))" }
+    public var description: String { code == 0 ? kind.rawValue : "\(kind.rawValue) (\(code))" }
 }

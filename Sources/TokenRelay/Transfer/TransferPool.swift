@@ -3,29 +3,20 @@ import Synchronization
 
 /// What a pool does with connections.
 public struct TransferConfiguration: Sendable {
-    /// Whether proxies are used.
-    public enum Proxy: Sendable {
-        /// `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` of the process; hosts of this machine are always reached directly.
-        case environment
-        case none
-    }
-
-    public var proxy: Proxy
-    /// HTTP/2 where a TLS peer offers it; plain connections are HTTP/1.1. So is every connection with a libcurl that does not reset
-    /// cancelled streams (`CurlLibrary`), whatever is set here: a cancel that reaches the provider is worth more.
-    public var allowsHTTP2: Bool
+    /// The process's environment, for `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`; hosts of this machine are always reached
+    /// directly. Empty: no proxies.
+    public var proxyEnvironment: [String: String]
     /// Connections kept open after their transfer, over all hosts.
     public var idleConnections: Int
 
     /// Memberwise.
-    public init(proxy: Proxy = .environment, allowsHTTP2: Bool = true, idleConnections: Int = 1024) {
-        self.proxy = proxy
-        self.allowsHTTP2 = allowsHTTP2
+    public init(proxyEnvironment: [String: String] = [:], idleConnections: Int = 1024) {
+        self.proxyEnvironment = proxyEnvironment
         self.idleConnections = idleConnections
     }
 }
 
-/// Runs HTTP transfers on a reactor's thread, over pooled connections. The peer's certificate is always verified, redirects are never
+/// Runs HTTP/1.1 transfers on a reactor's thread, over pooled connections, plain or TLS 1.2 and later. The peer's certificate is always verified, redirects are never
 /// followed, nothing is retried except a request that a kept connection dropped without a byte of response.
 public final class TransferPool: Sendable {
     private let reactor: Reactor
@@ -33,10 +24,10 @@ public final class TransferPool: Sendable {
     private nonisolated(unsafe) let driver: TransferDriver
     private let lastID = Atomic<UInt64>(0)
 
-    /// - Throws: `TransferFailure` when libcurl cannot be set up.
-    public init(reactor: Reactor, configuration: TransferConfiguration = TransferConfiguration()) throws {
+    /// Nothing is connected yet.
+    public init(reactor: Reactor, configuration: TransferConfiguration = TransferConfiguration()) {
         self.reactor = reactor
-        driver = try TransferDriver(reactor: reactor, configuration: configuration)
+        driver = TransferDriver(reactor: reactor, configuration: configuration)
     }
 
     deinit {
@@ -80,7 +71,7 @@ public struct Transfer: Sendable {
         self.stop = stop
     }
 
-    /// Ends the transfer: the connection is closed, or the HTTP/2 stream reset, as soon as the reactor's thread is free. `end(.cancelled)`
+    /// Ends the transfer: the connection is closed as soon as the reactor's thread is free. `end(.cancelled)`
     /// follows, unless it had ended by then; calls that were under way may come before it. Any thread; idempotent.
     public func cancel() { stop() }
 }

@@ -44,7 +44,8 @@ struct Gateway {
         let turns = TurnStore(client: database, owner: { try instance.owner() }, limits: { files.limits })
         let keeper = turns.keeper
         let keys = ProviderKeys(of: files.models, environment: configuration.processEnvironment)
-        let model = makeLanguageModel(configuration: files.models, keys: keys, transfers: try TransferPool(reactor: reactor))
+        let transfers = TransferPool(reactor: reactor, configuration: .init(proxyEnvironment: configuration.processEnvironment))
+        let model = makeLanguageModel(configuration: files.models, keys: keys, transfers: transfers)
 
         // Running turns, and what keeps them alive.
         let registry = TurnRegistry()

@@ -86,7 +86,8 @@ struct TransferTLSTests {
             let end = try await bench.end(
                 of: TransferRequest(
                     url: "https://127.0.0.1:\(server.port)/", connectTimeout: .seconds(20), authorityFile: authority))
-            #expect(end == .failed(.init(kind: .tls, code: 60)))
+            // X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT
+            #expect(end == .failed(.init(kind: .tls, code: 18)))
         }
     }
 
@@ -94,14 +95,15 @@ struct TransferTLSTests {
     func otherHost() async throws {
         let end = try await bench.end(
             of: TransferRequest(url: "https://localhost:\(server.port)/", connectTimeout: .seconds(20), authorityFile: server.certificate))
-        #expect(end == .failed(.init(kind: .tls, code: 60)))
+        // X509_V_ERR_HOSTNAME_MISMATCH
+        #expect(end == .failed(.init(kind: .tls, code: 62)))
     }
 
     @Test("an authority file that cannot be read is the request's fault")
     func noFile() async throws {
         let end = try await bench.end(
             of: TransferRequest(url: "https://127.0.0.1:\(server.port)/", connectTimeout: .seconds(20), authorityFile: "/nonexistent.pem"))
-        #expect(end == .failed(.init(kind: .request, code: 77)))
+        #expect(end == .failed(.init(kind: .request)))
     }
 
     @Test("a peer that does not speak TLS is refused")

@@ -14,7 +14,7 @@ final class PoolBench: Sendable {
     init(_ configuration: TransferConfiguration = .init()) throws {
         reactor = try Reactor(name: "transfers")
         reactor.start()
-        pool = try TransferPool(reactor: reactor, configuration: configuration)
+        pool = TransferPool(reactor: reactor, configuration: configuration)
     }
 
     deinit {
@@ -65,7 +65,7 @@ struct TransferTests {
         defer { Glibc.close(descriptor) }
         let start = ContinuousClock.now
         let end = try await bench.end(of: TransferRequest(url: "http://127.0.0.1:\(port)/", connectTimeout: .seconds(60)))
-        #expect(end == .failed(.init(kind: .connect, code: 7)))
+        #expect(end == .failed(.init(kind: .connect, code: ECONNREFUSED)))
         #expect(ContinuousClock.now - start < .seconds(30))
     }
 
@@ -79,14 +79,14 @@ struct TransferTests {
         defer { for filler in fillers { Glibc.close(filler) } }
         let start = ContinuousClock.now
         let end = try await bench.end(of: TransferRequest(url: "http://127.0.0.1:\(port)/", connectTimeout: .milliseconds(300)))
-        #expect(end == .failed(.init(kind: .connectTimeout, code: 28)))
+        #expect(end == .failed(.init(kind: .connectTimeout)))
         #expect(ContinuousClock.now - start >= .milliseconds(290))
     }
 
     @Test("a name that does not exist is told as that")
     func unknownName() async throws {
         let end = try await bench.end(of: TransferRequest(url: "http://no-such-name.invalid/", connectTimeout: .seconds(20)))
-        #expect(end == .failed(.init(kind: .resolve, code: 6)))
+        #expect(end == .failed(.init(kind: .resolve, code: EAI_NONAME)))
     }
 
     @Test("a server that hangs before its head can be cancelled")

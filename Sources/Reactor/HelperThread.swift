@@ -1,8 +1,8 @@
 import Glibc
 
-/// Threads for the few calls that block and have no other form: host lookup and `PQcancel`. One thread a call, since a lookup that hangs
+/// Threads for the few calls that block and have no other form, such as host lookup and `PQcancel`. One thread a call, since a lookup that hangs
 /// must not hold up a cancellation; both are rare.
-enum HelperThread {
+public enum HelperThread {
     private final class Work {
         let body: @Sendable () -> Void
 
@@ -12,7 +12,7 @@ enum HelperThread {
     }
 
     /// Runs `body` on a thread of its own. False when the system has no thread left.
-    static func run(_ body: @escaping @Sendable () -> Void) -> Bool {
+    public static func run(_ body: @escaping @Sendable () -> Void) -> Bool {
         var thread = pthread_t()
         let context = Unmanaged.passRetained(Work(body))
         let code = pthread_create(&thread, nil, { runHelper($0) }, context.toOpaque())

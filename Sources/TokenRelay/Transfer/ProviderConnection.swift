@@ -1,0 +1,197 @@
+import Glibc
+import Reactor
+
+/// Who uses a connection at present. Called on the reactor's thread.
+protocol ConnectionUser: AnyObject {
+    /// Plain text arrived; lent for the call, and the user may change it in place.
+    func received(_ bytes: UnsafeMutableRawBufferPointer, on connection: ProviderConnection)
+    /// The handshake that `secure` began is done.
+    func secured(_ connection: ProviderConnection)
+    /// The connection is over; it is closed already.
+    func ended(_ end: ConnectionEnd, on connection: ProviderConnection)
+}
+
+/// How a connection ended by itself.
+enum ConnectionEnd: Equatable {
+    /// The peer has said all it wanted to.
+    case closed
+    case failed(TransferFailure)
+}
+
+/// What connections receive into, one after the other: none holds a buffer of its own. Belongs to the reactor's thread.
+final class ReceiveBuffers {
+    /// More than any wake-up of a token stream brings; what does not fit stays in the socket for the next one.
+    private static let size = 64 << 10
+
+    let received = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
+    let decrypted = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
+
+    deinit {
+        received.deallocate()
+        decrypted.deallocate()
+    }
+}
+
+/// A connection to a provider or a proxy: bytes in both directions, encrypted when it was secured. Belongs to the reactor's thread.
+///
+/// One wake-up is one `recv`, and hands over all it brought.
+final class ProviderConnection {
+    private enum Security {
+        case none
+        case handshaking(TLSSession)
+        case secured(TLSSession)
+    }
+
+    let key: ConnectionKey
+    var user: (any ConnectionUser)?
+    /// Since when nobody uses it.
+    var idleSince: ContinuousClock.Instant?
+
+    private let descriptor: Int32
+    private let reactor: Reactor
+    private let buffers: ReceiveBuffers
+    private var security = Security.none
+    private var watch: Watch?
+    private var unsent: ArraySlice<UInt8> = []
+    private var isOpen = true
+
+    /// Takes a connected descriptor over.
+    init(_ descriptor: Int32, key: ConnectionKey, reactor: Reactor, buffers: ReceiveBuffers) {
+        self.descriptor = descriptor
+        self.key = key
+        self.reactor = reactor
+        self.buffers = buffers
+    }
+
+    /// Whether everything was sent.
+    var isQuiet: Bool { unsent.isEmpty }
+
+    func begin() throws {
+        // The watch holds the connection; `close` lets go of it.
+        watch = try reactor.watch(descriptor, .read) { [self] readiness in ready(readiness) }
+    }
+
+    func close() {
+        guard isOpen else { return }
+        isOpen = false
+        if let watch { reactor.unwatch(watch) }
+        watch = nil
+        user = nil
+        Glibc.close(descriptor)
+    }
+
+    /// Encrypts from now on; `secured` follows when the peer is who he should be.
+    func secure(with session: TLSSession) {
+        security = .handshaking(session)
+        shakeHands(session)
+    }
+
+    func send(_ bytes: [UInt8]) {
+        switch security {
+        case .secured(let session):
+            guard session.write(bytes) else { return end(.failed(TransferFailure(kind: .cut))) }
+            transmit(session.takeOutput())
+        case .none, .handshaking: transmit(bytes)
+        }
+    }
+}
+
+// MARK: - Readiness
+
+extension ProviderConnection {
+    private func ready(_ readiness: Readiness) {
+        if readiness.contains(.writable) { flush() }
+        if isOpen, readiness.contains(.readable) { receive() }
+    }
+
+    private func receive() {
+        let count = recv(descriptor, buffers.received.baseAddress, buffers.received.count, 0)
+        if count > 0 {
+            take(UnsafeMutableRawBufferPointer(rebasing: buffers.received[..<count]))
+        } else if count == 0 {
+            // Encrypted, a peer says so before it closes: without that, somebody cut the line.
+            if case .none = security { end(.closed) } else { end(.failed(TransferFailure(kind: isShaking ? .tls : .cut))) }
+        } else if errno != EAGAIN && errno != EINTR {
+            end(.failed(TransferFailure(kind: .cut, code: errno)))
+        }
+    }
+
+    private func take(_ bytes: UnsafeMutableRawBufferPointer) {
+        switch security {
+        case .none: user?.received(bytes, on: self)
+        case .handshaking(let session):
+            session.received(UnsafeRawBufferPointer(bytes))
+            shakeHands(session)
+        case .secured(let session):
+            session.received(UnsafeRawBufferPointer(bytes))
+            decrypt(session)
+        }
+    }
+
+    private func decrypt(_ session: TLSSession) {
+        var filled = 0
+        while isOpen {
+            let reading = session.read(into: UnsafeMutableRawBufferPointer(rebasing: buffers.decrypted[filled...]))
+            if case .bytes(let count) = reading { filled += count }
+            let isFull = filled == buffers.decrypted.count
+            if filled > 0, isFull || !reading.hasMore {
+                user?.received(UnsafeMutableRawBufferPointer(rebasing: buffers.decrypted[..<filled]), on: self)
+                filled = 0
+            }
+            switch reading {
+            case .bytes: continue
+            // Reading may have made something to send: an answer to a change of keys.
+            case .wait: return transmit(session.takeOutput())
+            case .closed: return end(.closed)
+            case .broken: return end(.failed(TransferFailure(kind: .cut)))
+            }
+        }
+    }
+
+    private var isShaking: Bool { if case .handshaking = security { true } else { false } }
+
+    private func shakeHands(_ session: TLSSession) {
+        let state = session.handshake()
+        transmit(session.takeOutput())
+        guard isOpen else { return }
+        switch state {
+        case .inProgress: return
+        case .failed(let failure): end(.failed(failure))
+        case .done:
+            security = .secured(session)
+            user?.secured(self)
+            // The peer may have spoken right behind its part of the handshake.
+            if isOpen { decrypt(session) }
+        }
+    }
+
+    private func transmit(_ bytes: [UInt8]) {
+        guard isOpen, !bytes.isEmpty else { return }
+        if unsent.isEmpty { unsent = bytes[...] } else { unsent += bytes }
+        flush()
+    }
+
+    private func flush() {
+        guard !unsent.isEmpty else { return }
+        let sent = unsent.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+        if sent >= 0 {
+            unsent = unsent.dropFirst(sent)
+            if unsent.isEmpty { unsent = [] }
+        } else if errno != EAGAIN && errno != EINTR {
+            return end(.failed(TransferFailure(kind: .cut, code: errno)))
+        }
+        if let watch { reactor.update(watch, unsent.isEmpty ? .read : [.read, .write]) }
+    }
+
+    private func end(_ end: ConnectionEnd) {
+        guard isOpen else { return }
+        let user = user
+        close()
+        user?.ended(end, on: self)
+    }
+}
+
+extension TLSSession.Reading {
+    /// Whether another read may bring more.
+    fileprivate var hasMore: Bool { if case .bytes = self { true } else { false } }
+}

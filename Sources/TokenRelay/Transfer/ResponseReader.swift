@@ -1,0 +1,143 @@
+/// Reads one HTTP/1 response (RFC 9112) out of bytes that may be cut anywhere. Pure; body bytes stay where they arrived.
+struct ResponseReader {
+    /// A head or trailer line longer than this is nobody's.
+    private static let longestLine = 64 << 10
+
+    private enum State {
+        case head
+        case body(left: Int)
+        case untilClose
+        /// The line that tells a chunk's size.
+        case chunkSize
+        case chunk(left: Int)
+        /// The line end behind a chunk.
+        case chunkEnd
+        case trailers
+        case complete
+    }
+
+    private var state = State.head
+    private var reader = HeadReader()
+    /// The beginning of a line whose end has not arrived.
+    private var partialLine: [UInt8] = []
+    private var mayReuseConnection = false
+
+    /// Whether anything has arrived.
+    private(set) var hasBegun = false
+
+    /// Whether the response is whole.
+    var isComplete: Bool { if case .complete = state { true } else { false } }
+    /// Whether the connection can take another request.
+    var mayReuse: Bool { isComplete && mayReuseConnection }
+
+    /// Reads what arrived. Body bytes are moved together at the front of `bytes`; returns how many they are.
+    mutating func read(_ bytes: UnsafeMutableRawBufferPointer, onHead: (TransferHead) -> Void) throws(HeadReader.Malformed) -> Int {
+        if !bytes.isEmpty { hasBegun = true }
+        var index = 0
+        var kept = 0
+        while index < bytes.count {
+            switch state {
+            case .head:
+                guard let line = try line(in: bytes, &index) else { return kept }
+                if let result = try reader.line(line) {
+                    begin(result)
+                    onHead(result.head)
+                }
+            case .body(let left):
+                let count = min(left, bytes.count - index)
+                Self.keep(bytes, &index, count, &kept)
+                state = left == count ? .complete : .body(left: left - count)
+            case .untilClose: Self.keep(bytes, &index, bytes.count - index, &kept)
+            case .chunkSize:
+                guard let line = try line(in: bytes, &index) else { return kept }
+                let size = try Self.size(line)
+                state = size == 0 ? .trailers : .chunk(left: size)
+            case .chunk(let left):
+                let count = min(left, bytes.count - index)
+                Self.keep(bytes, &index, count, &kept)
+                state = left == count ? .chunkEnd : .chunk(left: left - count)
+            case .chunkEnd:
+                guard let line = try line(in: bytes, &index) else { return kept }
+                guard line.isEmpty else { throw HeadReader.Malformed() }
+                state = .chunkSize
+            case .trailers:
+                guard let line = try line(in: bytes, &index) else { return kept }
+                if line.isEmpty { state = .complete }
+            case .complete:
+                // Nobody asked for more: what comes is not the answer to the next request.
+                mayReuseConnection = false
+                return kept
+            }
+            partialLine.removeAll(keepingCapacity: true)
+        }
+        return kept
+    }
+
+    /// The peer has closed. True when that is how the response ends, or it was whole before.
+    mutating func close() -> Bool {
+        if case .untilClose = state { state = .complete }
+        return isComplete
+    }
+
+    private mutating func begin(_ result: HeadReader.Result) {
+        mayReuseConnection = result.mayReuse
+        switch result.framing {
+        case .length(0): state = .complete
+        case .length(let length): state = .body(left: length)
+        case .chunked: state = .chunkSize
+        case .untilClose: state = .untilClose
+        }
+    }
+
+    /// The next line without its line end, valid until `partialLine` is emptied; nil when its end has not arrived.
+    private mutating func line(in bytes: UnsafeMutableRawBufferPointer, _ index: inout Int) throws(HeadReader.Malformed)
+        -> UnsafeRawBufferPointer?
+    {
+        // SAFETY: the line points into `bytes`, which the caller lends for this call of `read`, or into `partialLine`, which is left alone
+        // until the line was used.
+        let start = index
+        while index < bytes.count, bytes[index] != UInt8(ascii: "\n") { index += 1 }
+        guard partialLine.count + index - start <= Self.longestLine else { throw HeadReader.Malformed() }
+        let isWhole = index < bytes.count
+        if !isWhole || !partialLine.isEmpty { partialLine.append(contentsOf: bytes[start..<index]) }
+        guard isWhole else { return nil }
+        defer { index += 1 }
+        if partialLine.isEmpty { return Self.withoutReturn(UnsafeRawBufferPointer(rebasing: bytes[start..<index])) }
+        return partialLine.withUnsafeBytes { Self.withoutReturn($0) }
+    }
+
+    private static func withoutReturn(_ line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        line.last == UInt8(ascii: "\r") ? UnsafeRawBufferPointer(rebasing: line.dropLast()) : line
+    }
+
+    private static func keep(_ bytes: UnsafeMutableRawBufferPointer, _ index: inout Int, _ count: Int, _ kept: inout Int) {
+        // SAFETY: both ranges lie in `bytes`, as `count` is at most what is left of it and `kept` never passes `index`; they may overlap.
+        if let base = bytes.baseAddress, kept != index { (base + kept).copyMemory(from: base + index, byteCount: count) }
+        index += count
+        kept += count
+    }
+
+    /// Hexadecimal digits, and perhaps an extension.
+    private static func size(_ line: UnsafeRawBufferPointer) throws(HeadReader.Malformed) -> Int {
+        var size = 0
+        var digits = 0
+        for byte in line {
+            let digit: UInt8
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = byte - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = byte - UInt8(ascii: "a") + 10
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = byte - UInt8(ascii: "A") + 10
+            case UInt8(ascii: ";"), UInt8(ascii: " "), UInt8(ascii: "\t"):
+                guard digits > 0 else { throw HeadReader.Malformed() }
+                return size
+            default: throw HeadReader.Malformed()
+            }
+            digits += 1
+            // Sixty bits: no chunk is larger, and the sum cannot overflow.
+            guard digits <= 15 else { throw HeadReader.Malformed() }
+            size = size << 4 | Int(digit)
+        }
+        guard digits > 0 else { throw HeadReader.Malformed() }
+        return size
+    }
+}
