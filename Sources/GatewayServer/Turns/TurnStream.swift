@@ -4,6 +4,7 @@ import GatewayAPI
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import Synchronization
 import TokenRelay
 
 /// Tells a turn to one client: NIO writes the head, then the relay's line has the socket for itself until the last event.
@@ -18,14 +19,11 @@ struct TurnStream: Sendable {
         var fields = HTTPFields()
         fields.writeEventStream()
         rate?.write(to: &fields)
-        // Also when the client is gone before the body begins; weakly, because a connection may outlive many turns.
-        channel.closeFuture.whenComplete { [weak follower, weak turn] _ in
-            guard let follower else { return }
-            follower.ring(.gone)
-            turn?.remove(follower)
-        }
+        let seat = Seat(follower, at: turn)
+        // Also when the client is gone before the body begins.
+        channel.closeFuture.whenComplete { _ in seat.leave(.gone) }
         let body = ResponseBody { writer in
-            defer { turn.remove(follower) }
+            defer { seat.leave() }
             switch await tell(to: try await ClientSocket.duplicate(of: channel), follower) {
             case .told, .handedOver: try await writer.finish(nil)
             case .gone, .stalled: channel.close(promise: nil)
@@ -66,5 +64,18 @@ struct EventFormat: StreamFormat {
 
     func appendHandOver(into output: inout [UInt8]) {
         EventStreamEncoder.appendRetry(milliseconds: Self.retryMilliseconds, into: &output)
+    }
+}
+
+/// A follower's place at a turn, given back once. A connection may outlive many turns, and remembers this of each: so it is empty then.
+private final class Seat: Sendable {
+    private let place: Mutex<(follower: Follower, turn: LiveTurn)?>
+
+    init(_ follower: Follower, at turn: LiveTurn) { place = Mutex((follower, turn)) }
+
+    func leave(_ signal: Follower.Signal? = nil) {
+        guard let (follower, turn) = place.withLock({ $0.take() }) else { return }
+        if let signal { follower.ring(signal) }
+        turn.remove(follower)
     }
 }
