@@ -22,7 +22,7 @@ public struct EventStreamParser: Sendable {
     /// The last `retry:` seen, in milliseconds, also when it stood in a block without data.
     public private(set) var reconnectionTime: Int?
 
-    private let limit: Int
+    let limit: Int
     /// The beginning of a line whose end has not arrived.
     private var partialLine: [UInt8] = []
     private var data: [UInt8] = []
@@ -106,6 +106,11 @@ public struct EventStreamParser: Sendable {
 }
 
 extension EventStreamParser {
+    /// Nothing of an event, and nothing that bears on the next line, has been read.
+    var isBetweenEvents: Bool {
+        partialLine.isEmpty && !hasData && !isFirstLine && !lastByteWasCR && event == nil && id == nil && retry == nil && failure == nil
+    }
+
     private static func lineEnd(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
         var index = start
         while index < bytes.count {

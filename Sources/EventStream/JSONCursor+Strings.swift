@@ -67,7 +67,7 @@ extension JSONCursor {
 
 /// One pass over a string's inside. Runs without escapes are appended in one go.
 // SAFETY: `text` is borrowed for one call of `scan`, and every `text[index]` stands behind a comparison with `text.count`.
-private struct StringScanner {
+struct StringScanner {
     var index: Int
     let isWanted: Bool
     var flaws: StringFlaws = []

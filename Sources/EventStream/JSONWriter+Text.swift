@@ -15,6 +15,11 @@ extension JSONWriter {
         if inPlace == nil { Array(utf8).withUnsafeBufferPointer { escape($0, to: &output) } }
     }
 
+    /// The same for lent bytes: no generic code between the caller and the scan.
+    public static func appendEscaped(_ utf8: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
+        escape(utf8, to: &output)
+    }
+
     /// Appends an integer in decimal digits.
     public static func appendDecimal(_ value: some FixedWidthInteger, into output: inout [UInt8]) {
         // Callers in other modules reach this unspecialised: leave the generic world with one conversion.

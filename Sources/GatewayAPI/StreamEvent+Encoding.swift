@@ -13,15 +13,17 @@ extension StreamEvent {
     /// - Parameters:
     ///   - utf8: whole characters of the answer.
     ///   - cursor: the answer's bytes so far, these included.
-    public static func appendToken(_ utf8: some Sequence<UInt8>, cursor: Int, into output: inout [UInt8]) {
+    public static func appendToken(_ utf8: UnsafeBufferPointer<UInt8>, cursor: Int, into output: inout [UInt8]) {
         EventStreamEncoder.beginEvent(id: cursor, into: &output)
-        output.append(contentsOf: tokenHead.utf8)
+        append(#"{"type":"token","done":false,"content":""#, into: &output)
         JSONWriter.appendEscaped(utf8, to: &output)
-        output.append(contentsOf: tokenTail.utf8)
+        append("\"}\n\n", into: &output)
     }
 
-    private static var tokenHead: String { #"{"type":"token","done":false,"content":""# }
-    private static var tokenTail: String { "\"}\n\n" }
+    private static func append(_ literal: StaticString, into output: inout [UInt8]) {
+        // SAFETY: a literal's bytes live as long as the program.
+        output.append(contentsOf: UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
+    }
 
     /// Writes the event's object, `type` and `done` first.
     public func write(to writer: inout JSONWriter) {

@@ -10,8 +10,20 @@ final class ModelCall: @unchecked Sendable {
     /// What is received at present.
     private enum Reading {
         case nothing
-        case answer(any AnswerReader)
+        /// `reader` reads it.
+        case answer
         case refusal(TransferHead, body: [UInt8])
+    }
+
+    /// What was learnt and not told yet; the text stands in `news`.
+    private struct Untold {
+        var acceptedBy: ModelName?
+        /// Bytes of `news.text`, from its start.
+        var text = 0
+        var usage: TokenUsage?
+        var end: ModelEnd?
+
+        var isEmpty: Bool { text == 0 && usage == nil && end == nil && acceptedBy == nil }
     }
 
     /// An error response is read so far.
@@ -21,7 +33,7 @@ final class ModelCall: @unchecked Sendable {
 
     private let prompt: Prompt
     private let router: ModelRouter
-    private var receive: (@Sendable ([ModelEvent]) -> Void)?
+    private var receive: (@Sendable (ModelNews) -> Void)?
 
     private var machine: FailoverMachine
     private var order: [ModelChoice]
@@ -30,11 +42,14 @@ final class ModelCall: @unchecked Sendable {
     private var attempt = 0
     private var transfer: Transfer?
     private var reading = Reading.nothing
+    /// Both stand beside `reading`, and are used where they stand: a token moves neither.
+    private var reader: (any AnswerReader)?
+    private var news = AnswerNews()
     private var hasReportedUsage = false
-    private var events: [ModelEvent] = []
+    private var untold = Untold()
     private var alarm: (handle: TransferAlarm, at: Instant)?
 
-    init(prompt: Prompt, router: ModelRouter, receive: @escaping @Sendable ([ModelEvent]) -> Void) {
+    init(prompt: Prompt, router: ModelRouter, receive: @escaping @Sendable (ModelNews) -> Void) {
         self.prompt = prompt
         self.router = router
         self.receive = receive
@@ -71,7 +86,7 @@ extension ModelCall {
             case .stop, .length, .filtered: letTransferFinish()
             case .cancelled, .failed: giveUpTransfer()
             }
-            events.append(.ended(end))
+            untold.end = end
         }
         setAlarm()
     }
@@ -83,13 +98,14 @@ extension ModelCall {
             return perform(machine.failed(AttemptFailure(fault: ModelFault(kind: .refused, detail: "unknown provider")), at: .now))
         }
         let request = provider.dialect.request(prompt, to: choice, at: provider, key: key, connectTimeout: router.limits.connect)
-        let number = attempt
-        transfer = router.transfers.start(
-            request,
-            TransferHandlers(
-                head: { head in self.hear(number) { self.head(head, provider.dialect) } },
-                bytes: { bytes in self.hear(number) { self.bytes(bytes) } },
-                end: { end in self.hear(number) { self.transferEnded(end) } }))
+        transfer = router.transfers.start(request, handlers(attempt, provider.dialect))
+    }
+
+    func handlers(_ number: Int, _ dialect: Dialect) -> TransferHandlers {
+        TransferHandlers(
+            head: { head in self.hear(number) { self.head(head, dialect) } },
+            bytes: { bytes in self.hear(number) { self.bytes(bytes) } },
+            end: { end in self.hear(number) { self.transferEnded(end) } })
     }
 
     private func giveUpTransfer() {
@@ -107,14 +123,19 @@ extension ModelCall {
         attempt += 1
         transfer = nil
         reading = .nothing
+        reader = nil
     }
 
     /// Hands over what has gathered.
     private func tell() {
-        guard !events.isEmpty else { return }
-        var batch: [ModelEvent] = []
-        swap(&batch, &events)
-        receive?(batch)
+        guard !untold.isEmpty else { return }
+        let told = untold
+        untold = Untold()
+        news.text.withUnsafeBufferPointer { text in
+            receive?(
+                ModelNews(
+                    acceptedBy: told.acceptedBy, text: UnsafeBufferPointer(rebasing: text[..<told.text]), usage: told.usage, end: told.end))
+        }
         if machine.isEnded { receive = nil }
     }
 
@@ -125,7 +146,7 @@ extension ModelCall {
             alarm = nil
             return
         }
-        if let alarm, alarm.at <= deadline { return }
+        if let at = alarm?.at, at <= deadline { return }
         alarm?.handle.cancel()
         let handle = router.transfers.schedule(after: Instant.now.duration(to: deadline)) { [self] in
             alarm = nil
@@ -161,10 +182,11 @@ extension ModelCall {
             return perform(machine.refused(at: .now))
         }
         guard machine.accepted() else { return }
-        reading = .answer(dialect.makeReader())
-        events.append(.accepted(current.name))
+        reading = .answer
+        reader = dialect.makeReader()
+        untold.acceptedBy = current.name
         // What the provider before reported was its own.
-        if hasReportedUsage { events.append(.usage(TokenUsage())) }
+        if hasReportedUsage { untold.usage = TokenUsage() }
         hasReportedUsage = false
         setAlarm()
     }
@@ -177,12 +199,10 @@ extension ModelCall {
             body.append(contentsOf: bytes.prefix(Self.longestRefusal - body.count))
             reading = .refusal(head, body: body)
             if body.count == Self.longestRefusal { judgeRefusal() }
-        case .answer(var reader):
-            reading = .nothing
-            var news = AnswerNews()
-            reader.read(bytes, into: &news)
-            reading = .answer(reader)
-            take(news)
+        case .answer:
+            news.clear()
+            reader?.read(bytes, into: &news)
+            take()
         }
     }
 
@@ -191,10 +211,10 @@ extension ModelCall {
         transfer = nil
         switch reading {
         case .refusal: judgeRefusal()
-        case .answer(var reader):
-            var news = AnswerNews()
-            reader.finish(into: &news)
-            take(news)
+        case .answer:
+            news.clear()
+            reader?.finish(into: &news)
+            take()
         case .nothing:
             switch end {
             case .failed(let failure): fail(AttemptFailure(failure, at: current.name.provider))
@@ -205,22 +225,22 @@ extension ModelCall {
         }
     }
 
-    private func take(_ news: AnswerNews) {
+    /// Judges what `news` say.
+    private func take() {
         var isTooLong = false
         if !news.text.isEmpty {
             if !machine.hasSpoken { router.noteSuccess(of: current.name.provider) }
             switch machine.said(news.text.count, at: .now) {
-            case .all: events.append(.text(news.text))
+            case .all: untold.text = news.text.count
             case .atMost(let count):
                 isTooLong = true
-                let text = news.text.prefixOfWholeCharacters(count)
-                if !text.isEmpty { events.append(.text(Array(text))) }
+                untold.text = news.text.prefixOfWholeCharacters(count).count
             case .nothing: break
             }
         }
         if let usage = news.usage {
             hasReportedUsage = true
-            events.append(.usage(usage))
+            untold.usage = usage
         }
         if isTooLong { return perform(machine.reachedBound()) }
         switch news.verdict {

@@ -64,13 +64,10 @@ struct StreamEventTests {
     @Test("a token written from bytes is the same as the event", arguments: ["", "a", "é🫶🏽", "\u{85}\"\\\u{0}\r\n"])
     func tokenFromBytes(_ content: String) {
         var fast: [UInt8] = []
-        StreamEvent.appendToken(content.utf8, cursor: 12, into: &fast)
+        Array(content.utf8).withUnsafeBufferPointer { StreamEvent.appendToken($0, cursor: 12, into: &fast) }
         var slow: [UInt8] = []
         StreamEvent.token(content: content).encode(cursor: 12, into: &slow)
         #expect(fast == slow)
-        var sliced: [UInt8] = []
-        StreamEvent.appendToken(("x" + content).utf8.dropFirst(), cursor: 12, into: &sliced)
-        #expect(sliced == slow)
     }
 
     @Test("a stream goes through encoder, parser and decoder unharmed, whatever the read size", arguments: [1, 3, 7, 64, 4096])

@@ -162,7 +162,7 @@ private final class Book: Sendable {
 
 /// A model that says what the test says.
 private final class Mouth: Sendable {
-    private let emit = Mutex<(@Sendable ([ModelEvent]) -> Void)?>(nil)
+    private let emit = Mutex<(@Sendable (ModelNews) -> Void)?>(nil)
 
     func turn() -> LiveTurn {
         let turn = LiveTurn(facts: .sample)
@@ -170,14 +170,18 @@ private final class Mouth: Sendable {
         turn.generate(
             with: LanguageModel(firstChoice: name) { [self] _, emit in
                 self.emit.withLock { $0 = emit }
-                emit([.accepted(name)])
+                emit(ModelNews(acceptedBy: name))
                 return Generation {}
             }, Prompt(messages: [], maximumOutputTokens: 1))
         return turn
     }
 
-    func say(_ text: String) { emit.withLock { $0 }?([.text(Array(text.utf8))]) }
-    func end(_ end: ModelEnd) { emit.withLock { $0 }?([.ended(end)]) }
+    func say(_ text: String) {
+        let emit = emit.withLock { $0 }
+        Array(text.utf8).withUnsafeBufferPointer { emit?(ModelNews(text: $0)) }
+    }
+
+    func end(_ end: ModelEnd) { emit.withLock { $0.take() }?(ModelNews(end: end)) }
 }
 
 extension TurnFacts {

@@ -109,18 +109,19 @@ final class ClosedPort {
 
 /// What a call told.
 struct CallRecord: Sendable {
-    var events: [ModelEvent] = []
+    var bytes: [UInt8] = []
+    var accepted: [String] = []
+    /// Whether the first thing told was who accepted the call.
+    var beganWithAcceptance: Bool?
+    var usage: TokenUsage?
+    var ends: [ModelEnd] = []
     var start = ContinuousClock.now
     var endedAt: ContinuousClock.Instant?
     var toldAfterEnd = false
-    var emptyBatches = 0
+    var emptyNews = 0
 
-    var text: String {
-        String(decoding: events.flatMap { if case .text(let bytes) = $0 { bytes } else { [] as [UInt8] } }, as: UTF8.self)
-    }
-    var accepted: [String] { events.compactMap { if case .accepted(let name) = $0 { name.provider } else { nil } } }
-    var usage: TokenUsage? { events.compactMap { if case .usage(let usage) = $0 { usage } else { nil } }.last }
-    var ends: [ModelEnd] { events.compactMap { if case .ended(let end) = $0 { end } else { nil } } }
+    var text: String { String(decoding: bytes, as: UTF8.self) }
+    var isEmpty: Bool { beganWithAcceptance == nil }
     var fault: ModelFault? { if case .failed(let fault)? = ends.first { fault } else { nil } }
     var duration: Duration { start.duration(to: endedAt ?? .now) }
 }
@@ -130,12 +131,18 @@ final class CallRecorder: Sendable {
 
     var now: CallRecord { record.withLock { $0 } }
 
-    func take(_ events: [ModelEvent]) {
+    func take(_ news: ModelNews) {
         record.withLock { record in
             if record.endedAt != nil { record.toldAfterEnd = true }
-            if events.isEmpty { record.emptyBatches += 1 }
-            record.events += events
-            if case .ended? = events.last { record.endedAt = .now }
+            if news.acceptedBy == nil, news.text.isEmpty, news.usage == nil, news.end == nil { record.emptyNews += 1 }
+            if record.isEmpty { record.beganWithAcceptance = news.acceptedBy != nil }
+            if let name = news.acceptedBy { record.accepted.append(name.provider) }
+            record.bytes += news.text
+            record.usage = news.usage ?? record.usage
+            if let end = news.end {
+                record.ends.append(end)
+                record.endedAt = .now
+            }
         }
     }
 
@@ -143,7 +150,7 @@ final class CallRecorder: Sendable {
     func ended(sourceLocation: SourceLocation = #_sourceLocation) async throws -> CallRecord {
         try await eventually(sourceLocation: sourceLocation) { self.now.endedAt != nil }
         let record = now
-        #expect(record.ends.count == 1 && !record.toldAfterEnd && record.emptyBatches == 0, sourceLocation: sourceLocation)
+        #expect(record.ends.count == 1 && !record.toldAfterEnd && record.emptyNews == 0, sourceLocation: sourceLocation)
         return record
     }
 }

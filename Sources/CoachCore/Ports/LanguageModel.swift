@@ -2,13 +2,13 @@
 public struct LanguageModel: Sendable {
     /// First choice of the route, for the `start` event.
     public var firstChoice: ModelName
-    /// Starts a call at once and returns. Events arrive in order, on one thread that must not be blocked, several together when
-    /// several were received together; the last is exactly one `.ended`, also after a cancel.
-    public var generate: @Sendable (Prompt, @escaping @Sendable ([ModelEvent]) -> Void) -> Generation
+    /// Starts a call at once and returns. News arrive in order, on one thread that must not be blocked, once for all that was received
+    /// together, never empty; the last has the one `end`, also after a cancel. Then the receiver is let go.
+    public var generate: @Sendable (Prompt, @escaping @Sendable (ModelNews) -> Void) -> Generation
 
     /// Memberwise.
     public init(
-        firstChoice: ModelName, generate: @escaping @Sendable (Prompt, @escaping @Sendable ([ModelEvent]) -> Void) -> Generation
+        firstChoice: ModelName, generate: @escaping @Sendable (Prompt, @escaping @Sendable (ModelNews) -> Void) -> Generation
     ) {
         self.firstChoice = firstChoice
         self.generate = generate
@@ -36,17 +36,30 @@ public struct ModelName: Hashable, Sendable {
     }
 }
 
-/// What a model call tells while it runs.
-public enum ModelEvent: Sendable, Equatable {
+/// What a model call tells at one time: who accepted it, then a piece of the answer, then its count, then its end. What is absent was not told.
+///
+/// It is told once a token, so it holds no buffer of its own: nothing is allocated for it, and nothing is counted.
+public struct ModelNews {
     /// A provider began to answer; from now on the call may be billed. Comes again when another provider takes over, which
     /// happens only before the first text.
-    case accepted(ModelName)
-    /// A piece of the answer: whole UTF-8 characters.
-    case text([UInt8])
+    public var acceptedBy: ModelName?
+    /// A piece of the answer: whole UTF-8 characters, or nothing. Lent: it is gone when the receiver returns.
+    public var text: UnsafeBufferPointer<UInt8>
     /// Tokens so far as the provider counts them; a later one replaces an earlier one.
-    case usage(TokenUsage)
+    public var usage: TokenUsage?
     /// The end; nothing follows.
-    case ended(ModelEnd)
+    public var end: ModelEnd?
+
+    /// Memberwise; nothing told by default.
+    public init(
+        acceptedBy: ModelName? = nil, text: UnsafeBufferPointer<UInt8> = UnsafeBufferPointer(start: nil, count: 0),
+        usage: TokenUsage? = nil, end: ModelEnd? = nil
+    ) {
+        self.acceptedBy = acceptedBy
+        self.text = text
+        self.usage = usage
+        self.end = end
+    }
 }
 
 /// How a model call ended.

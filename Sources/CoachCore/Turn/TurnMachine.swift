@@ -1,105 +1,97 @@
-/// Decides what the events of a model call mean for the turn: which text is released, and how the turn ends.
+/// Decides what the words of a model call mean for the turn: whether they are released, and how the turn ends.
 /// Pure; the driver (`TokenRelay.LiveTurn`) appends, cancels and wakes.
+///
+/// It is asked once a token, so it handles counts and not bytes, and its answers are not collected in arrays.
 public struct TurnMachine: Sendable {
-    /// What the driver does next.
-    public enum Action: Sendable, Equatable {
-        /// Append these bytes to the released answer.
-        case append([UInt8])
-        /// End the model call; its `.ended` follows.
-        case cancelGeneration
-        /// The turn is over. Comes exactly once.
-        case end(TurnOutcome)
+    /// How the turn ends. Comes exactly once.
+    public struct End: Sendable, Equatable {
+        /// To be appended to the released answer first; mostly nothing. Counted in the outcome.
+        public var lastWords: [UInt8] = []
+        public var outcome: TurnOutcome
     }
 
-    /// What is true while the turn runs; `ended` forgets it.
-    private struct Progress: Sendable {
-        var releasedBytes = 0
-        var answeredBy: ModelName?
-        var usage = TokenUsage()
-        var stopRequested = false
-    }
-
-    private enum State: Sendable {
-        case running(Progress)
+    private enum Phase: Sendable {
+        case running
+        /// A stop was asked for; the model's end is awaited.
+        case stopping
         case ended
     }
 
-    private var state: State = .running(Progress())
+    private var phase = Phase.running
+    private var releasedBytes = 0
+    private var usage = TokenUsage()
     /// Served when every model fails before the first token and the user is in acute danger (CONTRACT §4).
     private let safetyText: [UInt8]?
+    /// Who accepted the call so far.
+    public private(set) var answeredBy: ModelName?
 
     /// `safetyText`: the fixed text of tier ≥ 3; nil below.
     public init(safetyText: [UInt8]? = nil) { self.safetyText = safetyText }
 
-    /// True once `.end` was returned.
-    public var isEnded: Bool {
-        if case .ended = state { true } else { false }
-    }
-
-    /// Who accepted the call so far, while it runs.
-    public var answeredBy: ModelName? {
-        if case .running(let progress) = state { progress.answeredBy } else { nil }
-    }
+    /// True once an `End` was returned.
+    public var isEnded: Bool { phase == .ended }
 
     /// True between a stop and the end.
-    public var isStopping: Bool {
-        if case .running(let progress) = state { progress.stopRequested } else { false }
+    public var isStopping: Bool { phase == .stopping }
+
+    /// Whether what the model says is released. What comes after a stop is dropped, though still counted in the usage; after the end, a
+    /// provider may have been faster than its cancellation.
+    public var isReleasing: Bool { phase == .running }
+
+    /// So many bytes of the model's text were appended to the answer, as `isReleasing` had allowed.
+    public mutating func released(_ bytes: Int) {
+        releasedBytes += bytes
     }
 
-    /// The model said something. After the end, events are ignored: a provider may have been faster than its cancellation.
-    public mutating func received(_ event: ModelEvent) -> [Action] {
-        guard case .running(var progress) = state else { return [] }
-        defer { if case .running = state { state = .running(progress) } }
-        switch event {
-        case .accepted(let name):
-            progress.answeredBy = name
-            return []
-        case .usage(let usage):
-            progress.usage = usage
-            return []
-        case .text(let bytes):
-            // U+0000 is dropped: no PostgreSQL text column takes it (CONTRACT §4).
-            let text = bytes.contains(0) ? bytes.filter { $0 != 0 } : bytes
-            // What arrives after a stop was not released, so it is dropped; it is still counted in the usage.
-            guard !progress.stopRequested, !text.isEmpty else { return [] }
-            progress.releasedBytes += text.count
-            return [.append(text)]
-        case .ended(let end):
-            state = .ended
-            return finish(progress, end)
-        }
+    /// A provider began to answer.
+    public mutating func accepted(by name: ModelName) {
+        if !isEnded { answeredBy = name }
     }
 
-    /// The user, or a deleted conversation, ends the turn. Idempotent; harmless after the end, which it may race with.
-    public mutating func stopRequested() -> [Action] {
-        guard case .running(var progress) = state, !progress.stopRequested else { return [] }
-        progress.stopRequested = true
-        state = .running(progress)
-        return [.cancelGeneration]
+    /// The provider counted.
+    public mutating func reported(_ latest: TokenUsage) {
+        if !isEnded { usage = latest }
     }
 
-    private func finish(_ progress: Progress, _ end: ModelEnd) -> [Action] {
-        func outcome(_ status: TurnStatus, _ reason: FinishReason?, _ fault: ModelFault? = nil, extraBytes: Int = 0) -> Action {
-            .end(
-                TurnOutcome(
-                    status: status, finishReason: reason, fault: fault, answeredBy: progress.answeredBy, usage: progress.usage,
-                    releasedBytes: progress.releasedBytes + extraBytes))
-        }
-        if progress.stopRequested { return [outcome(.stopped, .stopped)] }
-        let spoke = progress.releasedBytes > 0
-        switch end {
-        case .stop where spoke: return [outcome(.complete, .stop)]
-        case .length where spoke: return [outcome(.complete, .length)]
-        case .filtered where spoke: return [outcome(.complete, .safety)]
-        case .failed(let fault) where spoke && fault.kind == .tooLong: return [outcome(.complete, .length, fault)]
-        case .failed(let fault) where spoke: return [outcome(.interrupted, nil, fault)]
-        case .cancelled where spoke: return [outcome(.interrupted, nil, ModelFault(kind: .cut, detail: "cancelled"))]
+    /// The model ended; nil when it had ended before.
+    public mutating func ended(_ end: ModelEnd) -> End? {
+        guard !isEnded else { return nil }
+        let wasStopping = isStopping
+        phase = .ended
+        return wasStopping ? self.end(.stopped, .stopped) : finish(end)
+    }
+
+    /// The user, or a deleted conversation, ends the turn: true when the model call is to be cancelled; its end follows. Idempotent;
+    /// harmless after the end, which it may race with.
+    public mutating func stopRequested() -> Bool {
+        guard phase == .running else { return false }
+        phase = .stopping
+        return true
+    }
+
+    private func finish(_ modelEnd: ModelEnd) -> End {
+        let spoke = releasedBytes > 0
+        switch modelEnd {
+        case .stop where spoke: return end(.complete, .stop)
+        case .length where spoke: return end(.complete, .length)
+        case .filtered where spoke: return end(.complete, .safety)
+        case .failed(let fault) where spoke && fault.kind == .tooLong: return end(.complete, .length, fault)
+        case .failed(let fault) where spoke: return end(.interrupted, nil, fault)
+        case .cancelled where spoke: return end(.interrupted, nil, ModelFault(kind: .cut, detail: "cancelled"))
         case .stop, .length, .filtered, .failed, .cancelled:
-            if let safetyText {
-                return [.append(safetyText), outcome(.complete, .safety, end.fault, extraBytes: safetyText.count)]
-            }
-            return [outcome(.failed, nil, end.fault)]
+            if let safetyText { return end(.complete, .safety, modelEnd.fault, saying: safetyText) }
+            return end(.failed, nil, modelEnd.fault)
         }
+    }
+
+    private func end(
+        _ status: TurnStatus, _ reason: FinishReason?, _ fault: ModelFault? = nil, saying lastWords: [UInt8] = []
+    ) -> End {
+        End(
+            lastWords: lastWords,
+            outcome: TurnOutcome(
+                status: status, finishReason: reason, fault: fault, answeredBy: answeredBy, usage: usage,
+                releasedBytes: releasedBytes + lastWords.count))
     }
 }
 

@@ -20,7 +20,7 @@ extension Dialect {
     }
 
     /// A reader for one answer.
-    func makeReader() -> any AnswerReader {
+    package func makeReader() -> any AnswerReader {
         switch self {
         case .openAI: OpenAIAnswerReader()
         }
@@ -35,17 +35,17 @@ extension Dialect {
 }
 
 /// A machine that makes text, usage and an end out of the bytes of one answer, however they are cut. Pure.
-protocol AnswerReader {
-    /// Reads the next bytes; after a verdict, nothing.
+package protocol AnswerReader {
+    /// Reads the next bytes; after a verdict, nothing. What it learns is added to `news`, whose buffer the caller uses again.
     mutating func read(_ bytes: UnsafeRawBufferPointer, into news: inout AnswerNews)
     /// The stream ended; gives a verdict unless one was given.
     mutating func finish(into news: inout AnswerNews)
 }
 
 /// What some bytes of an answer said. They mean: first the text, then the usage, then the verdict.
-struct AnswerNews: Equatable {
+package struct AnswerNews: Equatable {
     /// What an answer's stream ended in.
-    enum Verdict: Equatable {
+    package enum Verdict: Equatable {
         /// As the provider's dialect ends it.
         case ended(ModelEnd)
         /// It broke; the detail is fit for the log.
@@ -53,8 +53,18 @@ struct AnswerNews: Equatable {
     }
 
     /// Whole characters of valid UTF-8 without U+0000.
-    var text: [UInt8] = []
+    package var text: [UInt8] = []
     /// The latest; replaces earlier ones.
-    var usage: TokenUsage?
-    var verdict: Verdict?
+    package var usage: TokenUsage?
+    package var verdict: Verdict?
+
+    /// Nothing said yet.
+    package init() {}
+
+    /// Nothing said, in the same buffer.
+    package mutating func clear() {
+        text.removeAll(keepingCapacity: true)
+        if usage != nil { usage = nil }
+        if verdict != nil { verdict = nil }
+    }
 }

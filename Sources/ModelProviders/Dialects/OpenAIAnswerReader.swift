@@ -16,25 +16,25 @@ struct OpenAIAnswerReader: AnswerReader {
     fileprivate struct Progress {
         var finishReason: ModelEnd?
         var isOver = false
+        var template = OpenAIFrameTemplate()
+        /// A frame that is parsed.
+        var frame: [UInt8] = []
     }
 
     mutating func read(_ bytes: UnsafeRawBufferPointer, into news: inout AnswerNews) {
         guard !progress.isOver else { return }
-        var progress = progress
         do throws(EventStreamError) {
-            try parser.feed(bytes) { progress.take($0.data, into: &news) }
+            try parser.feedData(bytes) { progress.take($0, into: &news) }
         } catch {
             progress.end(.broken(.errorFrame, detail: "frame too long"), into: &news)
         }
-        self.progress = progress
     }
 
     mutating func finish(into news: inout AnswerNews) {
         guard !progress.isOver else { return }
-        var progress = progress
         // What stands behind the last blank line is either whole or nothing; a half of it is no error but a cut, which is told below.
         var last = AnswerNews()
-        try? parser.finish(.deliver) { progress.take($0.data, into: &last) }
+        try? parser.finish(.deliver) { event in event.data.withUnsafeBufferPointer { progress.take($0, into: &last) } }
         if case .broken(_, detail: OpenAIChunk.malformed)? = last.verdict {
             progress.isOver = false
         } else {
@@ -44,19 +44,21 @@ struct OpenAIAnswerReader: AnswerReader {
         }
         let end = progress.finishReason
         progress.end(end.map { .ended($0) } ?? .broken(.cut, detail: "ended without its end mark"), into: &news)
-        self.progress = progress
     }
 }
 
 extension OpenAIAnswerReader.Progress {
-    mutating func take(_ data: [UInt8], into news: inout AnswerNews) {
-        guard !isOver else { return }
+    mutating func take(_ data: UnsafeBufferPointer<UInt8>, into news: inout AnswerNews) {
+        guard !isOver, !template.read(data, into: &news.text) else { return }
         if data.elementsEqual("[DONE]".utf8) { return end(.ended(finishReason ?? .stop), into: &news) }
         // Some servers keep the line alive with empty or wordy data.
         guard data.first(where: { $0 != UInt8(ascii: " ") }) == UInt8(ascii: "{") else { return }
+        frame.removeAll(keepingCapacity: true)
+        frame.append(contentsOf: data)
         let textBefore = news.text.count
         do throws(JSONError) {
-            let chunk = try OpenAIChunk(data, text: &news.text)
+            let chunk = try OpenAIChunk(frame, text: &news.text)
+            if let places = chunk.ordinaryPlaces { template.learn(data, places) }
             if let usage = chunk.usage { news.usage = usage }
             if let reason = chunk.finishReason { finishReason = reason }
             if let error = chunk.error { end(.broken(.errorFrame, detail: error), into: &news) }

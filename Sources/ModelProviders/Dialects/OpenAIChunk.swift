@@ -10,6 +10,16 @@ struct OpenAIChunk {
     private(set) var usage: TokenUsage?
     /// The provider's code, fit for the log.
     private(set) var error: String?
+    /// Strings of text that were read, those of other choices included.
+    private var texts = 0
+    private var hasOtherChoices = false
+    private var places = OpenAIFrameTemplate.Places(text: 0..<0)
+
+    /// Where its text stands, if it said nothing but that: one string, of the choice that counts.
+    var ordinaryPlaces: OpenAIFrameTemplate.Places? {
+        guard texts == 1, !hasOtherChoices, finishReason == nil, usage == nil, error == nil else { return nil }
+        return places
+    }
 
     /// Appends the chunk's text; after a throw, `text` may hold a part of it.
     init(_ data: [UInt8], text: inout [UInt8]) throws(JSONError) {
@@ -25,6 +35,10 @@ struct OpenAIChunk {
                 if try json.peek() == .object { usage = try OpenAIUsage(&json).classes }
             case "error":
                 if try json.peek() != .null { error = try OpenAIError.code(&json) ?? "error" }
+            case "obfuscation":
+                // Padding against readers of packet lengths.
+                guard texts == 1, try json.peek() == .string else { continue }
+                places.padding = try Self.insideOfString(&json) { json throws(JSONError) in try json.skipValue() }
             default: continue
             }
         }
@@ -42,7 +56,7 @@ struct OpenAIChunk {
             case "index":
                 if try json.peek() == .number { index = try json.readInteger() }
             case "delta":
-                if try json.peek() == .object { try Self.readDelta(&json, &text) }
+                if try json.peek() == .object { try readDelta(&json, &text) }
             case "finish_reason":
                 if try json.peek() == .string { reason = Self.end(try json.readString()) }
             default: continue
@@ -52,18 +66,29 @@ struct OpenAIChunk {
             finishReason = reason ?? finishReason
         } else {
             text.removeSubrange(start...)
+            hasOtherChoices = true
         }
     }
 
-    private static func readDelta(_ json: inout JSONCursor, _ text: inout [UInt8]) throws(JSONError) {
+    private mutating func readDelta(_ json: inout JSONCursor, _ text: inout [UInt8]) throws(JSONError) {
         try json.beginObject()
         while let key = try json.nextKey() {
             guard key == "content" || key == "refusal", try json.peek() == .string else { continue }
             let start = text.count
-            try json.readString(into: &text)
+            places.text = try Self.insideOfString(&json) { json throws(JSONError) in try json.readString(into: &text) }
+            texts += 1
             // PostgreSQL cannot keep U+0000, so it is dropped from answers (CONTRACT §4).
             if text[start...].contains(0) { text.replaceSubrange(start..., with: text[start...].filter { $0 != 0 }) }
         }
+    }
+
+    /// Where the inside of a string stood that `read` consumed; the cursor stands before its opening quote.
+    private static func insideOfString(
+        _ json: inout JSONCursor, _ read: (inout JSONCursor) throws(JSONError) -> Void
+    ) throws(JSONError) -> Range<Int> {
+        let start = json.offset + 1
+        try read(&json)
+        return start..<json.offset - 1
     }
 
     /// nil for an empty reason, which some servers send before the end. We offer no tools; other words of compatible servers mean an end.

@@ -1,3 +1,5 @@
+import Glibc
+
 /// The released answer of a turn: one append-only text. Everything else is a cursor on it.
 struct Answer: Sendable {
     private(set) var bytes: [UInt8] = []
@@ -6,8 +8,26 @@ struct Answer: Sendable {
 
     var end: Int { bytes.count }
 
-    /// Appends whole UTF-8 characters.
-    mutating func append(_ piece: [UInt8]) { bytes.append(contentsOf: piece) }
+    /// Appends whole UTF-8 characters. U+0000 is dropped: no PostgreSQL text column takes it (CONTRACT §4).
+    /// Returns how many bytes were appended.
+    @discardableResult
+    mutating func append(_ piece: UnsafeBufferPointer<UInt8>) -> Int {
+        guard let start = piece.baseAddress else { return 0 }
+        let before = bytes.count
+        // SAFETY: `start` is the first of `piece.count` bytes that the caller lends for this call.
+        if memchr(start, 0, piece.count) == nil {
+            bytes.append(contentsOf: piece)
+        } else {
+            bytes.append(contentsOf: piece.lazy.filter { $0 != 0 })
+        }
+        return bytes.count - before
+    }
+
+    /// The same for an array's bytes.
+    @discardableResult
+    mutating func append(_ piece: some Collection<UInt8>) -> Int {
+        piece.withContiguousStorageIfAvailable { append($0) } ?? Array(piece).withUnsafeBufferPointer { append($0) }
+    }
 
     /// The start of the character that contains byte `position`; `position` itself when it is a boundary or beyond the end.
     func characterStart(at position: Int) -> Int {

@@ -9,7 +9,7 @@ public final class LiveTurn: Sendable {
     /// Estimated tokens of the prompt: what a crash is billed for.
     public let promptTokens: Int
 
-    private struct State {
+    fileprivate struct State {
         var answer: Answer
         var machine: TurnMachine
         var generation: Generation?
@@ -47,9 +47,11 @@ public final class LiveTurn: Sendable {
 
     /// Starts the model. Its events arrive on the model's thread and are handed over together, with one bell a follower.
     public func generate(with model: LanguageModel, _ prompt: Prompt) {
-        let generation = model.generate(prompt) { [weak self] events in self?.received(events) }
+        // Not weakly: an object that ever had a weak reference pays for it with every other one. The turn holds the call and the call the
+        // turn until the call's end, which always comes: `State.take` lets the call go, and the call its receiver.
+        let generation = model.generate(prompt) { self.received($0) }
         let cancel = state.withLock { state in
-            state.generation = generation
+            if !state.machine.isEnded { state.generation = generation }
             return state.machine.isStopping
         }
         if cancel { generation.cancel() }
@@ -76,41 +78,16 @@ public final class LiveTurn: Sendable {
         for follower in followers { follower.ring(.progressed) }
     }
 
-    private func received(_ events: [ModelEvent]) {
-        let (followers, waiter, outcome) = state.withLock { state in
-            var progressed = false
-            for event in events {
-                progressed = Self.perform(state.machine.received(event), on: &state) || progressed
-            }
-            let waiter = state.outcome == nil ? nil : state.outcomeWaiter.take()
-            return (progressed ? state.followers : [], waiter, state.outcome)
-        }
+    private func received(_ news: ModelNews) {
+        let (followers, waiter) = state.withLock { $0.take(news) }
         for follower in followers where !follower.isPatient { follower.ring(.progressed) }
-        if let waiter, let outcome { waiter.resume(returning: outcome) }
-    }
-
-    /// Returns true when the answer grew.
-    private static func perform(_ actions: [TurnMachine.Action], on state: inout State) -> Bool {
-        var grew = false
-        for action in actions {
-            switch action {
-            case .append(let bytes):
-                state.answer.append(bytes)
-                if state.firstTextAt == nil { state.firstTextAt = .now }
-                grew = true
-            case .end(let outcome):
-                state.outcome = outcome
-            case .cancelGeneration:
-                break
-            }
-        }
-        return grew
+        if let waiter { waiter.continuation.resume(returning: waiter.outcome) }
     }
 
     /// Ends the model call; what was said is kept. Idempotent, also when it races with the natural end.
     public func stop() {
         let generation = state.withLock { state in
-            state.machine.stopRequested().contains(.cancelGeneration) ? state.generation : nil
+            state.machine.stopRequested() ? state.generation : nil
         }
         generation?.cancel()
     }
@@ -120,7 +97,7 @@ public final class LiveTurn: Sendable {
         let followers: [Follower] = state.withLock { state in
             let known = state.answer.end - position
             guard known >= 0, text.count > known else { return [] }
-            state.answer.append(Array(text[known...]))
+            state.answer.append(text[known...])
             return state.followers
         }
         for follower in followers where !follower.isPatient { follower.ring(.progressed) }
@@ -186,5 +163,29 @@ public final class LiveTurn: Sendable {
             piece.withUnsafeBufferPointer { read($0, cursor.position) }
             return .text
         }
+    }
+}
+
+// MARK: - What news change
+
+extension LiveTurn.State {
+    /// Returns whom to ring when the answer grew, and whom to tell the outcome when it is known.
+    fileprivate mutating func take(
+        _ news: ModelNews
+    ) -> (ring: [Follower], tell: (continuation: CheckedContinuation<TurnOutcome, Never>, outcome: TurnOutcome)?) {
+        if let name = news.acceptedBy { machine.accepted(by: name) }
+        let before = answer.end
+        if machine.isReleasing { machine.released(answer.append(news.text)) }
+        if let usage = news.usage { machine.reported(usage) }
+        if let end = news.end, let last = machine.ended(end) {
+            answer.append(last.lastWords)
+            outcome = last.outcome
+            // It has ended: see `generate`.
+            generation = nil
+        }
+        let grew = answer.end > before
+        if grew, firstTextAt == nil { firstTextAt = .now }
+        guard let outcome, let continuation = outcomeWaiter.take() else { return (grew ? followers : [], nil) }
+        return (grew ? followers : [], (continuation, outcome))
     }
 }

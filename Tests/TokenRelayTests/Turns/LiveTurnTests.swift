@@ -61,6 +61,33 @@ struct LiveTurnTests {
         #expect(script.cancellations == 1)
     }
 
+    @Test("U+0000 of a model is dropped and not counted; usage and end may come with the last word")
+    func news() async {
+        let script = ScriptedModel()
+        let turn = LiveTurn(facts: .sample)
+        turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
+        script.say("\0a\0b")
+        script.say("\0")
+        #expect(turn.releasedBytes == 2)
+        script.say("c", usage: TokenUsage(output: 3), end: .length)
+        let outcome = await turn.outcome()
+        #expect(turn.released.text == Array("abc".utf8))
+        #expect(outcome.releasedBytes == 3 && outcome.usage == TokenUsage(output: 3) && outcome.finishReason == .length)
+    }
+
+    @Test("a turn whose call has ended is let go with its last owner: nobody holds it weakly, and no circle holds it")
+    func letGo() {
+        let script = ScriptedModel()
+        var turn: LiveTurn? = LiveTurn(facts: .sample)
+        weak let gone = turn
+        turn?.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
+        script.say("a")
+        turn = nil
+        #expect(gone != nil)
+        script.end(.cancelled)
+        #expect(gone == nil)
+    }
+
     @Test("a last word rung before anybody listens is heard, progress is not: who begins to listen looks first")
     func bell() {
         let heard = Mutex<[Follower.Signal]>([])
@@ -106,7 +133,7 @@ struct TurnRegistryTests {
 /// A model whose mouth is the test.
 final class ScriptedModel: Sendable {
     private struct State {
-        var emit: (@Sendable ([ModelEvent]) -> Void)?
+        var emit: (@Sendable (ModelNews) -> Void)?
         var cancellations = 0
     }
     private let state = Mutex(State())
@@ -119,8 +146,12 @@ final class ScriptedModel: Sendable {
     }
 
     var cancellations: Int { state.withLock { $0.cancellations } }
-    func say(_ text: String) { state.withLock { $0.emit }?([.text(Array(text.utf8))]) }
-    func end(_ end: ModelEnd) { state.withLock { $0.emit }?([.ended(end)]) }
+    func say(_ text: String, usage: TokenUsage? = nil, end: ModelEnd? = nil) {
+        let emit = state.withLock { $0.emit }
+        Array(text.utf8).withUnsafeBufferPointer { emit?(ModelNews(text: $0, usage: usage, end: end)) }
+    }
+
+    func end(_ end: ModelEnd) { state.withLock { $0.emit.take() }?(ModelNews(end: end)) }
 }
 
 extension LiveTurn {

@@ -1,0 +1,82 @@
+import EventStream
+import Testing
+
+@Suite("Events lent out of the bytes that were fed")
+struct EventStreamLendingTests {
+    /// The data of all events, as `feed` copies it.
+    private func copied(_ pieces: [[UInt8]], limit: Int = 4096) -> [[UInt8]?] {
+        var parser = EventStreamParser(limit: limit)
+        var data: [[UInt8]?] = []
+        for piece in pieces {
+            do {
+                try parser.feed(piece) { data.append($0.data) }
+            } catch { data.append(nil) }
+        }
+        return data
+    }
+
+    /// The same, as `feedData` lends it.
+    private func lent(_ pieces: [[UInt8]], limit: Int = 4096) -> [[UInt8]?] {
+        var parser = EventStreamParser(limit: limit)
+        var data: [[UInt8]?] = []
+        for piece in pieces {
+            do {
+                try piece.withUnsafeBytes { bytes in try parser.feedData(bytes) { data.append(Array($0)) } }
+            } catch { data.append(nil) }
+        }
+        return data
+    }
+
+    @Test("every transcript, cut at every byte, gives the data that feed gives", arguments: Transcripts.all)
+    func everyCut(_ transcript: String) {
+        let bytes = Array(transcript.utf8)
+        for cut in 0...bytes.count {
+            let pieces = [Array(bytes[..<cut]), Array(bytes[cut...])]
+            #expect(lent(pieces) == copied(pieces), "cut at \(cut)")
+        }
+        #expect(lent(bytes.map { [$0] }) == copied([bytes]))
+    }
+
+    @Test("random streams of whole and broken events, at any cuts, give the data that feed gives")
+    func randomStreams() {
+        var generator = SeededGenerator(state: 7)
+        let words = [
+            "data: a\n\n", "data:b\n\n", "data\n\n", "data:\n\n", "data:  c\n\n", "data: d\r\n\r\n", "data: e\n\r\n", "data: f\r\r",
+            "data: g\rh\n\n", "data: i\n", "\n", "\r", "data", ": ping\n\n", "event: x\n", "id: 1\n", "retry: 1\n", "\u{FEFF}",
+            "database: 1\n\n",
+            "data: a long one over the limit of this parser\n\n",
+        ].map { Array($0.utf8) }
+        for _ in 0..<3000 {
+            let bytes = (0..<Int.random(in: 1...12, using: &generator)).flatMap { _ in words.randomElement(using: &generator)! }
+            let first = Int.random(in: 0...bytes.count, using: &generator)
+            let second = Int.random(in: first...bytes.count, using: &generator)
+            let pieces = [Array(bytes[..<first]), Array(bytes[first..<second]), Array(bytes[second...])]
+            #expect(lent(pieces, limit: 24) == copied(pieces, limit: 24), "\(text(bytes).debugDescription), cut at \(first), \(second)")
+        }
+    }
+
+    @Test("a clean string is read as the cursor reads it, and only a clean one")
+    func cleanStrings() throws {
+        var generator = SeededGenerator(state: 9)
+        let words = [
+            "a", "\\n", "\\\"", "\\u00e9", "\\ud83d", "\\ude00", "\\u0000", "\\x", "é", "👋", "\u{1F}", "\"", "\\", ",", "\u{2028}",
+        ]
+        for _ in 0..<3000 {
+            var bytes = (0..<Int.random(in: 0...6, using: &generator)).flatMap { _ in Array(words.randomElement(using: &generator)!.utf8) }
+            if Bool.random(using: &generator) { bytes.insert(UInt8.random(in: 0x80...0xFF, using: &generator), at: bytes.count / 2) }
+            let quoted = Array("\"".utf8) + bytes + Array("\"}".utf8)
+            var clean: [UInt8] = []
+            let end = quoted.withUnsafeBufferPointer { JSONString.appendClean(of: $0, from: 1, to: &clean) }
+            var cursor = JSONCursor(quoted)
+            var expected: [UInt8] = []
+            let isValid: Bool
+            do {
+                try cursor.readString(into: &expected)
+                isValid = !expected.contains(0)
+            } catch { isValid = false }
+            #expect(end == (isValid ? cursor.offset : nil), "\(text(quoted).debugDescription)")
+            if isValid { #expect(clean == expected) }
+            if let plain = quoted.withUnsafeBufferPointer({ JSONString.skipPlain(in: $0, from: 1) }) { #expect(plain == end) }
+        }
+    }
+}
