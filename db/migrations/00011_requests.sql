@@ -13,6 +13,9 @@ declare
     moment constant timestamptz := clock_timestamp();
     today constant date := (moment at time zone 'UTC')::date;
 begin
+    if $1 is null then
+        raise exception 'request.jwt.claims name no user' using errcode = 'insufficient_privilege';
+    end if;
     update public.rate_limits r
     set requests = case when r.window_started_at > moment - interval '1 minute' then r.requests + 1 else 1 end,
         window_started_at = case when r.window_started_at > moment - interval '1 minute' then r.window_started_at else moment end,
@@ -22,8 +25,6 @@ begin
     returning * into counter;
     if found then
         return counter;
-    elsif $1 is null then
-        raise exception 'request.jwt.claims name no user' using errcode = 'insufficient_privilege';
     end if;
     insert into public.users (id) values ($1) on conflict do nothing;
     insert into public.rate_limits (user_id) values ($1) on conflict do nothing;

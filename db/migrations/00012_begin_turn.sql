@@ -47,11 +47,11 @@ end $$;
 
 -- What was said before a place in a conversation: the newest messages that fit into so many tokens, oldest first. Messages without an
 -- answer and answers that were superseded are left out. Four tokens a message for its role and delimiters.
-create function gateway.history(user_id uuid, conversation_id uuid, before_seq integer, tokens integer, messages integer) returns jsonb
+create function gateway.history(user_id uuid, conversation_id uuid, before_seq integer, tokens integer, messages integer) returns json
     language plpgsql stable as $$
 begin
     return (
-        select coalesce(jsonb_agg(jsonb_build_object('role', recent.role, 'content', recent.content) order by recent.seq), '[]')
+        select coalesce(json_agg(json_build_object('role', recent.role, 'content', recent.content) order by recent.seq), '[]')
         from (
             select m.seq, m.role, m.content, sum(m.token_count + 4) over (order by m.seq desc rows unbounded preceding) as tokens_so_far
             from public.messages m
@@ -90,7 +90,7 @@ create function gateway.refusal(reason text, retry_after integer, hit_limit inte
 --       | {outcome: known,   rate, known: <load_turn>}
 --       | {outcome: refused, rate, reason, retry_after, limit, safety_level}
 -- A refusal writes nothing but the user's row and his counter. `lock_not_available` means: ask again.
-create function gateway.begin_turn(request jsonb) returns jsonb
+create function gateway.begin_turn(request jsonb) returns json
     language plpgsql
     set search_path = '' set lock_timeout = '100ms'
     -- Plans are kept, and one made while a table was empty would read it from end to end for ever.
@@ -99,7 +99,8 @@ create function gateway.begin_turn(request jsonb) returns jsonb
 declare
     uid constant uuid := gateway.user_id();
     message text := request ->> 'message';
-    key constant text := request ->> 'idempotency_key';
+    -- Empty, which no stored key is, instead of NULL: a comparison with that is planned as a scan that never starts, at a sequential one's price.
+    key constant text := coalesce(request ->> 'idempotency_key', '');
     fingerprint constant bytea := gateway.request_hash(request);
     heard gateway.risk := jsonb_populate_record(null::gateway.risk, request -> 'risk');
     per_minute constant integer := (request #>> '{limits,requests_per_minute}')::integer;
@@ -121,7 +122,7 @@ declare
     refused text;
     retry_after integer;
     hit_limit integer;
-    past jsonb := '[]';
+    past json := '[]';
 begin
     -- From here on the user's other turns wait until this one is committed, and what is read is what they left.
     counter := gateway.count_request(uid, 1);
@@ -325,7 +326,7 @@ begin
             locale, country, risk_tier, risk_categories, risk_subject, risk_patterns, reserved_usd,
             owner_instance, owner_epoch, created_at, started_at, updated_at)
         values (
-            uid, turn.id, conversation.id, turn.user_message_id, conversation.last_seq - 1, key, fingerprint,
+            uid, turn.id, conversation.id, turn.user_message_id, conversation.last_seq - 1, nullif(key, ''), fingerprint,
             request ->> 'conversation_id' is not null, persona.id, person.tier,
             coalesce(request ->> 'locale', person.locale), coalesce(request ->> 'country', person.country),
             coalesce(heard.tier, 0), coalesce(heard.categories, '{}'), coalesce(heard.subject, 'unclear'), coalesce(heard.patterns, '{}'),
@@ -355,10 +356,11 @@ begin
             coalesce((request #>> '{history,tokens}')::integer, 0), coalesce((request #>> '{history,messages}')::integer, 0));
     end if;
 
-    return jsonb_build_object(
+    -- Not jsonb: nobody here reads it, and the history can be long.
+    return json_build_object(
         'outcome', 'begun',
         'rate', gateway.rate_of(counter, per_minute),
-        'turn', jsonb_build_object(
+        'turn', json_build_object(
             'turn_id', turn.id, 'conversation_id', conversation.id, 'user_message_id', turn.user_message_id,
             'message_id', turn.message_id, 'attempt', turn.attempt),
         'tier', person.tier,
@@ -366,7 +368,7 @@ begin
         'profile', person.profile,
         'summary', conversation.summary,
         'history', past,
-        'persona', case when persona.id is not null then jsonb_build_object(
+        'persona', case when persona.id is not null then json_build_object(
             'id', persona.id, 'name', persona.name, 'domain', gateway.domain_of(persona.domain), 'tone', gateway.prompt_text(persona.tone),
             'methodology', gateway.prompt_text(persona.methodology), 'personality', gateway.prompt_text(persona.personality)) end,
         'safety_level', safety_level,

@@ -98,57 +98,55 @@ begin
     if turn.status <> 'running' then
         is_latest := exists (
             select from public.messages m where m.user_id = uid and m.id = turn.user_message_id and m.turn_id = turn.id);
+        if turn.status = 'failed' and ended <> 'failed' and is_latest then
+            if turn.retry_of is not null then
+                perform gateway.supersede_answers(turn);
+            end if;
+            update public.messages m set status = 'complete', updated_at = moment where m.user_id = uid and m.id = turn.user_message_id;
+        end if;
     end if;
 
-    -- What was saved on the way goes as the turn ends; a checkpoint that is late is swept.
     with texts as (
+        -- What was saved on the way goes as the turn ends; a checkpoint that is late is swept.
         delete from gateway.turn_texts x where x.user_id = uid and x.turn_id = turn.id and x.attempt <= nth
     ), progress as (
         delete from gateway.turn_progress p where p.user_id = uid and p.turn_id = turn.id and p.attempt <= nth
+    ), conversation as (
+        update public.conversations c
+        set domain = coalesce(decided, c.domain), last_message_at = moment, updated_at = moment
+        where c.user_id = uid and c.id = turn.conversation_id and ended <> 'failed'
+    ), said as (
+        insert into public.messages as m (
+            user_id, id, conversation_id, turn_id, seq, role, content, status, domain, token_count, created_at, updated_at)
+        select
+            uid, turn.message_id, turn.conversation_id, turn.id, turn.seq + 1, 'assistant', answer,
+            case when is_latest then ended::text else 'superseded' end::public.message_status,
+            decided, coalesce((bill ->> 'output')::integer, gateway.estimate_tokens(answer)), moment, moment
+        where ended <> 'failed'
+        on conflict (user_id, id) do update
+            set content = excluded.content, domain = excluded.domain, token_count = excluded.token_count, updated_at = moment,
+                status = case m.status when 'superseded' then m.status else excluded.status end
     )
     update public.turns t
     set status = ended, finish_reason = (receipt ->> 'finish_reason')::public.finish_reason, error_code = receipt ->> 'error_code',
-        domain = decided, domain_confidence = (receipt #>> '{domain,confidence}')::real, domain_source = (receipt #>> '{domain,source}')::public.domain_source,
+        domain = decided, domain_confidence = (receipt #>> '{domain,confidence}')::real,
+        domain_source = (receipt #>> '{domain,source}')::public.domain_source,
         risk_tier = coalesce(risk.tier, 0), risk_categories = coalesce(risk.categories, '{}'),
         risk_subject = coalesce(risk.subject, 'unclear'), risk_patterns = coalesce(risk.patterns, '{}'),
         time_to_first_token_ms = (receipt ->> 'time_to_first_token_ms')::integer, duration_ms = (receipt ->> 'duration_ms')::integer,
         reserved_usd = 0, settled_by = settler, finished_at = moment, updated_at = moment
     where t.user_id = uid and t.id = turn.id;
 
-    if ended = 'failed' then
-        if is_latest then
-            -- Trying again brought nothing: what it was to replace is the answer again.
-            update public.messages m set status = former.status::text::public.message_status, updated_at = moment
-            from public.turns former
-            where former.user_id = uid and former.id = turn.retry_of and former.status <> 'failed'
-                and m.user_id = uid and m.id = former.message_id;
-            if not found then
-                update public.messages m set status = 'failed', updated_at = moment where m.user_id = uid and m.id = turn.user_message_id;
-            end if;
+    if ended = 'failed' and is_latest then
+        -- Trying again brought nothing: what it was to replace is the answer again.
+        update public.messages m set status = former.status::text::public.message_status, updated_at = moment
+        from public.turns former
+        where former.user_id = uid and former.id = turn.retry_of and former.status <> 'failed'
+            and m.user_id = uid and m.id = former.message_id;
+        if not found then
+            update public.messages m set status = 'failed', updated_at = moment where m.user_id = uid and m.id = turn.user_message_id;
         end if;
-    else
-        if turn.status = 'failed' and is_latest then
-            if turn.retry_of is not null then
-                perform gateway.supersede_answers(turn);
-            end if;
-            update public.messages m set status = 'complete', updated_at = moment where m.user_id = uid and m.id = turn.user_message_id;
-        end if;
-        with moved as (
-            update public.conversations c
-            set domain = coalesce(decided, c.domain), last_message_at = moment, updated_at = moment
-            where c.user_id = uid and c.id = turn.conversation_id
-        )
-        insert into public.messages as m (
-            user_id, id, conversation_id, turn_id, seq, role, content, status, domain, token_count, created_at, updated_at)
-        values (
-            uid, turn.message_id, turn.conversation_id, turn.id, turn.seq + 1, 'assistant', answer,
-            case when is_latest then ended::text else 'superseded' end::public.message_status,
-            decided, coalesce((bill ->> 'output')::integer, gateway.estimate_tokens(answer)), moment, moment)
-        on conflict (user_id, id) do update
-            set content = excluded.content, domain = excluded.domain, token_count = excluded.token_count, updated_at = moment,
-                status = case m.status when 'superseded' then m.status else excluded.status end;
     end if;
-
     if risk.tier > 0 then
         perform gateway.raise_safety(uid, turn.persona_id, risk.tier, false, moment);
     end if;
