@@ -89,6 +89,66 @@ struct LimitTests {
         #expect(try await requests.take(caller, perMinute: 20).rate.remaining == 19)
     }
 
+    @Test("what is refused gives back what was counted: the message always, the request when it was refused as one")
+    func givenBack() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        func refusal(_ request: TurnRequest, _ turns: TurnStore) async throws -> Refusal.Reason {
+            let opening = try await turns.begin(caller, request, risk: .calm)
+            let left = try await store.count("select 5 - requests from public.rate_limits where user_id = \(caller.userID.uuid)")
+            #expect(opening.rate.remaining == max(0, left))
+            return try opening.refusal.reason
+        }
+        let counted: Query = "select requests || ' ' || messages from public.rate_limits where user_id = \(caller.userID.uuid)"
+        let turns = store.turns(limits(.init(messagesPerDay: 1), perMinute: 5))
+        let request = TurnRequest(message: "Once", idempotencyKey: "key")
+        _ = try await turns.begin(caller, request, risk: .calm).begun
+        #expect(try await store.value(counted) == "1 1")
+
+        #expect(try await refusal(TurnRequest(message: "Another", idempotencyKey: "key"), turns) == .idempotencyMismatch)
+        #expect(try await store.value(counted) == "1 1")
+        #expect(try await refusal(TurnRequest(message: "Twice"), turns) == .quotaExhausted)
+        #expect(try await store.value(counted) == "2 1")
+        #expect(try await refusal(TurnRequest(message: "Where?", conversationID: .random()), turns) == .notFound)
+        #expect(try await store.value(counted) == "3 1")
+        let impatient = store.turns(limits(.init(), perMinute: 3))
+        #expect(try await impatient.begin(caller, TurnRequest(message: "Now"), risk: .calm).refusal.reason == .rateLimited)
+        #expect(try await store.value(counted) == "3 1")
+        try await store.admin.execute("update public.users set suspended_at = now() where id = \(caller.userID.uuid)")
+        #expect(try await refusal(TurnRequest(message: "Please"), turns) == .suspended)
+        #expect(try await store.value(counted) == "3 1")
+    }
+
+    @Test("a user's messages of one day are exactly as many as the tier allows, however many are sent at once")
+    func exactQuota() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, turns) = (Caller.someone(), store.turns(limits(.init(messagesPerDay: 7))))
+        let begun = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for n in 0..<20 {
+                group.addTask {
+                    if case .begun = try await turns.begin(caller, TurnRequest(message: "\(n)"), risk: .calm) { true } else { false }
+                }
+            }
+            return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+        }
+        #expect(begun == 7)
+        #expect(try await store.count("select messages from public.rate_limits where user_id = \(caller.userID.uuid)") == 7)
+    }
+
+    @Test("a day or window that another transaction has opened is not opened again by one that came before it and waited")
+    func noWayBack() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, turns) = (Caller.someone(), store.turns(limits(.init(messagesPerDay: 2))))
+        try await turns.talk(caller, "1")
+        try await store.admin.execute(
+            """
+            update public.rate_limits set day = day + 1, messages = 2, window_started_at = window_started_at + interval '1 s', requests = 9
+            where user_id = \(caller.userID.uuid)
+            """)
+        #expect(try await turns.begin(caller, TurnRequest(message: "2"), risk: .calm).refusal.reason == .quotaExhausted)
+        #expect(try await store.count("select requests from public.rate_limits where user_id = \(caller.userID.uuid)") == 10)
+    }
+
     @Test("a suspended user's requests are refused")
     func suspendedRequest() async throws {
         let store = try await StoreFixture.shared()
