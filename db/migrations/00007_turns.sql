@@ -25,6 +25,8 @@ create table public.turns (
     tier text not null,
     locale text,
     country text,
+    -- What the request pinned, for its retries.
+    pinned_domain public.coaching_domain,
     domain public.coaching_domain,
     domain_confidence real,
     domain_source text check (domain_source in ('pinned', 'persona', 'message', 'conversation', 'abstained')),

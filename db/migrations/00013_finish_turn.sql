@@ -119,15 +119,24 @@ begin
             end if;
             update public.messages m set status = 'complete', updated_at = moment where m.user_id = uid and m.id = turn.user_message_id;
         end if;
-        insert into public.messages as m (
-            user_id, id, conversation_id, turn_id, seq, role, content, status, domain, token_count, created_at, updated_at)
-        values (
-            uid, turn.message_id, turn.conversation_id, turn.id, turn.seq + 1, 'assistant', answer,
-            case when is_latest then receipt ->> 'status' else 'superseded' end,
-            decided, coalesce((bill ->> 'output')::integer, gateway.estimate_tokens(answer)), moment, moment)
-        on conflict (user_id, id) do update
-            set content = excluded.content, domain = excluded.domain, token_count = excluded.token_count, updated_at = moment,
-                status = case m.status when 'superseded' then m.status else excluded.status end;
+        -- A turn that was stopped before its first word has no answer.
+        if answer <> '' then
+            insert into public.messages as m (
+                user_id, id, conversation_id, turn_id, seq, role, content, status, domain, token_count, created_at, updated_at)
+            values (
+                uid, turn.message_id, turn.conversation_id, turn.id, turn.seq + 1, 'assistant', answer,
+                case when is_latest then receipt ->> 'status' else 'superseded' end,
+                decided, coalesce((bill ->> 'output')::integer, gateway.estimate_tokens(answer)), moment, moment)
+            on conflict (user_id, id) do update
+                set content = excluded.content, domain = excluded.domain, token_count = excluded.token_count, updated_at = moment,
+                    status = case m.status when 'superseded' then m.status else excluded.status end;
+        elsif is_latest then
+            -- What it was to replace is the answer again.
+            update public.messages m set status = former.status, updated_at = moment
+            from public.turns former
+            where former.user_id = uid and former.id = turn.retry_of and former.status <> 'failed'
+                and m.user_id = uid and m.id = former.message_id;
+        end if;
         update public.conversations c
         set domain = coalesce(decided, c.domain), last_message_at = moment, updated_at = moment
         where c.user_id = uid and c.id = turn.conversation_id;
