@@ -83,6 +83,8 @@ let package = Package(
                 "ProviderSimulator", .nio, .nioPosix, .logging, .metrics, .serviceLifecycle, .argumentParser,
             ],
             swiftSettings: house),
+        .executableTarget(
+            name: "coach-bench", dependencies: ["CGatewayShims", .crypto, .argumentParser], swiftSettings: house),
 
         // One test target a room; TestSupport brings real PostgreSQL clusters.
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),

@@ -94,7 +94,7 @@ class Stage:
             "proxy_share": own / seen["wall_s"] if process else None, "load": seen,
         }
         if result["not_whole"]:
-            say(f"  {peer.name}, {workload.name}: {result['not_whole']} of {seen['begun']} not whole. {seen['refusal']} {seen['loss']}")
+            say(f"  {peer.name}, {workload.name}: {result['not_whole']} of {seen['begun']} not whole. {seen['refusal']} {seen['oddity']} {seen['loss']}")
         return result
 
 

@@ -19,10 +19,12 @@ class Workload:
     seconds: float = 0
     answers: int = 1
     users: int = 0
+    # Tokens that the provider packs into one write.
+    pack: int = 1
 
     @property
     def provider_query(self):
-        return f"pace={self.pace:g}&tokens={self.tokens}&first_ms=0&pack=1"
+        return f"pace={self.pace:g}&tokens={self.tokens}&first_ms=0&pack={self.pack}"
 
     def load_arguments(self):
         answer = self.tokens / self.pace if self.pace else 30
@@ -48,6 +50,8 @@ def named(name, quick):
     return {
         "paced": Workload("paced", "1,000 streams x 20 tokens/s", 1000, 20, 200 if quick else 400, ramp=4),
         "saturation": Workload("saturation", "200 streams, unpaced", 200, 0, 2000, ramp=0.5, seconds=4 if quick else 8),
+        "packed": Workload(
+            "packed", "200 streams, unpaced, 8 tokens to a write", 200, 0, 4000, ramp=0.5, seconds=4 if quick else 8, pack=8),
         "ttft": Workload("ttft", "one stream after another", 1, 200, 3, ramp=0, warm_up=0, answers=200 if quick else 600),
         "turns": Workload(
             "turns", "answers of 20 tokens, 32 connections, closed loop", 32, 0, 20, ramp=0.5, seconds=4 if quick else 10, users=2000),

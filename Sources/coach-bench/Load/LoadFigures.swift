@@ -12,8 +12,9 @@ struct LoadFigures: ~Copyable {
     var lost = 0
     var connections = 0
     var tokens = 0
-    /// Body of the first refusal, reason of the first loss.
+    /// Body of the first refusal, end of the first answer of another length, reason of the first loss.
     var refusal = ""
+    var oddity = ""
     var loss = ""
 
     /// From the stamp in a token to its arrival.
@@ -67,6 +68,7 @@ struct LoadFigures: ~Copyable {
         put("gap", gaps)
         put("gaps_too_long", gapLimit > 0 ? Int(gaps.count(above: gapLimit)) : 0)
         put("refusal", refusal)
+        put("oddity", oddity)
         put("loss", loss)
         return "{" + members.joined(separator: ",") + "}"
     }

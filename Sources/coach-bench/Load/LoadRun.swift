@@ -185,7 +185,11 @@ final class LoadRun {
         }
         lane.pointee.scanner = scanner
         lane.pointee.reader = reader
-        if hasEnded { ended(index) }
+        guard hasEnded else { return }
+        if figures.oddity.isEmpty, lane.pointee.status == 200, lane.pointee.tokens != plan.expectedTokens {
+            figures.oddity = "\(lane.pointee.tokens) tokens, then: " + String(decoding: bytes.suffix(600), as: UTF8.self)
+        }
+        ended(index)
     }
 
     private func understandHead(_ lane: UnsafeMutablePointer<Lane>) {
@@ -200,13 +204,13 @@ final class LoadRun {
     }
 
     @inline(__always)
-    private func found(_ stamp: UInt64, _ lane: UnsafeMutablePointer<Lane>, at now: UInt64) {
+    private func found(_ stamp: UInt64?, _ lane: UnsafeMutablePointer<Lane>, at now: UInt64) {
         lane.pointee.tokens += 1
         figures.tokens += 1
         if lane.pointee.tokens == 1, countsBeginnings { figures.firstToken.record(now - lane.pointee.sentAt) }
         if isMeasuring {
             figures.windowTokens += 1
-            figures.added.record(Stamp.age(of: stamp, at: now))
+            if let stamp { figures.added.record(Stamp.age(of: stamp, at: now)) }
             if lane.pointee.tokens > 1 { figures.gaps.record(now - lane.pointee.lastTokenAt) }
         }
         lane.pointee.lastTokenAt = now
@@ -280,7 +284,9 @@ final class LoadRun {
     private func giveUp() {
         for index in 0..<plan.streams where lanes[index].phase != .over {
             figures.lost += 1
-            if figures.loss.isEmpty { figures.loss = "still running at the end (\(lanes[index].phase), after \(lanes[index].tokens) tokens)" }
+            if figures.loss.isEmpty {
+                figures.loss = "still running at the end (\(lanes[index].phase), after \(lanes[index].tokens) tokens)"
+            }
             hangUp(index)
             lanes[index].phase = .over
         }

@@ -5,7 +5,8 @@ import Glibc
 struct ProviderCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "provider", abstract: "Answer chat completions with paced, time-stamped tokens.",
-        discussion: "GET /workload?pace=…&tokens=…&first_ms=…&pack=… changes the workload for answers that begin later, and tells counters.")
+        discussion: "GET /workload?pace=…&tokens=…&first_ms=…&pack=… changes the workload for answers that begin later, and tells counters."
+    )
 
     @Option(help: "Address to bind.") var host = "127.0.0.1"
     @Option(help: "Port to bind; 0 picks a free one.") var port: UInt16 = 0

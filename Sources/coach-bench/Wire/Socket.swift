@@ -22,7 +22,8 @@ enum Socket {
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let result = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-                bind(descriptor, generic, length) == 0 && Glibc.listen(descriptor, 4096) == 0 && getsockname(descriptor, generic, &length) == 0
+                bind(descriptor, generic, length) == 0 && Glibc.listen(descriptor, 4096) == 0
+                    && getsockname(descriptor, generic, &length) == 0
             }
         }
         guard result else { throw SocketError("listening on \(host):\(port)") }

@@ -34,9 +34,10 @@ enum Stamp {
         /// Letters seen of a stamp that has begun; negative outside of one.
         private var seen = -1
 
-        /// Calls `found` with each stamp that ends in `bytes`.
+        /// Calls `found` with each stamp that ends in `bytes`; nil stands for one that a frame was laid through (whoever gathers much text
+        /// into one event may cut anywhere): the token has arrived, its time is not known.
         @inline(__always)
-        mutating func scan(_ bytes: UnsafeRawBufferPointer, found: (UInt64) -> Void) {
+        mutating func scan(_ bytes: UnsafeRawBufferPointer, found: (UInt64?) -> Void) {
             guard let base = bytes.baseAddress else { return }
             let nibbles = Stamp.nibbles
             var index = 0
@@ -51,6 +52,7 @@ enum Stamp {
                 let nibble = nibbles[Int(bytes[index])]
                 index += 1
                 guard nibble < 16 else {
+                    found(nil)
                     seen = -1
                     continue
                 }
