@@ -71,12 +71,15 @@ class Stage:
             if process:
                 largest = max(largest, machine.resident_bytes(process))
 
-        before = [machine.cpu_seconds(pid) if pid else 0 for pid in (process, postmaster, self.provider.pid)]
+        def accounts():
+            return [machine.cpu_seconds(pid) if pid else 0 for pid in (process, postmaster, self.provider.pid)] + [
+                time.process_time(), machine.busy_seconds(), time.monotonic()]
+
+        before = accounts()
         seen = self.load(peer, workload.load_arguments(), workload.limit, sample)
         # What follows the last byte (the end of a transaction, a connection that is closed) belongs to it.
         time.sleep(0.5)
-        after = [machine.cpu_seconds(pid) if pid else 0 for pid in (process, postmaster, self.provider.pid)]
-        own, database, provider = (b - a for a, b in zip(before, after))
+        own, database, provider, driver, busy, wall = (b - a for a, b in zip(before, accounts()))
         tokens, turns = max(seen["tokens"], 1), max(seen["complete"], 1)
         result = {
             "cpu_per_million": own / tokens * 1e6 if process else None,
@@ -91,7 +94,10 @@ class Stage:
             "gap_max": seen["gap_us"]["max"] / 1e3, "gaps_too_long": seen["gaps_too_long"],
             "not_whole": seen["refused"] + seen["incomplete"] + seen["lost"],
             "provider_share": provider / seen["wall_s"], "load_share": seen["load_cpu_s"] / seen["wall_s"],
-            "proxy_share": own / seen["wall_s"] if process else None, "load": seen,
+            "proxy_share": own / seen["wall_s"] if process else None,
+            # What else went on in the machine: near 0, or the times mean little.
+            "others_share": max(0, busy - own - database - provider - driver - seen["load_cpu_s"]) / wall,
+            "load": seen,
         }
         if result["not_whole"]:
             say(f"  {peer.name}, {workload.name}: {result['not_whole']} of {seen['begun']} not whole. {seen['refusal']} {seen['oddity']} {seen['loss']}")

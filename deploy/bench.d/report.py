@@ -17,12 +17,14 @@ COLUMNS = {
         ("added p50 µs", "added_p50", True), ("p99", "added_p99", True), ("first token p50 ms", "first_p50", False), ("p99", "first_p99", False),
         ("tokens/s", "tokens_per_s", True), ("KiB/stream", "kib_per_stream", True), ("longest gap ms", "gap_max", False),
         ("gaps > 10 x pace", "gaps_too_long", False), ("not whole", "not_whole", False), ("provider CPU", "provider_share", False),
-        ("load CPU", "load_share", False), ("proxy CPU", "proxy_share", False)],
+        ("load CPU", "load_share", False), ("proxy CPU", "proxy_share", False),
+        ("others' CPU", "others_share", False)],
     "turns": [
         ("turns/s", "turns_per_s", True), ("begin p50 ms", "begin_p50", False), ("p99", "begin_p99", False),
         ("first token p50 ms", "first_p50", False), ("p99", "first_p99", False), ("CPU ms / turn", "cpu_per_turn", True),
         ("PostgreSQL ms / turn", "database_per_turn", False), ("not whole", "not_whole", False), ("provider CPU", "provider_share", False),
-        ("load CPU", "load_share", False), ("proxy CPU", "proxy_share", False)],
+        ("load CPU", "load_share", False), ("proxy CPU", "proxy_share", False),
+        ("others' CPU", "others_share", False)],
 }
 
 

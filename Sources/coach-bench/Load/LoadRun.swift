@@ -269,8 +269,8 @@ final class LoadRun {
         } else {
             lane.pointee.phase = .over
             running -= 1
-            // From now on not all streams run.
-            if plan.duration == 0 { closes = min(closes, now) }
+            // From now on not all streams run. (Those that were refused are counted, and make the figures those of fewer streams.)
+            if plan.duration == 0, lane.pointee.tokens == plan.expectedTokens { closes = min(closes, now) }
             hangUp(index)
         }
     }
