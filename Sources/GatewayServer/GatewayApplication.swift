@@ -27,7 +27,7 @@ public struct GatewayApplication: Service {
         var library: ConversationLibrary
         var counter: RequestCounter
         var admission: Admission
-        var heartbeat: Heartbeat
+        var lines: ClientLines
         var readiness: @Sendable () async -> InstanceReadiness
         var logger: Logger
         var onListening: @Sendable (Int) async -> Void
@@ -37,8 +37,7 @@ public struct GatewayApplication: Service {
             host: String, port: Int, corsOrigins: [String], identity: TokenVerifier, coaching: Coaching, ledger: TurnLedger,
             model: LanguageModel, settlement: TurnSettlement, registry: TurnRegistry, mirrors: Mirrors, keeper: TurnKeeper,
             library: ConversationLibrary, counter: RequestCounter,
-            admission: Admission,
-            heartbeat: Heartbeat = Heartbeat(),
+            admission: Admission, lines: ClientLines,
             readiness: @escaping @Sendable () async -> InstanceReadiness, logger: Logger,
             onListening: @escaping @Sendable (Int) async -> Void
         ) {
@@ -56,7 +55,7 @@ public struct GatewayApplication: Service {
             self.library = library
             self.counter = counter
             self.admission = admission
-            self.heartbeat = heartbeat
+            self.lines = lines
             self.readiness = readiness
             self.logger = logger
             self.onListening = onListening
@@ -110,7 +109,7 @@ public struct GatewayApplication: Service {
         let pipeline = TurnPipeline(
             identity: parts.identity, coaching: parts.coaching, ledger: parts.ledger, model: parts.model, settlement: parts.settlement,
             registry: parts.registry, mirrors: parts.mirrors, keeper: parts.keeper, counter: parts.counter, admission: parts.admission)
-        ChatRoutes(pipeline: pipeline, heartbeat: parts.heartbeat).register(on: router)
+        ChatRoutes(pipeline: pipeline, lines: parts.lines).register(on: router)
         ConversationRoutes(
             identity: parts.identity, counter: parts.counter, library: parts.library, registry: parts.registry, keeper: parts.keeper
         ).register(on: router)

@@ -126,7 +126,7 @@ struct FramingTests {
 
     private func farewell(_ ending: TurnEnding, kept: Int) -> [StreamEvent] {
         var bytes: [UInt8] = []
-        Farewell(facts: facts, ending: ending, keptBytes: kept, cursor: Cursor(after: kept)).encode(into: &bytes)
+        Farewell(facts: facts, ending: ending, keptBytes: kept, cursor: kept).encode(into: &bytes)
         return events(bytes)
     }
 

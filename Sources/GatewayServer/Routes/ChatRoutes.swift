@@ -12,7 +12,7 @@ struct ChatRoutes: Sendable {
     static let maximumFollowers = 16
 
     let pipeline: TurnPipeline
-    let heartbeat: Heartbeat
+    let lines: ClientLines
 
     func register(on router: some RouterMethods<GatewayContext>) {
         router.route("/functions/v1/chat-stream", [.post: { try await post($0, $1) }])
@@ -70,7 +70,7 @@ struct ChatRoutes: Sendable {
         let facts = turn.facts
         let card = pipeline.coaching.card(facts.risk, country: facts.country, locale: facts.locale)
         let greeting = Greeting(requestID: context.requestID, safety: card.map(StreamSafety.init))
-        let stream = TurnStream(turn: turn, cursor: cursor, greeting: greeting, heartbeat: heartbeat)
+        let stream = TurnStream(turn: turn, cursor: cursor, format: EventFormat(greeting: greeting, facts: facts), lines: lines)
         return stream.response(follower: follower, channel: context.channel, rate: open.rate)
     }
 

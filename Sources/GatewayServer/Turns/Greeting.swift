@@ -24,11 +24,11 @@ struct Farewell: Sendable {
     var ending: TurnEnding
     /// UTF-8 bytes of the answer that are kept.
     var keptBytes: Int
-    /// Where the follower stands: behind the end when it asked for bytes that were never said, or were lost in a crash.
-    var cursor: Cursor
+    /// Where the follower stands, bytes: behind the end when it asked for bytes that were never said, or were lost in a crash.
+    var cursor: Int
 
     func encode(into bytes: inout [UInt8]) {
-        if ending.finishReason != nil, cursor.position > keptBytes {
+        if ending.finishReason != nil, cursor > keptBytes {
             return StreamEvent.error(beyondTheEnd).encode(cursor: keptBytes, into: &bytes)
         }
         if let bill = ending.bill { StreamEvent.usage(usage(bill)).encode(cursor: keptBytes, into: &bytes) }

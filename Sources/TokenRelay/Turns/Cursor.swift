@@ -17,8 +17,8 @@ public struct Cursor: Sendable, Equatable {
 
 /// What a follower gets when it asks for more.
 public enum CursorStep: Sendable, Equatable {
-    /// The next piece of the answer; the cursor stands behind it.
-    case text([UInt8])
+    /// There was a piece of the answer; the cursor stands behind it.
+    case text
     /// Everything was delivered and the turn is over and saved.
     case ended(TurnEnding)
     /// Nothing new yet.

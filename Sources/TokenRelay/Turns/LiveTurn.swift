@@ -16,7 +16,7 @@ public final class LiveTurn: Sendable {
         var outcome: TurnOutcome?
         var ending: TurnEnding?
         var firstTextAt: ContinuousClock.Instant?
-        var followers: [ObjectIdentifier: Follower] = [:]
+        var followers: [Follower] = []
         var outcomeWaiter: CheckedContinuation<TurnOutcome, Never>?
     }
 
@@ -71,7 +71,7 @@ public final class LiveTurn: Sendable {
     public func close(_ ending: TurnEnding) {
         let followers = state.withLock { state in
             state.ending = ending
-            return Array(state.followers.values)
+            return state.followers
         }
         for follower in followers { follower.ring(.progressed) }
     }
@@ -83,9 +83,9 @@ public final class LiveTurn: Sendable {
                 progressed = Self.perform(state.machine.received(event), on: &state) || progressed
             }
             let waiter = state.outcome == nil ? nil : state.outcomeWaiter.take()
-            return (progressed ? state.followers.values.filter { !$0.isPatient } : [], waiter, state.outcome)
+            return (progressed ? state.followers : [], waiter, state.outcome)
         }
-        for follower in followers { follower.ring(.progressed) }
+        for follower in followers where !follower.isPatient { follower.ring(.progressed) }
         if let waiter, let outcome { waiter.resume(returning: outcome) }
     }
 
@@ -121,9 +121,9 @@ public final class LiveTurn: Sendable {
             let known = state.answer.end - position
             guard known >= 0, text.count > known else { return [] }
             state.answer.append(Array(text[known...]))
-            return state.followers.values.filter { !$0.isPatient }
+            return state.followers
         }
-        for follower in followers { follower.ring(.progressed) }
+        for follower in followers where !follower.isPatient { follower.ring(.progressed) }
     }
 
     /// Whether anybody follows.
@@ -152,20 +152,20 @@ public final class LiveTurn: Sendable {
     /// Adds a follower unless `limit` are there already. Patient ones have no limit.
     public func add(_ follower: Follower, limit: Int) -> Bool {
         state.withLock { state in
-            guard follower.isPatient || state.followers.values.count(where: { !$0.isPatient }) < limit else { return false }
-            state.followers[ObjectIdentifier(follower)] = follower
+            guard follower.isPatient || state.followers.count(where: { !$0.isPatient }) < limit else { return false }
+            state.followers.append(follower)
             return true
         }
     }
 
     /// Removes a follower; the turn goes on.
     public func remove(_ follower: Follower) {
-        _ = state.withLock { $0.followers.removeValue(forKey: ObjectIdentifier(follower)) }
+        state.withLock { $0.followers.removeAll { $0 === follower } }
     }
 
     /// Rings every follower.
     public func ringAll(_ signal: Follower.Signal) {
-        for follower in state.withLock({ Array($0.followers.values) }) { follower.ring(signal) }
+        for follower in state.withLock({ $0.followers }) { follower.ring(signal) }
     }
 
     /// Moves a cursor from inside a character to its start.
@@ -174,17 +174,17 @@ public final class LiveTurn: Sendable {
         cursor.moveBack(to: start)
     }
 
-    /// The next piece for a cursor, at most `maximum` bytes, whole characters only.
-    public func step(_ cursor: inout Cursor, maximum: Int) -> CursorStep {
-        // A mirror's text may come after its follower: only now can a cursor inside a character be seen.
-        align(&cursor)
-        let position = cursor.position
-        let step: CursorStep = state.withLock { state in
-            let piece = state.answer.read(from: position, maximum: maximum)
-            if !piece.isEmpty { return .text(Array(piece)) }
-            return state.ending.map(CursorStep.ended) ?? .waiting
+    /// Moves a cursor over the next piece, at most `maximum` bytes and whole characters only, and lends the piece to `read`, together with
+    /// the place behind it. `read` is called inside the turn's lock, at most once.
+    public func step(_ cursor: inout Cursor, maximum: Int, read: (UnsafeBufferPointer<UInt8>, Int) -> Void) -> CursorStep {
+        state.withLock { state in
+            // A mirror's text may come after its follower: only now can a cursor inside a character be seen.
+            cursor.moveBack(to: state.answer.characterStart(at: cursor.position))
+            let piece = state.answer.read(from: cursor.position, maximum: maximum)
+            guard !piece.isEmpty else { return state.ending.map(CursorStep.ended) ?? .waiting }
+            cursor.advance(by: piece.count)
+            piece.withUnsafeBufferPointer { read($0, cursor.position) }
+            return .text
         }
-        if case .text(let piece) = step { cursor.advance(by: piece.count) }
-        return step
     }
 }

@@ -76,7 +76,7 @@ struct Gateway {
                 settlement: settlement, registry: registry, mirrors: mirrors, keeper: keeper,
                 library: ConversationStore(client: database).library,
                 counter: RequestStore(client: database).counter { files.limits.requestsPerMinute }, admission: admission,
-                readiness: readiness, logger: logger,
+                lines: ClientLines(reactor: reactor), readiness: readiness, logger: logger,
                 onListening: { port in
                     logger.notice("listening", metadata: ["host": "\(configuration.listen.host)", "port": "\(port)"])
                 }))

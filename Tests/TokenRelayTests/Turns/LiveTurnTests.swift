@@ -13,17 +13,19 @@ struct LiveTurnTests {
         let turn = LiveTurn(facts: .sample)
         turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
         var cursor = Cursor(after: 0)
-        #expect(turn.step(&cursor, maximum: 100) == .waiting)
+        #expect(turn.take(&cursor) == .waiting)
         script.say("hé")
-        #expect(turn.step(&cursor, maximum: 100) == .text(Array("hé".utf8)))
+        var text: [UInt8] = []
+        #expect(turn.take(&cursor, into: &text) == .text)
+        #expect(text == Array("hé".utf8))
         #expect(cursor.position == 3)
         script.end(.stop)
-        #expect(turn.step(&cursor, maximum: 100) == .waiting)
+        #expect(turn.take(&cursor) == .waiting)
         let outcome = await turn.outcome()
         #expect(outcome.status == .complete && outcome.releasedBytes == 3)
         let ending = TurnEnding(status: .complete, finishReason: .stop, bill: nil)
         turn.close(ending)
-        #expect(turn.step(&cursor, maximum: 100) == .ended(ending))
+        #expect(turn.take(&cursor) == .ended(ending))
     }
 
     @Test("for every cut position, the part before and the part after make the whole answer, and no character is broken")
@@ -38,7 +40,9 @@ struct LiveTurnTests {
             let start = cursor.position
             #expect(start <= cut && cut - start < 4)
             var rest: [UInt8] = []
-            while case .text(let piece) = turn.step(&cursor, maximum: 4) {
+            while true {
+                var piece: [UInt8] = []
+                guard turn.take(&cursor, maximum: 4, into: &piece) == .text else { break }
                 #expect(String(validating: piece, as: UTF8.self) != nil)
                 rest += piece
             }
@@ -57,20 +61,19 @@ struct LiveTurnTests {
         #expect(script.cancellations == 1)
     }
 
-    @Test("a bell rung before anybody listens is heard; going outlasts everything")
-    func bell() async {
+    @Test("a last word rung before anybody listens is heard, progress is not: who begins to listen looks first")
+    func bell() {
+        let heard = Mutex<[Follower.Signal]>([])
         let follower = Follower()
-        follower.ring(.heartbeat)
         follower.ring(.progressed)
-        follower.ring(.heartbeat)
-        #expect(await follower.next() == .progressed)
-        async let next = follower.next()
-        follower.ring(.heartbeat)
-        #expect(await next == .heartbeat)
+        follower.listen { signal in heard.withLock { $0.append(signal) } }
+        follower.ring(.progressed)
+        follower.stopListening()
+        follower.ring(.progressed)
         follower.ring(.gone)
-        follower.ring(.progressed)
-        #expect(await follower.next() == .gone)
-        #expect(await follower.next() == .gone)
+        #expect(heard.withLock { $0 } == [.progressed])
+        follower.listen { signal in heard.withLock { $0.append(signal) } }
+        #expect(heard.withLock { $0 } == [.progressed, .gone])
     }
 
     @Test("a turn takes no more followers than its limit, and a place is free again when one leaves")
@@ -81,41 +84,6 @@ struct LiveTurnTests {
         #expect(!turn.add(Follower(), limit: 1))
         turn.remove(first)
         #expect(turn.add(Follower(), limit: 1))
-    }
-
-    @Test("ten followers of one turn all read the whole answer while it is spoken")
-    func tenFollowers() async {
-        let script = ScriptedModel()
-        let turn = LiveTurn(facts: .sample)
-        turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
-        let words = (0..<200).map { "wörd\($0) " }
-        let whole = Array(words.joined().utf8)
-        await withTaskGroup(of: [UInt8].self) { group in
-            for _ in 0..<10 {
-                group.addTask {
-                    let follower = Follower()
-                    _ = turn.add(follower, limit: 16)
-                    defer { turn.remove(follower) }
-                    var cursor = Cursor(after: 0)
-                    var text: [UInt8] = []
-                    while true {
-                        switch turn.step(&cursor, maximum: 64) {
-                        case .text(let piece): text += piece
-                        case .ended: return text
-                        case .waiting: _ = await follower.next()
-                        }
-                    }
-                }
-            }
-            for word in words {
-                script.say(word)
-                await Task.yield()
-            }
-            script.end(.stop)
-            _ = await turn.outcome()
-            turn.close(TurnEnding(status: .complete, finishReason: .stop, bill: nil))
-            for await text in group { #expect(text == whole) }
-        }
     }
 }
 
@@ -153,6 +121,14 @@ final class ScriptedModel: Sendable {
     var cancellations: Int { state.withLock { $0.cancellations } }
     func say(_ text: String) { state.withLock { $0.emit }?([.text(Array(text.utf8))]) }
     func end(_ end: ModelEnd) { state.withLock { $0.emit }?([.ended(end)]) }
+}
+
+extension LiveTurn {
+    func take(_ cursor: inout Cursor, maximum: Int = 100) -> CursorStep { step(&cursor, maximum: maximum) { _, _ in } }
+
+    func take(_ cursor: inout Cursor, maximum: Int = 100, into text: inout [UInt8]) -> CursorStep {
+        step(&cursor, maximum: maximum) { piece, _ in text.append(contentsOf: piece) }
+    }
 }
 
 extension TurnFacts {

@@ -1,0 +1,150 @@
+import CoachCore
+import Glibc
+import Reactor
+
+/// Tells a turn to one client: greeting, everything after its cursor, the end. Belongs to the reactor's thread.
+///
+/// Nothing is queued for a slow client: what its socket does not take at once waits here, at most one write; everything behind it waits where
+/// it is, in the answer.
+final class ClientLine {
+    /// Bytes of answer text that one write takes at most: what a slow client holds in memory is one write.
+    private static let pieceBytes = 8 * 1024
+
+    private let turn: LiveTurn
+    private let follower: Follower
+    private let format: any StreamFormat
+    private let descriptor: Int32
+    private unowned let lines: LineDriver
+    private let onEnd: @Sendable (LineEnd) -> Void
+
+    private var cursor: Cursor
+    private var pulse: LinePulse
+    private var timer: TimerHandle?
+    private var watch: Watch?
+    /// What the socket did not take.
+    private var unsent: ArraySlice<UInt8> = []
+    /// What ends the line when `unsent` is gone.
+    private var closing: LineEnd?
+    private var isOver = false
+
+    /// Takes the descriptor over.
+    init(_ order: LineOrder, lines: LineDriver) {
+        turn = order.turn
+        follower = order.follower
+        format = order.format
+        descriptor = order.descriptor
+        cursor = order.cursor
+        onEnd = order.onEnd
+        self.lines = lines
+        pulse = LinePulse(lines.limits, now: .now)
+    }
+
+    func begin() {
+        turn.align(&cursor)
+        write { format.appendGreeting(into: &$0) }
+        setTimer()
+        progressed()
+    }
+
+    func hear(_ signal: Follower.Signal) {
+        guard !isOver else { return }
+        switch signal {
+        case .progressed: progressed()
+        case .gone: end(.gone)
+        case .handOver:
+            guard closing == nil else { return }
+            // No `done`: the client is to resume. What it has not taken it will ask for again.
+            closing = .handedOver
+            if unsent.isEmpty { write { format.appendHandOver(into: &$0) } } else { end(.gone) }
+        }
+    }
+
+    /// Writes all there is, as long as the socket takes it.
+    private func progressed() {
+        while !isOver, unsent.isEmpty, closing == nil {
+            if follower.isPatient, turn.ending == nil { return }
+            var isWaiting = false
+            write { output in
+                let step = turn.step(&cursor, maximum: Self.pieceBytes) { piece, cursor in
+                    format.appendText(piece, cursor: cursor, into: &output)
+                }
+                switch step {
+                case .text: break
+                case .waiting: isWaiting = true
+                case .ended(let ending):
+                    format.appendFarewell(ending, keptBytes: turn.releasedBytes, cursor: cursor.position, into: &output)
+                    closing = .told
+                }
+            }
+            if isWaiting { return }
+        }
+    }
+
+    private func write(_ body: (inout [UInt8]) -> Void) {
+        lines.frame.fill(body)
+        let framed = lines.frame.framed
+        guard !framed.isEmpty else { return }
+        let sent = send(framed)
+        guard !isOver else { return }
+        if sent < framed.count { unsent = ArraySlice(Array(framed.dropFirst(sent))) }
+        settle(sent)
+    }
+
+    /// The socket is writable again.
+    private func resume() {
+        let sent = send(unsent)
+        guard !isOver else { return }
+        unsent = unsent.dropFirst(sent)
+        if unsent.isEmpty { unsent = [] }
+        settle(sent)
+        progressed()
+    }
+
+    private func settle(_ sent: Int) {
+        if sent > 0 { pulse.wrote(isWaiting: !unsent.isEmpty, at: .now) } else { pulse.refused(at: .now) }
+        if unsent.isEmpty {
+            watch.map { lines.reactor.update($0, []) }
+            if let closing { end(closing) }
+        } else if let watch {
+            lines.reactor.update(watch, .write)
+        } else {
+            // It fails only when the kernel is out of memory for it.
+            watch = try? lines.reactor.watch(descriptor, .write) { [weak self] _ in self?.resume() }
+            if watch == nil { end(.gone) }
+        }
+    }
+
+    /// Bytes that the socket took. A broken connection ends the line.
+    private func send(_ bytes: ArraySlice<UInt8>) -> Int {
+        let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
+        let sent = bytes.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, flags) }
+        if sent >= 0 { return sent }
+        if errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR { end(.gone) }
+        return 0
+    }
+
+    /// The timer is left alone while the deadline only moves away, as it does with every write; when it fires too early, it is set again.
+    private func setTimer() {
+        let wait = ContinuousClock.now.duration(to: pulse.deadline)
+        timer = lines.reactor.schedule(after: max(wait, .zero)) { [weak self] in
+            guard let self else { return }
+            switch pulse.due(at: .now) {
+            case .none: break
+            case .heartbeat: write { format.appendHeartbeat(into: &$0) }
+            case .cutOff: end(.stalled)
+            }
+            if !isOver { setTimer() }
+        }
+    }
+
+    private func end(_ end: LineEnd) {
+        guard !isOver else { return }
+        isOver = true
+        follower.stopListening()
+        timer?.cancel()
+        if let watch { lines.reactor.unwatch(watch) }
+        close(descriptor)
+        lines.forget(self)
+        onEnd(end)
+    }
+}

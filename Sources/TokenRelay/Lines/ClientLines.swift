@@ -1,0 +1,87 @@
+import CoachCore
+import Reactor
+
+/// How a line to a client ended.
+public enum LineEnd: Sendable, Equatable {
+    /// The client has the whole stream.
+    case told
+    /// The client was told to resume.
+    case handedOver
+    /// The connection broke, or the client left.
+    case gone
+    /// The client took nothing for too long.
+    case stalled
+}
+
+/// A line to be opened.
+public struct LineOrder: Sendable {
+    var turn: LiveTurn
+    var follower: Follower
+    var cursor: Cursor
+    var format: any StreamFormat
+    var descriptor: Int32
+    var onEnd: @Sendable (LineEnd) -> Void
+
+    /// - Parameters:
+    ///   - descriptor: a connected socket to which nobody else writes meanwhile; the line owns and closes it, so it should be a duplicate.
+    ///   - onEnd: told once, on the reactor's thread; it must not block.
+    public init(
+        _ turn: LiveTurn, follower: Follower, from cursor: Cursor, format: any StreamFormat, descriptor: Int32,
+        onEnd: @escaping @Sendable (LineEnd) -> Void
+    ) {
+        self.turn = turn
+        self.follower = follower
+        self.cursor = cursor
+        self.format = format
+        self.descriptor = descriptor
+        self.onEnd = onEnd
+    }
+}
+
+/// The lines to clients that follow turns. They are written on the reactor's thread, the one on which the model's words arrive: from a
+/// provider's socket to a client's there is no hop between threads, no task and no queue.
+public final class ClientLines: Sendable {
+    private let reactor: Reactor
+    // SAFETY: used only inside work submitted to the reactor, that is, on its thread.
+    private nonisolated(unsafe) let driver: LineDriver
+
+    /// No line yet.
+    public init(reactor: Reactor, limits: LineLimits = LineLimits()) {
+        self.reactor = reactor
+        driver = LineDriver(reactor: reactor, limits: limits)
+    }
+
+    /// Opens a line; any thread. It ends by the turn's end, the follower's bell, or its client.
+    public func open(_ order: LineOrder) {
+        nonisolated(unsafe) let driver = driver
+        reactor.submit { driver.open(order) }
+    }
+}
+
+/// What lines share. Belongs to the reactor's thread.
+final class LineDriver {
+    let reactor: Reactor
+    let limits: LineLimits
+    /// Every line writes through this buffer: a line that waits holds none.
+    var frame = ChunkFrame()
+    private var lines: [ObjectIdentifier: ClientLine] = [:]
+
+    init(reactor: Reactor, limits: LineLimits) {
+        self.reactor = reactor
+        self.limits = limits
+    }
+
+    func open(_ order: LineOrder) {
+        let line = ClientLine(order, lines: self)
+        lines[ObjectIdentifier(line)] = line
+        // SAFETY: the line is touched on the reactor's thread alone: here, and in work submitted to it.
+        nonisolated(unsafe) let unsafeLine = line
+        order.follower.listen { [reactor] signal in
+            if reactor.isOnReactorThread { return unsafeLine.hear(signal) }
+            reactor.submit { unsafeLine.hear(signal) }
+        }
+        line.begin()
+    }
+
+    func forget(_ line: ClientLine) { lines[ObjectIdentifier(line)] = nil }
+}

@@ -1,0 +1,56 @@
+/// When a line has been silent too long, and when its client has taken nothing for too long. Pure: the clock is an argument.
+struct LinePulse {
+    typealias Instant = ContinuousClock.Instant
+
+    /// What the time asks for.
+    enum Action: Equatable {
+        case none
+        /// Say something.
+        case heartbeat
+        /// The client does not read: end the line.
+        case cutOff
+    }
+
+    private let limits: LineLimits
+    private var lastWrite: Instant
+    /// Since when bytes have waited of which the client has taken none.
+    private var stuckSince: Instant?
+
+    init(_ limits: LineLimits, now: Instant) {
+        self.limits = limits
+        lastWrite = now
+    }
+
+    /// When `due` is to be asked.
+    var deadline: Instant { stuckSince.map { $0 + limits.stall } ?? lastWrite + limits.silence }
+
+    /// The client's socket took bytes; `isWaiting`: not all there were.
+    mutating func wrote(isWaiting: Bool, at now: Instant) {
+        lastWrite = now
+        stuckSince = isWaiting ? now : nil
+    }
+
+    /// The client's socket took none.
+    mutating func refused(at now: Instant) {
+        if stuckSince == nil { stuckSince = now }
+    }
+
+    func due(at now: Instant) -> Action {
+        guard now >= deadline else { return .none }
+        return stuckSince == nil ? .heartbeat : .cutOff
+    }
+}
+
+/// How long a line may be silent in either direction.
+public struct LineLimits: Sendable {
+    /// A heartbeat goes out after this. The contract's rhythm is 10 s (CONTRACT §4); a late timer is still within it.
+    public var silence: Duration
+    /// A client that takes nothing for this long is cut off (CONTRACT §2).
+    public var stall: Duration
+
+    /// Memberwise.
+    public init(silence: Duration = .milliseconds(9500), stall: Duration = .seconds(75)) {
+        self.silence = silence
+        self.stall = stall
+    }
+}

@@ -1,0 +1,234 @@
+import CoachCore
+import Glibc
+import Reactor
+import Synchronization
+import Testing
+
+@testable import TokenRelay
+
+@Suite("Lines to clients")
+struct ClientLineTests {
+    @Test("ten followers of one turn all read the whole answer while it is spoken, and the end")
+    func tenFollowers() async throws {
+        let bench = try LineBench()
+        let script = ScriptedModel()
+        let turn = LiveTurn(facts: .sample)
+        turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
+        let clients = try (0..<10).map { _ in try bench.follow(turn) }
+        let words = (0..<200).map { "wörd\($0) " }
+        for word in words { script.say(word) }
+        script.end(.stop)
+        turn.close(.sample)
+        for client in clients {
+            #expect(await client.end() == .told)
+            #expect(client.readAll() == "<" + words.joined() + ">")
+        }
+        bench.reactor.stop()
+    }
+
+    @Test("what comes in pieces goes out in pieces, before the turn has ended")
+    func live() async throws {
+        let bench = try LineBench()
+        let script = ScriptedModel()
+        let turn = LiveTurn(facts: .sample)
+        turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
+        let client = try bench.follow(turn)
+        client.read(until: "<")
+        for word in ["one", "two", "three"] {
+            script.say(word)
+            client.read(until: word)
+        }
+        script.end(.stop)
+        turn.close(.sample)
+        #expect(await client.end() == .told)
+        bench.reactor.stop()
+    }
+
+    @Test("a client that reads slowly gets everything, and holds at most one write in memory")
+    func slow() async throws {
+        let bench = try LineBench()
+        let text = String(repeating: "0123456789abcdef", count: 64 * 1024)
+        let turn = LiveTurn(replaying: .sample, content: text, ending: .sample)
+        let client = try bench.follow(turn)
+        #expect(client.readAll(pieces: 4096) == "<" + text + ">")
+        #expect(await client.end() == .told)
+        bench.reactor.stop()
+    }
+
+    @Test("a client that reads nothing is cut off")
+    func stalled() async throws {
+        let bench = try LineBench(LineLimits(silence: .milliseconds(20), stall: .milliseconds(50)))
+        let turn = LiveTurn(replaying: .sample, content: String(repeating: "x", count: 1 << 20), ending: .sample)
+        let client = try bench.follow(turn)
+        #expect(await client.end() == .stalled)
+        bench.reactor.stop()
+    }
+
+    @Test("a silent line gets heartbeats")
+    func heartbeats() async throws {
+        let bench = try LineBench(LineLimits(silence: .milliseconds(20)))
+        let client = try bench.follow(LiveTurn(facts: .sample))
+        client.read(until: "<..")
+        client.follower.ring(.gone)
+        #expect(await client.end() == .gone)
+        bench.reactor.stop()
+    }
+
+    @Test("a client that is handed over is told so, and the line is closed without an end")
+    func handOver() async throws {
+        let bench = try LineBench()
+        let client = try bench.follow(LiveTurn(facts: .sample))
+        client.read(until: "<")
+        client.follower.ring(.handOver)
+        #expect(await client.end() == .handedOver)
+        #expect(client.readAll() == "!")
+        bench.reactor.stop()
+    }
+
+    @Test("a client that has left ends its line at the next word; the turn goes on")
+    func broken() async throws {
+        let bench = try LineBench()
+        let script = ScriptedModel()
+        let turn = LiveTurn(facts: .sample)
+        turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
+        let client = try bench.follow(turn)
+        client.read(until: "<")
+        client.hangUp()
+        script.say("more")
+        #expect(await client.end() == .gone)
+        script.say(" and more")
+        #expect(turn.releasedBytes == 13)
+        bench.reactor.stop()
+    }
+
+    @Test("a patient follower hears nothing before the end, and then all of it")
+    func patient() async throws {
+        let bench = try LineBench()
+        let script = ScriptedModel()
+        let turn = LiveTurn(facts: .sample)
+        turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
+        let client = try bench.follow(turn, isPatient: true)
+        client.read(until: "<")
+        script.say("all of ")
+        script.say("it")
+        script.end(.stop)
+        turn.close(.sample)
+        #expect(await client.end() == .told)
+        #expect(client.readAll() == "all of it>")
+        #expect(client.chunks == 3)
+        bench.reactor.stop()
+    }
+}
+
+/// Lines over socket pairs.
+private final class LineBench {
+    let reactor: Reactor
+    private let lines: ClientLines
+
+    init(_ limits: LineLimits = LineLimits()) throws {
+        reactor = try Reactor(name: "lines")
+        reactor.start()
+        lines = ClientLines(reactor: reactor, limits: limits)
+    }
+
+    func follow(_ turn: LiveTurn, isPatient: Bool = false) throws -> LineClient {
+        var pair: [Int32] = [0, 0]
+        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)
+        let client = LineClient(descriptor: pair[0], follower: Follower(isPatient: isPatient))
+        #expect(turn.add(client.follower, limit: 16))
+        lines.open(
+            LineOrder(
+                turn, follower: client.follower, from: Cursor(after: 0), format: PlainFormat(), descriptor: pair[1],
+                onEnd: client.ends.finish))
+        return client
+    }
+}
+
+/// What arrives at a client, without the chunks' sizes.
+private final class LineClient {
+    let follower: Follower
+    let ends = Ending()
+    private(set) var chunks = 0
+    private let descriptor: Int32
+    private var isOpen = true
+    private var raw: [UInt8] = []
+
+    init(descriptor: Int32, follower: Follower) {
+        self.descriptor = descriptor
+        self.follower = follower
+    }
+
+    deinit { hangUp() }
+
+    func hangUp() {
+        if isOpen { close(descriptor) }
+        isOpen = false
+    }
+
+    func end() async -> LineEnd { await ends.value() }
+
+    func read(until word: String) {
+        var text = ""
+        while !text.hasSuffix(word), receive(64 * 1024) { text += decoded() }
+    }
+
+    func readAll(pieces: Int = 64 * 1024) -> String {
+        while receive(pieces) {}
+        return decoded()
+    }
+
+    private func receive(_ count: Int) -> Bool {
+        var buffer = [UInt8](repeating: 0, count: count)
+        let received = recv(descriptor, &buffer, count, 0)
+        guard received > 0 else { return false }
+        raw += buffer[..<received]
+        return true
+    }
+
+    /// The whole chunks received; none may be left cut at the end of a line.
+    private func decoded() -> String {
+        var text: [UInt8] = []
+        var rest = raw[...]
+        while let end = rest.firstIndex(of: UInt8(ascii: "\r")),
+            let size = Int(String(decoding: rest[..<end], as: UTF8.self), radix: 16), rest.count >= end - rest.startIndex + size + 4
+        {
+            text += rest[(end + 2)..<(end + 2 + size)]
+            rest = rest[(end + 2 + size + 2)...]
+            chunks += 1
+        }
+        raw = Array(rest)
+        return String(decoding: text, as: UTF8.self)
+    }
+}
+
+private final class Ending: Sendable {
+    private let state = Mutex<(end: LineEnd?, waiter: CheckedContinuation<LineEnd, Never>?)>((nil, nil))
+
+    func finish(_ end: LineEnd) {
+        state.withLock { state in
+            state.end = end
+            return state.waiter.take()
+        }?.resume(returning: end)
+    }
+
+    func value() async -> LineEnd {
+        await withCheckedContinuation { continuation in
+            state.withLock { state -> LineEnd? in
+                if state.end == nil { state.waiter = continuation }
+                return state.end
+            }.map { continuation.resume(returning: $0) }
+        }
+    }
+}
+
+private struct PlainFormat: StreamFormat {
+    func appendGreeting(into output: inout [UInt8]) { output += "<".utf8 }
+    func appendText(_ piece: UnsafeBufferPointer<UInt8>, cursor: Int, into output: inout [UInt8]) { output += piece }
+    func appendFarewell(_ ending: TurnEnding, keptBytes: Int, cursor: Int, into output: inout [UInt8]) { output += ">".utf8 }
+    func appendHeartbeat(into output: inout [UInt8]) { output += ".".utf8 }
+    func appendHandOver(into output: inout [UInt8]) { output += "!".utf8 }
+}
+
+extension TurnEnding {
+    static var sample: TurnEnding { TurnEnding(status: .complete, finishReason: .stop, bill: nil) }
+}
