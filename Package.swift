@@ -54,6 +54,7 @@ let package = Package(
     targets: [
         // Leaves: no room of ours below them.
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .systemLibrary(name: "CLibSSL", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "CGatewayShims"),
         room("EventStream"),
@@ -84,7 +85,7 @@ let package = Package(
             ],
             swiftSettings: house),
         .executableTarget(
-            name: "coach-bench", dependencies: ["CGatewayShims", .crypto, .argumentParser], swiftSettings: house),
+            name: "coach-bench", dependencies: ["CGatewayShims", "CLibSSL", .crypto, .argumentParser], swiftSettings: house),
 
         // One test target a room; TestSupport brings real PostgreSQL clusters.
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),

@@ -5,6 +5,7 @@ import Testing
 private let mayImport: [String: Set<String>] = [
     "CLibPQ": [],
     "CLibCurl": [],
+    "CLibSSL": [],
     "CGatewayShims": [],
     "EventStream": [],
     "Telemetry": ["Logging", "CoreMetrics"],
@@ -23,7 +24,7 @@ private let mayImport: [String: Set<String>] = [
         "NIOPosix", "Logging", "CoreMetrics", "ServiceLifecycle",
     ],
     "CoachClient": ["GatewayAPI", "EventStream"],
-    "coach-bench": ["CGatewayShims", "Crypto", "ArgumentParser"],
+    "coach-bench": ["CGatewayShims", "CLibSSL", "Crypto", "ArgumentParser"],
     "ProviderSimulator": ["NIOCore", "NIOHTTP1", "NIOPosix", "ServiceLifecycle"],
 ]
 

@@ -26,10 +26,17 @@ struct LoadCommand: ParsableCommand {
     @Option(help: "Seconds after the ramp that are not measured.") var warmUp = 1.0
     @Option(help: "Tokens that a whole answer has.") var expectTokens = 400
     @Option(help: "Gaps between tokens above this many milliseconds are counted.") var gapLimit = 0
+    @Option(help: "Silences above this many milliseconds are counted.") var silenceLimit = 0
+    @Option(help: "Requests a second, however fast the answers are; 0: each stream makes its own, one after another.") var rate = 0.0
+    @Option(help: "Share of answers that their client leaves in the middle.") var drop = 0.0
+    @Flag(help: "Each user goes on with his conversation of the benchmark's own data.") var conversations = false
+    @Flag(help: "Users in a mixed order (the same each time).") var shuffle = false
     @Option(help: "Seconds after which whatever still runs is lost.") var patience = 120.0
 
     func validate() throws {
-        guard streams >= 1, streams <= 60_000, (users ?? 1) >= 1, ramp >= 0, warmUp >= 0, seconds >= 0, patience > 0, answers >= 1 else {
+        guard streams >= 1, streams <= 60_000, (users ?? 1) >= 1, ramp >= 0, warmUp >= 0, seconds >= 0, patience > 0, answers >= 1, rate >= 0,
+            rate == 0 || seconds > 0, (0...1).contains(drop)
+        else {
             throw ValidationError("out of range")
         }
     }
@@ -38,21 +45,40 @@ struct LoadCommand: ParsableCommand {
         let limit = Socket.raiseFileLimit()
         guard limit > streams + 16 else { throw ValidationError("only \(limit) files may be open at once") }
         let authority = "\(host):\(port)"
-        let requests: [[UInt8]] =
+        var requests: [[UInt8]] =
             switch kind {
             case .openai: [Requests.openAI(host: authority, path: path ?? "/v1/chat/completions", key: secret)]
             case .gateway:
                 (0..<(users ?? streams)).map {
-                    Requests.gateway(host: authority, path: path ?? "/functions/v1/chat-stream", user: firstUser + $0, secret: secret)
+                    Requests.gateway(
+                        host: authority, path: path ?? "/functions/v1/chat-stream", user: firstUser + $0, secret: secret,
+                        inConversation: conversations)
                 }
             }
+        if shuffle {
+            var mixer = Mixer()
+            requests.shuffle(using: &mixer)
+        }
         func nanoseconds(_ seconds: Double) -> UInt64 { UInt64(seconds * 1e9) }
         let run = try LoadRun(
             LoadPlan(
                 target: try Socket.address(host, port), requests: requests, streams: streams, ramp: nanoseconds(ramp),
-                warmUp: nanoseconds(warmUp), duration: nanoseconds(seconds), answers: answers, expectedTokens: expectTokens,
+                warmUp: nanoseconds(warmUp), duration: nanoseconds(seconds), answers: answers, interval: rate > 0 ? nanoseconds(1 / rate) : 0, drop: drop, expectedTokens: expectTokens,
                 patience: nanoseconds(patience)))
         run.run()
-        Console.say(run.figures.json(gapLimit: UInt64(gapLimit) * 1_000_000))
+        Console.say(run.figures.json(gapLimit: UInt64(gapLimit) * 1_000_000, silenceLimit: UInt64(silenceLimit) * 1_000_000))
+    }
+}
+
+/// SplitMix64 from a fixed seed.
+private struct Mixer: RandomNumberGenerator {
+    private var state: UInt64 = 20
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
     }
 }

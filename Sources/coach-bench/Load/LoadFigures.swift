@@ -10,6 +10,10 @@ struct LoadFigures: ~Copyable {
     var incomplete = 0
     /// Cut, or not over in time.
     var lost = 0
+    /// Left by their client, as the plan wants it.
+    var dropped = 0
+    /// Requests for which nobody was free until the end.
+    var missed = 0
     var connections = 0
     var tokens = 0
     /// Body of the first refusal, end of the first answer of another length, reason of the first loss.
@@ -25,6 +29,8 @@ struct LoadFigures: ~Copyable {
     var begin = Histogram()
     /// Between two tokens of a stream.
     var gaps = Histogram()
+    /// Between two arrivals of anything, heartbeats too.
+    var silences = Histogram()
 
     var wallSeconds = 0.0
     var cpuSeconds = 0.0
@@ -34,7 +40,7 @@ struct LoadFigures: ~Copyable {
     var windowComplete = 0
 
     /// One line. Times in microseconds.
-    func json(gapLimit: UInt64) -> String {
+    func json(gapLimit: UInt64, silenceLimit: UInt64) -> String {
         var members: [String] = []
         func put(_ name: String, _ value: Int) { members.append(#""\#(name)":\#(value)"#) }
         func put(_ name: String, _ value: Double) { members.append(#""\#(name)":\#((value * 1000).rounded() / 1000)"#) }
@@ -53,6 +59,8 @@ struct LoadFigures: ~Copyable {
         put("refused", refused)
         put("incomplete", incomplete)
         put("lost", lost)
+        put("dropped", dropped)
+        put("missed", missed)
         put("connections", connections)
         put("tokens", tokens)
         put("wall_s", wallSeconds)
@@ -67,6 +75,8 @@ struct LoadFigures: ~Copyable {
         put("begin", begin)
         put("gap", gaps)
         put("gaps_too_long", gapLimit > 0 ? Int(gaps.count(above: gapLimit)) : 0)
+        put("silence", silences)
+        put("silences_too_long", silenceLimit > 0 ? Int(silences.count(above: silenceLimit)) : 0)
         put("refusal", refusal)
         put("oddity", oddity)
         put("loss", loss)

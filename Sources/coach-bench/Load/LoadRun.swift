@@ -14,6 +14,11 @@ final class LoadRun {
     private var closes: UInt64
     private var isMeasuring = false
     private var running = 0
+    /// With requests at a rate: the streams that are free, when the next request is due, and whose it is.
+    private var free: [Int32] = []
+    private var nextRequestAt: UInt64 = 0
+    private var nextRequest = 0
+    private var random = SystemRandomNumberGenerator()
 
     private struct Lane {
         enum Phase { case idle, connecting, sending, head, body, over }
@@ -33,6 +38,11 @@ final class LoadRun {
         var isAnswered = false
         /// On this connection an answer was read before: it may have been closed meanwhile, which is nobody's fault.
         var isUsed = false
+        /// The client leaves when it has so many tokens; 0: it stays.
+        var leavesAt = 0
+        var lastByteAt: UInt64 = 0
+        /// When its request was due, if requests come at a rate.
+        var dueAt: UInt64 = 0
     }
 
     init(_ plan: LoadPlan) throws {
@@ -46,8 +56,13 @@ final class LoadRun {
         closes = plan.duration > 0 ? opens + plan.duration : .max
         for lane in 0..<plan.streams {
             lanes[lane].request = lane % plan.requests.count
-            starts.push(.init(due: begun + plan.ramp / UInt64(plan.streams) * UInt64(lane), connection: Int32(lane), serial: 0))
+            if plan.interval > 0 {
+                free.append(Int32(lane))
+            } else {
+                starts.push(.init(due: begun + plan.ramp / UInt64(plan.streams) * UInt64(lane), connection: Int32(lane), serial: 0))
+            }
         }
+        nextRequestAt = begun
         running = plan.streams
     }
 
@@ -61,8 +76,9 @@ final class LoadRun {
         let cpu = Clock.processSeconds()
         let end = begun + plan.patience
         while running > 0 {
-            poller.wait(starts.count > 0 ? 1 : 10) { lane, ready in handle(lane, ready) }
+            poller.wait(patience()) { lane, ready in handle(lane, ready) }
             let now = Clock.now()
+            if plan.interval > 0 { beginDue(now) }
             while let next = starts.first, next.due <= now {
                 starts.pop()
                 begin(Int(next.connection))
@@ -73,6 +89,31 @@ final class LoadRun {
         observe(Clock.now(), isLast: true)
         figures.wallSeconds = Double(Clock.now() - begun) / 1e9
         figures.cpuSeconds = Clock.processSeconds() - cpu
+    }
+
+    /// Nanoseconds until something is to be begun, at most 10 ms.
+    private func patience() -> Int {
+        let now = Clock.now()
+        var due = min(now + 10_000_000, starts.first?.due ?? .max)
+        if plan.interval > 0, !free.isEmpty, nextRequestAt < closes { due = min(due, nextRequestAt) }
+        return due > now ? Int(due - now) : 0
+    }
+
+    /// Requests at a rate: whoever is free makes the next. For whom nobody is free the clock runs all the same.
+    private func beginDue(_ now: UInt64) {
+        while nextRequestAt <= now, nextRequestAt < closes, let lane = free.popLast() {
+            lanes[Int(lane)].request = nextRequest
+            lanes[Int(lane)].dueAt = nextRequestAt
+            nextRequest = (nextRequest + 1) % plan.requests.count
+            nextRequestAt += plan.interval
+            begin(Int(lane))
+        }
+        guard now >= closes else { return }
+        if nextRequestAt < closes {
+            figures.missed = Int((closes - nextRequestAt) / plan.interval)
+            nextRequestAt = closes
+        }
+        if free.count == plan.streams { running = 0 }
     }
 
     /// Opens and closes the window that is measured.
@@ -105,6 +146,10 @@ final class LoadRun {
         lane.pointee.scanner = Stamp.Scanner()
         lane.pointee.tokens = 0
         lane.pointee.isAnswered = false
+        lane.pointee.leavesAt = 0
+        if plan.drop > 0, Double.random(in: 0..<1, using: &random) < plan.drop {
+            lane.pointee.leavesAt = Int.random(in: 1...max(1, plan.expectedTokens - 1), using: &random)
+        }
         figures.begun += 1
         if lane.pointee.descriptor >= 0 {
             lane.pointee.phase = .sending
@@ -144,7 +189,7 @@ final class LoadRun {
 
     private func send(_ index: Int) {
         let lane = lanes + index
-        if lane.pointee.sent == 0 { lane.pointee.sentAt = Clock.now() }
+        if lane.pointee.sent == 0 { lane.pointee.sentAt = plan.interval > 0 ? lane.pointee.dueAt : Clock.now() }
         let (sent, count) = plan.requests[lane.pointee.request].withUnsafeBytes { bytes in
             let rest = bytes.count - lane.pointee.sent
             guard let base = bytes.baseAddress else { return (0, 0) }
@@ -162,6 +207,8 @@ final class LoadRun {
     private func read(_ index: Int, _ bytes: UnsafeRawBufferPointer, at now: UInt64) {
         let lane = lanes + index
         var bytes = bytes
+        if isMeasuring, lane.pointee.isAnswered { figures.silences.record(now - lane.pointee.lastByteAt) }
+        lane.pointee.lastByteAt = now
         if lane.pointee.phase == .head {
             if !lane.pointee.isAnswered {
                 lane.pointee.isAnswered = true
@@ -185,7 +232,10 @@ final class LoadRun {
         }
         lane.pointee.scanner = scanner
         lane.pointee.reader = reader
-        guard hasEnded else { return }
+        guard hasEnded else {
+            if lane.pointee.leavesAt > 0, lane.pointee.tokens >= lane.pointee.leavesAt { leave(index) }
+            return
+        }
         if figures.oddity.isEmpty, lane.pointee.status == 200, lane.pointee.tokens != plan.expectedTokens {
             figures.oddity = "\(lane.pointee.tokens) tokens, then: " + String(decoding: bytes.suffix(600), as: UTF8.self)
         }
@@ -231,6 +281,12 @@ final class LoadRun {
         next(index, pause: lane.pointee.status == 200 ? 0 : Self.pauseAfterFailure)
     }
 
+    private func leave(_ index: Int) {
+        figures.dropped += 1
+        hangUp(index)
+        next(index, pause: 0)
+    }
+
     /// The connection is gone.
     private func closed(_ index: Int, _ why: String) {
         let lane = lanes + index
@@ -260,6 +316,11 @@ final class LoadRun {
     private func next(_ index: Int, pause: UInt64) {
         let lane = lanes + index
         lane.pointee.answers += 1
+        if plan.interval > 0 {
+            lane.pointee.phase = .idle
+            free.append(Int32(index))
+            return
+        }
         lane.pointee.request = (lane.pointee.request + plan.streams) % plan.requests.count
         let now = Clock.now()
         if plan.duration > 0 ? now < opens + plan.duration : lane.pointee.answers < plan.answers {

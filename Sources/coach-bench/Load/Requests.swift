@@ -14,9 +14,17 @@ enum Requests {
         return post(host: host, path: path, bearer: key, body: body)
     }
 
-    /// The gateway, as the user of that number.
-    static func gateway(host: String, path: String, user: Int, secret: String) -> [UInt8] {
-        post(host: host, path: path, bearer: token(user: user, secret: secret), body: #"{"message":"\#(message)"}"#)
+    /// The gateway, as the user of that number; in a new conversation, or in that which the benchmark has made for him.
+    static func gateway(host: String, path: String, user: Int, secret: String, inConversation: Bool) -> [UInt8] {
+        let conversation = inConversation ? #","conversation_id":"\#(identifier("be9cc000", user))""# : ""
+        return post(
+            host: host, path: path, bearer: token(user: user, secret: secret), body: #"{"message":"\#(message)"\#(conversation)}"#)
+    }
+
+    /// `deploy/bench.d` makes the same in SQL.
+    private static func identifier(_ prefix: String, _ number: Int) -> String {
+        let digits = String(number, radix: 16)
+        return "\(prefix)-0000-4000-8000-" + String(repeating: "0", count: 12 - digits.count) + digits
     }
 
     private static let message = "I keep putting off a hard talk with my manager about my workload. Where do I start?"
@@ -29,8 +37,7 @@ enum Requests {
 
     /// An HS256 access token as the issuer of the users signs it.
     private static func token(user: Int, secret: String) -> String {
-        let number = String(user, radix: 16)
-        let id = "be9c0000-0000-4000-8000-" + String(repeating: "0", count: 12 - number.count) + number
+        let id = identifier("be9c0000", user)
         let now = Int(Date().timeIntervalSince1970)
         let claims = #"{"aud":"authenticated","exp":\#(now + 14_400),"iat":\#(now),"role":"authenticated","sub":"\#(id)"}"#
         let signed = base64URL(Data(#"{"alg":"HS256","typ":"JWT"}"#.utf8)) + "." + base64URL(Data(claims.utf8))

@@ -1,3 +1,4 @@
+import CLibSSL
 import Glibc
 
 /// A provider of language models that costs next to nothing: one epoll thread, one write for each token, nothing allocated on the way.
@@ -7,6 +8,10 @@ import Glibc
 final class Provider {
     private let listener: Int32
     let port: UInt16
+    /// The same, with TLS; -1 for none.
+    private let secureListener: Int32
+    private let tls: TLSServer?
+    private let tick: UInt64
     private var workload: Workload
     private let poller: Poller
     private let answer = AnswerBytes()
@@ -46,10 +51,18 @@ final class Provider {
         var isFirst = true
         /// The closing is on its way: when `pending` is gone the answer is over.
         var isClosing = false
+        /// The connection is broken when so many tokens are left; -1: it is not.
+        var breaksAt = -1
+        /// Its TLS session, if it has one.
+        var session: OpaquePointer?
     }
 
-    init(host: String, port: UInt16, workload: Workload, fileLimit: Int) throws {
+    /// `secure`: a second port, with TLS. `tick`: nanoseconds; what is due within one goes out together.
+    init(host: String, port: UInt16, secure: (port: UInt16, server: TLSServer)?, tick: UInt64, workload: Workload, fileLimit: Int) throws {
         (listener, self.port) = try Socket.listen(host: host, port: port)
+        secureListener = try secure.map { try Socket.listen(host: host, port: $0.port).descriptor } ?? -1
+        tls = secure?.server
+        self.tick = max(1, tick)
         self.workload = workload
         poller = try Poller()
         capacity = fileLimit
@@ -59,13 +72,20 @@ final class Provider {
         eager.reserveCapacity(fileLimit)
         inbox = .allocate(byteCount: 65_536, alignment: 16)
         poller.add(listener, token: Int(listener))
+        if secureListener >= 0 { poller.add(secureListener, token: Int(secureListener)) }
+        // OpenSSL writes to sockets in its own way, which a closed one answers with a signal.
+        signal(SIGPIPE, SIG_IGN)
     }
 
     /// For the life of the process.
     func run() -> Never {
         while true {
             poller.wait(patience) { token, ready in
-                if token == Int(listener) { acceptAll() } else { handle(Int32(token), ready) }
+                if token == Int(listener) || token == Int(secureListener) {
+                    acceptAll(Int32(token))
+                } else {
+                    handle(Int32(token), ready)
+                }
             }
             writeDue()
             writeEager()
@@ -76,10 +96,11 @@ final class Provider {
         if !eager.isEmpty { return 0 }
         guard let first = heap.first else { return -1 }
         let now = Clock.now()
-        return first.due <= now ? 0 : Int((first.due - now + 999_999) / 1_000_000)
+        let wake = (first.due + tick - 1) / tick * tick
+        return wake <= now ? 0 : Int(wake - now)
     }
 
-    private func acceptAll() {
+    private func acceptAll(_ listener: Int32) {
         while let descriptor = Socket.accept(listener) {
             guard Int(descriptor) < capacity else {
                 close(descriptor)
@@ -87,6 +108,7 @@ final class Provider {
             }
             connections[Int(descriptor)].phase = .head
             connections[Int(descriptor)].head.clear()
+            if listener == secureListener { connections[Int(descriptor)].session = tls?.session(descriptor) }
             poller.add(descriptor, token: Int(descriptor))
         }
     }
@@ -95,10 +117,16 @@ final class Provider {
         if ready.toWrite, connections[Int(descriptor)].isBlocked { unblock(descriptor) }
         guard ready.toRead else { return }
         while connections[Int(descriptor)].phase != .free {
-            let count = recv(descriptor, inbox.baseAddress, inbox.count, 0)
+            let session = connections[Int(descriptor)].session
+            let count: Int
+            if let session {
+                count = TLSServer.result(session, SSL_read(session, inbox.baseAddress, Int32(inbox.count)))
+            } else {
+                count = recv(descriptor, inbox.baseAddress, inbox.count, 0)
+            }
             if count > 0 {
                 read(descriptor, UnsafeRawBufferPointer(start: inbox.baseAddress, count: count))
-                if count < inbox.count { return }
+                if count < inbox.count, session == nil { return }
             } else {
                 if count < 0, errno == EAGAIN { return }
                 drop(descriptor)
@@ -130,6 +158,11 @@ final class Provider {
     private func begin(_ descriptor: Int32) {
         let connection = connections + Int(descriptor)
         counters.requests += 1
+        if workload.refused > 0, Double.random(in: 0..<1, using: &random) < workload.refused {
+            connection.pointee.phase = .head
+            connection.pointee.head.clear()
+            return send(descriptor, Self.refusal)
+        }
         counters.active += 1
         connection.pointee.phase = .answering
         connection.pointee.serial &+= 1
@@ -138,6 +171,10 @@ final class Provider {
         connection.pointee.pack = workload.pack
         connection.pointee.isFirst = true
         connection.pointee.isClosing = false
+        connection.pointee.breaksAt = -1
+        if workload.cut > 0, Double.random(in: 0..<1, using: &random) < workload.cut {
+            connection.pointee.breaksAt = Int.random(in: 0..<workload.tokens, using: &random)
+        }
         send(descriptor, answer.opening)
         let first = UInt64(workload.firstToken) * 1_000_000
         if first > 0 {
@@ -171,6 +208,7 @@ final class Provider {
         connection.pointee.tokensLeft -= count
         counters.tokens += count
         transmit(descriptor, answer.stamped(count, at: Clock.now()))
+        if connection.pointee.breaksAt >= connection.pointee.tokensLeft { return drop(descriptor) }
         if connection.pointee.tokensLeft == 0, connection.pointee.phase == .answering {
             connection.pointee.isClosing = true
             send(descriptor, answer.closing)
@@ -243,7 +281,7 @@ final class Provider {
             connection.pointee.pending.append(contentsOf: bytes)
             return
         }
-        let sent = Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+        let sent = put(descriptor, bytes)
         guard sent < bytes.count else { return }
         guard sent >= 0 || errno == EAGAIN else { return drop(descriptor) }
         counters.blocked += 1
@@ -252,10 +290,23 @@ final class Provider {
         poller.modify(descriptor, writing: true, token: Int(descriptor))
     }
 
+    /// As send(2).
+    @inline(__always)
+    private func put(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+        if let session = connections[Int(descriptor)].session {
+            return TLSServer.result(session, SSL_write(session, bytes.baseAddress, Int32(bytes.count)))
+        }
+        return Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+    }
+
+    private static let refusal = Array(
+        ("HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: 51\r\n\r\n"
+            + #"{"error":{"message":"busy","type":"server_error"}} "#).utf8)
+
     private func unblock(_ descriptor: Int32) {
         let connection = connections + Int(descriptor)
         let pending = connection.pointee.pending
-        let sent = pending.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+        let sent = pending.withUnsafeBytes { put(descriptor, $0) }
         guard sent >= 0 || errno == EAGAIN else { return drop(descriptor) }
         guard sent == pending.count else {
             connection.pointee.pending.removeFirst(max(0, sent))
@@ -281,6 +332,7 @@ final class Provider {
         var next = Connection()
         next.serial = connection.pointee.serial &+ 1
         next.isEager = connection.pointee.isEager
+        if let session = connection.pointee.session { SSL_free(session) }
         connection.pointee = next
         close(descriptor)
     }

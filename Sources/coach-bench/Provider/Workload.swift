@@ -7,6 +7,9 @@ struct Workload {
     var firstToken = 0
     /// Tokens that go out in one write.
     var pack = 1
+    /// Shares of answers (0...1) that are broken off somewhere, and that are refused with 503.
+    var cut = 0.0
+    var refused = 0.0
 
     /// Nanoseconds between two writes.
     var period: UInt64 { pace > 0 ? UInt64(1_000_000_000 * Double(pack) / pace) : 0 }
@@ -20,6 +23,8 @@ struct Workload {
             case "pace": pace = value
             case "tokens": tokens = max(1, Int(value))
             case "first_ms": firstToken = Int(value)
+            case "cut": cut = value
+            case "refused": refused = value
             case "pack": pack = min(max(1, Int(value)), AnswerBytes.largestPack)
             default: return false
             }

@@ -26,10 +26,10 @@ struct Poller: ~Copyable {
         _ = gateway_epoll_modify(epoll, descriptor, Self.interest(writing), UInt64(token))
     }
 
-    /// Waits at most so many milliseconds (-1: for ever).
+    /// Waits at most so many nanoseconds (-1: for ever).
     @inline(__always)
-    func wait(_ milliseconds: Int, body: (_ token: Int, _ ready: Ready) -> Void) {
-        let count = gateway_epoll_wait(epoll, events, Int32(Self.batch), Int32(milliseconds))
+    func wait(_ nanoseconds: Int, body: (_ token: Int, _ ready: Ready) -> Void) {
+        let count = gateway_epoll_wait_finely(epoll, events, Int32(Self.batch), Int64(nanoseconds))
         var index = 0
         while index < Int(count) {
             body(Int(events[index].token), Ready(events[index].ready))

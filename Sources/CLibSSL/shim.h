@@ -1,0 +1,23 @@
+// OpenSSL, and those of its macros that Swift cannot call.
+#pragma once
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+/// TLS 1.2 or later; buffers of idle connections are freed. 1 on success.
+static inline int gateway_ssl_ctx_harden(SSL_CTX *context) {
+    SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
+    return (int)SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+}
+
+/// The name that the peer is asked for (RFC 6066 §3). 1 on success.
+static inline int gateway_ssl_set_server_name(SSL *session, const char *name) {
+    return (int)SSL_set_tlsext_host_name(session, name);
+}
+
+/// Only HTTP/1.1 is spoken (RFC 7301). 0 on success, as OpenSSL has it.
+static inline int gateway_ssl_ctx_offer_http1(SSL_CTX *context) {
+    static const unsigned char protocols[] = "\x08http/1.1";
+    return SSL_CTX_set_alpn_protos(context, protocols, sizeof protocols - 1);
+}
