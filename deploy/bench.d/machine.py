@@ -80,7 +80,7 @@ class Child:
     """A process that is ended by the id it was started with."""
 
     def __init__(self, name, arguments, log, environment=None):
-        self.name, self.log = name, log
+        self.name, self.log, self.arguments = name, log, arguments
         with open(log, "ab") as out:
             self.process = subprocess.Popen(
                 arguments, env=environment or os.environ, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
@@ -112,8 +112,16 @@ def listens(port):
 
 
 def most_streams():
-    """A proxy has two sockets for each stream, and a few more."""
-    return resource.getrlimit(resource.RLIMIT_NOFILE)[1] // 2 - 100
+    """The gateway has three descriptors for each stream (the client's socket, its duplicate, the provider's), and a few more."""
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[1] // 3 - 100
+
+
+def descriptors(process):
+    """Open files of a process; 0 when it is gone."""
+    try:
+        return len(os.listdir(f"/proc/{process}/fd"))
+    except OSError:
+        return 0
 
 
 def description():

@@ -3,6 +3,7 @@ import json
 import os
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import machine
@@ -24,10 +25,15 @@ http {{
     scgi_temp_path {folder}/nginx-scgi;
     keepalive_requests 1000000;
     upstream provider {{ server 127.0.0.1:{provider}; keepalive 12000; keepalive_requests 1000000; }}
+    proxy_ssl_trusted_certificate {authority};
+    proxy_ssl_verify on;
+    proxy_ssl_name localhost;
+    proxy_ssl_protocols TLSv1.2 TLSv1.3;
+    proxy_ssl_session_reuse on;
     server {{
         listen 127.0.0.1:{port} backlog=4096;
         location / {{
-            proxy_pass http://provider;
+            proxy_pass {scheme}://provider;
             proxy_http_version 1.1;
             proxy_set_header Connection "";
             proxy_buffering off;
@@ -51,7 +57,14 @@ frontend clients
     bind 127.0.0.1:{port} backlog 4096
     default_backend provider
 backend provider
-    server provider 127.0.0.1:{provider}
+    server provider 127.0.0.1:{provider} {tls}
+"""
+
+LITELLM = """
+model_list:
+  - model_name: gpt-4.1-mini
+    litellm_params: {{ model: openai/gpt-4.1-mini, api_base: "http://127.0.0.1:{provider}/v1", api_key: bench }}
+litellm_settings: {{ num_retries: 0, request_timeout: 120, telemetry: false }}
 """
 
 
@@ -59,6 +72,8 @@ class Peer:
     """`kind` is what the load generator speaks to it; `child` is the process whose account is read, None for none."""
     kind = "openai"
     has_database = False
+    # Workloads that say something about it; None: all.
+    meets = None
 
     def __init__(self, stage):
         self.stage = stage
@@ -73,34 +88,49 @@ class Peer:
     def load_arguments(self):
         return []
 
+    def adapted(self, workload):
+        """The workload as this peer can bear it."""
+        return workload
+
+    def upstream(self, workload):
+        return self.stage.secure_port if workload.secure else self.stage.provider_port
+
     def log(self, name):
         return self.stage.folder / f"{name}.log"
 
 
 class Bare(Peer):
     name = "bare"
+    # The load generator speaks no TLS; what never waits tells nothing about heartbeats.
+    meets = ("paced", "saturation", "packed", "ttft", "crowd")
 
 
 class Nginx(Peer):
     name = "nginx"
+    meets = ("paced", "tls", "saturation", "packed", "ttft", "idle", "crowd")
 
     def start(self, workload):
         self.port = machine.free_port()
         file = self.stage.folder / "nginx.conf"
         # The folder belongs to whoever runs this; a worker of another user could not write there.
         user = "user root;" if os.getuid() == 0 else ""
-        file.write_text(NGINX.format(user=user, folder=self.stage.folder, provider=self.stage.provider_port, port=self.port))
+        file.write_text(NGINX.format(
+            user=user, folder=self.stage.folder, provider=self.upstream(workload), port=self.port, authority=self.stage.certificate,
+            scheme="https" if workload.secure else "http"))
         self.child = machine.Child(self.name, [self.stage.options.nginx, "-c", str(file), "-p", str(self.stage.folder)], self.log("nginx-out"))
         self.child.wait_until(lambda: machine.listens(self.port))
 
 
 class HAProxy(Peer):
     name = "haproxy"
+    meets = ("paced", "tls", "saturation", "packed", "ttft", "idle", "crowd")
 
     def start(self, workload):
         self.port = machine.free_port()
         file = self.stage.folder / "haproxy.cfg"
-        file.write_text(HAPROXY.format(connections=machine.most_streams(), provider=self.stage.provider_port, port=self.port))
+        tls = f"ssl ca-file {self.stage.certificate} verify required verifyhost localhost sni str(localhost)" if workload.secure else ""
+        file.write_text(HAPROXY.format(
+            connections=machine.most_streams(), provider=self.upstream(workload), port=self.port, tls=tls))
         self.child = machine.Child(self.name, [self.stage.options.haproxy, "-db", "-f", str(file)], self.log("haproxy"))
         self.child.wait_until(lambda: machine.listens(self.port))
 
@@ -112,27 +142,34 @@ class Gateway(Peer):
     has_database = True
     secret = "0123456789abcdef0123456789abcdef"
     prepared = False
+    command = "serve"
+    # Where its instance lives on disk: two at a time need two.
+    state = "state"
 
-    def start(self, workload):
-        self.port = machine.free_port()
+    def environment(self, workload):
         environment = {
             "PATH": os.environ["PATH"], "COACH_ENV": "development", "COACH_ROOT": str(self.root()),
-            "COACH_PORT": str(self.port), "COACH_METRICS_LISTEN": "off",
-            "COACH_STATE_DIR": str(self.stage.folder / "state"), "COACH_JWT_SECRET": self.secret, "COACH_DATABASE_PASSWORD": "bench",
-            "COACH_MIGRATION_URL": f"postgres://{self.stage.options.database}",
-            "DATABASE_URL": "postgres://coach_gateway:bench@" + self.stage.options.database.partition("@")[2],
-            "COACH_SIMULATOR_URL": f"http://127.0.0.1:{self.stage.provider_port}",
+            "COACH_PORT": str(self.port), "COACH_METRICS_LISTEN": f"127.0.0.1:{self.metrics_port}",
+            "COACH_STATE_DIR": str(self.stage.folder / self.state), "COACH_JWT_SECRET": self.secret, "COACH_DATABASE_PASSWORD": "bench",
+            "COACH_MIGRATION_URL": f"postgres://postgres:{self.stage.options.password}@127.0.0.1:{self.stage.options.database_port}/postgres",
+            "DATABASE_URL": f"postgres://coach_gateway:bench@127.0.0.1:{self.stage.options.database_port}/postgres",
+            "COACH_SIMULATOR_URL": f"{'https' if workload.secure else 'http'}://127.0.0.1:{self.upstream(workload)}",
         }
         if workload.streams > 1500:
             environment["COACH_MAX_TURNS"] = str(workload.streams + 500)
+        return environment
+
+    def start(self, workload):
+        self.port, self.metrics_port = machine.free_port(), machine.free_port()
+        environment = self.environment(workload)
         executable = self.stage.options.executable
-        if not Gateway.prepared:
+        if self.has_database and not Gateway.prepared:
             for command in ("migrate", "seed"):
                 done = subprocess.run([executable, command], env=environment, capture_output=True, text=True)
                 if done.returncode:
                     raise SystemExit(f"{command} ended with {done.returncode}: {done.stderr}{done.stdout}")
             Gateway.prepared = True
-        self.child = machine.Child(self.name, [executable, "serve"], self.log("gateway"), environment)
+        self.child = machine.Child(self.name, [executable, self.command], self.log(self.name), environment)
         self.child.wait_until(lambda: machine.get(self.port, "/readyz")[0] == 200)
 
     def load_arguments(self):
@@ -145,8 +182,12 @@ class Gateway(Peer):
             (root / "deploy").mkdir(parents=True)
             for name in ("db", "prompts", "domains"):
                 (root / name).symlink_to(checkout / name)
-            for name in ("models.json", "prices.json"):
-                shutil.copy(checkout / "deploy" / name, root / "deploy" / name)
+            shutil.copy(checkout / "deploy/prices.json", root / "deploy")
+            models = json.loads((checkout / "deploy/models.json").read_text())
+            models["providers"]["simulator"]["ca_file"] = str(self.stage.certificate)
+            # A stream that is nearly idle has a token every 30 s.
+            models["limits"]["silence_ms"] = 60_000
+            (root / "deploy/models.json").write_text(json.dumps(models))
             limits = json.loads((checkout / "deploy/limits.json").read_text())
             limits["requests_per_minute"] = 1_000_000
             limits["tiers"]["free"] |= {"messages_per_day": 1_000_000, "concurrent_turns": 100}
@@ -154,4 +195,41 @@ class Gateway(Peer):
         return root
 
 
-ALL = {peer.name: peer for peer in (Bare, Nginx, HAProxy, Gateway)}
+class PassThrough(Gateway):
+    """The same without a database: what a peer does, and what the token path costs."""
+    name = "pass-through"
+    has_database = False
+    command = "pass-through"
+    meets = ("paced", "tls", "saturation", "packed", "ttft", "crowd", "turns")
+
+
+class SecondGateway(Gateway):
+    """Beside the first on the same database."""
+    name = "gateway-2"
+    state = "state-2"
+
+
+class LiteLLM(Peer):
+    name = "litellm"
+    meets = ("saturation",)
+
+    def adapted(self, workload):
+        # It needs a second for a thousand tokens: with more streams they would only wait.
+        return replace(workload, streams=20, tokens=100, ramp=1)
+
+    def start(self, workload):
+        self.port = machine.free_port()
+        file = self.stage.folder / "litellm.yaml"
+        file.write_text(LITELLM.format(provider=self.stage.provider_port))
+        home = self.stage.folder / "litellm-home"
+        home.mkdir(exist_ok=True)
+        environment = {
+            "PATH": os.environ["PATH"], "HOME": str(home), "LITELLM_LOG": "ERROR", "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+            "LITELLM_TELEMETRY": "False"}
+        self.child = machine.Child(self.name, [
+            str(self.stage.options.litellm), "--config", str(file), "--host", "127.0.0.1", "--port", str(self.port), "--num_workers", "1"],
+            self.log(self.name), environment)
+        self.child.wait_until(lambda: machine.get(self.port, "/health/liveliness")[0] == 200, 90)
+
+
+ALL = {peer.name: peer for peer in (Bare, Nginx, HAProxy, PassThrough, Gateway, LiteLLM)}
