@@ -57,8 +57,8 @@ def study(stage, kinds):
         users = goal
         alone = begin_alone(stage, users, 5 if quick else 12)
         peer = peers.Gateway(stage)
-        peer.start(workload)
         try:
+            peer.start(workload)
             # The warm-up's users are others; theirs do not count here.
             stage.warm(peer)
             figures = stage.meet(peer, replace(workload, users=min(users, 20_000)))
@@ -85,8 +85,10 @@ def study(stage, kinds):
 def prepare(stage):
     """The schema, and nobody of an earlier size."""
     peer = peers.Gateway(stage)
-    peer.start(Workload("history", "", 1, 0, 1, ramp=0))
-    peer.stop()
+    try:
+        peer.start(Workload("history", "", 1, 0, 1, ramp=0))
+    finally:
+        peer.stop()
 
 
 def fill(stage, users, goal):

@@ -35,8 +35,13 @@ def rounds(stage, chosen, kinds, count):
     runs = {name: {kind.name: [] for kind in present} for name, present in meeting.items()}
     for number in range(1, count + 1):
         for workload in chosen:
-            for kind in meeting[workload.name]:
-                result = stage.measure(kind(stage), workload)
+            for kind in list(meeting[workload.name]):
+                try:
+                    result = stage.measure(kind(stage), workload)
+                except peers.Unavailable as reason:
+                    say(f"Without {kind.name}: {reason}")
+                    meeting[workload.name].remove(kind)
+                    continue
                 runs[workload.name][kind.name].append(result)
                 shown = ", ".join(f"{title} {report.number(result[key])}" for title, key, _ in report.columns(workload.name)[:4])
                 say(f"round {number}, {workload.name}, {kind.name}: {shown}")

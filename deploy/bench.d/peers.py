@@ -68,12 +68,17 @@ litellm_settings: {{ num_retries: 0, request_timeout: 120, telemetry: false }}
 """
 
 
+class Unavailable(Exception):
+    """A peer that is not ours does not start here: the rest is measured without it."""
+
+
 class Peer:
     """`kind` is what the load generator speaks to it; `child` is the process whose account is read, None for none."""
     kind = "openai"
     has_database = False
     # Workloads that say something about it; None: all.
     meets = None
+    child = None
 
     def __init__(self, stage):
         self.stage = stage
@@ -212,6 +217,7 @@ class SecondGateway(Gateway):
 class LiteLLM(Peer):
     name = "litellm"
     meets = ("saturation",)
+    key = "sk-0123456789abcdef0123456789abcdef"
 
     def adapted(self, workload):
         # It needs a second for a thousand tokens: with more streams they would only wait.
@@ -225,11 +231,17 @@ class LiteLLM(Peer):
         home.mkdir(exist_ok=True)
         environment = {
             "PATH": os.environ["PATH"], "HOME": str(home), "LITELLM_LOG": "ERROR", "LITELLM_LOCAL_MODEL_COST_MAP": "True",
-            "LITELLM_TELEMETRY": "False"}
+            "LITELLM_TELEMETRY": "False", "LITELLM_MASTER_KEY": self.key}
         self.child = machine.Child(self.name, [
             str(self.stage.options.litellm), "--config", str(file), "--host", "127.0.0.1", "--port", str(self.port), "--num_workers", "1"],
             self.log(self.name), environment)
-        self.child.wait_until(lambda: machine.get(self.port, "/health/liveliness")[0] == 200, 90)
+        try:
+            self.child.wait_until(lambda: machine.get(self.port, "/health/liveliness")[0] == 200, 90)
+        except SystemExit as reason:
+            raise Unavailable(f"{reason}") from None
+
+    def load_arguments(self):
+        return ["--secret", self.key]
 
 
 ALL = {peer.name: peer for peer in (Bare, Nginx, HAProxy, PassThrough, Gateway, LiteLLM)}

@@ -37,7 +37,7 @@ def columns(name):
 
 def medians(runs):
     keys = {key for run in runs for key, value in run.items() if isinstance(value, (int, float))}
-    return {key: median(run[key] for run in runs if run.get(key) is not None) for key in keys}
+    return {key: median([run[key] for run in runs if run.get(key) is not None]) for key in keys}
 
 
 def by_peer(runs):

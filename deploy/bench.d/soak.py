@@ -26,10 +26,10 @@ def study(stage, kinds):
     workload = Workload(
         "soak", "", STREAMS, 20, 200, ramp=5, warm_up=0, seconds=seconds, users=4 * STREAMS, drop=0.05)
     peer = peers.Gateway(stage)
-    peer.start(workload)
-    people = [Resumer(peer, number) for number in range(RESUMERS)]
-    lines = []
+    people, lines = [], []
     try:
+        peer.start(workload)
+        people = [Resumer(peer, number) for number in range(RESUMERS)]
         stage.warm(peer)
         # One answer in a hundred is cut, one in fifty refused.
         stage.set_workload("pace=20&tokens=200&first_ms=0&pack=1&cut=0.01&refused=0.02")

@@ -104,8 +104,8 @@ class Stage:
     def measure(self, peer, workload):
         """One peer, started for it, meets one workload."""
         workload = peer.adapted(workload)
-        peer.start(workload)
         try:
+            peer.start(workload)
             self.warm(peer, min(50, workload.streams))
             return self.meet(peer, workload)
         finally:
@@ -133,6 +133,9 @@ class Stage:
         # What follows the last byte (the end of a transaction, a connection that is closed) belongs to it.
         time.sleep(0.5)
         own, database, provider, driver, busy, wall = (b - a for a, b in zip(before, accounts()))
+        def point(histogram, name, unit=1e3):
+            return seen[histogram][name] / unit if seen[histogram]["count"] else None
+
         tokens, turns = max(seen["tokens"], 1), max(seen["complete"], 1)
         result = {
             "streams": workload.streams,
@@ -141,9 +144,9 @@ class Stage:
             "cpu_per_turn": own / turns * 1e3 if process else None,
             "database_per_turn": database / turns * 1e3 if peer.has_database else None,
             "begin_in_database": self.begin_turn_mean(peer, begins),
-            "added_p50": seen["added_us"]["p50"], "added_p99": seen["added_us"]["p99"],
-            "first_p50": seen["first_token_us"]["p50"] / 1e3, "first_p99": seen["first_token_us"]["p99"] / 1e3,
-            "begin_p50": seen["begin_us"]["p50"] / 1e3, "begin_p99": seen["begin_us"]["p99"] / 1e3,
+            "added_p50": point("added_us", "p50", 1), "added_p99": point("added_us", "p99", 1),
+            "first_p50": point("first_token_us", "p50"), "first_p99": point("first_token_us", "p99"),
+            "begin_p50": point("begin_us", "p50"), "begin_p99": point("begin_us", "p99"),
             "tokens_per_s": seen["tokens_per_s"], "turns_per_s": seen["turns_per_s"],
             "kib_per_stream": (largest - idle) / 1024 / workload.streams if process else None,
             "gap_max": seen["gap_us"]["max"] / 1e3, "gaps_too_long": seen["gaps_too_long"],

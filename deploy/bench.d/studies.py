@@ -21,18 +21,18 @@ def turns(stage, kinds):
     steps, reached = {}, {}
     for kind in (kind for kind in kinds if kind in (peers.PassThrough, peers.Gateway)):
         peer, steps[kind.name] = kind(stage), []
-        peer.start(base)
         try:
+            peer.start(base)
             stage.warm(peer)
             for rate in RATES:
                 figures = stage.meet(peer, replace(base, rate=rate)) | {"rate": rate}
                 steps[kind.name].append(figures)
                 say(f"  {kind.name}, {rate}/s: begin p99 {report.number(figures['begin_p99'])} ms, {figures['not_whole']} not whole")
-                if figures["begin_p99"] > BEGIN_LIMIT or figures["not_whole"]:
+                if not is_good(figures):
                     break
         finally:
             peer.stop()
-        good = [figures for figures in steps[kind.name] if figures["begin_p99"] <= BEGIN_LIMIT and not figures["not_whole"]]
+        good = [figures for figures in steps[kind.name] if is_good(figures)]
         judged = next((figures for figures in steps[kind.name] if figures["rate"] == JUDGED_AT), steps[kind.name][-1])
         reached[kind.name] = {
             "rate": max((figures["rate"] for figures in good), default=0),
@@ -44,6 +44,10 @@ def turns(stage, kinds):
     text = (f"**turns**: {base.title}, PostgreSQL with fsync on the same processors; the most with p99 begin ≤ {BEGIN_LIMIT} ms: {saturated}\n\n"
             + report.rows(head, body))
     return {"text": text, "steps": steps, "reached": reached, "judged_at": JUDGED_AT}
+
+
+def is_good(figures):
+    return figures["begin_p99"] is not None and figures["begin_p99"] <= BEGIN_LIMIT and not figures["not_whole"]
 
 
 CROWDS = (5000, 4000, 3000, 2500, 2000, 1500, 1000)
@@ -91,8 +95,7 @@ def pair(stage, kinds):
         database, busy = machine.cpu_seconds(stage.postmaster) - database, machine.busy_seconds() - busy
     finally:
         for peer in both:
-            if getattr(peer, "child", None):
-                peer.stop()
+            peer.stop()
     together = sum(one["tokens_per_s"] for one in seen)
     body = [["one", workload.streams, alone["tokens_per_s"], alone["cpu_per_million"], alone["database_per_million"], alone["added_p50"],
              alone["added_p99"], alone["not_whole"]]]
