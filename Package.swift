@@ -105,6 +105,7 @@ let package = Package(
             ["GatewayServer", "CoachCore", "GatewayAPI", "EventStream", "Identity", "TokenRelay", .hummingbird, .logging]),
         tests("ProviderSimulatorTests", ["ProviderSimulator", .nio, .nioPosix, .nioHTTP1], exclude: ["openai_sdk.py"]),
         tests("CoachClientTests", ["CoachClient", "GatewayAPI", "EventStream"]),
+        tests("CoachBenchTests", ["coach-bench"]),
         tests("HouseTests", []),
         tests("EndToEndTests", ["coach-gateway", "TestSupport", "CoachClient", "GatewayAPI", "EventStream"]),
     ]

@@ -56,7 +56,9 @@ CROWDS = (5000, 4000, 3000, 2500, 2000, 1500, 1000)
 def crowd(stage, kinds):
     """As many streams x 20 tokens/s as nginx sustains with this provider and this load generator on this machine."""
     def paced(streams, seconds):
-        return Workload("crowd", f"{streams:,} streams x 20 tokens/s", streams, 20, 20 * seconds, ramp=streams / 500)
+        # All are there for so many seconds: the first must not end while the last begin.
+        ramp = streams / 500
+        return Workload("crowd", f"{streams:,} streams x 20 tokens/s", streams, 20, int(20 * (ramp + 1 + seconds)), ramp=ramp)
     streams, trials = 0, []
     for streams in CROWDS:
         figures = stage.measure(peers.Nginx(stage), paced(streams, 8))

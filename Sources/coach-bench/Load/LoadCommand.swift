@@ -34,7 +34,8 @@ struct LoadCommand: ParsableCommand {
     @Option(help: "Seconds after which whatever still runs is lost.") var patience = 120.0
 
     func validate() throws {
-        guard streams >= 1, streams <= 60_000, (users ?? 1) >= 1, ramp >= 0, warmUp >= 0, seconds >= 0, patience > 0, answers >= 1, rate >= 0,
+        guard streams >= 1, streams <= 60_000, (users ?? 1) >= 1, ramp >= 0, warmUp >= 0, seconds >= 0, patience > 0, answers >= 1,
+            rate >= 0,
             rate == 0 || seconds > 0, (0...1).contains(drop)
         else {
             throw ValidationError("out of range")
@@ -63,7 +64,8 @@ struct LoadCommand: ParsableCommand {
         let run = try LoadRun(
             LoadPlan(
                 target: try Socket.address(host, port), requests: requests, streams: streams, ramp: nanoseconds(ramp),
-                warmUp: nanoseconds(warmUp), duration: nanoseconds(seconds), answers: answers, interval: rate > 0 ? nanoseconds(1 / rate) : 0, drop: drop, expectedTokens: expectTokens,
+                warmUp: nanoseconds(warmUp), duration: nanoseconds(seconds), answers: answers,
+                interval: rate > 0 ? nanoseconds(1 / rate) : 0, drop: drop, expectedTokens: expectTokens,
                 patience: nanoseconds(patience)))
         run.run()
         Console.say(run.figures.json(gapLimit: UInt64(gapLimit) * 1_000_000, silenceLimit: UInt64(silenceLimit) * 1_000_000))

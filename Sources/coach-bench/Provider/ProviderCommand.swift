@@ -5,7 +5,8 @@ import Glibc
 struct ProviderCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "provider", abstract: "Answer chat completions with paced, time-stamped tokens.",
-        discussion: "GET /workload?pace=…&tokens=…&first_ms=…&pack=…&cut=…&refused=… changes the workload for answers that begin later, and tells counters."
+        discussion:
+            "GET /workload?pace=…&tokens=…&first_ms=…&pack=…&cut=…&refused=… changes the workload for answers that begin later, and tells counters."
     )
 
     @Option(help: "Address to bind.") var host = "127.0.0.1"
@@ -24,7 +25,8 @@ struct ProviderCommand: ParsableCommand {
         let workload = Workload(pace: pace, tokens: tokens, firstToken: firstToken, pack: min(max(1, pack), AnswerBytes.largestPack))
         let secure = try tlsPort.map { (port: $0, server: try TLSServer(certificate: certificate, key: key)) }
         let provider = try Provider(
-            host: host, port: port, secure: secure, tick: UInt64(max(0, tick)) * 1000, workload: workload, fileLimit: Socket.raiseFileLimit())
+            host: host, port: port, secure: secure, tick: UInt64(max(0, tick)) * 1000, workload: workload,
+            fileLimit: Socket.raiseFileLimit())
         Console.say("listening on \(host):\(provider.port)")
         provider.run()
     }
