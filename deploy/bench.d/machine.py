@@ -2,6 +2,7 @@
 import http.client
 import os
 import platform
+import random
 import resource
 import signal
 import socket
@@ -14,9 +15,15 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Below the ports that the system gives to clients: a thousand of them may come between this and whoever listens."""
+    while True:
+        port = random.randint(20_000, 32_000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                pass
 
 
 def fields(process):
