@@ -98,6 +98,14 @@ end $$;
 create type public.coaching_domain as enum (
     'life_coaching', 'career_coaching', 'relationships', 'mindset', 'creativity', 'fitness', 'leadership');
 
+-- What is checked at every write is an enum or a domain where it can be: a CHECK is read anew by each statement that writes to its table.
+create type public.conversation_source as enum ('app', 'openai');
+create type public.message_role as enum ('user', 'assistant');
+-- `failed`: a user's message that has no answer yet. `superseded`: an answer that was made again.
+create type public.message_status as enum ('complete', 'stopped', 'interrupted', 'failed', 'superseded');
+-- Who booked a turn: the gateway that ran it, or another for one that was lost.
+create type public.settler as enum ('owner', 'reaper');
+
 create table public.users (
     id uuid primary key default auth.uid(),
     display_name text check (char_length(display_name) <= 100),
@@ -131,9 +139,9 @@ comment on table public.context_profiles is 'What a user told the coach about hi
 create table public.conversations (
     user_id uuid not null default auth.uid() references public.users (id) on delete cascade,
     id uuid not null default gen_random_uuid(),
-    title text check (char_length(title) <= 200),
+    title varchar(200),
     domain public.coaching_domain,
-    source text not null default 'app' check (source in ('app', 'openai')),
+    source public.conversation_source not null default 'app',
     -- Rolling summary of the messages up to summarised_through_seq.
     summary text,
     summarised_through_seq integer not null default 0,
@@ -153,10 +161,9 @@ create table public.messages (
     turn_id uuid,
     -- Order within the conversation, independent of clocks. An answer that supersedes another takes its place.
     seq integer not null,
-    role text not null check (role in ('user', 'assistant')),
+    role public.message_role not null,
     content text not null,
-    -- `failed`: a user's message that has no answer yet. `superseded`: an answer that was made again.
-    status text not null default 'complete' check (status in ('complete', 'stopped', 'interrupted', 'failed', 'superseded')),
+    status public.message_status not null default 'complete',
     domain public.coaching_domain,
     -- The provider's count for answers, an estimate for what users wrote.
     token_count integer not null,

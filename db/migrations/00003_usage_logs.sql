@@ -1,7 +1,8 @@
 -- The ledger: one row a turn and attempt at which a provider accepted the call.
 
 create table public.usage_logs (
-    user_id uuid not null references public.users (id) on delete cascade,
+    -- Goes with its turn, as that does with its conversation and this with the user.
+    user_id uuid not null,
     turn_id uuid not null,
     attempt integer not null,
     conversation_id uuid not null,
@@ -24,7 +25,7 @@ create table public.usage_logs (
     -- The provider reported no usage; tokens were counted from the text.
     estimated boolean not null default false,
     -- A row of the reaper stands in for a lost owner; the owner's own receipt replaces it, and nothing replaces that.
-    settled_by text not null default 'owner' check (settled_by in ('owner', 'reaper')),
+    settled_by public.settler not null default 'owner',
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now(),
     primary key (user_id, turn_id, attempt)

@@ -21,7 +21,7 @@ create policy users_owner_select on public.users for select to authenticated usi
 create policy users_owner_update on public.users for update to authenticated
     using (id = (select auth.uid())) with check (id = (select auth.uid()));
 create policy users_gateway on public.users to coach_gateway
-    using (id = (select auth.uid())) with check (id = (select auth.uid()));
+    using (id = gateway.user_id()) with check (id = gateway.user_id());
 
 -- What he told about himself.
 grant select, insert (user_id, values, goals, situation), update (values, goals, situation, version)
@@ -30,7 +30,7 @@ grant select on public.context_profiles to coach_gateway;
 create policy context_profiles_owner on public.context_profiles to authenticated
     using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));
 create policy context_profiles_gateway on public.context_profiles for select to coach_gateway
-    using (user_id = (select auth.uid()));
+    using (user_id = gateway.user_id());
 
 -- His conversations: made, renamed and put away by him. Rows are never removed by hand, so that what was spent stays explained.
 grant select, insert (user_id, id, title, domain, persona_id), update (title, domain, deleted_at) on public.conversations to authenticated;
@@ -45,14 +45,14 @@ create policy conversations_owner_insert on public.conversations for insert to a
 create policy conversations_owner_update on public.conversations for update to authenticated
     using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));
 create policy conversations_gateway on public.conversations to coach_gateway
-    using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));
+    using (user_id = gateway.user_id()) with check (user_id = gateway.user_id());
 
 -- Messages: read by their owner, written by the turn functions.
 grant select on public.messages to authenticated;
 grant select, insert, update on public.messages to coach_gateway;
 create policy messages_owner_select on public.messages for select to authenticated using (user_id = (select auth.uid()));
 create policy messages_gateway on public.messages to coach_gateway
-    using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));
+    using (user_id = gateway.user_id()) with check (user_id = gateway.user_id());
 
 -- Personas: creators edit their own; status, version and slug are the server's. The gateway reads them all, to let them speak.
 grant select, insert (id, user_id, name, description, domain, tone, methodology, personality),
@@ -74,7 +74,7 @@ grant select on public.usage_logs to authenticated;
 grant select, insert, update on public.usage_logs to coach_gateway;
 create policy usage_logs_owner_select on public.usage_logs for select to authenticated using (user_id = (select auth.uid()));
 create policy usage_logs_gateway on public.usage_logs to coach_gateway
-    using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));
+    using (user_id = gateway.user_id()) with check (user_id = gateway.user_id());
 
 -- Readiness compares the database's version with the files'.
 grant select on gateway.schema_migrations to coach_gateway;

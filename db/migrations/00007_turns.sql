@@ -1,5 +1,12 @@
 -- A turn: one message of a user and the answer to it, however often the model was asked.
 
+create type public.turn_status as enum ('running', 'complete', 'stopped', 'interrupted', 'failed');
+create type public.finish_reason as enum ('stop', 'length', 'stopped', 'safety');
+create type public.domain_source as enum ('pinned', 'persona', 'message', 'conversation', 'abstained');
+create type public.risk_subject as enum ('self', 'other', 'unclear');
+create domain public.risk_tier as smallint check (value between 0 and 4);
+create domain public.idempotency_key as text check (octet_length(value) between 1 and 128 and value !~ '[^\x20-\x7E]');
+
 create table public.turns (
     user_id uuid not null,
     id uuid not null default gen_random_uuid(),
@@ -11,12 +18,12 @@ create table public.turns (
     seq integer not null,
     -- Counts model calls on this message, from 1.
     attempt integer not null default 1,
-    status text not null default 'running' check (status in ('running', 'complete', 'stopped', 'interrupted', 'failed')),
-    finish_reason text check (finish_reason in ('stop', 'length', 'stopped', 'safety')),
+    status public.turn_status not null default 'running',
+    finish_reason public.finish_reason,
     error_code text,
 
     -- The same key with the same body is the same turn.
-    idempotency_key text check (idempotency_key ~ '^[\x20-\x7E]{1,128}$'),
+    idempotency_key public.idempotency_key,
     request_hash bytea not null,
     -- Whether the first request named a conversation: only then must a repetition name the same one.
     conversation_named boolean not null,
@@ -29,16 +36,16 @@ create table public.turns (
     pinned_domain public.coaching_domain,
     domain public.coaching_domain,
     domain_confidence real,
-    domain_source text check (domain_source in ('pinned', 'persona', 'message', 'conversation', 'abstained')),
+    domain_source public.domain_source,
     -- What was found, never the text it was found in.
-    risk_tier smallint not null default 0 check (risk_tier between 0 and 4),
+    risk_tier public.risk_tier not null default 0,
     risk_categories text[] not null default '{}',
-    risk_subject text not null default 'unclear' check (risk_subject in ('self', 'other', 'unclear')),
+    risk_subject public.risk_subject not null default 'unclear',
     risk_patterns text[] not null default '{}',
 
     -- Set aside in budgets for this attempt until it is settled.
     reserved_usd numeric(20, 9) not null default 0,
-    settled_by text check (settled_by in ('owner', 'reaper')),
+    settled_by public.settler,
     -- Which life of which gateway runs it; gateway.instances says whether that one still lives.
     owner_instance uuid,
     owner_epoch bigint,
@@ -73,8 +80,8 @@ grant select on public.turns to authenticated;
 grant select, insert, update on public.turns to coach_gateway;
 create policy turns_owner_select on public.turns for select to authenticated using (user_id = (select auth.uid()));
 create policy turns_gateway on public.turns to coach_gateway
-    using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));
+    using (user_id = gateway.user_id()) with check (user_id = gateway.user_id());
 -- Without anybody's claims the gateway sees which turns run and which have just ended, of all users: it keeps them across crashes and shows
 -- them on other instances. Nothing can be written that way.
 create policy turns_gateway_watch on public.turns for select to coach_gateway
-    using ((select auth.uid()) is null and (status = 'running' or finished_at > now() - interval '10 minutes'));
+    using (gateway.user_id() is null and (status = 'running' or finished_at > now() - interval '10 minutes'));

@@ -44,10 +44,10 @@ grant select on public.entitlements to coach_gateway;
 grant select, insert, update on public.rate_limits, public.budgets to coach_gateway;
 
 create policy entitlements_owner_select on public.entitlements for select to authenticated using (user_id = (select auth.uid()));
-create policy entitlements_gateway_select on public.entitlements for select to coach_gateway using (user_id = (select auth.uid()));
+create policy entitlements_gateway_select on public.entitlements for select to coach_gateway using (user_id = gateway.user_id());
 create policy rate_limits_owner_select on public.rate_limits for select to authenticated using (user_id = (select auth.uid()));
 create policy rate_limits_gateway on public.rate_limits to coach_gateway
-    using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));
+    using (user_id = gateway.user_id()) with check (user_id = gateway.user_id());
 create policy budgets_owner_select on public.budgets for select to authenticated using (user_id = (select auth.uid()));
 create policy budgets_gateway on public.budgets to coach_gateway
-    using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));
+    using (user_id = gateway.user_id()) with check (user_id = gateway.user_id());

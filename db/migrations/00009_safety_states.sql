@@ -16,7 +16,7 @@ grant select on public.safety_states to authenticated;
 grant select, insert, update on public.safety_states to coach_gateway;
 create policy safety_states_owner_select on public.safety_states for select to authenticated using (user_id = (select auth.uid()));
 create policy safety_states_gateway on public.safety_states to coach_gateway
-    using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));
+    using (user_id = gateway.user_id()) with check (user_id = gateway.user_id());
 
 -- A stored level after a silence: after 24 hours at most 1, after 48 hours 0.
 create function gateway.level_at(level smallint, raised_at timestamptz, moment timestamptz) returns integer

@@ -1,5 +1,6 @@
 -- Small readings of texts and JSON that the turn functions share. Those without a subquery are SQL, which the planner inlines; the others are
--- PL/pgSQL, which keeps its plans: an SQL function that is not inlined is planned again at every call.
+-- PL/pgSQL, which keeps its plans: an SQL function that is not inlined is planned again at every call. It is inlined when nothing in it is less
+-- stable than it says, and what makes JSON or reads time zones is no more than STABLE.
 
 -- Tokens of a text when nobody counted them: a quarter of the ASCII bytes and about half of the others, which leans to the high side.
 create function gateway.estimate_tokens(content text) returns integer
@@ -34,15 +35,12 @@ begin
         where d::text = case jsonb_typeof(setting) when 'string' then setting #>> '{}' else setting ->> 'primary' end);
 end $$;
 
-create function gateway.strings(list jsonb) returns text[]
-    language plpgsql immutable set search_path = '' as $$
-begin
-    return coalesce((select array_agg(item) from jsonb_array_elements_text(list) as item), '{}');
-end $$;
+-- What turn functions are told of the danger in a message: {tier, categories, subject, patterns}.
+create type gateway.risk as (tier public.risk_tier, categories text[], subject public.risk_subject, patterns text[]);
 
 -- Two requests with the same key are the same request when these agree.
 create function gateway.request_hash(request jsonb) returns bytea
-    language sql immutable
+    language sql stable
     return sha256(convert_to(
         jsonb_build_array(request -> 'message', request ->> 'persona_id', request ->> 'domain')::text, 'UTF8'));
 
@@ -57,5 +55,5 @@ create function gateway.to_nanodollars(usd numeric) returns bigint
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
     gateway.estimate_tokens(text), gateway.title_of(text), gateway.prompt_text(jsonb),
-    gateway.domain_of(jsonb), gateway.strings(jsonb), gateway.request_hash(jsonb), gateway.to_usd(bigint), gateway.to_nanodollars(numeric)
+    gateway.domain_of(jsonb), gateway.request_hash(jsonb), gateway.to_usd(bigint), gateway.to_nanodollars(numeric)
     to coach_gateway;

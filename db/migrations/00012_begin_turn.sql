@@ -38,7 +38,7 @@ end $$;
 
 -- Puts away the answers to a user's message because the turn begins anew: kept, but not sent to the model any more.
 create function gateway.supersede_answers(turn public.turns) returns void
-    language plpgsql set search_path = '' as $$
+    language plpgsql as $$
 begin
     update public.messages m set status = 'superseded', updated_at = clock_timestamp()
     where m.user_id = turn.user_id and m.conversation_id = turn.conversation_id and m.seq = turn.seq + 1 and m.role = 'assistant'
@@ -48,7 +48,7 @@ end $$;
 -- What was said before a place in a conversation: the newest messages that fit into so many tokens, oldest first. Messages without an
 -- answer and answers that were superseded are left out. Four tokens a message for its role and delimiters.
 create function gateway.history(user_id uuid, conversation_id uuid, before_seq integer, tokens integer, messages integer) returns jsonb
-    language plpgsql stable set search_path = '' as $$
+    language plpgsql stable as $$
 begin
     return (
         select coalesce(jsonb_agg(jsonb_build_object('role', recent.role, 'content', recent.content) order by recent.seq), '[]')
@@ -64,7 +64,7 @@ begin
 end $$;
 
 create function gateway.refusal(reason text, retry_after integer, hit_limit integer, safety_level integer) returns jsonb
-    language sql immutable
+    language sql stable
     return jsonb_build_object(
         'outcome', 'refused', 'reason', reason, 'retry_after', retry_after, 'limit', hit_limit, 'safety_level', safety_level);
 
@@ -91,13 +91,17 @@ create function gateway.refusal(reason text, retry_after integer, hit_limit inte
 --       | {outcome: refused, rate, reason, retry_after, limit, safety_level}
 -- A refusal writes nothing but the user's row and his counter. `lock_not_available` means: ask again.
 create function gateway.begin_turn(request jsonb) returns jsonb
-    language plpgsql set search_path = '' set lock_timeout = '100ms' as $$
+    language plpgsql
+    set search_path = '' set lock_timeout = '100ms'
+    -- Plans are kept, and one made while a table was empty would read it from end to end for ever.
+    set enable_seqscan = off
+    as $$
 declare
     uid constant uuid := gateway.user_id();
     message text := request ->> 'message';
     key constant text := request ->> 'idempotency_key';
     fingerprint constant bytea := gateway.request_hash(request);
-    heard_tier integer := coalesce((request #>> '{risk,tier}')::integer, 0);
+    heard gateway.risk := jsonb_populate_record(null::gateway.risk, request -> 'risk');
     per_minute constant integer := (request #>> '{limits,requests_per_minute}')::integer;
     reserve constant numeric := coalesce(gateway.to_usd((request ->> 'reserve_nanodollars')::bigint), 0);
 
@@ -112,33 +116,44 @@ declare
     conversation public.conversations;
     persona public.coaching_personas;
     safety_level integer := 0;
+    -- What a refusal has to take back.
+    counted_request boolean := false;
     refused text;
     retry_after integer;
     hit_limit integer;
-    rate jsonb;
+    past jsonb := '[]';
 begin
-    -- From here on the user's other turns wait until this one is committed.
-    counter := gateway.lock_counter(uid);
+    -- From here on the user's other turns wait until this one is committed, and what is read is what they left.
+    counter := gateway.count_request(uid, 1);
     moment := clock_timestamp();
 
     select u.suspended_at is not null as suspended, u.country, u.locale,
         coalesce(e.tier, request #>> '{limits,default_tier}', 'free') as tier,
-        -- Danger is the person's, whichever persona heard of it.
-        coalesce((select max(gateway.level_at(s.level, s.raised_at, moment)) from public.safety_states s where s.user_id = uid), 0)
-            as safety_level
+        exists (select from public.safety_states s where s.user_id = uid) as was_in_danger,
+        0 as safety_level,
+        array(select t.conversation_id from public.turns t where t.user_id = uid and t.status = 'running') as talking_in,
+        (select t.id from public.turns t where t.user_id = uid and t.idempotency_key = key) as known,
+        case when p.user_id is not null then
+            jsonb_build_object('values', p."values", 'goals', p.goals, 'situation', p.situation) end as profile
     into strict person
     from public.users u
     left join public.entitlements e on e.user_id = u.id and (e.expires_at is null or e.expires_at > moment)
+    left join public.context_profiles p on p.user_id = u.id
     where u.id = uid;
+    if person.was_in_danger then
+        -- Danger is the person's, whichever persona heard of it.
+        select max(gateway.level_at(s.level, s.raised_at, moment)) into person.safety_level
+        from public.safety_states s where s.user_id = uid;
+    end if;
 
     allowed := coalesce(
         request #> array['limits', 'tiers', person.tier], request #> array['limits', 'tiers', request #>> '{limits,default_tier}'], '{}');
     if request ->> 'retry_of' is not null then
         select * into former from public.turns t where t.user_id = uid and t.id = (request ->> 'retry_of')::uuid;
-        heard_tier := coalesce(former.risk_tier, 0);
+        heard := (former.risk_tier, former.risk_categories, former.risk_subject, former.risk_patterns);
     end if;
     -- Nobody in danger is turned away for want of money, patience or a persona.
-    exempt := heard_tier >= 2 or person.safety_level >= 1;
+    exempt := coalesce(heard.tier >= 2, false) or person.safety_level >= 1;
 
     <<checks>>
     begin
@@ -148,33 +163,32 @@ begin
         end if;
 
         -- The same request again?
-        if key is not null then
-            select * into turn from public.turns t where t.user_id = uid and t.idempotency_key = key;
-            if found then
-                if turn.request_hash <> fingerprint
-                    or (turn.conversation_named and turn.conversation_id <> (request ->> 'conversation_id')::uuid)
-                then
-                    refused := 'idempotency_mismatch';
-                    exit checks;
-                end if;
-                again := turn.status = 'failed';
-                if not again then
-                    return case when story.known is null
-                        then gateway.refusal('not_found', null, null, person.safety_level)
-                        else jsonb_build_object('outcome', 'known', 'known', story.known)
-                        end || jsonb_build_object('rate', gateway.rate_of(counter, per_minute))
-                    from (select gateway.load_turn(turn.id)) as story (known);
-                end if;
+        if person.known is not null then
+            select * into strict turn from public.turns t where t.user_id = uid and t.id = person.known;
+            if turn.request_hash <> fingerprint
+                or (turn.conversation_named and turn.conversation_id <> (request ->> 'conversation_id')::uuid)
+            then
+                refused := 'idempotency_mismatch';
+                exit checks;
+            end if;
+            again := turn.status = 'failed';
+            if not again then
+                counter := gateway.uncount(uid, 1, 1);
+                return case when story.known is null
+                    then gateway.refusal('not_found', null, null, person.safety_level)
+                    else jsonb_build_object('outcome', 'known', 'known', story.known)
+                    end || jsonb_build_object('rate', gateway.rate_of(counter, per_minute))
+                from (select gateway.load_turn(turn.id)) as story (known);
             end if;
         end if;
 
-        if counter.requests >= per_minute and not exempt then
+        if counter.requests > per_minute and not exempt then
             refused := 'rate_limited';
             retry_after := greatest(1, ceil(extract(epoch from counter.window_started_at + interval '1 minute' - moment)));
             hit_limit := per_minute;
             exit checks;
         end if;
-        counter.requests := counter.requests + 1;
+        counted_request := true;
 
         -- Where it is said.
         if again or request ->> 'conversation_id' is not null or request ->> 'retry_of' is not null then
@@ -188,8 +202,7 @@ begin
                 refused := 'not_found';
                 exit checks;
             end if;
-            if exists (select from public.turns t where t.user_id = uid and t.conversation_id = conversation.id and t.status = 'running')
-            then
+            if conversation.id = any (person.talking_in) then
                 refused := 'turn_in_progress';
                 retry_after := 1;
                 exit checks;
@@ -220,34 +233,33 @@ begin
 
         -- What the tier allows.
         if not exempt then
-            if not again and counter.messages >= (allowed ->> 'messages_per_day')::integer then
+            if not again and counter.messages > (allowed ->> 'messages_per_day')::integer then
                 refused := 'quota_exhausted';
                 hit_limit := (allowed ->> 'messages_per_day')::integer;
-            elsif (allowed ->> 'concurrent_turns')::integer <= (
-                select count(*) from public.turns t where t.user_id = uid and t.status = 'running')
-            then
+            elsif (allowed ->> 'concurrent_turns')::integer <= cardinality(person.talking_in) then
                 refused := 'too_many_turns';
                 retry_after := 2;
                 hit_limit := (allowed ->> 'concurrent_turns')::integer;
-            elsif allowed ->> 'nanodollars_per_day' is not null and gateway.to_usd((allowed ->> 'nanodollars_per_day')::bigint) < reserve
-                + coalesce((select b.spent_usd + b.reserved_usd from public.budgets b where b.user_id = uid and b.day = counter.day), 0)
-            then
-                refused := 'budget_exhausted';
+            elsif allowed ->> 'nanodollars_per_day' is not null then
+                if gateway.to_usd((allowed ->> 'nanodollars_per_day')::bigint) < reserve
+                    + coalesce((select b.spent_usd + b.reserved_usd from public.budgets b where b.user_id = uid and b.day = counter.day), 0)
+                then
+                    refused := 'budget_exhausted';
+                end if;
             end if;
             if refused in ('quota_exhausted', 'budget_exhausted') then
                 retry_after := ceil(extract(epoch from ((counter.day + 1)::timestamp at time zone 'UTC') - moment));
             end if;
             exit checks when refused is not null;
         end if;
-        if not again then
-            counter.messages := counter.messages + 1;
-        end if;
     end checks;
 
-    perform gateway.store_counter(counter);
-    rate := gateway.rate_of(counter, per_minute);
+    if refused is not null or again then
+        counter := gateway.uncount(uid, (refused is not null and not counted_request)::integer, 1);
+    end if;
     if refused is not null then
-        return gateway.refusal(refused, retry_after, hit_limit, person.safety_level) || jsonb_build_object('rate', rate);
+        return gateway.refusal(refused, retry_after, hit_limit, person.safety_level)
+            || jsonb_build_object('rate', gateway.rate_of(counter, per_minute));
     end if;
 
     -- Nothing stands in the way: write.
@@ -301,9 +313,13 @@ begin
         where m.user_id = uid and m.id = turn.user_message_id;
     else
         turn.id := gen_random_uuid();
-        insert into public.messages (user_id, conversation_id, turn_id, seq, role, content, token_count, created_at, updated_at)
-        values (uid, conversation.id, turn.id, conversation.last_seq - 1, 'user', message, gateway.estimate_tokens(message), moment, moment)
-        returning id into turn.user_message_id;
+        turn.user_message_id := gen_random_uuid();
+        with said as (
+            insert into public.messages (user_id, id, conversation_id, turn_id, seq, role, content, token_count, created_at, updated_at)
+            values (
+                uid, turn.user_message_id, conversation.id, turn.id, conversation.last_seq - 1, 'user', message,
+                gateway.estimate_tokens(message), moment, moment)
+        )
         insert into public.turns (
             user_id, id, conversation_id, user_message_id, seq, idempotency_key, request_hash, conversation_named, persona_id,
             pinned_domain, tier, locale, country, risk_tier, risk_categories, risk_subject, risk_patterns, reserved_usd,
@@ -312,8 +328,8 @@ begin
             uid, turn.id, conversation.id, turn.user_message_id, conversation.last_seq - 1, key, fingerprint,
             request ->> 'conversation_id' is not null, persona.id, (request ->> 'domain')::public.coaching_domain, person.tier,
             coalesce(request ->> 'locale', person.locale), coalesce(request ->> 'country', person.country),
-            heard_tier, gateway.strings(request #> '{risk,categories}'), coalesce(request #>> '{risk,subject}', 'unclear'),
-            gateway.strings(request #> '{risk,patterns}'), reserve,
+            coalesce(heard.tier, 0), coalesce(heard.categories, '{}'), coalesce(heard.subject, 'unclear'), coalesce(heard.patterns, '{}'),
+            reserve,
             (request #>> '{owner,instance}')::uuid, (request #>> '{owner,epoch}')::bigint, moment, moment, moment)
         returning * into turn;
     end if;
@@ -329,25 +345,27 @@ begin
         from public.safety_states s where s.user_id = uid and s.persona_id is not distinct from persona.id;
     end if;
     -- A message is heard once, however often it is answered.
-    if heard_tier > 0 and former.id is null then
-        perform gateway.raise_safety(uid, persona.id, heard_tier, true, moment);
+    if heard.tier > 0 and former.id is null then
+        perform gateway.raise_safety(uid, persona.id, heard.tier, true, moment);
+    end if;
+
+    if turn.seq > 1 then
+        past := gateway.history(
+            uid, conversation.id, turn.seq,
+            coalesce((request #>> '{history,tokens}')::integer, 0), coalesce((request #>> '{history,messages}')::integer, 0));
     end if;
 
     return jsonb_build_object(
         'outcome', 'begun',
-        'rate', rate,
+        'rate', gateway.rate_of(counter, per_minute),
         'turn', jsonb_build_object(
             'turn_id', turn.id, 'conversation_id', conversation.id, 'user_message_id', turn.user_message_id,
             'message_id', turn.message_id, 'attempt', turn.attempt),
         'tier', person.tier,
         'message', case when former.id is not null then message end,
-        'profile', (
-            select jsonb_build_object('values', p."values", 'goals', p.goals, 'situation', p.situation)
-            from public.context_profiles p where p.user_id = uid),
+        'profile', person.profile,
         'summary', conversation.summary,
-        'history', case when turn.seq = 1 then '[]' else gateway.history(
-            uid, conversation.id, turn.seq,
-            coalesce((request #>> '{history,tokens}')::integer, 0), coalesce((request #>> '{history,messages}')::integer, 0)) end,
+        'history', past,
         'persona', case when persona.id is not null then jsonb_build_object(
             'id', persona.id, 'name', persona.name, 'domain', gateway.domain_of(persona.domain), 'tone', gateway.prompt_text(persona.tone),
             'methodology', gateway.prompt_text(persona.methodology), 'personality', gateway.prompt_text(persona.personality)) end,

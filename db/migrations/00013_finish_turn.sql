@@ -2,9 +2,9 @@
 
 -- One ledger row a turn and attempt. An owner's bill replaces a reaper's and never adds to it; a reaper's replaces nothing. Settles the
 -- budget of the day on which the attempt began, and gives back what was set aside for it.
-create function gateway.settle(turn public.turns, nth integer, bill jsonb, decided public.coaching_domain, settler text, release numeric)
+create function gateway.settle(turn public.turns, nth integer, bill jsonb, decided public.coaching_domain, settler public.settler, release numeric)
     returns void
-    language plpgsql set search_path = '' as $$
+    language plpgsql as $$
 declare
     started_on constant date := (turn.started_at at time zone 'UTC')::date;
     cost constant numeric := gateway.to_usd((bill ->> 'cost_nanodollars')::bigint);
@@ -12,7 +12,10 @@ declare
     spent numeric := 0;
     unpriced integer := 0;
 begin
-    select * into former from public.usage_logs u where u.user_id = turn.user_id and u.turn_id = turn.id and u.attempt = nth;
+    -- The attempt that runs has no row yet.
+    if turn.status <> 'running' or turn.attempt > nth then
+        select * into former from public.usage_logs u where u.user_id = turn.user_id and u.turn_id = turn.id and u.attempt = nth;
+    end if;
     if former.turn_id is null then
         if bill is not null then
             insert into public.usage_logs (
@@ -60,15 +63,20 @@ end $$;
 --       | {outcome: superseded}       a later attempt runs or ended; only the ledger was written
 --       | {outcome: unknown_turn}     not this user's, or gone with him
 create function gateway.finish_turn(receipt jsonb) returns jsonb
-    language plpgsql set search_path = '' as $$
+    language plpgsql
+    set search_path = ''
+    -- Plans are kept, and one made while a table was empty would read it from end to end for ever.
+    set enable_seqscan = off
+    as $$
 declare
     uid constant uuid := gateway.user_id();
     nth constant integer := (receipt ->> 'attempt')::integer;
-    settler constant text := coalesce(receipt ->> 'settled_by', 'owner');
+    settler constant public.settler := coalesce(receipt ->> 'settled_by', 'owner');
     answer constant text := coalesce(receipt ->> 'content', '');
     bill constant jsonb := nullif(receipt -> 'bill', 'null');
     decided constant public.coaching_domain := (receipt #>> '{domain,domain}')::public.coaching_domain;
-    fused_tier constant integer := coalesce((receipt #>> '{risk,tier}')::integer, 0);
+    risk constant gateway.risk := jsonb_populate_record(null::gateway.risk, receipt -> 'risk');
+    ended constant public.turn_status := receipt ->> 'status';
     turn public.turns;
     -- False when a late receipt finds that the message has been answered by a later turn.
     is_latest boolean := true;
@@ -78,8 +86,8 @@ begin
     if not found or turn.attempt < nth then
         return jsonb_build_object('outcome', 'unknown_turn');
     end if;
-    perform gateway.forget_progress(uid, turn.id, nth);
     if turn.attempt > nth then
+        perform gateway.forget_progress(uid, turn.id, nth);
         perform gateway.settle(turn, nth, bill, decided, settler, 0);
         return jsonb_build_object('outcome', 'superseded');
     end if;
@@ -92,19 +100,25 @@ begin
             select from public.messages m where m.user_id = uid and m.id = turn.user_message_id and m.turn_id = turn.id);
     end if;
 
+    -- What was saved on the way goes as the turn ends; a checkpoint that is late is swept.
+    with texts as (
+        delete from gateway.turn_texts x where x.user_id = uid and x.turn_id = turn.id and x.attempt <= nth
+    ), progress as (
+        delete from gateway.turn_progress p where p.user_id = uid and p.turn_id = turn.id and p.attempt <= nth
+    )
     update public.turns t
-    set status = receipt ->> 'status', finish_reason = receipt ->> 'finish_reason', error_code = receipt ->> 'error_code',
-        domain = decided, domain_confidence = (receipt #>> '{domain,confidence}')::real, domain_source = receipt #>> '{domain,source}',
-        risk_tier = fused_tier, risk_categories = gateway.strings(receipt #> '{risk,categories}'),
-        risk_subject = coalesce(receipt #>> '{risk,subject}', 'unclear'), risk_patterns = gateway.strings(receipt #> '{risk,patterns}'),
+    set status = ended, finish_reason = (receipt ->> 'finish_reason')::public.finish_reason, error_code = receipt ->> 'error_code',
+        domain = decided, domain_confidence = (receipt #>> '{domain,confidence}')::real, domain_source = (receipt #>> '{domain,source}')::public.domain_source,
+        risk_tier = coalesce(risk.tier, 0), risk_categories = coalesce(risk.categories, '{}'),
+        risk_subject = coalesce(risk.subject, 'unclear'), risk_patterns = coalesce(risk.patterns, '{}'),
         time_to_first_token_ms = (receipt ->> 'time_to_first_token_ms')::integer, duration_ms = (receipt ->> 'duration_ms')::integer,
         reserved_usd = 0, settled_by = settler, finished_at = moment, updated_at = moment
     where t.user_id = uid and t.id = turn.id;
 
-    if receipt ->> 'status' = 'failed' then
+    if ended = 'failed' then
         if is_latest then
             -- Trying again brought nothing: what it was to replace is the answer again.
-            update public.messages m set status = former.status, updated_at = moment
+            update public.messages m set status = former.status::text::public.message_status, updated_at = moment
             from public.turns former
             where former.user_id = uid and former.id = turn.retry_of and former.status <> 'failed'
                 and m.user_id = uid and m.id = former.message_id;
@@ -121,29 +135,36 @@ begin
         end if;
         -- A turn that was stopped before its first word has no answer.
         if answer <> '' then
+            with moved as (
+                update public.conversations c
+                set domain = coalesce(decided, c.domain), last_message_at = moment, updated_at = moment
+                where c.user_id = uid and c.id = turn.conversation_id
+            )
             insert into public.messages as m (
                 user_id, id, conversation_id, turn_id, seq, role, content, status, domain, token_count, created_at, updated_at)
             values (
                 uid, turn.message_id, turn.conversation_id, turn.id, turn.seq + 1, 'assistant', answer,
-                case when is_latest then receipt ->> 'status' else 'superseded' end,
+                case when is_latest then ended::text else 'superseded' end::public.message_status,
                 decided, coalesce((bill ->> 'output')::integer, gateway.estimate_tokens(answer)), moment, moment)
             on conflict (user_id, id) do update
                 set content = excluded.content, domain = excluded.domain, token_count = excluded.token_count, updated_at = moment,
                     status = case m.status when 'superseded' then m.status else excluded.status end;
-        elsif is_latest then
-            -- What it was to replace is the answer again.
-            update public.messages m set status = former.status, updated_at = moment
-            from public.turns former
-            where former.user_id = uid and former.id = turn.retry_of and former.status <> 'failed'
-                and m.user_id = uid and m.id = former.message_id;
+        else
+            if is_latest then
+                -- What it was to replace is the answer again.
+                update public.messages m set status = former.status::text::public.message_status, updated_at = moment
+                from public.turns former
+                where former.user_id = uid and former.id = turn.retry_of and former.status <> 'failed'
+                    and m.user_id = uid and m.id = former.message_id;
+            end if;
+            update public.conversations c
+            set domain = coalesce(decided, c.domain), last_message_at = moment, updated_at = moment
+            where c.user_id = uid and c.id = turn.conversation_id;
         end if;
-        update public.conversations c
-        set domain = coalesce(decided, c.domain), last_message_at = moment, updated_at = moment
-        where c.user_id = uid and c.id = turn.conversation_id;
     end if;
 
-    if fused_tier > 0 then
-        perform gateway.raise_safety(uid, turn.persona_id, fused_tier, false, moment);
+    if risk.tier > 0 then
+        perform gateway.raise_safety(uid, turn.persona_id, risk.tier, false, moment);
     end if;
     perform gateway.settle(turn, nth, bill, decided, settler, turn.reserved_usd);
     return jsonb_build_object('outcome', 'settled');
@@ -151,5 +172,5 @@ end $$;
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
-    gateway.settle(public.turns, integer, jsonb, public.coaching_domain, text, numeric), gateway.finish_turn(jsonb)
+    gateway.settle(public.turns, integer, jsonb, public.coaching_domain, public.settler, numeric), gateway.finish_turn(jsonb)
     to coach_gateway;
