@@ -22,12 +22,8 @@ enum FunctionExpectation {
         "gateway.history(uuid, uuid, integer, integer, integer)",
         "gateway.refusal(text, integer, integer, integer)",
         "gateway.begin_turn(jsonb)",
-<<<<<<< HEAD
         "gateway.repeated_turn(jsonb)",
-        "gateway.settle(public.turns, integer, jsonb, public.coaching_domain, text, numeric)",
-=======
         "gateway.settle(public.turns, integer, jsonb, public.coaching_domain, public.settler, numeric)",
->>>>>>> pgcpu
         "gateway.finish_turn(jsonb)",
         "gateway.lease()",
         "gateway.silence()",
