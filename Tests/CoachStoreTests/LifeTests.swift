@@ -126,9 +126,9 @@ struct LifeTests {
         let store = try await StoreFixture()
         let (killed, survivor) = (try await Life(store), try await Life(store))
         let identity = try await killed.begin(.someone())
-        try await store.passed(6, without: [killed])
+        try await store.passed(3, without: [killed])
         #expect(try await survivor.turns.orphans() == [])
-        try await store.passed(1.1, without: [killed])
+        try await store.passed(4.1, without: [killed])
         #expect(try await survivor.turns.orphans().map(\.facts.identity) == [identity])
     }
 
