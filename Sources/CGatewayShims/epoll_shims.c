@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "epoll_shims.h"
 
 #include <errno.h>
@@ -34,9 +35,7 @@ int gateway_epoll_remove(int epoll, int descriptor) {
     return control(epoll, EPOLL_CTL_DEL, descriptor, 0, 0);
 }
 
-int gateway_epoll_wait(int epoll, gateway_epoll_event *events, int capacity, int milliseconds) {
-    struct epoll_event ready[LARGEST_BATCH];
-    int count = epoll_wait(epoll, ready, capacity < LARGEST_BATCH ? capacity : LARGEST_BATCH, milliseconds);
+static int handed_on(const struct epoll_event *ready, int count, gateway_epoll_event *events) {
     if (count < 0) return errno == EINTR ? 0 : -errno;
     for (int i = 0; i < count; i++) {
         uint32_t flags = 0;
@@ -46,6 +45,23 @@ int gateway_epoll_wait(int epoll, gateway_epoll_event *events, int capacity, int
         events[i] = (gateway_epoll_event){.token = ready[i].data.u64, .ready = flags};
     }
     return count;
+}
+
+int gateway_epoll_wait(int epoll, gateway_epoll_event *events, int capacity, int milliseconds) {
+    struct epoll_event ready[LARGEST_BATCH];
+    int count = epoll_wait(epoll, ready, capacity < LARGEST_BATCH ? capacity : LARGEST_BATCH, milliseconds);
+    return handed_on(ready, count, events);
+}
+
+int gateway_epoll_wait_finely(int epoll, gateway_epoll_event *events, int capacity, int64_t nanoseconds) {
+    struct epoll_event ready[LARGEST_BATCH];
+    struct timespec time = {.tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000};
+    int count = epoll_pwait2(epoll, ready, capacity < LARGEST_BATCH ? capacity : LARGEST_BATCH, nanoseconds < 0 ? NULL : &time, NULL);
+    if (count < 0 && errno == ENOSYS) {
+        int milliseconds = nanoseconds < 0 ? -1 : (int)((nanoseconds + 999999) / 1000000);
+        return gateway_epoll_wait(epoll, events, capacity, milliseconds);
+    }
+    return handed_on(ready, count, events);
 }
 
 int gateway_eventfd_create(void) {

@@ -32,6 +32,8 @@ struct ResumeMachine {
     private let opening: Opening
     private var turn: UUID?
     private var hasStarted = false
+    /// Of the text that was received.
+    private var attempt: Int?
     /// UTF-8 bytes of the answer that were delivered.
     private(set) var received = 0
     private var safety: StreamSafety?
@@ -79,6 +81,15 @@ extension ResumeMachine {
     private mutating func started(_ start: StreamStart) -> Reaction {
         guard turn == nil || turn == start.turnID else { return fail(.unreadable("the stream continued with another turn")) }
         turn = start.turnID
+        if received > 0, let attempt, attempt != start.attempt {
+            return fail(
+                CoachError(
+                    StreamFailure(
+                        code: .providersUnavailable, message: "the answer that was read is lost: the turn is in another attempt",
+                        userMessage: "Coach is taking a moment. Let's try again.", action: .retry, retryable: true, partial: true,
+                        keptBytes: 0)))
+        }
+        attempt = start.attempt
         return news(.start(start), isNew: replace(&hasStarted, true))
     }
 

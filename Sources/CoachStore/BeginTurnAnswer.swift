@@ -73,6 +73,7 @@ private struct Begun: Decodable {
     var persona: StoredPersona?
     var safetyLevel: Int
     var conversationDomain: Domain?
+    var pinnedDomain: Domain?
     var country: String?
     var locale: String?
 
@@ -117,6 +118,7 @@ private struct Begun: Decodable {
         case turn, message, profile, summary, history, persona, country, locale
         case safetyLevel = "safety_level"
         case conversationDomain = "conversation_domain"
+        case pinnedDomain = "pinned_domain"
     }
 
     var context: TurnContext {
@@ -131,7 +133,8 @@ private struct Begun: Decodable {
                         id: $0.id, name: $0.name, domain: $0.domain, tone: $0.tone, methodology: $0.methodology, personality: $0.personality
                     )
                 },
-                safetyLevel: try .stored(safetyLevel), conversationDomain: conversationDomain, country: country, locale: locale)
+                safetyLevel: try .stored(safetyLevel), conversationDomain: conversationDomain, pinnedDomain: pinnedDomain,
+                country: country, locale: locale)
         }
     }
 }

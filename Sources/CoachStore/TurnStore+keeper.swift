@@ -29,7 +29,7 @@ extension TurnStore {
         let stops = try await StoreFault.translating {
             try await client.query(query) { rows in try rows.only { row in try row.value(0, as: [UUID]?.self) } }
         }
-        guard let stops else { throw StoreFault.unexpected("another process lives as this instance") }
+        guard let stops else { throw Outlived() }
         return stops.map { TurnID($0) }
     }
 
@@ -37,18 +37,18 @@ extension TurnStore {
     public func tail(_ places: [TurnPlace]) async throws -> [TurnTail] {
         let argument = try StoredJSON.encode(places.map(StoredPlace.init))
         let positions = Dictionary(places.map { ($0.turnID, $0.afterByte) }) { first, _ in first }
-        let found: [(id: TurnID, isRunning: Bool, piece: CheckpointedPiece)] = try await StoreFault.translating {
-            try await client.query("select turn_id, running, from_byte, content from gateway.tail(\(argument)::jsonb)") { rows in
+        let found: [(id: TurnID, attempt: Int, isRunning: Bool, piece: CheckpointedPiece)] = try await StoreFault.translating {
+            try await client.query("select turn_id, attempt, running, from_byte, content from gateway.tail(\(argument)::jsonb)") { rows in
                 try rows.map { row in
                     (
-                        TurnID(try row.value(0)), try row.value(1),
-                        CheckpointedPiece(fromByte: try row.value(2, as: Int?.self) ?? 0, text: try row.value(3, as: String?.self) ?? "")
+                        TurnID(try row.value(0)), try row.value(1), try row.value(2),
+                        CheckpointedPiece(fromByte: try row.value(3, as: Int?.self) ?? 0, text: try row.value(4, as: String?.self) ?? "")
                     )
                 }
             }
         }
         return found.map {
-            TurnTail(turnID: $0.id, isRunning: $0.isRunning, text: $0.piece.text(after: positions[$0.id] ?? 0))
+            TurnTail(turnID: $0.id, attempt: $0.attempt, isRunning: $0.isRunning, text: $0.piece.text(after: positions[$0.id] ?? 0))
         }
     }
 

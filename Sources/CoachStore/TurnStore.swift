@@ -20,6 +20,7 @@ public struct TurnStore: Sendable {
     public var ledger: TurnLedger {
         TurnLedger(
             begin: { caller, request, assessment in try await begin(caller, request, risk: assessment.risk) },
+            repeated: { caller, request in try await repeated(caller, request) },
             finish: { receipt in _ = try await finish(receipt) })
     }
 
@@ -35,6 +36,18 @@ public struct TurnStore: Sendable {
                 let rate = RateLimit(limit: limits().requestsPerMinute, remaining: 0, resetAt: 0)
                 return .refused(Refusal(reason: .suspended), rate)
             }
+        }
+    }
+
+    /// What `begin` would answer without beginning anything; see `TurnLedger.repeated`. Throws `StoreFault`.
+    public func repeated(_ caller: Caller, _ request: TurnRequest) async throws -> TurnOpening? {
+        guard request.idempotencyKey != nil else { return nil }
+        let argument = try StoredJSON.encode(BeginTurnRequest(request, risk: .calm, limits: limits(), owner: try owner()))
+        return try await StoreFault.translating {
+            let text = try await client.batch([Claims.gateway(for: caller), "select gateway.repeated_turn(\(argument)::jsonb)"]) { rows in
+                try rows.only { row in try row.value(0, as: String?.self) }
+            }
+            return try text.map { try StoredJSON.decode(BeginTurnAnswer.self, from: $0).opening }
         }
     }
 

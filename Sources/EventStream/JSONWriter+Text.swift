@@ -24,14 +24,28 @@ extension JSONWriter {
     public static func appendDecimal(_ value: some FixedWidthInteger, into output: inout [UInt8]) {
         // Callers in other modules reach this unspecialised: leave the generic world with one conversion.
         guard let value = Int64(exactly: value) else { return output.append(contentsOf: String(value).utf8) }
+        appendDecimal(value, into: &output)
+    }
+
+    /// The same without generic code, and without the copy that turning a part of an array round would make.
+    public static func appendDecimal(_ value: Int, into output: inout [UInt8]) {
+        appendDecimal(Int64(value), into: &output)
+    }
+
+    private static func appendDecimal(_ value: Int64, into output: inout [UInt8]) {
         if value < 0 { output.append(Byte.minus) }
-        let first = output.count
-        var rest = value.magnitude
-        repeat {
-            output.append(Byte.zero &+ UInt8(truncatingIfNeeded: rest % 10))
-            rest /= 10
-        } while rest != 0
-        output[first...].reverse()
+        // 2⁶³ has nineteen digits.
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 19) { digits in
+            var first = digits.endIndex
+            var rest = value.magnitude
+            // SAFETY: written from the end, one place a digit, of which there are at most nineteen; only what was written is read.
+            repeat {
+                first -= 1
+                digits.initializeElement(at: first, to: Byte.zero &+ UInt8(truncatingIfNeeded: rest % 10))
+                rest /= 10
+            } while rest != 0
+            output.append(contentsOf: UnsafeBufferPointer(rebasing: digits[first...]))
+        }
     }
 
     /// Copies runs that need no change in one go.

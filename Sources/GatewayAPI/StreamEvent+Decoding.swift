@@ -54,7 +54,8 @@ extension StreamStart {
         self.init(
             turnID: try fields.id("turn_id"), conversationID: try fields.id("conversation_id"),
             userMessageID: try fields.id("user_message_id"), messageID: try fields.id("message_id"),
-            domain: try fields.optionalString("domain"), domainConfidence: try fields.optionalNumber("domain_confidence"),
+            attempt: try fields.optionalInteger("attempt") ?? 1, domain: try fields.optionalString("domain"),
+            domainConfidence: try fields.optionalNumber("domain_confidence"),
             personaID: try fields.optionalID("persona_id"), model: try fields.string("model"), disclosure: disclosure,
             requestID: try fields.string("request_id"))
     }

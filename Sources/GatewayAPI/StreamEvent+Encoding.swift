@@ -59,6 +59,7 @@ extension StreamStart {
         writer.member("conversation_id", conversationID)
         writer.member("user_message_id", userMessageID)
         writer.member("message_id", messageID)
+        if attempt > 1 { writer.member("attempt", attempt) }
         writer.member("domain", domain)
         writer.member("domain_confidence", domainConfidence)
         writer.member("persona_id", personaID)

@@ -38,6 +38,9 @@ public struct StreamStart: Sendable, Equatable {
     public var userMessageID: UUID
     /// The answer that is coming.
     public var messageID: UUID
+    /// Counts from 1, which is not written. A turn that failed without text may be tried again under its id: whoever has text of an
+    /// earlier attempt, which was lost, drops it and asks again from byte 0.
+    public var attempt: Int
     /// One of the seven, nil when the router abstains.
     public var domain: String?
     /// 0…1.
@@ -67,13 +70,14 @@ public struct StreamStart: Sendable, Equatable {
 
     /// A start from its parts.
     public init(
-        turnID: UUID, conversationID: UUID, userMessageID: UUID, messageID: UUID, domain: String?, domainConfidence: Double?,
-        personaID: UUID?, model: String, disclosure: Disclosure?, requestID: String
+        turnID: UUID, conversationID: UUID, userMessageID: UUID, messageID: UUID, attempt: Int = 1, domain: String?,
+        domainConfidence: Double?, personaID: UUID?, model: String, disclosure: Disclosure?, requestID: String
     ) {
         self.turnID = turnID
         self.conversationID = conversationID
         self.userMessageID = userMessageID
         self.messageID = messageID
+        self.attempt = attempt
         self.domain = domain
         self.domainConfidence = domainConfidence
         self.personaID = personaID

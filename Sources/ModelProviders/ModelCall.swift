@@ -5,8 +5,6 @@ import TokenRelay
 // SAFETY: after `init`, every member is used only on the transfers' thread: `begin` and `cancel` are submitted to it, and the handlers and
 // the alarm are called on it.
 final class ModelCall: @unchecked Sendable {
-    private typealias Instant = ContinuousClock.Instant
-
     /// What is received at present.
     private enum Reading {
         case nothing
@@ -47,7 +45,7 @@ final class ModelCall: @unchecked Sendable {
     private var news = AnswerNews()
     private var hasReportedUsage = false
     private var untold = Untold()
-    private var alarm: (handle: TransferAlarm, at: Instant)?
+    private var alarm: (handle: TransferAlarm, at: Moment)?
 
     init(prompt: Prompt, router: ModelRouter, receive: @escaping @Sendable (ModelNews) -> Void) {
         self.prompt = prompt
@@ -59,7 +57,7 @@ final class ModelCall: @unchecked Sendable {
     }
 
     func begin() {
-        let now = Instant.now
+        let now = Moment.now
         order = router.order(at: now)
         machine = FailoverMachine(providers: order.map(\.name.provider), limits: router.limits, start: now)
         perform(machine.begin(at: now))
@@ -148,7 +146,7 @@ extension ModelCall {
         }
         if let at = alarm?.at, at <= deadline { return }
         alarm?.handle.cancel()
-        let handle = router.transfers.schedule(after: Instant.now.duration(to: deadline)) { [self] in
+        let handle = router.transfers.schedule(after: Moment.now.duration(to: deadline)) { [self] in
             alarm = nil
             clock()
         }
@@ -157,7 +155,7 @@ extension ModelCall {
 
     private func clock() {
         let provider = current.name.provider
-        let now = Instant.now
+        let now = Moment.now
         let wasWaiting = machine.isWaitingForText
         let action = machine.clock(at: now)
         // Silence before the first text is the provider's fault; a pause that is over is not.
@@ -260,7 +258,7 @@ extension ModelCall {
     }
 
     private func fail(_ failure: AttemptFailure) {
-        let now = Instant.now
+        let now = Moment.now
         if failure.blamesProvider { router.noteFailure(of: current.name.provider, at: now) }
         perform(machine.failed(failure, at: now))
     }

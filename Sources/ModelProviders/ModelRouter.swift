@@ -37,7 +37,7 @@ final class ModelRouter: Sendable {
     }
 
     /// The choices in the order in which a call beginning now tries them: healthy providers before those with an open circuit.
-    func order(at now: ContinuousClock.Instant) -> [ModelChoice] {
+    func order(at now: Moment) -> [ModelChoice] {
         var admitted: [ModelChoice] = []
         var last: [ModelChoice] = []
         for choice in route.choices {
@@ -53,7 +53,7 @@ final class ModelRouter: Sendable {
         breakers[provider]?.succeeded()
     }
 
-    func noteFailure(of provider: String, at now: ContinuousClock.Instant) {
+    func noteFailure(of provider: String, at now: Moment) {
         breakers[provider, default: .init()].failed(at: now)
     }
 

@@ -4,7 +4,9 @@ enum Entry {
     static func main() async {
         // Servers run their tasks on NIO's event loops, so that a request and its connection share a thread (thread hops dominate the
         // cost of a token). Installed before the first task is made; short-lived commands do without.
-        if CommandLine.arguments.dropFirst().first == "serve" { ExecutorTakeover.install() }
+        if let command = CommandLine.arguments.dropFirst().first, ["serve", "pass-through"].contains(command) {
+            ExecutorTakeover.install()
+        }
         await CoachGateway.main(nil)
     }
 }

@@ -29,6 +29,25 @@ struct ResumeMachineTests {
         #expect(machine.next == .resume(turn: Transcript.turn, after: 3))
     }
 
+    @Test("text of an earlier attempt is not continued with another's")
+    mutating func anotherAttempt() {
+        begin()
+        _ = token("Hello", 5)
+        _ = machine.lost(lost, jitter: 0)
+        var next = Transcript.start
+        next.attempt = 2
+        guard case .fail(let error) = machine.event(.start(next), id: 0, jitter: 0) else {
+            Issue.record("it goes on")
+            return
+        }
+        #expect(error.partial && error.keptBytes == 0 && error.retryable && error.turnID == Transcript.turn)
+        // With nothing read there is nothing to mix.
+        machine = ResumeMachine(.repeatable, policy: RetryPolicy())
+        begin()
+        #expect(machine.event(.start(next), id: 0, jitter: 0) == .ignore)
+        #expect(token("Hi", 2) == .deliver(.token(content: "Hi")))
+    }
+
     @Test("what a resumed stream repeats is not delivered twice")
     mutating func repetition() {
         begin()

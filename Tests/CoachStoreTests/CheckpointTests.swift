@@ -151,7 +151,8 @@ struct CheckpointTests {
         let tails = try await life.turns.tail(places + others).sorted { $0.isRunning && !$1.isRunning }
         #expect(
             tails == [
-                TurnTail(turnID: running.turnID, isRunning: true, text: "far"), TurnTail(turnID: ended.turnID, isRunning: false, text: ""),
+                TurnTail(turnID: running.turnID, attempt: 1, isRunning: true, text: "far"),
+                TurnTail(turnID: ended.turnID, attempt: 1, isRunning: false, text: ""),
             ])
         #expect(try await life.turns.tail([]) == [])
     }

@@ -36,6 +36,30 @@ struct IdempotencyTests {
         #expect(try await store.count("select messages from public.rate_limits where user_id = \(caller.userID.uuid)") == 1)
     }
 
+    @Test("a request that was made before is told without beginning anything; a new one, a failed one and somebody else's are not")
+    func repeated() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, turns) = (Caller.someone(), store.turns())
+        #expect(try await turns.repeated(caller, request) == nil)
+        let identity = try await turns.begin(caller, request, risk: .calm).begun.identity
+        #expect(try await turns.repeated(caller, request)?.known.status == .running)
+        #expect(try await turns.repeated(caller, TurnRequest(message: "Once")) == nil)
+        #expect(try await turns.repeated(.someone(), request) == nil)
+        guard case .refused(let refusal, _)? = try await turns.repeated(caller, TurnRequest(message: "Twice", idempotencyKey: "key-1"))
+        else {
+            Issue.record("another body was not refused")
+            return
+        }
+        #expect(refusal.reason == .idempotencyMismatch)
+        try await turns.finish(.complete(identity, of: caller, "Hello."))
+        #expect(try await turns.repeated(caller, request)?.known == turns.begin(caller, request, risk: .calm).known)
+        #expect(try await store.count("select requests from public.rate_limits where user_id = \(caller.userID.uuid)") == 1)
+
+        let other = Caller.someone()
+        try await turns.finish(.failed(try await turns.begin(other, request, risk: .calm).begun.identity, of: other))
+        #expect(try await turns.repeated(other, request) == nil)
+    }
+
     @Test("the same key with another message, persona or domain is refused", arguments: ["message", "persona", "domain", "conversation"])
     func mismatch(field: String) async throws {
         let store = try await StoreFixture.shared()

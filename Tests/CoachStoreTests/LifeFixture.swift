@@ -18,12 +18,6 @@ struct Life: Sendable {
         turns = store.turns(limits, owner: owner)
     }
 
-    /// Lets the lease have ended so many seconds ago, or end in so many when negative.
-    func ended(_ seconds: Double, ago store: StoreFixture) async throws {
-        try await store.admin.execute(
-            "update gateway.instances set lease_expires_at = clock_timestamp() - make_interval(secs => \(seconds)) where id = \(instance)")
-    }
-
     /// A new turn.
     func begin(_ caller: Caller, _ message: String = "Hello") async throws -> TurnIdentity {
         try await turns.begin(caller, TurnRequest(message: message), risk: .calm).begun.identity
@@ -31,11 +25,15 @@ struct Life: Sendable {
 }
 
 extension StoreFixture {
-    /// Lets whoever came back have come back so many seconds ago.
-    func returned(_ seconds: Double) async throws {
+    /// Lets so many seconds pass in which everybody has renewed all the time, but for some.
+    func passed(_ seconds: Double, without silent: [Life] = []) async throws {
         try await admin.execute(
-            "update gateway.instances set recovered_at = clock_timestamp() - make_interval(secs => \(seconds)) where recovered_at is not null"
-        )
+            "update gateway.instances set clock = clock + make_interval(secs => \(seconds)) where id <> all (\(silent.map(\.instance)))")
+    }
+
+    /// Lets so many seconds pass in which nobody could renew.
+    func wasAway(_ seconds: Double) async throws {
+        try await admin.execute("update gateway.instances set renewed_at = renewed_at - make_interval(secs => \(seconds))")
     }
 }
 

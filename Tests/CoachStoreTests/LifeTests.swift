@@ -7,14 +7,14 @@ import Testing
 // One after another: each has a database of its own, and a server has only so many connections.
 @Suite("Lives of instances", .serialized)
 struct LifeTests {
-    /// What the predicate says of an owner with a lease that ends in so many seconds, asked by an instance whose own ends in so many, while
-    /// the last return was so many seconds ago.
+    /// What the predicate says of an owner who was silent for so long, asked by an instance that was silent for so long, when somebody came back
+    /// so long ago; in seconds.
     private struct Case: CustomTestStringConvertible, Sendable {
         var isDead: Bool
         var why: String
-        var ownerLease: Double?
+        var owner: Double?
         var ownerEpoch = 1
-        var askerLease: Double? = 5
+        var asker: Double? = 0
         var returnedAgo: Double?
         var testDescription: String { why }
     }
@@ -22,36 +22,39 @@ struct LifeTests {
     private static let ground = Task { try await StoreFixture() }
 
     private static let cases = [
-        Case(isDead: false, why: "a valid lease", ownerLease: 0.1),
-        Case(isDead: false, why: "a little late", ownerLease: -1.4),
-        Case(isDead: true, why: "too late", ownerLease: -1.6),
-        Case(isDead: true, why: "no row", ownerLease: nil),
-        Case(isDead: true, why: "a later life has a valid lease", ownerLease: 5, ownerEpoch: 2),
-        Case(isDead: true, why: "an earlier life cannot own a later turn", ownerLease: 5, ownerEpoch: 0),
-        Case(isDead: false, why: "the asker's lease is over too", ownerLease: -60, askerLease: -0.1),
-        Case(isDead: false, why: "the asker is not registered", ownerLease: -60, askerLease: nil),
-        Case(isDead: false, why: "somebody has just come back", ownerLease: -60, returnedAgo: 14.5),
-        Case(isDead: true, why: "somebody came back a while ago", ownerLease: -60, returnedAgo: 15.5),
-        Case(isDead: true, why: "a later life needs no waiting", ownerLease: 5, ownerEpoch: 2, askerLease: nil, returnedAgo: 0),
+        Case(isDead: false, why: "it has just renewed", owner: 0),
+        Case(isDead: false, why: "it is a little late", owner: 6.9),
+        Case(isDead: true, why: "it is too late", owner: 7.1),
+        Case(isDead: true, why: "no row", owner: nil),
+        Case(isDead: true, why: "a later life renews", owner: 0, ownerEpoch: 2),
+        Case(isDead: true, why: "an earlier life cannot own a later turn", owner: 0, ownerEpoch: 0),
+        Case(isDead: false, why: "the asker is silent too", owner: 60, asker: 4),
+        Case(isDead: false, why: "the asker is not registered", owner: 60, asker: nil),
+        Case(isDead: false, why: "somebody has just come back", owner: 10, returnedAgo: 2),
+        Case(isDead: false, why: "somebody has just come back, and there is no row", owner: nil, returnedAgo: 14.9),
+        Case(isDead: true, why: "somebody came back a while ago", owner: 10, returnedAgo: 15.1),
+        Case(isDead: true, why: "the database was there for the whole grace, though not at once", owner: 15.1, returnedAgo: 2),
+        Case(isDead: true, why: "a later life needs no waiting", owner: 0, ownerEpoch: 2, asker: nil, returnedAgo: 0),
     ]
 
-    @Test("a life is over when its lease is, unless nobody could renew; a later life proves it at once", arguments: cases)
+    @Test("a life is over when it is silent for a lease, unless nobody could renew; a later life proves it at once", arguments: cases)
     private func predicate(_ it: Case) async throws {
         let store = try await Self.ground.value
         let (owner, asker) = (UUID(), UUID())
-        // In a transaction that is rolled back: to each case the table is empty, and its clock stands still.
+        // In a transaction that is rolled back: to each case the table is empty, and its time stands still. The clock is at 100 s.
         let isDead: Bool = try await store.admin.withConnection { lease in
             try await lease.execute("begin")
-            let insert: Query = "insert into gateway.instances (id, epoch, lease_expires_at, recovered_at) select"
-            if let seconds = it.ownerLease {
-                try await lease.execute("\(insert) \(owner), \(it.ownerEpoch), now() + make_interval(secs => \(seconds)), null")
+            func insert(_ id: UUID, epoch: Int, silent: Double, returnedAgo: Double? = nil) async throws {
+                try await lease.execute(
+                    """
+                    insert into gateway.instances (id, epoch, renewed_at, clock, returned_at)
+                    select \(id), \(epoch), now() - make_interval(secs => \(silent)), make_interval(secs => 100 - \(silent)::float8),
+                        make_interval(secs => 100 - \(returnedAgo ?? 1000)::float8)
+                    """)
             }
-            if let seconds = it.askerLease {
-                try await lease.execute("\(insert) \(asker), 7, now() + make_interval(secs => \(seconds)), null")
-            }
-            if let seconds = it.returnedAgo {
-                try await lease.execute("\(insert) \(UUID()), 1, now(), now() - make_interval(secs => \(seconds))")
-            }
+            try await insert(UUID(), epoch: 1, silent: 0, returnedAgo: it.returnedAgo)
+            if let seconds = it.owner { try await insert(owner, epoch: it.ownerEpoch, silent: seconds) }
+            if let seconds = it.asker { try await insert(asker, epoch: 7, silent: seconds) }
             let answer: Bool = try await lease.query("select gateway.is_dead(\(owner), 1, \(asker), 7, now())") { rows in
                 try rows.only { row in try row.value(0) }
             }
@@ -85,23 +88,24 @@ struct LifeTests {
         _ = try await turns.begin(.someone(), TurnRequest(message: "Hello"), risk: .calm).begun
     }
 
-    @Test("a renewal after more than half a lease counts as a return, a punctual one does not")
+    @Test(
+        "the first who renews after nobody did has come back, and the clock has stood still; the second has not, nor has one who was slow")
     func returning() async throws {
         let store = try await StoreFixture()
-        let life = try await Life(store)
-        func returned() async throws -> String? {
-            try await store.value("select recovered_at::text from gateway.instances where id = \(life.instance)")
-        }
-        try await life.ended(-5.5, ago: store)
-        #expect(try await life.turns.checkpoint([]) == [])
-        #expect(try await returned() == nil)
-        try await life.ended(-2.5, ago: store)
-        #expect(try await life.turns.checkpoint([]) == [])
-        #expect(try await returned() != nil)
-        #expect(
-            try await store.value(
-                "select lease_expires_at - clock_timestamp() between '3.1 s' and '6 s' from gateway.instances where id = \(life.instance)")
-                == "t")
+        let (first, second) = (try await Life(store), try await Life(store))
+        // Slow alone.
+        try await store.passed(5, without: [second])
+        #expect(try await second.turns.checkpoint([]) == [])
+        #expect(try await store.value("select count(returned_at)::text from gateway.instances") == "0")
+        // Away for less than anybody could mistake for death.
+        try await store.wasAway(3)
+        #expect(try await first.turns.checkpoint([]) == [])
+        #expect(try await store.value("select count(returned_at)::text from gateway.instances") == "0")
+        try await store.wasAway(60)
+        #expect(try await second.turns.checkpoint([]) == [])
+        #expect(try await first.turns.checkpoint([]) == [])
+        #expect(try await store.value("select count(returned_at)::text from gateway.instances") == "1")
+        #expect(try await store.value("select max(clock) between '8 s' and '20 s' from gateway.instances") == "t")
     }
 
     @Test("an earlier life can no longer checkpoint, and does not harm the later one")
@@ -109,7 +113,7 @@ struct LifeTests {
         let store = try await StoreFixture()
         let earlier = try await Life(store)
         let later = try await Life(store, of: earlier.instance)
-        await #expect(throws: StoreFault.self) { try await earlier.turns.checkpoint([]) }
+        await #expect(throws: Outlived.self) { try await earlier.turns.checkpoint([]) }
         #expect(try await later.turns.checkpoint([]) == [])
         // The row was lost, with a restored backup: whoever lives goes on.
         try await store.admin.execute("delete from gateway.instances")
@@ -121,12 +125,11 @@ struct LifeTests {
     func killed() async throws {
         let store = try await StoreFixture()
         let (killed, survivor) = (try await Life(store), try await Life(store))
-        for life in [killed, survivor] { try await life.ended(-600, ago: store) }
         let identity = try await killed.begin(.someone())
+        try await store.passed(3, without: [killed])
         #expect(try await survivor.turns.orphans() == [])
-        try await killed.ended(2, ago: store)
+        try await store.passed(4.1, without: [killed])
         #expect(try await survivor.turns.orphans().map(\.facts.identity) == [identity])
-        #expect(try await killed.turns.orphans() == [])
     }
 
     @Test("a restarted instance sees the turns of its own earlier life at once")
@@ -134,50 +137,79 @@ struct LifeTests {
         let store = try await StoreFixture()
         let earlier = try await Life(store)
         let identity = try await earlier.begin(.someone())
-        try await earlier.ended(60, ago: store)
+        try await store.wasAway(60)
         let later = try await Life(store, of: earlier.instance)
         let own = try await later.begin(.someone())
         #expect(try await later.turns.orphans().map(\.facts.identity) == [identity])
         #expect(own.turnID != identity.turnID)
     }
 
-    @Test("after a minute without the database nobody is taken for dead, whoever comes back first")
+    @Test("after a minute without the database nobody is taken for dead, whoever comes back first; who stays away is, after the grace")
     func outage() async throws {
         let store = try await StoreFixture()
         let lives = [try await Life(store), try await Life(store), try await Life(store)]
         for life in lives { for _ in 0..<10 { _ = try await life.begin(.someone()) } }
-        for life in lives { try await life.ended(54, ago: store) }
+        try await store.wasAway(60)
 
         // Before anybody has renewed nobody may judge; the first one back, like a newcomer, waits for the others.
         for life in lives { #expect(try await life.turns.orphans() == []) }
         _ = try await lives[0].turns.checkpoint([])
         #expect(try await lives[0].turns.orphans() == [])
         let newcomer = try await Life(store)
-        try await newcomer.ended(-600, ago: store)
         #expect(try await newcomer.turns.orphans() == [])
         _ = try await lives[1].turns.checkpoint([])
-        try await store.returned(5)
+        try await store.passed(13, without: [lives[2]])
         #expect(try await newcomer.turns.orphans() == [])
 
         // The third never comes back.
-        try await store.returned(16)
+        try await store.passed(2.1, without: [lives[2]])
         #expect(try await newcomer.turns.orphans().count == 10)
     }
 
-    @Test("a newcomer after an outage waits, unless somebody has renewed all along")
+    @Test("a database that goes away again and again does not put off a death: the times in which it was there add up")
+    func flapping() async throws {
+        let store = try await StoreFixture()
+        let (killed, survivor) = (try await Life(store), try await Life(store))
+        let identity = try await killed.begin(.someone())
+        for _ in 0..<3 {
+            try await store.wasAway(20)
+            _ = try await survivor.turns.checkpoint([])
+            #expect(try await survivor.turns.orphans() == [])
+            try await store.passed(4.5, without: [killed])
+            #expect(try await survivor.turns.orphans() == [])
+        }
+        try await store.wasAway(20)
+        _ = try await survivor.turns.checkpoint([])
+        try await store.passed(1.6, without: [killed])
+        #expect(try await survivor.turns.orphans().map(\.facts.identity) == [identity])
+    }
+
+    @Test("a newcomer judges at once when somebody has renewed all along, and waits for the grace when nobody has")
     func newcomer() async throws {
         let store = try await StoreFixture()
         let (dead, living) = (try await Life(store), try await Life(store))
         _ = try await dead.begin(.someone())
-        try await dead.ended(60, ago: store)
-        try await living.ended(-600, ago: store)
+        try await store.passed(7.1, without: [dead])
         let first = try await Life(store)
         #expect(try await first.turns.orphans().count == 1)
-        for life in [living, first] { try await life.ended(1, ago: store) }
+        try await store.wasAway(60)
         let second = try await Life(store)
-        try await second.ended(-600, ago: store)
         #expect(try await second.turns.orphans() == [])
-        try await store.returned(16)
+        try await store.passed(15.1, without: [dead, living])
         #expect(try await second.turns.orphans().count == 1)
+    }
+
+    @Test(
+        "two instances that are killed together are noticed by the first that comes back: its own turns at once, the other's after the grace"
+    )
+    func both() async throws {
+        let store = try await StoreFixture()
+        let (one, other) = (try await Life(store), try await Life(store))
+        let (own, others) = (try await one.begin(.someone()), try await other.begin(.someone()))
+        try await store.wasAway(5)
+        let again = try await Life(store, of: one.instance)
+        #expect(try await again.turns.orphans().map(\.facts.identity) == [own])
+        try await store.passed(15.1, without: [other])
+        #expect(Set(try await again.turns.orphans().map(\.facts.identity.turnID)) == [own.turnID, others.turnID])
     }
 }

@@ -49,6 +49,36 @@ struct RetryTests {
         #expect(try await turns.load(first.turnID, for: caller)?.content == "Old")
     }
 
+    @Test("the domain that the first request pinned is pinned for every retry")
+    func pinned() async throws {
+        let store = try await StoreFixture.shared()
+        let (turns, caller) = (store.turns(), Caller.someone())
+        var request = TurnRequest(message: "One?")
+        request.pinnedDomain = .fitness
+        let first = try await turns.begin(caller, request, risk: .calm).begun
+        #expect(first.pinnedDomain == .fitness)
+        try await turns.finish(.complete(first.identity, of: caller, "Old"))
+        let second = try begun(try await turns.retry(caller, first.identity.turnID)).context
+        #expect(second.pinnedDomain == .fitness)
+        try await turns.finish(.failed(second.identity, of: caller))
+        #expect(try begun(try await turns.retry(caller, second.identity.turnID)).context.pinnedDomain == .fitness)
+    }
+
+    @Test("a retry that was stopped before its first word leaves no answer of its own: the old one is the answer again")
+    func stoppedBeforeTheFirstWord() async throws {
+        let store = try await StoreFixture.shared()
+        let (turns, caller) = (store.turns(), Caller.someone())
+        let first = try await turns.talk(caller, "One?", answer: "Old")
+        let second = try begun(try await turns.retry(caller, first.turnID)).context.identity
+        var receipt = TurnReceipt.complete(second, of: caller, "")
+        receipt.status = .stopped
+        receipt.finishReason = .stopped
+        try await turns.finish(receipt)
+        #expect(try await story(store, first.conversationID) == ["user:complete:One?", "assistant:complete:Old"])
+        #expect(try await turns.load(second.turnID, for: caller)?.status == .stopped)
+        _ = try begun(try await turns.retry(caller, second.turnID))
+    }
+
     @Test("a turn can be tried again however it ended", arguments: [TurnStatus.complete, .stopped, .interrupted, .failed])
     func everyEnd(status: TurnStatus) async throws {
         let store = try await StoreFixture.shared()

@@ -76,21 +76,46 @@ struct CrowdTests {
         #expect(trickled.story.last == "done")
     }
 
-    @Test("a client that says Expect: 100-continue is served when it goes on")
+    @Test("a client that says Expect: 100-continue is told to, and then served; one whose body is too large is refused without it")
     func expectContinue() async throws {
         let stage = try await Stage.shared()
         let visitor = stage.visitor()
         let body = try Visitor.body("Hello \(sim(["words": 3]))")
         let head = visitor.browser.head("POST", Browser.chatPath, bodyCount: body.count, headers: ["Expect": "100-continue"])
-        let answer = try await Wire.run {
-            let wire = try Wire(port: stage.gateway.port, timeout: 1)
+        let large = visitor.browser.head("POST", Browser.chatPath, bodyCount: 300 << 10, headers: ["Expect": "100-continue"])
+        let (answer, refused) = try await Wire.run {
+            let wire = try Wire(port: stage.gateway.port)
             try wire.send(head)
-            // A client that is not told so within a second goes on by itself (curl does).
-            _ = try? wire.readHead()
+            let told = String(decoding: try wire.receive(until: "\r\n\r\n"), as: UTF8.self)
+            #expect(told == "HTTP/1.1 100 Continue\r\n\r\n")
             try wire.send(body)
-            return try wire.readAnswer()
+            let answer = try wire.readAnswer()
+            let other = try Wire(port: stage.gateway.port)
+            try other.send(large)
+            return (answer, try other.readHead().status)
         }
         #expect(answer.story.last == "done", "\(answer.text)")
+        #expect(refused == 413)
+    }
+
+    @Test("who repeats a request is told its turn by an instance that is full, and by one that drains")
+    func repeatedThere() async throws {
+        let gateway = try await Stage.shared().anotherGateway(["COACH_MAX_TURNS": "1", "COACH_DRAIN_NOTICE_SECONDS": "6"])
+        let visitor = gateway.visitor()
+        let message = "Slow \(sim(["words": 60, "pace_ms": 100]))"
+        let running = try await visitor.listen(message, ["client_message_id": "k"]).until(bytes: 10)
+        let refused = try await gateway.visitor().say("Me too")
+        #expect(refused.status == 503 && refused.errorCode == "SYS_5001", "\(refused.text)")
+        let again = try await visitor.listen(message, ["client_message_id": "k"]).until(bytes: 1)
+        #expect(again.status == 200 && again.turnID == running.turnID)
+        #expect(try await visitor.say("Another", ["client_message_id": "k"]).errorCode == "BIZ_2009")
+
+        gateway.program.signal(SIGTERM)
+        try await eventually("the drain") { try await gateway.readiness() == 503 }
+        let late = try await visitor.listen(message, ["client_message_id": "k"]).until(bytes: 1)
+        #expect(late.status == 200 && late.turnID == running.turnID)
+        #expect(try await gateway.visitor().say("Me too").errorCode == "SYS_5001")
+        for listening in [running, again, late] { #expect(try await listening.toEnd().end?["finish_reason"] == "stop") }
     }
 
     @Test("more turns than the process may run are refused with Retry-After, and a person in danger gets resources with it")

@@ -42,6 +42,71 @@ struct CheckpointTests {
     }
 }
 
+@Suite("The checkpointer")
+struct CheckpointerTests {
+    /// A keeper that refuses what one turn says, or tells that another process lives as this instance.
+    private final class Keeper: Sendable {
+        struct State {
+            var refused: TurnID?
+            var isOutlived = false
+            /// The turns of each call that was taken.
+            var taken: [[TurnID]] = []
+        }
+        let state = Mutex(State())
+
+        var keeper: TurnKeeper {
+            TurnKeeper(
+                checkpoint: { [self] batch in
+                    try state.withLock { state in
+                        if state.isOutlived { throw Outlived() }
+                        let turns = batch.map(\.facts.identity.turnID)
+                        if let refused = state.refused, turns.contains(refused) { throw StoreFault.unexpected("a bad row") }
+                        state.taken.append(turns)
+                        return []
+                    }
+                },
+                load: { _, _ in nil }, tail: { _ in [] }, requestStop: { _, _ in false }, orphans: { [] },
+                retry: { _, _ in throw StoreFault.unavailable(retryAfter: 1) })
+        }
+    }
+
+    private func checkpointer(_ keeper: Keeper, _ registry: TurnRegistry) -> Checkpointer {
+        Checkpointer(
+            keeper: keeper.keeper, registry: registry, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            interval: .milliseconds(1))
+    }
+
+    @Test("a turn that the database refuses is left out; the lease is renewed, and the others are saved")
+    func badRow() async throws {
+        let registry = TurnRegistry()
+        let mouths = [Mouth(), Mouth(), Mouth()]
+        let turns = mouths.map { $0.turn() }
+        for (mouth, turn) in zip(mouths, turns) {
+            registry.insert(turn)
+            mouth.say("hello")
+        }
+        let bad = turns[1].facts.identity.turnID
+        let keeper = Keeper()
+        keeper.state.withLock { $0.refused = bad }
+        let running = Task { try await checkpointer(keeper, registry).run() }
+        while keeper.state.withLock({ $0.taken.count }) < 3 { try await Task.sleep(for: .milliseconds(1)) }
+        for mouth in mouths { mouth.say(" again") }
+        while keeper.state.withLock({ $0.taken.last?.count }) != 2 { try await Task.sleep(for: .milliseconds(1)) }
+        running.cancel()
+        let taken = keeper.state.withLock { $0.taken }
+        #expect(taken[0] == [], "the lease comes first")
+        #expect(!taken.joined().contains(bad))
+        #expect(Set(taken[1] + taken[2]) == Set([turns[0], turns[2]].map(\.facts.identity.turnID)))
+    }
+
+    @Test("when another process lives as this instance, it ends with the process")
+    func outlived() async {
+        let keeper = Keeper()
+        keeper.state.withLock { $0.isOutlived = true }
+        await #expect(throws: Outlived.self) { try await checkpointer(keeper, TurnRegistry()).run() }
+    }
+}
+
 @Suite("What is left of a cut turn")
 struct ReaperTests {
     private let sim = ModelName(provider: "simulator", model: "sim")
@@ -107,6 +172,24 @@ struct SettlementTests {
         mouth.end(.stop)
         await book.settlement.settle(turn, prompt: Prompt(messages: [], maximumOutputTokens: 1), arrivedAt: .now, requestID: "r")
         #expect(book.finished == 1 && book.discarded == 0)
+        #expect(turn.ending?.isSaved == true)
+    }
+
+    @Test("with a full disk and no database nobody is told that the answer is saved, before it is")
+    func unsaved() async throws {
+        let book = Book(failures: 1_000_000, diskIsFull: true)
+        let mouth = Mouth()
+        let turn = mouth.turn()
+        mouth.say("hello")
+        mouth.end(.stop)
+        let settling = Task {
+            await book.settlement.settle(turn, prompt: Prompt(messages: [], maximumOutputTokens: 1), arrivedAt: .now, requestID: "r")
+        }
+        while turn.ending == nil { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(turn.ending == .unsaved)
+        book.comesBack()
+        await settling.value
+        #expect(turn.ending?.finishReason == .stop && turn.ending?.isSaved == true)
     }
 }
 
@@ -127,6 +210,8 @@ private final class Book: Sendable {
         state = Mutex(State(failuresLeft: failures))
         self.diskIsFull = diskIsFull
     }
+
+    func comesBack() { state.withLock { $0.failuresLeft = 0 } }
 
     var attempts: Int { state.withLock { $0.attempts } }
     var finished: Int { state.withLock { $0.finished } }

@@ -130,6 +130,41 @@ struct FramingTests {
         return events(bytes)
     }
 
+    private func failure(_ ending: TurnEnding, attempt: Int, kept: Int, cursor: Int) -> StreamFailure? {
+        var facts = facts
+        facts.identity.attempt = attempt
+        var bytes: [UInt8] = []
+        Farewell(facts: facts, ending: ending, keptBytes: kept, cursor: cursor).encode(into: &bytes)
+        guard case .error(let failure)? = events(bytes).last else { return nil }
+        return failure
+    }
+
+    @Test("a client that has read more than is kept is told how much to keep, however the turn ended")
+    func beyond() {
+        let complete = TurnEnding(status: .complete, finishReason: .stop, bill: bill)
+        let stopped = TurnEnding(status: .stopped, finishReason: .stopped, bill: nil)
+        let interrupted = TurnEnding(status: .interrupted, finishReason: nil, bill: bill)
+        // Of one attempt, nothing that was said is lost but by a crash: then it keeps what is kept.
+        #expect(failure(complete, attempt: 1, kept: 9, cursor: 9) == nil)
+        #expect(failure(complete, attempt: 1, kept: 9, cursor: 10)?.code == .invalidInput)
+        #expect(failure(interrupted, attempt: 1, kept: 9, cursor: 20)?.keptBytes == 9)
+        // What it has may be an earlier attempt's, whose text nobody has: it keeps nothing of it.
+        for ending in [complete, stopped, interrupted] {
+            let lost = failure(ending, attempt: 2, kept: 9, cursor: 10)
+            #expect(lost?.partial == true && lost?.keptBytes == 0 && lost?.retryable == true)
+        }
+        #expect(failure(stopped, attempt: 2, kept: 0, cursor: 1)?.keptBytes == 0)
+        #expect(failure(.withoutText, attempt: 1, kept: 0, cursor: 20)?.keptBytes == 0)
+        #expect(failure(complete, attempt: 2, kept: 9, cursor: 9) == nil)
+        #expect(failure(interrupted, attempt: 2, kept: 9, cursor: 9)?.keptBytes == 9)
+    }
+
+    @Test("an answer that can be saved nowhere is told as such, and that asking again helps")
+    func unsaved() {
+        let told = failure(.unsaved, attempt: 1, kept: 9, cursor: 9)
+        #expect(told?.code == .databaseUnavailable && told?.retryable == true && told?.retryAfter == 1)
+    }
+
     private let bill = TurnBill(
         provider: "p", model: "m", usage: TokenUsage(input: 7, cachedInput: 3, output: 5, reasoning: 2), cost: Nanodollars(1234),
         estimated: false)

@@ -23,6 +23,7 @@ private let mayImport: [String: Set<String>] = [
         "NIOPosix", "Logging", "CoreMetrics", "ServiceLifecycle",
     ],
     "CoachClient": ["GatewayAPI", "EventStream"],
+    "coach-bench": ["CGatewayShims", "CLibSSL", "Crypto", "ArgumentParser"],
     "ProviderSimulator": ["NIOCore", "NIOHTTP1", "NIOPosix", "ServiceLifecycle"],
 ]
 

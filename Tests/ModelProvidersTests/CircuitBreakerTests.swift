@@ -5,7 +5,7 @@ import Testing
 
 @Suite("CircuitBreaker")
 struct CircuitBreakerTests {
-    let start = ContinuousClock.now
+    let start = Moment.now
 
     func opened() -> CircuitBreaker {
         var breaker = CircuitBreaker()

@@ -5,7 +5,7 @@ import Testing
 
 /// Machines that have come so far.
 enum MachineBench {
-    static let start = ContinuousClock.now
+    static let start = Moment.now
 
     static let stages = ["idle", "asking", "refusing", "accepted", "pausing", "speaking", "ended"]
 
@@ -322,7 +322,7 @@ struct FailoverMachineTests {
         var now = start
         var ends = 0
         for _ in 0..<200 {
-            now += .milliseconds(Int(random.next() % 3000))
+            now = now + .milliseconds(Int(random.next() % 3000))
             let action: FailoverMachine.Action
             let wasEnded = machine.isEnded
             switch random.next() % 9 {

@@ -32,6 +32,8 @@ create table public.turns (
     tier text not null,
     locale text,
     country text,
+    -- What the request pinned, for its retries.
+    pinned_domain public.coaching_domain,
     domain public.coaching_domain,
     domain_confidence real,
     domain_source public.domain_source,

@@ -85,8 +85,8 @@ create function gateway.refusal(reason text, retry_after integer, hit_limit inte
 --   reserve_nanodollars?, owner: {instance, epoch} }
 --   An absent limit does not limit.
 -- answer: {outcome: begun,   rate, turn: {turn_id, conversation_id, user_message_id, message_id, attempt}, tier, profile, summary,
---                            history: [{role, content}], persona, safety_level, conversation_domain, country, locale,
---                            message: the user's, when it was `retry_of`}
+--                            history: [{role, content}], persona, safety_level, conversation_domain, pinned_domain, country,
+--                            locale, message: the user's, when it was `retry_of`}
 --       | {outcome: known,   rate, known: <load_turn>}
 --       | {outcome: refused, rate, reason, retry_after, limit, safety_level}
 -- A refusal writes nothing but the user's row and his counter. `lock_not_available` means: ask again.
@@ -299,14 +299,14 @@ begin
         -- The key is unique, so the former turn gives it away first.
         update public.turns t set idempotency_key = null, updated_at = moment where t.user_id = uid and t.id = former.id;
         insert into public.turns (
-            user_id, conversation_id, user_message_id, seq, retry_of, idempotency_key, request_hash, conversation_named, persona_id, tier,
-            locale, country, risk_tier, risk_categories, risk_subject, risk_patterns, reserved_usd,
+            user_id, conversation_id, user_message_id, seq, retry_of, idempotency_key, request_hash, conversation_named, persona_id,
+            pinned_domain, tier, locale, country, risk_tier, risk_categories, risk_subject, risk_patterns, reserved_usd,
             owner_instance, owner_epoch, created_at, started_at, updated_at)
         values (
             uid, conversation.id, former.user_message_id, former.seq,
             -- The one whose answer may have to come back.
             case when former.status = 'failed' then coalesce(former.retry_of, former.id) else former.id end, former.idempotency_key, former.request_hash,
-            former.conversation_named, persona.id, person.tier, coalesce(former.locale, person.locale),
+            former.conversation_named, persona.id, former.pinned_domain, person.tier, coalesce(former.locale, person.locale),
             coalesce(former.country, person.country), former.risk_tier, former.risk_categories, former.risk_subject, former.risk_patterns,
             reserve, (request #>> '{owner,instance}')::uuid, (request #>> '{owner,epoch}')::bigint, moment, moment, moment)
         returning * into turn;
@@ -322,12 +322,12 @@ begin
                 gateway.estimate_tokens(message), moment, moment)
         )
         insert into public.turns (
-            user_id, id, conversation_id, user_message_id, seq, idempotency_key, request_hash, conversation_named, persona_id, tier,
-            locale, country, risk_tier, risk_categories, risk_subject, risk_patterns, reserved_usd,
+            user_id, id, conversation_id, user_message_id, seq, idempotency_key, request_hash, conversation_named, persona_id,
+            pinned_domain, tier, locale, country, risk_tier, risk_categories, risk_subject, risk_patterns, reserved_usd,
             owner_instance, owner_epoch, created_at, started_at, updated_at)
         values (
             uid, turn.id, conversation.id, turn.user_message_id, conversation.last_seq - 1, nullif(key, ''), fingerprint,
-            request ->> 'conversation_id' is not null, persona.id, person.tier,
+            request ->> 'conversation_id' is not null, persona.id, (request ->> 'domain')::public.coaching_domain, person.tier,
             coalesce(request ->> 'locale', person.locale), coalesce(request ->> 'country', person.country),
             coalesce(heard.tier, 0), coalesce(heard.categories, '{}'), coalesce(heard.subject, 'unclear'), coalesce(heard.patterns, '{}'),
             reserve,
@@ -373,12 +373,39 @@ begin
             'methodology', gateway.prompt_text(persona.methodology), 'personality', gateway.prompt_text(persona.personality)) end,
         'safety_level', safety_level,
         'conversation_domain', conversation.domain,
+        'pinned_domain', turn.pinned_domain,
         'country', coalesce(former.country, person.country),
         'locale', coalesce(former.locale, person.locale));
+end $$;
+
+-- What begin_turn answers to a request that was made before and needs no turn of its own; NULL when it needs one. Writes nothing: for an
+-- instance that can begin none. request: as there.
+create function gateway.repeated_turn(request jsonb) returns jsonb
+    language plpgsql stable set search_path = '' as $$
+declare
+    uid constant uuid := gateway.user_id();
+    turn public.turns;
+    counter public.rate_limits;
+begin
+    select t.* into turn from public.turns t join public.users u on u.id = t.user_id
+    where t.user_id = uid and t.idempotency_key = request ->> 'idempotency_key' and t.status <> 'failed' and u.suspended_at is null;
+    if not found then
+        return null;
+    end if;
+    select * into strict counter from public.rate_limits r where r.user_id = uid;
+    return case
+        when turn.request_hash <> gateway.request_hash(request)
+            or (turn.conversation_named and turn.conversation_id <> (request ->> 'conversation_id')::uuid)
+        then gateway.refusal('idempotency_mismatch', null, null, 0)
+        else coalesce(
+            (select jsonb_build_object('outcome', 'known', 'known', story.known)
+                from (select gateway.load_turn(turn.id)) as story (known) where story.known is not null),
+            gateway.refusal('not_found', null, null, 0))
+        end || jsonb_build_object('rate', gateway.rate_of(counter, (request #>> '{limits,requests_per_minute}')::integer));
 end $$;
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
     gateway.load_turn(uuid), gateway.supersede_answers(public.turns), gateway.history(uuid, uuid, integer, integer, integer),
-    gateway.begin_turn(jsonb), gateway.refusal(text, integer, integer, integer)
+    gateway.begin_turn(jsonb), gateway.repeated_turn(jsonb), gateway.refusal(text, integer, integer, integer)
     to coach_gateway;

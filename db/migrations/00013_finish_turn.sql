@@ -122,7 +122,8 @@ begin
             uid, turn.message_id, turn.conversation_id, turn.id, turn.seq + 1, 'assistant', answer,
             case when is_latest then ended::text else 'superseded' end::public.message_status,
             decided, coalesce((bill ->> 'output')::integer, gateway.estimate_tokens(answer)), moment, moment
-        where ended <> 'failed'
+        -- A turn that was stopped before its first word has no answer.
+        where ended <> 'failed' and answer <> ''
         on conflict (user_id, id) do update
             set content = excluded.content, domain = excluded.domain, token_count = excluded.token_count, updated_at = moment,
                 status = case m.status when 'superseded' then m.status else excluded.status end
@@ -137,13 +138,13 @@ begin
         reserved_usd = 0, settled_by = settler, finished_at = moment, updated_at = moment
     where t.user_id = uid and t.id = turn.id;
 
-    if ended = 'failed' and is_latest then
+    if is_latest and (ended = 'failed' or answer = '') then
         -- Trying again brought nothing: what it was to replace is the answer again.
         update public.messages m set status = former.status::text::public.message_status, updated_at = moment
         from public.turns former
         where former.user_id = uid and former.id = turn.retry_of and former.status <> 'failed'
             and m.user_id = uid and m.id = former.message_id;
-        if not found then
+        if not found and ended = 'failed' then
             update public.messages m set status = 'failed', updated_at = moment where m.user_id = uid and m.id = turn.user_message_id;
         end if;
     end if;

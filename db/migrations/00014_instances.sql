@@ -5,10 +5,12 @@ create table gateway.instances (
     id uuid primary key,
     -- Which life: each start has a higher one, at least the microseconds of the clock.
     epoch bigint not null,
-    -- Renewed four times a second while turns run, once a second without.
-    lease_expires_at timestamptz not null,
-    -- When it last came back from a time in which it could not renew.
-    recovered_at timestamptz
+    -- Its last word: four a second while turns run, one a second without.
+    renewed_at timestamptz not null,
+    -- The gateways' clock at its last word.
+    clock interval not null,
+    -- The gateways' clock when it was the first to come back from a time in which nobody could renew.
+    returned_at interval
 ) with (fillfactor = 20);
 
 revoke all on gateway.instances from anon, authenticated, coach_gateway;
@@ -16,34 +18,55 @@ alter table gateway.instances enable row level security;
 grant select, insert, update, delete on gateway.instances to coach_gateway;
 create policy instances_gateway on gateway.instances to coach_gateway using (true) with check (true);
 
--- How long an instance is believed to live after its last word.
+-- How long an instance is believed to live after its last word, on the gateways' clock: death is noticed within 10 s.
 create function gateway.lease() returns interval language sql immutable
-    return interval '6 seconds';
+    return interval '7 seconds';
 
--- After the database was away nobody has renewed, and everybody looks dead: so long after anybody's return all are given time for theirs.
+-- After this long without a word from anybody the database is taken to have been away. Half a lease: who was cut off for less and needs as
+-- long again to come back is still believed to live.
+create function gateway.silence() returns interval language sql immutable
+    return interval '3.5 seconds';
+
+-- When the database was away everybody looks dead: so long after its return all are given time for theirs.
 create function gateway.grace() returns interval language sql immutable
     return interval '15 seconds';
+
+-- The gateways' clock: it goes while any of them renews, and stands still while nobody can. What it measures is for how long the database was
+-- there, so the silence of an instance counts only while others could be heard, and no outage, however often it comes, begins the count anew.
+create function gateway.read_clock(moment timestamptz) returns table (reading interval, stood_still boolean)
+    language sql stable
+begin atomic
+    select coalesce(max(i.clock), interval '0') + case
+            when max(i.renewed_at) > moment - gateway.silence() then greatest(moment - max(i.renewed_at), interval '0')
+            else interval '0' end,
+        coalesce(max(i.renewed_at) <= moment - gateway.silence(), true)
+    from gateway.instances i;
+end;
 
 -- A new life of an instance; returns its epoch, higher than all before, also when the row was lost meanwhile.
 create function gateway.register_instance(instance uuid) returns bigint
     language plpgsql set search_path = '' as $$
 declare
     moment constant timestamptz := clock_timestamp();
-    -- Turns without an owner who could renew, and nobody who did: perhaps nobody could.
-    returned constant timestamptz := case when
-        not exists (select from gateway.instances i where i.lease_expires_at > moment)
-        and exists (select from public.turns t where t.status = 'running' and t.owner_instance is distinct from instance)
-        then moment end;
+    now record;
+    returned interval;
     life bigint;
 begin
-    insert into gateway.instances as i (id, epoch, lease_expires_at, recovered_at)
-    values (instance, (extract(epoch from moment) * 1000000)::bigint, moment + gateway.lease(), returned)
+    select * into now from gateway.read_clock(moment);
+    -- Turns of others, and nobody who renewed: perhaps nobody could.
+    if now.stood_still
+        and exists (select from public.turns t where t.status = 'running' and t.owner_instance is distinct from instance)
+    then
+        returned := now.reading;
+    end if;
+    insert into gateway.instances as i (id, epoch, renewed_at, clock, returned_at)
+    values (instance, (extract(epoch from moment) * 1000000)::bigint, moment, now.reading, returned)
     on conflict (id) do update
-        set epoch = greatest(i.epoch + 1, excluded.epoch), lease_expires_at = excluded.lease_expires_at,
-            recovered_at = coalesce(returned, i.recovered_at)
+        set epoch = greatest(i.epoch + 1, excluded.epoch), renewed_at = moment, clock = now.reading,
+            returned_at = coalesce(returned, i.returned_at)
     returning i.epoch into life;
     -- Who is gone for good. A turn without its owner's row is as dead as one whose owner has not renewed.
-    delete from gateway.instances i where i.lease_expires_at < moment - interval '7 days';
+    delete from gateway.instances i where i.renewed_at < moment - interval '7 days';
     return life;
 end $$;
 
@@ -52,37 +75,45 @@ create function gateway.renew_lease(instance uuid, life bigint) returns boolean
     language plpgsql set search_path = '' as $$
 declare
     moment constant timestamptz := clock_timestamp();
+    now record;
 begin
-    -- Half a lease of silence is a return: others may have been away as long, and be later in coming back.
+    select * into now from gateway.read_clock(moment);
     update gateway.instances i
-    set lease_expires_at = moment + gateway.lease(),
-        recovered_at = case when i.lease_expires_at < moment + gateway.lease() / 2 then moment else i.recovered_at end
+    set renewed_at = moment, clock = now.reading,
+        -- One instance that was slow is no outage: others were heard meanwhile.
+        returned_at = case when now.stood_still then now.reading else i.returned_at end
     where i.id = instance and i.epoch = life;
     if found then
         return true;
     end if;
     -- The row was lost: with a backup that was restored, for instance.
-    insert into gateway.instances (id, epoch, lease_expires_at, recovered_at)
-    values (instance, life, moment + gateway.lease(), moment)
+    insert into gateway.instances (id, epoch, renewed_at, clock, returned_at)
+    values (instance, life, moment, now.reading, case when now.stood_still then now.reading end)
     on conflict do nothing;
     return found;
 end $$;
 
--- Whether the life of an instance is over, as far as the asking one may judge. A later life of the same proves it at once. Otherwise its
--- lease must have run out, 1.5 s ago for those that were a little late, while the asker renews his own and nobody has just come back.
+-- Whether the life of an instance is over, as far as the asking one may judge. A later life of the same proves it at once. Otherwise it has
+-- not renewed for a lease, while the asker does, and nobody has just come back; or, whatever came back meanwhile, not for the whole grace.
 create function gateway.is_dead(owner uuid, owner_life bigint, asker uuid, asker_life bigint, moment timestamptz) returns boolean
     language plpgsql stable set search_path = '' as $$
 begin
     return exists (select from gateway.instances i where i.id = owner and i.epoch > owner_life)
-        or not exists (
+        or exists (
             select from gateway.instances i
-            where i.id = owner and i.epoch = owner_life and i.lease_expires_at > moment - interval '1.5 seconds')
-        and exists (select from gateway.instances i where i.id = asker and i.epoch = asker_life and i.lease_expires_at > moment)
-        and not exists (select from gateway.instances i where i.recovered_at > moment - gateway.grace());
+            where i.id = asker and i.epoch = asker_life and i.renewed_at > moment - gateway.silence())
+        and (
+            select case
+                when exists (select from gateway.instances i where i.returned_at > now.reading - gateway.grace())
+                then said.clock <= now.reading - gateway.grace()
+                else coalesce(said.clock <= now.reading - gateway.lease(), true) end
+            from gateway.read_clock(moment) as now
+            left join gateway.instances said on said.id = owner and said.epoch = owner_life) is true;
 end $$;
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
-    gateway.lease(), gateway.grace(), gateway.register_instance(uuid), gateway.renew_lease(uuid, bigint),
+    gateway.lease(), gateway.silence(), gateway.grace(), gateway.read_clock(timestamptz),
+    gateway.register_instance(uuid), gateway.renew_lease(uuid, bigint),
     gateway.is_dead(uuid, bigint, uuid, bigint, timestamptz)
     to coach_gateway;

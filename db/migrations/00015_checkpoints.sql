@@ -111,13 +111,13 @@ begin atomic
     where piece.unbroken_since = piece.first_byte;
 end;
 
--- What turns that run anywhere have said: [{user_id, turn_id, after_byte}] in, for each that still exists its state, and its text from the
--- piece on that holds the byte. Text of an attempt that has ended is in messages.
-create function gateway.tail(places jsonb) returns table (turn_id uuid, running boolean, from_byte integer, content text)
+-- What turns that run anywhere have said: [{user_id, turn_id, after_byte}] in, for each that still exists its attempt and state, and its text
+-- from the piece on that holds the byte. Text of an attempt that has ended is in messages.
+create function gateway.tail(places jsonb) returns table (turn_id uuid, attempt integer, running boolean, from_byte integer, content text)
     language plpgsql stable set search_path = '' set plan_cache_mode = force_custom_plan as $$
 begin
     return query
-        select t.id, t.status = 'running', said.from_byte, said.content
+        select t.id, t.attempt, t.status = 'running', said.from_byte, said.content
         from jsonb_to_recordset(places) as place (user_id uuid, turn_id uuid, after_byte integer)
         join public.turns t on t.user_id = place.user_id and t.id = place.turn_id
         left join lateral gateway.said(t.user_id, t.id, t.attempt, place.after_byte) as said on t.status = 'running';

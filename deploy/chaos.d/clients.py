@@ -13,8 +13,8 @@ from wire import Broken, Exchange, Nonsense, ask
 CHAT = "/functions/v1/chat-stream"
 # A good client waits out an outage of the database (60 s) and the grace after it.
 PATIENCE = 150.0
-# Answers take 1 to 4 s; whose instance dies right after the database came back is told after the grace of 15 s and a lease.
-STUCK = 45.0
+# Answers take 1 to 4 s; whose instance dies while the database is away (up to 60 s) is told within 10 s and the grace of 15 s of its return.
+STUCK = 90.0
 # A user has 200 messages a day: then somebody else takes the place.
 TURNS_PER_USER = 40
 
@@ -45,6 +45,9 @@ class Reading:
         self.ended = None
         self.finish_reason = None
         self.kept = None
+        # Of the turn: what was read of an earlier one is lost, and a good client drops it.
+        self.attempt = None
+        self.dropped = 0
         self.streams = 0
         self.ended_at = None
         # (monotonic, bytes) as they came.
@@ -63,6 +66,7 @@ class Reading:
             raise Nonsense(f"{kind} with done: {event.get('done')}")
         if kind == "start":
             self.turn.acknowledge(event)
+            self.attempt = event.get("attempt", 1)
         elif kind == "token":
             self._append(identifier, event["content"].encode())
         elif kind == "done":
@@ -73,12 +77,21 @@ class Reading:
         elif kind == "error":
             self.kept = event.get("kept_bytes") or 0
             self._end("partial" if event.get("partial") else "failed")
-            if self.ended == "partial":
-                if self.kept > len(self.text):
-                    raise Nonsense(f"{self.kept} bytes are kept, of which only {len(self.text)} were sent")
-                del self.text[self.kept:]
+            if self.kept > len(self.text):
+                raise Nonsense(f"{self.kept} bytes are kept, of which only {len(self.text)} were sent")
+            if self.attempt > 1 and event.get("partial") and self.kept == 0 and self.cursor > 0:
+                # What was read was an earlier attempt's. The turn has another answer, or none: ask again, from the start.
+                self.ended = None
+                self.dropped += 1
+            if self.kept < len(self.text):
+                self.cut(self.kept)
         elif kind not in ("usage", "safety"):
             raise Nonsense(f"an event of type {kind}")
+
+    def cut(self, count):
+        del self.text[count:]
+        if count == 0:
+            self.history = []
 
     def _append(self, identifier, piece):
         begin = identifier - len(piece)
@@ -307,7 +320,7 @@ class User:
                 async for identifier, event in exchange.events():
                     alarm.reschedule(asyncio.get_running_loop().time() + STUCK)
                     reading.apply(identifier, event)
-                    if reading.ended:
+                    if reading.ended or event["done"]:
                         break
                     if stop is not None and len(reading.text) >= stop:
                         stop = None

@@ -25,7 +25,7 @@ class Killer:
         await self.pause(2)
         await self.lose_gateway()
         await asyncio.gather(
-            self.lane("gateway", 0.5, 3, [self.kill_gateway] * 6 + [self.rolling_restart]),
+            self.lane("gateway", 0.3, 2, [self.kill_gateway] * 10 + [self.lose_gateway, self.rolling_restart]),
             self.lane("database", 8, 16, [self.kill_postgres, self.freeze_postgres]),
             self.lane("simulator", 12, 25, [self.cut_simulator]),
             self.outage())
@@ -65,12 +65,12 @@ class Killer:
         gateway = chance.choice(self.stage.gateways)
         async with Fault(self, "kill -9 of a gateway"):
             await gateway.kill()
-            await asyncio.sleep(chance.uniform(0, 5))
+            await asyncio.sleep(chance.uniform(0, 3))
             await gateway.start()
             await self.ready(gateway)
 
     async def lose_gateway(self):
-        gateway = self.stage.gateways[1]
+        gateway = random.Random(f"{self.seed}/lose/{len(self.faults)}").choice(self.stage.gateways)
         async with Fault(self, "kill -9 of a gateway that stays dead for 11 s"):
             await gateway.kill()
             await asyncio.sleep(11)

@@ -141,6 +141,10 @@ class Postgres(Child):
     def was_away(self, start, end):
         return any(left < end and (back or float("inf")) > start for left, back in self.away)
 
+    def seconds_away(self, start, end):
+        """For how long nobody could use it, with a second to come back each time."""
+        return sum(max(0.0, min(end, (back or end) + 1) - max(start, left)) for left, back in self.away)
+
     async def rows(self, url, sql):
         """The rows of a query as objects."""
         psql = await asyncio.create_subprocess_exec(

@@ -123,8 +123,11 @@ class Verdict:
         self.table["interrupted"] += status == "interrupted"
         self.table["complete"] += status == "complete"
         self.table["failed" if not turn.retry_of else "retries that failed"] += status == "failed"
-        if status in ("complete", "stopped", "interrupted") and len(answers) != 1:
+        if len(answers) > 1 or not answers and status in ("complete", "interrupted"):
             self.wrong("a turn that ended with text has no answer", turn, status)
+        if status == "stopped" and answers and not content:
+            self.wrong("a turn that was stopped before its first word has an empty answer", turn)
+        self.table["words of a lost attempt dropped"] += sum(reading.dropped for reading in turn.readings)
         if answers and answers[0]["id"] != turn.message_id:
             self.wrong("the answer has another id than the one that was announced", turn)
         if status == "failed" and answers:
@@ -233,19 +236,27 @@ class Verdict:
         self.figures["of these failed"] = other
 
     def check_times(self):
-        """How soon the death of an instance was noticed: within 10 s, unless the database was away, which gives everybody a grace."""
-        delays, clean = [], 0
+        """How soon the death of an instance was noticed: within 10 s while the database is there. When it was away, within 10 s and the grace
+        (15 s) of time in which it was there: an outage that follows another must not begin the wait anew."""
+        postgres, delays, clean = self.stage.postgres, [], []
         for turn in self.acknowledged:
             row = self.db_turns.get(turn.turn_id)
             if not row or row["settled_by"] != "reaper" or not row["finished_at"] or (row["attempt"] != 1 and not turn.retry_of):
                 continue
             kills = self.kills_of(turn, row)
-            if turn.owner and len(kills) == 1:
-                delays.append(unix(row["finished_at"]) - kills[0][1])
-                if not self.stage.postgres.was_away(kills[0][0] - GRACE, kills[0][0] + 12):
-                    clean += 1
-                    if delays[-1] > 10:
-                        self.wrong("a death that was not noticed within 10 s", turn, f"{delays[-1]:.1f} s")
+            if not turn.owner or len(kills) != 1:
+                continue
+            (moment, unix_moment), = kills
+            delays.append(unix(row["finished_at"]) - unix_moment)
+            noticed = moment + delays[-1]
+            if not postgres.was_away(moment - GRACE, noticed):
+                clean.append(delays[-1])
+                if delays[-1] > 10:
+                    self.wrong("a death that was not noticed within 10 s", turn, f"{delays[-1]:.1f} s")
+            elif delays[-1] - postgres.seconds_away(moment, noticed) > 25:
+                self.wrong(
+                    "a death that was not noticed within 10 s and the grace", turn,
+                    f"{delays[-1]:.1f} s, the database away for {postgres.seconds_away(moment, noticed):.1f} s of them")
         delays.sort()
         if self.losses:
             self.losses.sort()
@@ -254,7 +265,7 @@ class Verdict:
         if delays:
             self.figures["deaths noticed after"] = (
                 f"{delays[len(delays) // 2]:.1f} s (median), {delays[-1]:.1f} s (longest) of {len(delays)} turns, "
-                f"{clean} of them with the database there all the time")
+                f"{len(clean)} of them with the database there all the time: at most {max(clean, default=0):.1f} s")
 
     # Words ----------------------------------------------------------------------------------------------------
 
@@ -265,7 +276,8 @@ class Verdict:
             say(f"  {count:5}  {kind}")
         say("")
         say("What was checked")
-        first = ("sent", "acknowledged", "found", "lost", "duplicated", "resumed", "stopped", "interrupted", "replayed", "failed")
+        self.table["gateway kills"] = sum(len(gateway.kills) for gateway in self.stage.gateways)
+        first = ("gateway kills", "sent", "acknowledged", "found", "lost", "duplicated", "resumed", "stopped", "interrupted", "replayed", "failed")
         rest = sorted(name for name in self.table if name not in first)
         for name in (*first, *rest):
             say(f"  {self.table[name]:6}  {name}")

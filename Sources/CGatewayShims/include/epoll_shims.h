@@ -24,6 +24,9 @@ int gateway_epoll_remove(int epoll, int descriptor);
 // Waits at most `milliseconds` (-1: for ever) and fills at most `capacity` events. An interrupting signal counts as "nothing ready".
 int gateway_epoll_wait(int epoll, gateway_epoll_event *events, int capacity, int milliseconds);
 
+// The same in nanoseconds, which need Linux 5.11; before, they are rounded up to milliseconds.
+int gateway_epoll_wait_finely(int epoll, gateway_epoll_event *events, int capacity, int64_t nanoseconds);
+
 int gateway_eventfd_create(void);
 int gateway_eventfd_signal(int descriptor);
 int gateway_eventfd_clear(int descriptor);

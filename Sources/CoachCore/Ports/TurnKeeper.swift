@@ -1,5 +1,5 @@
 /// What keeps running turns across crashes and makes them visible to other instances. `CoachStore` implements it on PostgreSQL.
-/// Every closure throws `StoreFault`.
+/// Every closure throws `StoreFault`; `checkpoint` also `Outlived`.
 public struct TurnKeeper: Sendable {
     /// Renews this instance's lease and saves what its running turns have said since the last time: one round trip, several times a
     /// second. Returns the turns of this instance that somebody asked another instance to stop.
@@ -32,6 +32,12 @@ public struct TurnKeeper: Sendable {
         self.orphans = orphans
         self.retry = retry
     }
+}
+
+/// A later life of this instance has begun: another process holds its identity, and settles its turns. This one must end.
+public struct Outlived: Error, Sendable, Equatable {
+    /// Nothing more to say.
+    public init() {}
 }
 
 /// What became of the wish to try a turn again.
@@ -84,14 +90,17 @@ public struct TurnPlace: Sendable, Hashable {
 /// What the checkpoints hold of a turn after a place.
 public struct TurnTail: Sendable, Equatable {
     public var turnID: TurnID
+    /// The latest; the text is its own.
+    public var attempt: Int
     /// False when it has ended, or when nobody runs it any more: then `TurnKeeper.load` tells the end, once it is settled.
     public var isRunning: Bool
     /// Whole characters from `afterByte` on.
     public var text: String
 
     /// Memberwise.
-    public init(turnID: TurnID, isRunning: Bool, text: String) {
+    public init(turnID: TurnID, attempt: Int, isRunning: Bool, text: String) {
         self.turnID = turnID
+        self.attempt = attempt
         self.isRunning = isRunning
         self.text = text
     }

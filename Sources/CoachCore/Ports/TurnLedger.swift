@@ -3,15 +3,19 @@ public struct TurnLedger: Sendable {
     /// One round trip: idempotency, entitlement, budget reservation, persona, profile, summary, history, safety state, and the
     /// user's message saved. Throws `StoreFault`.
     public var begin: @Sendable (Caller, TurnRequest, MessageAssessment) async throws -> TurnOpening
+    /// What `begin` would answer to a request that was made before and needs no turn of its own; nil when it needs one. Writes nothing.
+    public var repeated: @Sendable (Caller, TurnRequest) async throws -> TurnOpening?
     /// One transaction: assistant message, usage, cost, budget, turn state. Safe to repeat. Throws `StoreFault`.
     public var finish: @Sendable (TurnReceipt) async throws -> Void
 
     /// Memberwise.
     public init(
         begin: @escaping @Sendable (Caller, TurnRequest, MessageAssessment) async throws -> TurnOpening,
+        repeated: @escaping @Sendable (Caller, TurnRequest) async throws -> TurnOpening? = { _, _ in nil },
         finish: @escaping @Sendable (TurnReceipt) async throws -> Void
     ) {
         self.begin = begin
+        self.repeated = repeated
         self.finish = finish
     }
 }

@@ -14,6 +14,8 @@ public struct TurnContext: Sendable, Equatable {
     public var safetyLevel: SafetyLevel
     /// The domain this conversation is in; nil at its start.
     public var conversationDomain: Domain?
+    /// What the request pinned, also when this is a retry of it.
+    public var pinnedDomain: Domain?
     /// Country and locale of the user's row, when known: the place for crisis resources.
     public var country: String?
     /// BCP 47.
@@ -22,7 +24,7 @@ public struct TurnContext: Sendable, Equatable {
     /// Memberwise.
     public init(
         identity: TurnIdentity, profile: ContextProfile?, summary: String?, history: [HistoryMessage], persona: Persona?,
-        safetyLevel: SafetyLevel, conversationDomain: Domain?, country: String?, locale: String?
+        safetyLevel: SafetyLevel, conversationDomain: Domain?, pinnedDomain: Domain? = nil, country: String?, locale: String?
     ) {
         self.identity = identity
         self.profile = profile
@@ -31,6 +33,7 @@ public struct TurnContext: Sendable, Equatable {
         self.persona = persona
         self.safetyLevel = safetyLevel
         self.conversationDomain = conversationDomain
+        self.pinnedDomain = pinnedDomain
         self.country = country
         self.locale = locale
     }

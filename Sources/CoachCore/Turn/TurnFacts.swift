@@ -36,11 +36,20 @@ public struct TurnEnding: Sendable, Equatable {
     public var finishReason: FinishReason?
     /// nil: nothing was billed, no `usage` event.
     public var bill: TurnBill?
+    /// False while neither the ledger nor the disk holds the receipt.
+    public var isSaved: Bool
 
     /// Memberwise.
-    public init(status: TurnStatus, finishReason: FinishReason?, bill: TurnBill?) {
+    public init(status: TurnStatus, finishReason: FinishReason?, bill: TurnBill?, isSaved: Bool = true) {
+        self.isSaved = isSaved
         self.status = status
         self.finishReason = finishReason
         self.bill = bill
     }
+
+    /// What was said can be saved nowhere at the moment.
+    public static let unsaved = TurnEnding(status: .interrupted, finishReason: nil, bill: nil, isSaved: false)
+
+    /// An attempt that left no text: the same request begins the next one.
+    public static let withoutText = TurnEnding(status: .failed, finishReason: nil, bill: nil)
 }

@@ -1,12 +1,19 @@
+import EventStream
+import GatewayAPI
+import HTTPTypes
 import Hummingbird
 import NIOCore
+import NIOHTTP1
 import NIOHTTPTypes
 
 /// Sheds connections that cost more than they give: nothing sent, a head or a body that trickles, a reader that has stopped reading.
-/// Sits behind the HTTP decoder, so it sees whole heads only: that is what makes a trickled one late.
-final class ConnectionGuard: ChannelInboundHandler, RemovableChannelHandler {
+/// Sits behind the HTTP decoder, so it sees whole heads only: that is what makes a trickled one late. What the decoder cannot read it answers
+/// as the rest of the edge answers, and a client that waits for `100 Continue` gets it.
+final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
 
     /// How long each thing may take.
     struct Limits: Sendable {
@@ -18,6 +25,10 @@ final class ConnectionGuard: ChannelInboundHandler, RemovableChannelHandler {
 
     private let limits: Limits
     private var deadline: Scheduled<Void>?
+    /// Requests whose answer has not ended.
+    private var unanswered = 0
+    /// What the stream that is told now wants to hear; on the event loop.
+    private var halfClosed: (@Sendable () -> Void)?
 
     init(limits: Limits = Limits()) { self.limits = limits }
 
@@ -32,11 +43,45 @@ final class ConnectionGuard: ChannelInboundHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
-        case .head: expect(within: limits.body, context)
+        case .head(let head):
+            unanswered += 1
+            halfClosed = nil
+            expect(within: limits.body, context)
+            if unanswered == 1, Self.waitsToGoOn(head) {
+                context.writeAndFlush(wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
+            }
         case .end: stopWaiting()
         case .body: break
         }
         context.fireChannelRead(data)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        if case .end = unwrapOutboundIn(data) { unanswered -= 1 }
+        context.write(data, promise: promise)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard let error = error as? HTTPParserError, unanswered == 0 else { return context.fireErrorCaught(error) }
+        let refusal =
+            error == .headerOverflow
+            ? GatewayError(.tooLarge, "the request's headers are larger than 32 KiB", status: 431)
+            : GatewayError(.invalidInput, "the request is no HTTP that can be read", status: 400)
+        let requestID = RequestIdentifier.choose(HTTPFields())
+        var (status, fields, body) = refusal.rendered(form: .envelope, requestID: requestID)
+        fields[.requestID] = requestID
+        fields[.apiVersion] = ResponseMeta.version
+        fields[.connection] = "close"
+        fields[.contentLength] = String(body.count)
+        context.write(wrapOutboundOut(.head(HTTPResponse(status: status, headerFields: fields))), promise: nil)
+        context.write(wrapOutboundOut(.body(ByteBuffer(bytes: body))), promise: nil)
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        context.close(promise: nil)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if let event = event as? ChannelEvent, event == .inputClosed { halfClosed?() }
+        context.fireUserInboundEventTriggered(event)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -45,6 +90,12 @@ final class ConnectionGuard: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func handlerRemoved(context: ChannelHandlerContext) { stopWaiting() }
+
+    /// A body that is too large is refused without it.
+    private static func waitsToGoOn(_ head: HTTPRequest) -> Bool {
+        guard head.headerFields[.expect]?.lowercased() == "100-continue" else { return false }
+        return (head.headerFields[.contentLength].flatMap { Int($0) } ?? 0) <= Request.maximumBodyBytes
+    }
 
     private func expect(within time: TimeAmount, _ context: ChannelHandlerContext) {
         if deadline != nil, time == limits.firstHead { return }
@@ -56,5 +107,18 @@ final class ConnectionGuard: ChannelInboundHandler, RemovableChannelHandler {
     private func stopWaiting() {
         deadline?.cancel()
         deadline = nil
+    }
+
+    fileprivate func onHalfClose(_ tell: @escaping @Sendable () -> Void) { halfClosed = tell }
+}
+
+extension Channel {
+    /// Runs `tell` on the event loop when the client of the request that is answered now says that it will send no more. It may still read, or be
+    /// gone: only a write shows which.
+    func onHalfClose(_ tell: @escaping @Sendable () -> Void) {
+        eventLoop.execute {
+            guard let handler = try? self.pipeline.syncOperations.handler(type: ConnectionGuard.self) else { return }
+            handler.onHalfClose(tell)
+        }
     }
 }

@@ -9,6 +9,12 @@ import NIOCore
 extension GatewayError {
     /// The answer in the form that the client reads.
     func response(form: AnswerForm, requestID: String) -> Response {
+        let (status, fields, bytes) = rendered(form: form, requestID: requestID)
+        return Response(status: status, headers: fields, body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+
+    /// The same as its parts.
+    func rendered(form: AnswerForm, requestID: String) -> (status: HTTPResponse.Status, fields: HTTPFields, body: [UInt8]) {
         let row = ErrorMapping.row(code)
         let status = HTTPResponse.Status(integerLiteral: self.status ?? row.status)
         let meta = ResponseMeta(requestID: requestID, timestamp: .now)
@@ -28,7 +34,7 @@ extension GatewayError {
             fields.writeEventStream()
             bytes = events(row)
         }
-        return Response(status: status, headers: fields, body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
+        return (status, fields, bytes)
     }
 
     private func body(_ row: ErrorMapping.Row) -> ErrorBody {

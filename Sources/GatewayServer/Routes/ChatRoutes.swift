@@ -31,7 +31,11 @@ struct ChatRoutes: Sendable {
         let caller = try await pipeline.authenticate(ask(request, context))
         let cursor = try cursor(request)
         let open = try await pipeline.find(caller, try turnID(context))
-        if let ending = open.turn.ending, ending.finishReason != nil, cursor.position > open.turn.releasedBytes {
+        let isBehind = cursor.position > open.turn.releasedBytes
+        if isBehind, open.turn.facts.identity.attempt > 1, open.turn.ending != nil || pipeline.isRunning(here: open.turn) {
+            return lost(open, context)
+        }
+        if isBehind, let ending = open.turn.ending, ending.finishReason != nil {
             var error = GatewayError(.invalidInput, Farewell.beyondMessage).naming(field: "after")
             error.rate = open.rate
             throw error
@@ -67,11 +71,34 @@ struct ChatRoutes: Sendable {
                 throw GatewayError(.rateLimited, "too many streams of one turn", retryAfter: 1)
             }
         }
+        // A client that is gone is noticed when something is written to it.
+        context.channel.onHalfClose { [weak follower] in follower?.ring(.probe) }
+        let format = EventFormat(greeting: greeting(turn, context), facts: turn.facts)
+        let stream = TurnStream(turn: turn, cursor: cursor, format: format, lines: lines)
+        return stream.response(follower: follower, channel: context.channel, rate: open.rate)
+    }
+
+    /// The whole stream for a cursor that only an earlier attempt can have brought: this one has not come so far, and never will for it.
+    private func lost(_ open: OpenTurn, _ context: GatewayContext) -> Response {
+        var bytes: [UInt8] = []
+        greeting(open.turn, context).encode(open.turn.facts, into: &bytes)
+        StreamEvent.error(Farewell.lost).encode(cursor: 0, into: &bytes)
+        var fields = HTTPFields()
+        fields.writeEventStream()
+        open.rate?.write(to: &fields)
+        let whole = ByteBuffer(bytes: bytes)
+        // In chunks, as every stream of a turn.
+        let body = ResponseBody { writer in
+            try await writer.write(whole)
+            try await writer.finish(nil)
+        }
+        return Response(status: .ok, headers: fields, body: body)
+    }
+
+    private func greeting(_ turn: LiveTurn, _ context: GatewayContext) -> Greeting {
         let facts = turn.facts
         let card = pipeline.coaching.card(facts.risk, country: facts.country, locale: facts.locale)
-        let greeting = Greeting(requestID: context.requestID, safety: card.map(StreamSafety.init))
-        let stream = TurnStream(turn: turn, cursor: cursor, format: EventFormat(greeting: greeting, facts: facts), lines: lines)
-        return stream.response(follower: follower, channel: context.channel, rate: open.rate)
+        return Greeting(requestID: context.requestID, safety: card.map(StreamSafety.init))
     }
 
     private func ask(_ request: Request, _ context: GatewayContext, body: [UInt8] = []) -> TurnAsk {

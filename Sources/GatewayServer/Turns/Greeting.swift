@@ -11,7 +11,8 @@ struct Greeting: Sendable {
         let start = StreamStart(
             turnID: facts.identity.turnID.uuid, conversationID: facts.identity.conversationID.uuid,
             userMessageID: facts.identity.userMessageID.uuid, messageID: facts.identity.messageID.uuid,
-            domain: facts.domain.domain?.rawValue, domainConfidence: facts.domain.confidence, personaID: facts.personaID?.uuid,
+            attempt: facts.identity.attempt, domain: facts.domain.domain?.rawValue, domainConfidence: facts.domain.confidence,
+            personaID: facts.personaID?.uuid,
             model: facts.model.model, disclosure: nil, requestID: requestID)
         StreamEvent.start(start).encode(cursor: 0, into: &bytes)
         if let safety { StreamEvent.safety(safety).encode(cursor: 0, into: &bytes) }
@@ -28,6 +29,9 @@ struct Farewell: Sendable {
     var cursor: Int
 
     func encode(into bytes: inout [UInt8]) {
+        if cursor > keptBytes, facts.identity.attempt > 1 {
+            return StreamEvent.error(Self.lost).encode(cursor: 0, into: &bytes)
+        }
         if ending.finishReason != nil, cursor > keptBytes {
             return StreamEvent.error(beyondTheEnd).encode(cursor: keptBytes, into: &bytes)
         }
@@ -48,6 +52,15 @@ struct Farewell: Sendable {
             retryAfter: nil, partial: false, keptBytes: keptBytes)
     }
 
+    /// What this client has read was said by an earlier attempt, whose gateway died before it could save a word, or is lost in the same way:
+    /// nothing of it is kept. Asking again from byte 0 brings what there is.
+    static var lost: StreamFailure {
+        let row = ErrorMapping.row(.providersUnavailable)
+        return StreamFailure(
+            code: .providersUnavailable, message: "what was read is lost: read the answer from its start", userMessage: row.userMessage,
+            action: row.action, retryable: true, retryAfter: nil, partial: true, keptBytes: 0)
+    }
+
     static let beyondMessage = "the cursor is behind the end of the answer"
 
     private func usage(_ bill: TurnBill) -> StreamUsage {
@@ -58,11 +71,20 @@ struct Farewell: Sendable {
     }
 
     private var failure: StreamFailure {
+        if !ending.isSaved { return unsaved }
         let row = ErrorMapping.row(.providersUnavailable)
         let partial = ending.status == .interrupted
         return StreamFailure(
             code: .providersUnavailable, message: partial ? "the answer was interrupted" : "no provider could answer",
             userMessage: row.userMessage, action: row.action, retryable: true, retryAfter: nil, partial: partial,
             keptBytes: partial ? keptBytes : 0)
+    }
+
+    /// Neither the database nor the disk took it: it is all here, and may be lost. Who resumes is told how that ended.
+    private var unsaved: StreamFailure {
+        let row = ErrorMapping.row(.databaseUnavailable)
+        return StreamFailure(
+            code: .databaseUnavailable, message: "the answer could not be saved yet", userMessage: row.userMessage, action: row.action,
+            retryable: true, retryAfter: 1, partial: true, keptBytes: keptBytes)
     }
 }

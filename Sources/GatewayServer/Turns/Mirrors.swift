@@ -27,10 +27,11 @@ public final class Mirrors: Service {
     /// The mirror of a running turn; one for all its followers here. It lives as long as somebody follows it.
     func mirror(_ known: KnownTurn, firstChoice: ModelName) -> LiveTurn {
         turns.withLock { turns in
-            if let entry = turns[known.identity.turnID] {
+            if let entry = turns[known.identity.turnID], entry.turn.facts.identity.attempt == known.identity.attempt {
                 turns[known.identity.turnID]?.lonelyLooks = 0
                 return entry.turn
             }
+            turns[known.identity.turnID]?.turn.close(.withoutText)
             let mirror = LiveTurn(mirroring: TurnFacts(known, firstChoice: firstChoice))
             turns[known.identity.turnID] = Entry(turn: mirror)
             return mirror
@@ -83,6 +84,10 @@ public final class Mirrors: Service {
         let tails = try await keeper.tail(places)
         for tail in tails {
             guard let turn = followed[tail.turnID], let position = positions[tail.turnID] else { continue }
+            guard tail.attempt == turn.facts.identity.attempt else {
+                forget(turn)
+                continue
+            }
             turn.mirror(Array(tail.text.utf8), from: position)
             if !tail.isRunning { try await end(turn) }
         }
@@ -98,9 +103,19 @@ public final class Mirrors: Service {
             // Its conversation was deleted meanwhile.
             return turn.close(TurnEnding(status: .interrupted, finishReason: nil, bill: nil))
         }
+        guard known.identity.attempt == turn.facts.identity.attempt else { return forget(turn) }
         guard known.status != .running else { return }
         turn.mirror(Array(known.content.utf8), from: 0)
         turn.close(TurnEnding(status: known.status, finishReason: known.finishReason, bill: known.bill))
         turns.withLock { _ = $0.removeValue(forKey: known.identity.turnID) }
+    }
+
+    /// The turn is in its next attempt, so this one left no text: who followed it may ask for the next.
+    private func forget(_ turn: LiveTurn) {
+        turn.close(.withoutText)
+        let id = turn.facts.identity.turnID
+        turns.withLock { turns in
+            if turns[id]?.turn === turn { turns[id] = nil }
+        }
     }
 }

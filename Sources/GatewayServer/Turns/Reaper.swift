@@ -30,8 +30,10 @@ public struct Reaper: Service {
     public func run() async throws {
         while !Task.isCancelled {
             // An absent database is the checkpointer's to report.
-            for orphan in (try? await keeper.orphans()) ?? [] where registry.turn(orphan.facts.identity.turnID) == nil {
-                await settle(orphan)
+            let orphans = ((try? await keeper.orphans()) ?? []).filter { registry.turn($0.facts.identity.turnID) == nil }
+            // At once: whoever follows the last of many waits no longer than who follows the first.
+            await withDiscardingTaskGroup { group in
+                for orphan in orphans { group.addTask { await settle(orphan) } }
             }
             try? await Task.sleep(for: interval)
         }

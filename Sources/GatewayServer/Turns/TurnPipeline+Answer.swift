@@ -54,10 +54,14 @@ extension TurnPipeline {
 
     /// Instead of 5–8, when the turn exists: running here, running elsewhere, or ended and told again.
     func attach(_ known: KnownTurn) async -> LiveTurn {
-        if let turn = registry.turn(known.identity.turnID) { return turn }
+        if let turn = registry.turn(known.identity.turnID), turn.facts.identity.attempt == known.identity.attempt { return turn }
         guard known.status == .running else { return LiveTurn(replaying: known, firstChoice: model.firstChoice) }
         // Begun here a moment ago, by a request that has not entered it yet?
-        if let turn = await registry.turn(known.identity.turnID, within: .milliseconds(100)) { return turn }
+        if let turn = await registry.turn(known.identity.turnID, within: .milliseconds(100)),
+            turn.facts.identity.attempt == known.identity.attempt
+        {
+            return turn
+        }
         return mirrors.mirror(known, firstChoice: model.firstChoice)
     }
 }

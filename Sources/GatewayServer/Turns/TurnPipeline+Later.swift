@@ -19,6 +19,9 @@ extension TurnPipeline {
         }
     }
 
+    /// Whether this process runs a turn: nobody can have read further than it has said.
+    func isRunning(here turn: LiveTurn) -> Bool { registry.turn(turn.facts.identity.turnID) === turn }
+
     /// One request of the caller's minute; nil when it is `optional` and the database is away.
     private func count(_ caller: Caller, optional: Bool) async throws(GatewayError) -> RateLimit? {
         do {
@@ -54,7 +57,8 @@ extension TurnPipeline {
             case .refused(let refusal, let rate):
                 throw self.refusal(refusal, rate, TurnRequest(message: ""), MessageAssessment(risk: .calm, domains: .silent), ask)
             case .begun(let context, let message, let rate):
-                let request = TurnRequest(message: message, locale: context.locale, country: context.country)
+                let request = TurnRequest(
+                    message: message, pinnedDomain: context.pinnedDomain, locale: context.locale, country: context.country)
                 return OpenTurn(turn: answer(caller, request, assess(request), context, ask), rate: rate)
             }
         } catch {

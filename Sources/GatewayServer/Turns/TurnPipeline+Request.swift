@@ -44,7 +44,13 @@ extension TurnPipeline {
         _ caller: Caller, _ request: TurnRequest, _ assessment: MessageAssessment, _ ask: TurnAsk
     ) async throws(GatewayError) -> TurnOpening {
         do {
-            try admission.check()
+            do {
+                try admission.check()
+            } catch {
+                // Who asks again for a turn that exists takes no place.
+                guard let known = try? await ledger.repeated(caller, request) else { throw error }
+                return known
+            }
             return try await ledger.begin(caller, request, assessment)
         } catch {
             var error = understood(error)

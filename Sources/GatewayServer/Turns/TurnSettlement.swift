@@ -43,17 +43,17 @@ public struct TurnSettlement: Sendable {
         TurnMetrics.record(receipt)
         log(receipt, fault: outcome.fault, requestID: requestID)
         let ending = TurnEnding(status: receipt.status, finishReason: receipt.finishReason, bill: receipt.bill)
-        await save(receipt, requestID: requestID) { turn.close(ending) }
+        await save(receipt, requestID: requestID) { isOnDisk in turn.close(isOnDisk ? ending : .unsaved) }
         turn.close(ending)
         registry.remove(turn)
     }
 
     /// Tries until the receipt is in the ledger. When the first attempt fails the receipt goes to disk, where it outlives the process, and
-    /// the followers are told the end: they do not wait for a database that is away.
+    /// the followers are told the end: they do not wait for a database that is away. When the disk is full they are told that nothing is saved.
     /// Returns whether it is in the ledger.
     @discardableResult
     private func save(
-        _ receipt: TurnReceipt, requestID: String, ticket kept: ReceiptSpool.Ticket? = nil, onDelay: () -> Void = {}
+        _ receipt: TurnReceipt, requestID: String, ticket kept: ReceiptSpool.Ticket? = nil, onDelay: (_ isOnDisk: Bool) -> Void = { _ in }
     ) async -> Bool {
         var ticket = kept
         var attempt = 0
@@ -66,7 +66,7 @@ public struct TurnSettlement: Sendable {
                 if attempt == 0 {
                     logger.error("a turn could not be saved yet", metadata: naming(receipt, requestID, error))
                     if ticket == nil { ticket = await keep(receipt, requestID) }
-                    onDelay()
+                    onDelay(ticket != nil)
                 }
                 attempt += 1
                 if Task.isCancelled || (ticket != nil && isClosing()) { return false }

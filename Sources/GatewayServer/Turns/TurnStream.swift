@@ -32,12 +32,17 @@ struct TurnStream: Sendable {
         return Response(status: .ok, headers: fields, body: body)
     }
 
+    /// Returns when the line has ended; cancelled, it ends the line at once.
     private func tell(to descriptor: Int32, _ follower: Follower) async -> LineEnd {
-        await withCheckedContinuation { continuation in
-            lines.open(
-                LineOrder(turn, follower: follower, from: cursor, format: format, descriptor: descriptor) { end in
-                    continuation.resume(returning: end)
-                })
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                lines.open(
+                    LineOrder(turn, follower: follower, from: cursor, format: format, descriptor: descriptor) { end in
+                        continuation.resume(returning: end)
+                    })
+            }
+        } onCancel: {
+            follower.ring(.gone)
         }
     }
 }

@@ -3,8 +3,6 @@
 /// It orders and never forbids: a provider with an open circuit is tried after the others, so a route of a single provider, or one where all
 /// are down, loses nothing. Once the rest is over, one call is let through as a probe.
 struct CircuitBreaker: Equatable {
-    typealias Instant = ContinuousClock.Instant
-
     /// So many failures in a row open the circuit ...
     static let failuresToOpen = 5
     /// ... for so long.
@@ -12,9 +10,9 @@ struct CircuitBreaker: Equatable {
 
     private enum State: Equatable {
         case closed(failures: Int)
-        case open(until: Instant)
+        case open(until: Moment)
         /// One call tries. If it tells nothing (it may be cancelled), the next probe goes when its time is over.
-        case probing(until: Instant)
+        case probing(until: Moment)
     }
 
     private var state = State.closed(failures: 0)
@@ -25,7 +23,7 @@ struct CircuitBreaker: Equatable {
     }
 
     /// Whether a call may go to this provider as if nothing were wrong. Makes the call the probe when one is due.
-    mutating func admits(at now: Instant) -> Bool {
+    mutating func admits(at now: Moment) -> Bool {
         switch state {
         case .closed: return true
         case .open(let until), .probing(let until):
@@ -41,7 +39,7 @@ struct CircuitBreaker: Equatable {
     }
 
     /// A call failed before any text, by the provider's fault.
-    mutating func failed(at now: Instant) {
+    mutating func failed(at now: Moment) {
         switch state {
         case .closed(let failures) where failures + 1 < Self.failuresToOpen: state = .closed(failures: failures + 1)
         case .closed, .probing: state = .open(until: now + Self.rest)

@@ -5,8 +5,6 @@ import CoachCore
 /// Before the first text another provider may take over; afterwards none continues what one began. Every input carries the time; `deadline`
 /// says when `clock` wants to be called. Inputs that do not fit the state change nothing: a transfer that was given up may still speak.
 struct FailoverMachine: Equatable {
-    typealias Instant = ContinuousClock.Instant
-
     /// What the driver does next.
     enum Action: Equatable {
         case none
@@ -30,7 +28,7 @@ struct FailoverMachine: Equatable {
 
     private struct Attempt: Equatable {
         var choice: Int
-        var since: Instant
+        var since: Moment
         var isRetry = false
     }
 
@@ -39,24 +37,24 @@ struct FailoverMachine: Equatable {
         /// The request is out, nothing came back.
         case asking(Attempt)
         /// The response is an error, whose body is awaited.
-        case refusing(Attempt, until: Instant)
+        case refusing(Attempt, until: Moment)
         /// Status 200, no text yet.
         case accepted(Attempt)
         /// A lone provider refused and is asked again then.
-        case pausing(until: Instant)
-        case speaking(lastText: Instant, bytes: Int)
+        case pausing(until: Moment)
+        case speaking(lastText: Moment, bytes: Int)
         case ended
     }
 
     private let limits: CallLimits
     private let providers: [String]
-    private var start: Instant
+    private var start: Moment
     private var state = State.idle
     /// Of the attempts that failed, for the log.
     private var faults: [ModelFault] = []
 
     /// - Parameter providers: whom to try, in this order, by the names that the log shall know; at least one.
-    init(providers: [String], limits: CallLimits, start: Instant) {
+    init(providers: [String], limits: CallLimits, start: Moment) {
         self.providers = providers
         self.limits = limits
         self.start = start
@@ -78,7 +76,7 @@ struct FailoverMachine: Equatable {
     }
 
     /// When `clock` is to be called next; nil: never.
-    var deadline: Instant? {
+    var deadline: Moment? {
         switch state {
         case .idle, .ended: nil
         case .asking(let attempt), .accepted(let attempt): min(attempt.since + limits.firstToken, lastFirstToken, lastMoment)
@@ -88,14 +86,14 @@ struct FailoverMachine: Equatable {
         }
     }
 
-    private var lastFirstToken: Instant { start + limits.firstTokenOverall }
-    private var lastMoment: Instant { start + limits.turn }
+    private var lastFirstToken: Moment { start + limits.firstTokenOverall }
+    private var lastMoment: Moment { start + limits.turn }
 }
 
 // MARK: - Inputs
 
 extension FailoverMachine {
-    mutating func begin(at now: Instant) -> Action {
+    mutating func begin(at now: Moment) -> Action {
         guard state == .idle else { return .none }
         start = now
         return ask(Attempt(choice: 0, since: now))
@@ -109,14 +107,14 @@ extension FailoverMachine {
     }
 
     /// Another status; its body may say more.
-    mutating func refused(at now: Instant) -> Action {
+    mutating func refused(at now: Moment) -> Action {
         guard case .asking(let attempt) = state else { return .none }
         state = .refusing(attempt, until: now + limits.refusalBody)
         return .none
     }
 
     /// Text of so many bytes, at least one.
-    mutating func said(_ count: Int, at now: Instant) -> Release {
+    mutating func said(_ count: Int, at now: Moment) -> Release {
         let before: Int
         switch state {
         case .accepted: before = 0
@@ -135,7 +133,7 @@ extension FailoverMachine {
     }
 
     /// The provider ended the answer. One without text is no answer, unless the token limit or the provider's filter explains it.
-    mutating func finished(_ modelEnd: ModelEnd, at now: Instant) -> Action {
+    mutating func finished(_ modelEnd: ModelEnd, at now: Moment) -> Action {
         switch (state, modelEnd) {
         case (.accepted, .stop):
             return failed(AttemptFailure(fault: ModelFault(kind: .cut, detail: "ended without text"), blamesProvider: true), at: now)
@@ -145,7 +143,7 @@ extension FailoverMachine {
     }
 
     /// The attempt failed.
-    mutating func failed(_ failure: AttemptFailure, at now: Instant) -> Action {
+    mutating func failed(_ failure: AttemptFailure, at now: Moment) -> Action {
         switch state {
         case .asking(let attempt), .refusing(let attempt, _): return giveUp(attempt, failure, mayRetry: failure.mayRetry, at: now)
         // Once it was accepted it may be billed: another provider, but not the same once more.
@@ -160,7 +158,7 @@ extension FailoverMachine {
     }
 
     /// Time has passed. Harmless when called too early.
-    mutating func clock(at now: Instant) -> Action {
+    mutating func clock(at now: Moment) -> Action {
         guard let deadline, now >= deadline else { return .none }
         if now >= lastMoment { return end(.failed(merged(ModelFault(kind: .timeLimit, detail: "turn took \(limits.turn)")))) }
         switch state {
@@ -189,7 +187,7 @@ extension FailoverMachine {
         return .end(modelEnd)
     }
 
-    private mutating func giveUp(_ attempt: Attempt, _ failure: AttemptFailure, mayRetry: Bool, at now: Instant) -> Action {
+    private mutating func giveUp(_ attempt: Attempt, _ failure: AttemptFailure, mayRetry: Bool, at now: Moment) -> Action {
         if attempt.choice + 1 < providers.count, now < lastFirstToken {
             faults.append(failure.fault)
             return ask(Attempt(choice: attempt.choice + 1, since: now))
@@ -204,7 +202,7 @@ extension FailoverMachine {
         return end(.failed(merged(failure.fault)))
     }
 
-    private func noFirstToken(_ attempt: Attempt, _ now: Instant) -> ModelFault {
+    private func noFirstToken(_ attempt: Attempt, _ now: Moment) -> ModelFault {
         ModelFault(kind: .noFirstToken, detail: "\(providers[attempt.choice]): no text within \(attempt.since.duration(to: now))")
     }
 

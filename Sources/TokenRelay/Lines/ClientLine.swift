@@ -50,6 +50,7 @@ final class ClientLine {
         guard !isOver else { return }
         switch signal {
         case .progressed: progressed()
+        case .probe: if unsent.isEmpty, closing == nil { write { format.appendHeartbeat(into: &$0) } }
         case .gone: end(.gone)
         case .handOver:
             guard closing == nil else { return }

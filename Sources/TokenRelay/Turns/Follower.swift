@@ -6,6 +6,8 @@ public final class Follower: Sendable {
     public enum Signal: Sendable, Equatable {
         /// There is more text, or the end.
         case progressed
+        /// The client sends no more, and may be gone: only a write shows which.
+        case probe
         /// The server is going away: the client is to resume elsewhere.
         case handOver
         /// The client is gone.
@@ -40,7 +42,7 @@ public final class Follower: Sendable {
     /// Rings. Progress that nobody hears is not remembered: who begins to listen looks at the turn first.
     public func ring(_ signal: Signal) {
         let listener = state.withLock { state in
-            if state.listener == nil, signal != .progressed { state.missed = signal }
+            if state.listener == nil, signal == .gone || signal == .handOver { state.missed = signal }
             return state.listener
         }
         listener?(signal)

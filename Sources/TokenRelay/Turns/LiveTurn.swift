@@ -15,12 +15,15 @@ public final class LiveTurn: Sendable {
         var generation: Generation?
         var outcome: TurnOutcome?
         var ending: TurnEnding?
-        var firstTextAt: ContinuousClock.Instant?
+        /// After `madeAt`. Not a `ContinuousClock.Instant`: a state that holds one has no layout that the compiler knows.
+        var firstTextAfter: Duration?
         var followers: [Follower] = []
-        var outcomeWaiter: CheckedContinuation<TurnOutcome, Never>?
+        /// A closure, because a continuation has no known layout either.
+        var outcomeWaiter: (@Sendable (TurnOutcome) -> Void)?
     }
 
     private let state: Mutex<State>
+    private let madeAt = ContinuousClock.now
 
     /// A turn about to run. `safetyText` is served when every model fails (tier ≥ 3).
     public init(facts: TurnFacts, promptTokens: Int = 0, safetyText: [UInt8]? = nil) {
@@ -62,7 +65,7 @@ public final class LiveTurn: Sendable {
         await withCheckedContinuation { continuation in
             let outcome: TurnOutcome? = state.withLock { state in
                 if let outcome = state.outcome { return outcome }
-                state.outcomeWaiter = continuation
+                state.outcomeWaiter = { continuation.resume(returning: $0) }
                 return nil
             }
             if let outcome { continuation.resume(returning: outcome) }
@@ -79,9 +82,9 @@ public final class LiveTurn: Sendable {
     }
 
     private func received(_ news: ModelNews) {
-        let (followers, waiter) = state.withLock { $0.take(news) }
+        let (followers, waiter) = state.withLock { $0.take(news, madeAt) }
         for follower in followers where !follower.isPatient { follower.ring(.progressed) }
-        if let waiter { waiter.continuation.resume(returning: waiter.outcome) }
+        if let waiter { waiter.hear(waiter.outcome) }
     }
 
     /// Ends the model call; what was said is kept. Idempotent, also when it races with the natural end.
@@ -115,7 +118,7 @@ public final class LiveTurn: Sendable {
 
     /// The released text so far, and when its first byte came.
     public var released: (text: [UInt8], firstAt: ContinuousClock.Instant?) {
-        state.withLock { ($0.answer.bytes, $0.firstTextAt) }
+        state.withLock { ($0.answer.bytes, $0.firstTextAfter.map { madeAt + $0 }) }
     }
 
     /// UTF-8 bytes released so far.
@@ -171,8 +174,8 @@ public final class LiveTurn: Sendable {
 extension LiveTurn.State {
     /// Returns whom to ring when the answer grew, and whom to tell the outcome when it is known.
     fileprivate mutating func take(
-        _ news: ModelNews
-    ) -> (ring: [Follower], tell: (continuation: CheckedContinuation<TurnOutcome, Never>, outcome: TurnOutcome)?) {
+        _ news: ModelNews, _ madeAt: @autoclosure () -> ContinuousClock.Instant
+    ) -> (ring: [Follower], tell: (hear: @Sendable (TurnOutcome) -> Void, outcome: TurnOutcome)?) {
         if let name = news.acceptedBy { machine.accepted(by: name) }
         let before = answer.end
         if machine.isReleasing { machine.released(answer.append(news.text)) }
@@ -184,8 +187,8 @@ extension LiveTurn.State {
             generation = nil
         }
         let grew = answer.end > before
-        if grew, firstTextAt == nil { firstTextAt = .now }
-        guard let outcome, let continuation = outcomeWaiter.take() else { return (grew ? followers : [], nil) }
-        return (grew ? followers : [], (continuation, outcome))
+        if grew, firstTextAfter == nil { firstTextAfter = madeAt().duration(to: .now) }
+        guard let outcome, let hear = outcomeWaiter.take() else { return (grew ? followers : [], nil) }
+        return (grew ? followers : [], (hear, outcome))
     }
 }

@@ -53,7 +53,9 @@ struct InstanceLife: Sendable {
                 await settlement.deliverLeftovers()
                 try await reaper.run()
             }
-            try await group.waitForAll()
+            // Whichever is first: neither ends by itself, so it has failed.
+            defer { group.cancelAll() }
+            try await group.next()
         }
     }
 }

@@ -6,26 +6,26 @@ import TokenRelay
 /// The application, and what a shutdown means for it: readiness goes false, then nobody is let in, running turns get time, then their
 /// clients are handed over. Turns are never cut: the process waits until the last is saved.
 struct DrainingService: Service {
-    /// For load balancers to see that readiness is false, before connections are refused.
-    private static let notice = Duration.seconds(1)
-
     private let application: GatewayApplication
     private let admission: Admission
     private let registry: TurnRegistry
     private let mirrors: Mirrors
     private let patience: Duration
+    private let notice: Duration
     private let logger: Logger
 
-    /// `patience`: how long clients may stay with their running turns.
+    /// `patience`: how long clients may stay with their running turns. `notice`: of it, for load balancers to see that readiness is false,
+    /// before connections are refused.
     init(
         _ application: GatewayApplication, admission: Admission, registry: TurnRegistry, mirrors: Mirrors, patience: Duration,
-        logger: Logger
+        notice: Duration, logger: Logger
     ) {
         self.application = application
         self.admission = admission
         self.registry = registry
         self.mirrors = mirrors
         self.patience = patience
+        self.notice = notice
         self.logger = logger
     }
 
@@ -55,9 +55,9 @@ struct DrainingService: Service {
     private func drain(_ server: ServiceGroup) async {
         logger.notice("draining", metadata: ["turns": "\(registry.count)"])
         admission.close()
-        try? await Task.sleep(for: Self.notice)
+        try? await Task.sleep(for: notice)
         await server.triggerGracefulShutdown()
-        let deadline = ContinuousClock.now + patience - Self.notice
+        let deadline = ContinuousClock.now + patience - notice
         while registry.count > 0 || mirrors.isFollowed, ContinuousClock.now < deadline {
             guard (try? await Task.sleep(for: .milliseconds(50))) != nil else { return }
         }

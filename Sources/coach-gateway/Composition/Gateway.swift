@@ -91,7 +91,8 @@ struct Gateway {
             Background { try await mirrors.run() },
             Background { try await Self.serveMetrics(configuration, readiness: readiness, metrics: metrics, registry: registry) },
             DrainingService(
-                application, admission: admission, registry: registry, mirrors: mirrors, patience: configuration.drain, logger: logger),
+                application, admission: admission, registry: registry, mirrors: mirrors, patience: configuration.drain,
+                notice: configuration.drainNotice, logger: logger),
         ]
         self.slot = slot
     }
@@ -100,7 +101,7 @@ struct Gateway {
     func run() async throws {
         reactor.start()
         var group = ServiceGroupConfiguration(services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-        group.maximumGracefulShutdownDuration = configuration.drain + Self.longestTurn
+        group.maximumGracefulShutdownDuration = max(configuration.drain, configuration.drainNotice) + Self.longestTurn
         try await ServiceGroup(configuration: group).run()
         reactor.stop()
     }

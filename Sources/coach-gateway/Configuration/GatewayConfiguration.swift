@@ -32,6 +32,7 @@ struct GatewayConfiguration: Sendable {
     var corsOrigins: [String]
     var stateDirectory: URL
     var drain: Duration
+    var drainNotice: Duration
     var maximumTurns: Int
     /// The process environment: provider keys are looked up in it by the names that `deploy/models.json` gives. The simulator takes any
     /// key, so it gets one.
@@ -47,12 +48,13 @@ struct GatewayConfiguration: Sendable {
         let connections = settings.integer(.databaseConnections, in: 1...1000)
         let statements = settings.choice(.databaseStatements, StatementNaming.self)
         let drain = settings.integer(.drainSeconds, in: 0...3600)
+        let notice = settings.integer(.drainNotice, in: 0...3600)
         let turns = settings.integer(.maximumTurns, in: 1...1_000_000)
         let root = DataFolders.find(settings.text(.root))
         if root == nil { settings.complain(.root, "no folder with db, prompts, domains and deploy was found") }
         if let secret = settings.text(.jwtSecret), secret.utf8.count < 32 { settings.complain(.jwtSecret, "is shorter than 32 bytes") }
-        guard settings.findings.isEmpty, let deployment, let port, let level, let connections, let statements, let drain, let turns,
-            let root
+        guard settings.findings.isEmpty, let deployment, let port, let level, let connections, let statements, let drain, let notice,
+            let turns, let root
         else { return (nil, settings.findings) }
         let configuration = GatewayConfiguration(
             environment: deployment, listen: ListenAddress(host: settings.text(.host) ?? "", port: port), metricsListen: metrics,
@@ -66,7 +68,7 @@ struct GatewayConfiguration: Sendable {
             corsOrigins: (settings.text(.corsOrigins) ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) },
             stateDirectory: settings.text(.stateDirectory).map { URL(fileURLWithPath: $0) }
                 ?? root.appendingPathComponent(".coach/state"),
-            drain: .seconds(drain), maximumTurns: turns,
+            drain: .seconds(drain), drainNotice: .seconds(notice), maximumTurns: turns,
             processEnvironment: environment.merging(["COACH_SIMULATOR_KEY": "any"]) { own, _ in own })
         return (configuration, [])
     }

@@ -12,8 +12,7 @@ struct SettingKey: Sendable {
     static let all: [SettingKey] = [
         environment, host, port, metricsListen, root, logLevel, databaseURL, databaseListenURL, migrationURL, databasePassword,
         databaseConnections, databaseStatements, jwtSecret, jwksURL, jwksFile, jwtAudience, jwtIssuer, corsOrigins, stateDirectory,
-        drainSeconds,
-        maximumTurns,
+        drainSeconds, drainNotice, maximumTurns,
     ]
 
     static let environment = SettingKey(
@@ -58,6 +57,9 @@ struct SettingKey: Sendable {
             "folder of this machine's instances: identity, and receipts that wait for the database; default `.coach/state` under the root")
     static let drainSeconds = SettingKey(
         name: "COACH_DRAIN_SECONDS", fallback: "30", meaning: "how long SIGTERM lets running turns end, seconds")
+    static let drainNotice = SettingKey(
+        name: "COACH_DRAIN_NOTICE_SECONDS", fallback: "1",
+        meaning: "of these, how long readiness is false before connections are refused: as long as the proxy takes to see it")
     static let maximumTurns = SettingKey(
         name: "COACH_MAX_TURNS", fallback: "2000", meaning: "turns that may run at once in this process; more are refused with `SYS_5001`")
 }

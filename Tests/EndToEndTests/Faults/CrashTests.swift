@@ -9,11 +9,13 @@ struct CrashTests {
         let visitor = pair.one.visitor()
         let first = try await visitor.listen("Hello \(sim(["words": 800, "pace_ms": 25]))").until(bytes: 10)
         let follower = try await visitor.at(pair.other.port).follow(first.turnID).until(bytes: 1)
-        async let near = first.toEnd()
-        async let far = follower.toEnd()
-        try await Task.sleep(for: .seconds(2))
+        // So much is said in two seconds; both hear it live.
+        try await first.until(bytes: 500)
+        try await follower.until(bytes: 300)
         let killed = ContinuousClock.now
         pair.one.program.signal(SIGKILL)
+        async let near = first.toEnd()
+        async let far = follower.toEnd()
         let (owner, survivor) = try await (near, far)
         #expect(killed.duration(to: .now) < .seconds(10), "\(killed.duration(to: .now))")
 
@@ -90,5 +92,27 @@ struct CrashTests {
         #expect(try await database.messages(of: visitor.id, role: "user").count == 1)
         #expect(try await database.turn(of: visitor.id).number("attempt") == 2)
         #expect(try await database.isBalanced())
+    }
+
+    @Test("another process with the same identity, as a copied state folder makes it, ends the earlier one and settles its turns")
+    func sameIdentity() async throws {
+        let simulator = try await Stage.shared().simulator
+        let database = try await Database.ofItsOwn()
+        let (folder, copy) = (try StateFolder(), try StateFolder())
+        func gateway(_ folder: StateFolder) async throws -> Gateway {
+            try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: folder.state())
+        }
+        let earlier = try await gateway(folder)
+        let first = try await earlier.visitor().listen("Hello \(sim(["words": 400, "pace_ms": 25]))").until(bytes: 40)
+        try FileManager.default.copyItem(atPath: "\(folder.path)/1", toPath: "\(copy.path)/1")
+        let later = try await gateway(copy)
+        try await first.toEnd()
+        #expect(first.end == nil)
+        #expect(try await earlier.program.exit() != 0)
+        #expect(earlier.log.contains { $0["level"] == "critical" })
+        #expect(try await later.readiness() == 200)
+        try await eventually("the end of its turn") {
+            try await database.rows("select 1 as one from turns where status = 'running'").isEmpty
+        }
     }
 }

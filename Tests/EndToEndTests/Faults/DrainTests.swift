@@ -59,6 +59,18 @@ struct DrainTests {
         #expect(try await pair.one.hasDrained())
     }
 
+    @Test("readiness is false for as long as the proxy is said to need, before connections are refused")
+    func notice() async throws {
+        let pair = try await Pair.fresh(["COACH_DRAIN_SECONDS": "1", "COACH_DRAIN_NOTICE_SECONDS": "3"])
+        pair.one.program.signal(SIGTERM)
+        try await eventually("readiness to be false") { try await pair.one.readiness() == 503 }
+        let start = ContinuousClock.now
+        while (try? await pair.one.readiness()) == 503 { try await Task.sleep(for: .milliseconds(20)) }
+        let lasted = start.duration(to: .now)
+        #expect(lasted > .seconds(2) && lasted < .seconds(5), "\(lasted)")
+        #expect(try await pair.one.hasDrained())
+    }
+
     @Test("a turn that is handed over can be stopped from elsewhere")
     func stopped() async throws {
         let pair = try await Pair.fresh(["COACH_DRAIN_SECONDS": "1"])

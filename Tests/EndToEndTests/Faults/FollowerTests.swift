@@ -44,6 +44,28 @@ struct FollowerTests {
         for listening in others where listening.status == 200 { try await listening.toEnd() }
     }
 
+    @Test("who leaves a silent turn politely gives his place back at once; who only stops sending is still answered")
+    func silentPlaces() async throws {
+        let pair = try await Pair.shared()
+        let visitor = pair.one.visitor()
+        let script = sim(["words": 3, "first_token_ms": 5500])
+        let first = try await visitor.listen("Hello \(script)").until { !$0.turnID.isEmpty }
+        var others: [Listening] = []
+        for _ in 0..<15 { others.append(try await visitor.follow(first.turnID).until { !$0.turnID.isEmpty }) }
+        #expect(try await visitor.resume(first.turnID, after: "0").status == 429)
+        let left = ContinuousClock.now
+        others.removeLast().close()
+        var next: Listening?
+        try await eventually("a place") {
+            next = try await visitor.follow(first.turnID)
+            return next?.status == 200
+        }
+        #expect(left.duration(to: .now) < .seconds(2), "\(left.duration(to: .now))")
+        others[0].closeForWriting()
+        #expect(try await others[0].toEnd().end?["finish_reason"] == "stop")
+        #expect(try await next?.toEnd().end?["finish_reason"] == "stop")
+    }
+
     @Test("a hundred identical requests at once over two instances make one message, one model call, one bill, and all get the same answer")
     func hundred() async throws {
         let pair = try await Pair.shared()

@@ -65,6 +65,12 @@ final class Listening: @unchecked Sendable {
     /// Hangs up.
     func hangUp() { wire.reset() }
 
+    /// Hangs up politely.
+    func close() { wire.close() }
+
+    /// Says that nothing more will be sent, and goes on reading.
+    func closeForWriting() { wire.closeForWriting() }
+
     private func readMore() throws {
         guard ContinuousClock.now < deadline else { throw Wire.Failure(description: "40 s without an end, after \(story)") }
         let chunk: [UInt8]

@@ -101,7 +101,7 @@ struct StopTests {
         #expect(Set(endings).isSubset(of: ["stop", "stopped"]))
     }
 
-    @Test("before the first word leaves an empty answer and no false bill")
+    @Test("before the first word leaves no answer and no false bill, and the conversation goes on")
     func beforeTheFirstWord() async throws {
         let pair = try await Pair.shared()
         let visitor = pair.one.visitor()
@@ -112,7 +112,12 @@ struct StopTests {
         try await first.toEnd()
         #expect(first.text.isEmpty && first.end?["finish_reason"] == "stopped")
         #expect(try await pair.database.settledAnswer(of: visitor.id).turn["status"] == "stopped")
+        #expect(try await pair.database.messages(of: visitor.id, role: "assistant").isEmpty)
         #expect(try await pair.database.usage(of: visitor.id).count <= 1)
+        let conversation = try #require(first.events.first?["conversation_id"])
+        let listed = try await visitor.browser.send("GET", "/api/v1/conversations/\(conversation)/messages")
+        #expect(listed.json.objects("data").count == 1, "\(listed.text)")
+        expectDone(try await visitor.say("And now? \(sim(["words": 2]))", ["conversation_id": conversation]))
     }
 
     @Test("is what deleting the conversation does; the turn is still billed")

@@ -56,6 +56,16 @@ final class Program: @unchecked Sendable {
 
     func signal(_ number: Int32) { kill(process.processIdentifier, number) }
 
+    /// Kills it, and waits until it is gone and has let go of its files. The kernel says so; Foundation hears of it later.
+    func kill9() async throws {
+        signal(SIGKILL)
+        let path = "/proc/\(process.processIdentifier)/stat"
+        try await eventually("the death of \(process.processIdentifier)") {
+            guard let stat = FileManager.default.contents(atPath: path) else { return true }
+            return String(decoding: stat, as: UTF8.self).split(separator: ")").last?.hasPrefix(" Z") ?? true
+        }
+    }
+
     /// Gives it a line to read.
     func type(_ line: String) throws { try input?.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8)) }
 

@@ -52,6 +52,15 @@ final class Wire: @unchecked Sendable {
         descriptor = -1
     }
 
+    /// Says that nothing more will be sent.
+    func closeForWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+    /// Acknowledges late, as phones do: a sender that waits for it (Nagle) then sends in bursts.
+    func acknowledgeLate() {
+        var no: Int32 = 0
+        setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_QUICKACK, &no, socklen_t(MemoryLayout<Int32>.size))
+    }
+
     /// Ends the connection at once with a reset, as a phone does that loses its line.
     func reset() {
         var linger = linger(l_onoff: 1, l_linger: 0)

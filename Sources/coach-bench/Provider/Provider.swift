@@ -1,0 +1,356 @@
+import CLibSSL
+import Glibc
+
+/// A provider of language models that costs next to nothing: one epoll thread, one write for each token, nothing allocated on the way.
+///
+/// `POST` to any path is answered with a stream as the workload says; `GET /workload?pace=20&tokens=400` changes the workload for answers
+/// that begin later and tells what was done so far.
+final class Provider {
+    private let listener: Int32
+    let port: UInt16
+    /// The same, with TLS; -1 for none.
+    private let secureListener: Int32
+    private let tls: TLSServer?
+    private let tick: UInt64
+    private var workload: Workload
+    private let poller: Poller
+    private let answer = AnswerBytes()
+    private let connections: UnsafeMutablePointer<Connection>
+    private let capacity: Int
+    private var heap: DueHeap
+    /// Connections that write without pace, by descriptor; each once.
+    private var eager: [Int32] = []
+    private let inbox: UnsafeMutableRawBufferPointer
+    private var random = SystemRandomNumberGenerator()
+    private var counters = Counters()
+
+    struct Counters {
+        var requests = 0
+        var active = 0
+        var tokens = 0
+        var ended = 0
+        var cut = 0
+        /// Writes for which the socket had no room.
+        var blocked = 0
+    }
+
+    private struct Connection {
+        enum Phase { case free, head, body, answering }
+        var phase = Phase.free
+        var head = MessageHead()
+        var bodyLeft = 0
+        var tokensLeft = 0
+        var period: UInt64 = 0
+        var pack = 1
+        var serial: UInt32 = 0
+        /// What the socket did not take.
+        var pending: [UInt8] = []
+        var isBlocked = false
+        /// Stands in `eager`. Outlives the answer: whoever goes through the list takes it out.
+        var isEager = false
+        var isFirst = true
+        /// The closing is on its way: when `pending` is gone the answer is over.
+        var isClosing = false
+        /// The connection is broken when so many tokens are left; -1: it is not.
+        var breaksAt = -1
+        /// Its TLS session, if it has one.
+        var session: OpaquePointer?
+    }
+
+    /// `secure`: a second port, with TLS. `tick`: nanoseconds; what is due within one goes out together.
+    init(host: String, port: UInt16, secure: (port: UInt16, server: TLSServer)?, tick: UInt64, workload: Workload, fileLimit: Int) throws {
+        (listener, self.port) = try Socket.listen(host: host, port: port)
+        secureListener = try secure.map { try Socket.listen(host: host, port: $0.port).descriptor } ?? -1
+        tls = secure?.server
+        self.tick = max(1, tick)
+        self.workload = workload
+        poller = try Poller()
+        capacity = fileLimit
+        connections = .allocate(capacity: fileLimit)
+        connections.initialize(repeating: Connection(), count: fileLimit)
+        heap = DueHeap(capacity: 2 * fileLimit)
+        eager.reserveCapacity(fileLimit)
+        inbox = .allocate(byteCount: 65_536, alignment: 16)
+        poller.add(listener, token: Int(listener))
+        if secureListener >= 0 { poller.add(secureListener, token: Int(secureListener)) }
+        // OpenSSL writes to sockets in its own way, which a closed one answers with a signal.
+        signal(SIGPIPE, SIG_IGN)
+    }
+
+    /// For the life of the process.
+    func run() -> Never {
+        while true {
+            poller.wait(patience) { token, ready in
+                if token == Int(listener) || token == Int(secureListener) {
+                    acceptAll(Int32(token))
+                } else {
+                    handle(Int32(token), ready)
+                }
+            }
+            writeDue()
+            writeEager()
+        }
+    }
+
+    private var patience: Int {
+        if !eager.isEmpty { return 0 }
+        guard let first = heap.first else { return -1 }
+        let now = Clock.now()
+        let wake = (first.due + tick - 1) / tick * tick
+        return wake <= now ? 0 : Int(wake - now)
+    }
+
+    private func acceptAll(_ listener: Int32) {
+        while let descriptor = Socket.accept(listener) {
+            guard Int(descriptor) < capacity else {
+                close(descriptor)
+                continue
+            }
+            connections[Int(descriptor)].phase = .head
+            connections[Int(descriptor)].head.clear()
+            if listener == secureListener { connections[Int(descriptor)].session = tls?.session(descriptor) }
+            poller.add(descriptor, token: Int(descriptor))
+        }
+    }
+
+    private func handle(_ descriptor: Int32, _ ready: Poller.Ready) {
+        if ready.toWrite, connections[Int(descriptor)].isBlocked { unblock(descriptor) }
+        guard ready.toRead else { return }
+        while connections[Int(descriptor)].phase != .free {
+            let session = connections[Int(descriptor)].session
+            let count: Int
+            if let session {
+                count = TLSServer.result(session, SSL_read(session, inbox.baseAddress, Int32(inbox.count)))
+            } else {
+                count = recv(descriptor, inbox.baseAddress, inbox.count, 0)
+            }
+            if count > 0 {
+                read(descriptor, UnsafeRawBufferPointer(start: inbox.baseAddress, count: count))
+                if count < inbox.count, session == nil { return }
+            } else {
+                if count < 0, errno == EAGAIN { return }
+                drop(descriptor)
+            }
+        }
+    }
+
+    private func read(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) {
+        let connection = connections + Int(descriptor)
+        var bytes = bytes
+        if connection.pointee.phase == .head {
+            let (count, isComplete) = connection.pointee.head.take(bytes)
+            guard isComplete else { return }
+            bytes = UnsafeRawBufferPointer(rebasing: bytes[count...])
+            if connection.pointee.head.line.hasPrefix("GET ") { return tell(descriptor) }
+            connection.pointee.bodyLeft = connection.pointee.head.field("content-length").flatMap { Int($0) } ?? 0
+            if connection.pointee.head.field("expect") != nil {
+                send(descriptor, Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
+            }
+            connection.pointee.phase = .body
+        }
+        guard connection.pointee.phase == .body else { return }
+        connection.pointee.bodyLeft -= min(bytes.count, connection.pointee.bodyLeft)
+        if connection.pointee.bodyLeft == 0 { begin(descriptor) }
+    }
+
+    // MARK: An answer
+
+    private func begin(_ descriptor: Int32) {
+        let connection = connections + Int(descriptor)
+        counters.requests += 1
+        if workload.refused > 0, Double.random(in: 0..<1, using: &random) < workload.refused {
+            connection.pointee.phase = .head
+            connection.pointee.head.clear()
+            return send(descriptor, Self.refusal)
+        }
+        counters.active += 1
+        connection.pointee.phase = .answering
+        connection.pointee.serial &+= 1
+        connection.pointee.tokensLeft = workload.tokens
+        connection.pointee.period = workload.period
+        connection.pointee.pack = workload.pack
+        connection.pointee.isFirst = true
+        connection.pointee.isClosing = false
+        connection.pointee.breaksAt = -1
+        if workload.cut > 0, Double.random(in: 0..<1, using: &random) < workload.cut {
+            connection.pointee.breaksAt = Int.random(in: 0..<workload.tokens, using: &random)
+        }
+        send(descriptor, answer.opening)
+        let first = UInt64(workload.firstToken) * 1_000_000
+        if first > 0 {
+            heap.push(.init(due: Clock.now() + first, connection: descriptor, serial: connection.pointee.serial))
+        } else {
+            advance(descriptor, due: Clock.now())
+        }
+    }
+
+    /// Writes what is due and says when the next is.
+    private func advance(_ descriptor: Int32, due: UInt64) {
+        let connection = connections + Int(descriptor)
+        // A socket that has no room is not written to; the tokens come later, none is left out.
+        if !connection.pointee.isBlocked { write(descriptor) }
+        guard connection.pointee.phase == .answering, !connection.pointee.isClosing else { return }
+        let period = connection.pointee.period
+        guard period > 0 else {
+            if !connection.pointee.isBlocked { list(descriptor) }
+            return
+        }
+        // The second token at a random place within the period: streams that began together do not write together.
+        let next = connection.pointee.isFirst ? due + UInt64.random(in: 1...period, using: &random) : due + period
+        connection.pointee.isFirst = false
+        heap.push(.init(due: next, connection: descriptor, serial: connection.pointee.serial))
+    }
+
+    @inline(__always)
+    private func write(_ descriptor: Int32) {
+        let connection = connections + Int(descriptor)
+        let count = min(connection.pointee.pack, connection.pointee.tokensLeft)
+        connection.pointee.tokensLeft -= count
+        counters.tokens += count
+        transmit(descriptor, answer.stamped(count, at: Clock.now()))
+        if connection.pointee.breaksAt >= connection.pointee.tokensLeft { return drop(descriptor) }
+        if connection.pointee.tokensLeft == 0, connection.pointee.phase == .answering {
+            connection.pointee.isClosing = true
+            send(descriptor, answer.closing)
+            if !connection.pointee.isBlocked { finish(descriptor) }
+        }
+    }
+
+    private func finish(_ descriptor: Int32) {
+        let connection = connections + Int(descriptor)
+        guard connection.pointee.phase == .answering else { return }
+        counters.active -= 1
+        counters.ended += 1
+        connection.pointee.phase = .head
+        connection.pointee.head.clear()
+    }
+
+    private func writeDue() {
+        guard heap.count > 0 else { return }
+        let now = Clock.now()
+        while let first = heap.first, first.due <= now {
+            heap.pop()
+            let connection = connections + Int(first.connection)
+            guard connection.pointee.phase == .answering, connection.pointee.serial == first.serial else { continue }
+            advance(first.connection, due: first.due)
+        }
+    }
+
+    /// A few tokens for each that has room, in turn.
+    private func writeEager() {
+        var kept = 0
+        let count = eager.count
+        for index in 0..<count {
+            let descriptor = eager[index]
+            let connection = connections + Int(descriptor)
+            var quota = Self.eagerQuota
+            while quota > 0, connection.pointee.phase == .answering, !connection.pointee.isBlocked, !connection.pointee.isClosing {
+                write(descriptor)
+                quota -= 1
+            }
+            if connection.pointee.phase == .answering, !connection.pointee.isBlocked, !connection.pointee.isClosing {
+                eager[kept] = descriptor
+                kept += 1
+            } else {
+                connection.pointee.isEager = false
+            }
+        }
+        // Nobody is added meanwhile: answers begin in `handle` only.
+        eager.removeLast(count - kept)
+    }
+
+    private static let eagerQuota = 4
+
+    private func list(_ descriptor: Int32) {
+        guard !connections[Int(descriptor)].isEager else { return }
+        connections[Int(descriptor)].isEager = true
+        eager.append(descriptor)
+    }
+
+    // MARK: Bytes
+
+    private func send(_ descriptor: Int32, _ bytes: [UInt8]) {
+        bytes.withUnsafeBytes { transmit(descriptor, $0) }
+    }
+
+    /// Writes, or keeps what the socket has no room for.
+    @inline(__always)
+    private func transmit(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) {
+        let connection = connections + Int(descriptor)
+        guard !connection.pointee.isBlocked else {
+            connection.pointee.pending.append(contentsOf: bytes)
+            return
+        }
+        let sent = put(descriptor, bytes)
+        guard sent < bytes.count else { return }
+        guard sent >= 0 || errno == EAGAIN else { return drop(descriptor) }
+        counters.blocked += 1
+        connection.pointee.pending.append(contentsOf: bytes[max(0, sent)...])
+        connection.pointee.isBlocked = true
+        poller.modify(descriptor, writing: true, token: Int(descriptor))
+    }
+
+    /// As send(2).
+    @inline(__always)
+    private func put(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+        if let session = connections[Int(descriptor)].session {
+            return TLSServer.result(session, SSL_write(session, bytes.baseAddress, Int32(bytes.count)))
+        }
+        return Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+    }
+
+    private static let refusal = Array(
+        ("HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: 51\r\n\r\n"
+            + #"{"error":{"message":"busy","type":"server_error"}} "#).utf8)
+
+    private func unblock(_ descriptor: Int32) {
+        let connection = connections + Int(descriptor)
+        let pending = connection.pointee.pending
+        let sent = pending.withUnsafeBytes { put(descriptor, $0) }
+        guard sent >= 0 || errno == EAGAIN else { return drop(descriptor) }
+        guard sent == pending.count else {
+            connection.pointee.pending.removeFirst(max(0, sent))
+            return
+        }
+        connection.pointee.pending.removeAll(keepingCapacity: true)
+        connection.pointee.isBlocked = false
+        poller.modify(descriptor, writing: false, token: Int(descriptor))
+        if connection.pointee.isClosing {
+            finish(descriptor)
+        } else if connection.pointee.phase == .answering, connection.pointee.period == 0 {
+            list(descriptor)
+        }
+    }
+
+    private func drop(_ descriptor: Int32) {
+        let connection = connections + Int(descriptor)
+        guard connection.pointee.phase != .free else { return }
+        if connection.pointee.phase == .answering {
+            counters.active -= 1
+            counters.cut += 1
+        }
+        var next = Connection()
+        next.serial = connection.pointee.serial &+ 1
+        next.isEager = connection.pointee.isEager
+        if let session = connection.pointee.session { SSL_free(session) }
+        connection.pointee = next
+        close(descriptor)
+    }
+
+    private func tell(_ descriptor: Int32) {
+        let connection = connections + Int(descriptor)
+        let target = connection.pointee.head.line.split(separator: " ").dropFirst().first ?? ""
+        var isUnderstood = true
+        if let mark = target.firstIndex(of: "?") {
+            isUnderstood = workload.apply(query: target[target.index(after: mark)...])
+        }
+        let body =
+            #"{"requests":\#(counters.requests),"active":\#(counters.active),"tokens":\#(counters.tokens),"ended":\#(counters.ended),"#
+            + #""cut":\#(counters.cut),"blocked":\#(counters.blocked),"cpu_seconds":\#(Clock.processSeconds())}"#
+        let status = isUnderstood ? "200 OK" : "400 Bad Request"
+        send(
+            descriptor,
+            Array("HTTP/1.1 \(status)\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)".utf8))
+        connection.pointee.head.clear()
+    }
+}

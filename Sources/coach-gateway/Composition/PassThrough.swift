@@ -1,0 +1,85 @@
+import CoachCore
+import Foundation
+import GatewayServer
+import Identity
+import Logging
+import ModelProviders
+import Reactor
+import ServiceLifecycle
+import TokenRelay
+
+/// The gateway without what is behind it: edge, coaching, relay and dialect as in `Gateway`, and ports that remember nothing. What it costs
+/// is what the token path costs; the rest of `Gateway` is PostgreSQL. For measurements only.
+struct PassThrough {
+    private let reactor: Reactor
+    private let service: DrainingService
+    private let logger: Logger
+
+    init(_ configuration: GatewayConfiguration, _ files: ProductFiles, secret: String, logger: Logger) throws {
+        self.logger = logger
+        reactor = try Reactor(name: "reactor")
+        let keeper = Forgetful.keeper
+        let registry = TurnRegistry()
+        let admission = Admission(registry: registry, maximumTurns: configuration.maximumTurns)
+        let mirrors = Mirrors(keeper: keeper, logger: logger)
+        let application = GatewayApplication(
+            .init(
+                host: configuration.listen.host, port: configuration.listen.port, corsOrigins: configuration.corsOrigins,
+                identity: TokenVerifier(
+                    policy: TokenPolicy(audience: configuration.jwtAudience, issuer: configuration.jwtIssuer),
+                    secret: try SharedSecret(secret), keySet: nil),
+                coaching: files.coaching, ledger: Forgetful.ledger,
+                model: makeLanguageModel(
+                    configuration: files.models, keys: ProviderKeys(of: files.models, environment: configuration.processEnvironment),
+                    transfers: TransferPool(reactor: reactor)),
+                settlement: TurnSettlement(
+                    ledger: Forgetful.ledger, prices: files.prices, registry: registry, spool: Forgetful.spool, logger: logger),
+                registry: registry, mirrors: mirrors, keeper: keeper, library: Forgetful.library, counter: Forgetful.counter,
+                admission: admission, lines: ClientLines(reactor: reactor),
+                readiness: { InstanceReadiness(database: true, accepting: admission.isOpen) }, logger: logger,
+                onListening: { port in logger.notice("listening, nothing is saved", metadata: ["port": "\(port)"]) }))
+        service = DrainingService(
+            application, admission: admission, registry: registry, mirrors: mirrors, patience: configuration.drain,
+            notice: configuration.drainNotice, logger: logger)
+    }
+
+    /// Runs until SIGTERM or SIGINT.
+    func run() async throws {
+        reactor.start()
+        try await ServiceGroup(
+            configuration: .init(services: [service], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        ).run()
+        reactor.stop()
+    }
+}
+
+/// Ports that let everybody in and keep nothing.
+private enum Forgetful {
+    static let ledger = TurnLedger(
+        begin: { _, request, _ in
+            let identity = TurnIdentity(
+                turnID: .random(), conversationID: request.conversationID ?? .random(), userMessageID: .random(), messageID: .random(),
+                attempt: 1)
+            return .begun(
+                TurnContext(
+                    identity: identity, profile: nil, summary: nil, history: [], persona: nil, safetyLevel: .calm, conversationDomain: nil,
+                    country: request.country, locale: request.locale), unlimited)
+        },
+        finish: { _ in })
+
+    static let keeper = TurnKeeper(
+        checkpoint: { _ in [] }, load: { _, _ in nil }, tail: { _ in [] }, requestStop: { _, _ in false }, orphans: { [] },
+        retry: { _, _ in .refused(Refusal(reason: .notFound), unlimited) })
+
+    static let library = ConversationLibrary(
+        list: { _, _ in Page(items: [], nextCursor: nil) }, get: { _, _ in throw nothing }, create: { _, _ in throw nothing },
+        patch: { _, _, _ in throw nothing }, delete: { _, _ in throw nothing },
+        messages: { _, _, _ in Page(items: [], nextCursor: nil) })
+
+    static let counter = RequestCounter { _ in unlimited }
+
+    static let spool = ReceiptSpool(keep: { _ in ReceiptSpool.Ticket(name: "") }, discard: { _ in }, leftovers: { [] })
+
+    private static let nothing = Refusal(reason: .notFound)
+    private static let unlimited = RateLimit(limit: 1_000_000, remaining: 1_000_000, resetAt: 0)
+}

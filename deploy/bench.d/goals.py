@@ -1,0 +1,78 @@
+"""What was to be reached, what was, and by how much. A goal whose workload did not run is not shown."""
+import report
+
+
+class Goals:
+    def __init__(self, medians, found):
+        self.medians, self.found, self.lines = medians, found, []
+
+    def figure(self, workload, peer, key):
+        return self.medians.get(workload, {}).get(peer, {}).get(key)
+
+    def at_most(self, title, goal, value, unit=""):
+        """`reached : goal` below 1 is better than the goal."""
+        if value is not None:
+            self.lines.append([title, f"≤ {goal}{unit}", f"{report.number(value)}{unit}", value / goal if goal else "", value <= goal])
+
+    def at_least(self, title, goal, value, unit=""):
+        if value is not None:
+            self.lines.append([title, f"≥ {goal}{unit}", f"{report.number(value)}{unit}", value / goal, value >= goal])
+
+    def against_nginx(self, workload, peer, key):
+        own, other = self.figure(workload, peer, key), self.figure(workload, "nginx", key)
+        return own / other if own is not None and other else None
+
+    def collect(self):
+        for workload, what in (("paced", "1,000 streams"), ("tls", "1,000 streams, TLS")):
+            for peer, limit in (("gateway", 1.15), ("pass-through", 1.0)):
+                self.at_most(f"{what}: CPU per token, {peer} : nginx", limit, self.against_nginx(workload, peer, "cpu_per_million"))
+            self.at_most(f"{what}: added p50, gateway : nginx", 1, self.against_nginx(workload, "gateway", "added_p50"))
+            self.at_most(f"{what}: added p99, gateway : nginx", 2, self.against_nginx(workload, "gateway", "added_p99"))
+        self.crowd()
+        idle = "nearly idle streams"
+        self.at_least(f"{idle}: asked for (three descriptors each)", 10_000, self.figure("idle", "gateway", "streams"))
+        self.at_most(f"{idle}: not whole", 0, self.figure("idle", "gateway", "not_whole"))
+        self.at_most(f"{idle}: memory", 32, self.figure("idle", "gateway", "kib_per_stream"), " KiB")
+        self.at_most(f"{idle}: silences above 10.5 s", 0, self.figure("idle", "gateway", "silences_too_long"))
+        self.at_least("saturation: tokens/s, gateway : nginx", 1, self.against_nginx("saturation", "gateway", "tokens_per_s"))
+        own, other = (self.figure("saturation", peer, "tokens_per_s") for peer in ("gateway", "litellm"))
+        self.at_least("saturation: tokens/s, gateway : LiteLLM with one worker", 80, own / other if own and other else None)
+        for point, limit in (("p50", 1.5), ("p99", 5)):
+            own, other = (self.figure("ttft", peer, f"first_{point}") for peer in ("gateway", "bare"))
+            self.at_most(
+                f"first token above the bare provider, {point}", limit, own - other if own is not None and other is not None else None, " ms")
+        self.at_most("of which begin_turn in PostgreSQL (mean, without commit)", 1, self.figure("ttft", "gateway", "begin_in_database"), " ms")
+        self.studies()
+
+    def crowd(self):
+        crowd = self.found.get("crowd")
+        if crowd:
+            own = crowd["figures"].get("gateway", {})
+            what = f"{crowd['streams']:,} streams"
+            self.at_least("streams x 20 tokens/s that nginx sustains here", 5000, crowd["streams"])
+            self.at_most(f"{what}: lost", 0, own.get("not_whole"))
+            self.at_most(f"{what}: gaps > 10 x pace", 0, own.get("gaps_too_long"))
+            self.at_most(f"{what}: memory", 40, own.get("kib_per_stream"), " KiB")
+
+    def studies(self):
+        turns = self.found.get("turns")
+        if turns and "gateway" in turns["reached"]:
+            reached = turns["reached"]["gateway"]
+            self.at_least("turns/s with p99 begin ≤ 25 ms", 500, reached["rate"])
+            self.at_most(f"CPU a turn at {turns['judged_at']}/s, gateway", 0.5, reached["cpu_per_turn"], " ms")
+            self.at_most(f"CPU a turn at {turns['judged_at']}/s, PostgreSQL", 0.8, reached["database_per_turn"], " ms")
+        if "history" in self.found:
+            largest = self.found["history"]["sizes"][-1]
+            self.at_most(f"begin_turn alone among {largest['messages']:,} messages, p99", 10, largest["alone_p99"], " ms")
+            self.at_most(f"begin through the gateway among {largest['messages']:,} messages, p99", 10, largest["begin_p99"], " ms")
+        if "pair" in self.found:
+            self.at_least("two gateways : one, tokens/s", 1.95, self.found["pair"]["ratio"])
+        if "soak" in self.found:
+            self.at_most("soak: what is not flat", 0, len(self.found["soak"]["complaints"]))
+
+
+def table(medians, found):
+    goals = Goals(medians, found)
+    goals.collect()
+    body = [line[:-1] + ["yes" if line[-1] else "**no**"] for line in goals.lines]
+    return "**Goals**\n\n" + report.rows(["what", "goal", "here", "here : goal", "reached"], body) if body else ""

@@ -1,0 +1,137 @@
+"""Processes of a run and what /proc says about them."""
+import http.client
+import os
+import platform
+import random
+import resource
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+TICKS = os.sysconf("SC_CLK_TCK")
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+def free_port():
+    """Below the ports that the system gives to clients: a thousand of them may come between this and whoever listens."""
+    while True:
+        port = random.randint(20_000, 32_000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                pass
+
+
+def fields(process):
+    """What follows the name in /proc/PID/stat (the name may contain anything); None when the process is gone."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+
+
+def family(process):
+    """A process and its children."""
+    members = [process]
+    for entry in os.listdir("/proc"):
+        if entry.isdigit() and (found := fields(entry)) and int(found[1]) == process:
+            members.append(int(entry))
+    return members
+
+
+def cpu_seconds(process):
+    """User and kernel time of a process, its children, and the children that it has waited for."""
+    total = 0
+    for member in family(process):
+        if found := fields(member):
+            total += int(found[11]) + int(found[12])
+            if member == process:
+                total += int(found[13]) + int(found[14])
+    return total / TICKS
+
+
+def busy_seconds():
+    """What all processors have worked, for whomever; stolen time is somebody else's too."""
+    user, nice, system, _, _, interrupts, soft, stolen = (int(part) for part in Path("/proc/stat").read_text().split()[1:9])
+    return (user + nice + system + interrupts + soft + stolen) / TICKS
+
+
+def resident_bytes(process):
+    total = 0
+    for member in family(process):
+        try:
+            total += int(Path(f"/proc/{member}/statm").read_text().split()[1]) * PAGE
+        except OSError:
+            pass
+    return total
+
+
+def get(port, path, timeout=2):
+    """Status and body of a GET; status 0 when nobody answers."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    except OSError:
+        return 0, b""
+    finally:
+        connection.close()
+
+
+class Child:
+    """A process that is ended by the id it was started with."""
+
+    def __init__(self, name, arguments, log, environment=None):
+        self.name, self.log, self.arguments = name, log, arguments
+        with open(log, "ab") as out:
+            self.process = subprocess.Popen(
+                arguments, env=environment or os.environ, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
+        self.pid = self.process.pid
+
+    def wait_until(self, is_ready, seconds=30):
+        end = time.monotonic() + seconds
+        while not is_ready():
+            if self.process.poll() is not None or time.monotonic() > end:
+                raise SystemExit(f"{self.name} did not start:\n" + Path(self.log).read_text(errors="replace")[-2000:])
+            time.sleep(0.05)
+
+    def stop(self, patience=15):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(patience)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+
+def listens(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+        return True
+    except OSError:
+        return False
+
+
+def most_streams():
+    """The gateway has three descriptors for each stream (the client's socket, its duplicate, the provider's), and a few more."""
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[1] // 3 - 100
+
+
+def descriptors(process):
+    """Open files of a process; 0 when it is gone."""
+    try:
+        return len(os.listdir(f"/proc/{process}/fd"))
+    except OSError:
+        return 0
+
+
+def description():
+    model = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
+    memory = next(int(line.split()[1]) for line in open("/proc/meminfo") if line.startswith("MemTotal"))
+    return f"{os.cpu_count()} x {model}, {memory / 2**20:.0f} GiB, Linux {platform.release()}"

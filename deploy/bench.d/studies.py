@@ -1,0 +1,116 @@
+"""What needs more than the same run for everybody. A study takes the stage and the peers and returns `text` (Markdown) and its figures."""
+from dataclasses import replace
+
+import history
+import machine
+import peers
+import report
+import soak
+from stage import say
+from workloads import Workload
+
+RATES = (200, 400, 500, 600, 800, 1000, 1250, 1500, 2000, 3000)
+JUDGED_AT = 500
+# Milliseconds.
+BEGIN_LIMIT = 25
+
+
+def turns(stage, kinds):
+    """Short answers at a rate that does not wait for them (so that whoever is late has the queue's time counted too), until it is too much."""
+    base = Workload("turns", "answers of 20 tokens", 500, 0, 20, ramp=0, seconds=4 if stage.options.quick == "yes" else 8, users=5000)
+    steps, reached = {}, {}
+    for kind in (kind for kind in kinds if kind in (peers.PassThrough, peers.Gateway)):
+        peer, steps[kind.name] = kind(stage), []
+        try:
+            peer.start(base)
+            stage.warm(peer)
+            for rate in RATES:
+                figures = stage.meet(peer, replace(base, rate=rate)) | {"rate": rate}
+                steps[kind.name].append(figures)
+                say(f"  {kind.name}, {rate}/s: begin p99 {report.number(figures['begin_p99'])} ms, {figures['not_whole']} not whole")
+                # One bad second is no end: two rates that are too much are.
+                if len(steps[kind.name]) > 1 and not any(is_good(last) for last in steps[kind.name][-2:]):
+                    break
+        finally:
+            peer.stop()
+        good = [figures for figures in steps[kind.name] if is_good(figures)]
+        judged = next((figures for figures in steps[kind.name] if figures["rate"] == JUDGED_AT), steps[kind.name][-1])
+        reached[kind.name] = {
+            "rate": max((figures["rate"] for figures in good), default=0),
+            "cpu_per_turn": judged["cpu_per_turn"], "database_per_turn": judged["database_per_turn"]}
+    head = ["peer", "asked/s"] + [title for title, _, _ in report.TURNS]
+    body = [
+        [name, figures["rate"]] + [figures.get(key) for _, key, _ in report.TURNS] for name, all_steps in steps.items() for figures in all_steps]
+    saturated = ", ".join(f"{name} {report.number(point['rate'])}/s" for name, point in reached.items())
+    text = (f"**turns**: {base.title}, PostgreSQL with fsync on the same processors; the most with p99 begin ≤ {BEGIN_LIMIT} ms: {saturated}\n\n"
+            + report.rows(head, body))
+    return {"text": text, "steps": steps, "reached": reached, "judged_at": JUDGED_AT}
+
+
+def is_good(figures):
+    return figures["begin_p99"] is not None and figures["begin_p99"] <= BEGIN_LIMIT and not figures["not_whole"]
+
+
+CROWDS = (5000, 4000, 3000, 2500, 2000, 1500, 1000)
+
+
+def crowd(stage, kinds):
+    """As many streams x 20 tokens/s as nginx sustains with this provider and this load generator on this machine."""
+    def paced(streams, seconds):
+        # All are there for so many seconds: the first must not end while the last begin.
+        ramp = streams / 500
+        return Workload("crowd", f"{streams:,} streams x 20 tokens/s", streams, 20, int(20 * (ramp + 1 + seconds)), ramp=ramp)
+    streams, trials = 0, []
+    for streams in CROWDS:
+        figures = stage.measure(peers.Nginx(stage), paced(streams, 8))
+        share = figures["tokens_per_s"] / (20 * streams)
+        trials.append([streams, share, figures["gaps_too_long"], figures["not_whole"]])
+        say(f"  nginx, {streams}: {share:.0%} of the pace, {figures['gaps_too_long']} gaps too long, {figures['not_whole']} not whole")
+        if share > 0.98 and not figures["gaps_too_long"] and not figures["not_whole"]:
+            break
+    workload = paced(streams, 15 if stage.options.quick == "yes" else 30)
+    figures = {}
+    for kind in kinds:
+        if kind.meets is None or "crowd" in kind.meets:
+            figures[kind.name] = stage.measure(kind(stage), workload)
+            say(f"  {kind.name}: longest gap {report.number(figures[kind.name]['gap_max'])} ms")
+    tried = report.rows(["streams tried with nginx", "share of the pace", "gaps > 10 x pace", "not whole"], trials)
+    return {"text": report.table(workload, figures) + "\n" + tried, "figures": figures, "streams": streams}
+
+
+def pair(stage, kinds):
+    """Two gateways on one database and twice the streams."""
+    workload = Workload("pair", "", 500, 20, 200 if stage.options.quick == "yes" else 400, ramp=4)
+    alone = stage.measure(peers.Gateway(stage), workload)
+    both = [peers.Gateway(stage), peers.SecondGateway(stage)]
+    try:
+        for peer in both:
+            peer.start(workload)
+            stage.warm(peer)
+        stage.set_workload(workload.provider_query)
+        own = [machine.cpu_seconds(peer.child.pid) for peer in both]
+        database, busy = machine.cpu_seconds(stage.postmaster), machine.busy_seconds()
+        # Users of their own, so that each makes its own conversations.
+        loads = [
+            stage.begin_load(peer, replace(workload, first_user=place * workload.streams).load_arguments()) for place, peer in enumerate(both)]
+        seen = [stage.end_load(load, workload.limit) for load in loads]
+        own = [machine.cpu_seconds(peer.child.pid) - before for peer, before in zip(both, own)]
+        database, busy = machine.cpu_seconds(stage.postmaster) - database, machine.busy_seconds() - busy
+    finally:
+        for peer in both:
+            peer.stop()
+    together = sum(one["tokens_per_s"] for one in seen)
+    body = [["one", workload.streams, alone["tokens_per_s"], alone["cpu_per_million"], alone["database_per_million"], alone["added_p50"],
+             alone["added_p99"], alone["not_whole"]]]
+    tokens = sum(one["tokens"] for one in seen)
+    for name, cpu, one in zip(("two: the first", "the second"), own, seen):
+        body.append([
+            name, workload.streams, one["tokens_per_s"], cpu / max(1, one["tokens"]) * 1e6, database / max(1, tokens) * 1e6,
+            one["added_us"]["p50"], one["added_us"]["p99"], one["refused"] + one["incomplete"] + one["lost"]])
+    ratio = together / alone["tokens_per_s"]
+    head = ["gateways", "streams", "tokens/s", "CPU s / M tokens", "PostgreSQL s / M (of both)", "added p50 µs", "p99", "not whole"]
+    text = f"**pair**: two gateways on one database: {ratio:.2f} x the tokens/s of one\n\n" + report.rows(head, body)
+    return {"text": text, "ratio": ratio, "seen": seen, "busy": busy}
+
+
+ALL = {"turns": turns, "crowd": crowd, "pair": pair, "history": history.study, "soak": soak.study}

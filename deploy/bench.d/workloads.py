@@ -1,0 +1,82 @@
+"""What the peers are put through, all in the same way. What needs more than one run of the load generator is in studies.py."""
+from dataclasses import dataclass
+
+import machine
+
+
+@dataclass
+class Workload:
+    name: str
+    title: str
+    streams: int
+    # Tokens a second (0: unpaced) and tokens of each answer.
+    pace: float
+    tokens: int
+    # Seconds over which streams begin, seconds after it that are not measured.
+    ramp: float
+    warm_up: float = 1
+    # Seconds to measure with streams begun again and again; 0: `answers` for each stream.
+    seconds: float = 0
+    answers: int = 1
+    users: int = 0
+    # Tokens that the provider packs into one write.
+    pack: int = 1
+    # TLS between proxy and provider.
+    secure: bool = False
+    # Milliseconds in which every stream must show a sign of life; 0: whenever.
+    silence_limit: int = 0
+    # Requests a second however fast the answers are; 0: each stream makes its own.
+    rate: float = 0
+    # Each user goes on with his conversation of history.sql's making.
+    conversations: bool = False
+    first_user: int = 0
+    drop: float = 0
+
+    @property
+    def provider_query(self):
+        return f"pace={self.pace:g}&tokens={self.tokens}&first_ms=0&pack={self.pack}&cut=0&refused=0"
+
+    @property
+    def patience(self):
+        """Seconds that the load generator gives a run."""
+        answer = self.tokens / self.pace if self.pace else 30
+        # A stream that begins in the last measured second wants its whole answer.
+        return self.ramp + self.warm_up + self.seconds + self.answers * answer * 1.5 + 20
+
+    def load_arguments(self):
+        arguments = {
+            "streams": self.streams, "ramp": self.ramp, "warm-up": self.warm_up, "seconds": self.seconds, "answers": self.answers,
+            "expect-tokens": self.tokens, "patience": self.patience, "gap-limit": int(10_000 / self.pace) if self.pace else 0,
+            "silence-limit": self.silence_limit, "rate": self.rate, "drop": self.drop, "first-user": self.first_user}
+        if self.users:
+            arguments["users"] = self.users
+        flags = ["--conversations", "--shuffle"] if self.conversations else []
+        return [part for name, value in arguments.items() for part in (f"--{name}", str(value))] + flags
+
+    @property
+    def limit(self):
+        """Seconds after which a run is broken off."""
+        return self.patience + 30
+
+
+# The gateway's heartbeat is to come every 10 s.
+HEARTBEAT_LIMIT = 10_500
+
+
+def named(name, quick):
+    # As many as the limit of open files allows.
+    idle = min(10_000, machine.most_streams())
+    brief = 4 if quick else 8
+    return {
+        "paced": Workload("paced", "1,000 streams x 20 tokens/s", 1000, 20, 200 if quick else 400, ramp=4),
+        "tls": Workload(
+            "tls", "1,000 streams x 20 tokens/s, TLS between proxy and provider", 1000, 20, 200 if quick else 400, ramp=4, secure=True),
+        "saturation": Workload("saturation", "200 streams, unpaced (LiteLLM: 20)", 200, 0, 2000, ramp=0.5, seconds=brief),
+        "packed": Workload("packed", "200 streams, unpaced, 8 tokens to a write", 200, 0, 4000, ramp=0.5, seconds=brief, pack=8),
+        "ttft": Workload("ttft", "one stream after another", 1, 200, 3, ramp=0, warm_up=0, answers=200 if quick else 600),
+        "idle": Workload(
+            "idle", f"{idle:,} streams, a token every 30 s", idle, 1 / 30, 3, ramp=15, silence_limit=HEARTBEAT_LIMIT),
+    }[name]
+
+
+MATRIX = ("paced", "tls", "saturation", "packed", "ttft", "idle")
