@@ -109,3 +109,22 @@ let package = Package(
         tests("EndToEndTests", ["coach-gateway", "TestSupport", "CoachClient", "GatewayAPI", "EventStream"]),
     ]
 )
+
+// The micro-benchmarks and their tool are nobody's business but who asks for them: COACH_BENCHMARKS=1 swift package benchmark.
+if Context.environment["COACH_BENCHMARKS"] != nil {
+    func benchmarks(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+        .executableTarget(
+            name: "\(name)Benchmarks", dependencies: dependencies + [.product(name: "Benchmark", package: "benchmark")],
+            path: "Tests/Benchmarks/\(name)", swiftSettings: house,
+            plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")])
+    }
+    // Without its traits it brings no allocator of its own: what is measured is what is shipped.
+    package.dependencies.append(.package(url: "https://github.com/ordo-one/benchmark", from: "1.38.1", traits: []))
+    package.targets += [
+        benchmarks("Codec", ["EventStream", "GatewayAPI"]),
+        benchmarks("Dialects", ["ModelProviders"]),
+        benchmarks("Relay", ["TokenRelay", "CoachCore", "GatewayAPI"]),
+        benchmarks("Coaching", ["CoachCore"]),
+        benchmarks("Identity", ["Identity"]),
+    ]
+}
