@@ -9,8 +9,8 @@ let house: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-func room(_ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource] = []) -> Target {
-    .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: house)
+func room(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
+    .target(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: house)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
@@ -64,7 +64,7 @@ let package = Package(
         room("Reactor", ["CGatewayShims"]),
         room("PostgresClient", ["CLibPQ", "Reactor"]),
         room("CoachStore", ["CoachCore", "PostgresClient"]),
-        room("TokenRelay", ["CoachCore", "CLibSSL", "Reactor"]),
+        room("TokenRelay", ["CoachCore", "CLibSSL", "Reactor"], exclude: ["README.md"]),
         room("ModelProviders", ["CoachCore", "EventStream", "TokenRelay"]),
         room("Identity", ["CoachCore", .jwtKit, .crypto, .asyncHTTPClient]),
         room(

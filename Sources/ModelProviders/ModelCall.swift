@@ -29,7 +29,8 @@ final class ModelCall: @unchecked Sendable {
     /// After the end mark the connection is given so long to end the response, so that it can be used again.
     private static let lingering = Duration.seconds(1)
 
-    private let prompt: Prompt
+    /// nil once somebody has spoken: nobody is asked after that.
+    private var prompt: Prompt?
     private let router: ModelRouter
     private var receive: (@Sendable (ModelNews) -> Void)?
 
@@ -92,7 +93,7 @@ extension ModelCall {
     private func ask(_ choice: ModelChoice) {
         giveUpTransfer()
         current = choice
-        guard let (provider, key) = router.provider(of: choice) else {
+        guard let prompt, let (provider, key) = router.provider(of: choice) else {
             return perform(machine.failed(AttemptFailure(fault: ModelFault(kind: .refused, detail: "unknown provider")), at: .now))
         }
         let request = provider.dialect.request(prompt, to: choice, at: provider, key: key, connectTimeout: router.limits.connect)
@@ -227,7 +228,10 @@ extension ModelCall {
     private func take() {
         var isTooLong = false
         if !news.text.isEmpty {
-            if !machine.hasSpoken { router.noteSuccess(of: current.name.provider) }
+            if !machine.hasSpoken {
+                router.noteSuccess(of: current.name.provider)
+                prompt = nil
+            }
             switch machine.said(news.text.count, at: .now) {
             case .all: untold.text = news.text.count
             case .atMost(let count):

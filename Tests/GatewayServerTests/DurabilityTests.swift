@@ -141,7 +141,7 @@ struct SettlementTests {
         let mouth = Mouth()
         let turn = mouth.turn()
         async let settled: Void = book.settlement.settle(
-            turn, prompt: Prompt(messages: [], maximumOutputTokens: 1), arrivedAt: .now, requestID: "r")
+            turn, arrivedAt: .now, requestID: "r")
         mouth.say("hello")
         mouth.end(.stop)
         await settled
@@ -158,7 +158,7 @@ struct SettlementTests {
         book.registry.insert(turn)
         mouth.say("hello")
         mouth.end(.stop)
-        await book.settlement.settle(turn, prompt: Prompt(messages: [], maximumOutputTokens: 1), arrivedAt: .now, requestID: "r")
+        await book.settlement.settle(turn, arrivedAt: .now, requestID: "r")
         #expect(book.kept == 1 && book.discarded == 1 && book.finished == 1 && book.attempts == 4)
         #expect(turn.ending?.finishReason == .stop)
     }
@@ -170,7 +170,7 @@ struct SettlementTests {
         let turn = mouth.turn()
         mouth.say("hello")
         mouth.end(.stop)
-        await book.settlement.settle(turn, prompt: Prompt(messages: [], maximumOutputTokens: 1), arrivedAt: .now, requestID: "r")
+        await book.settlement.settle(turn, arrivedAt: .now, requestID: "r")
         #expect(book.finished == 1 && book.discarded == 0)
         #expect(turn.ending?.isSaved == true)
     }
@@ -183,7 +183,7 @@ struct SettlementTests {
         mouth.say("hello")
         mouth.end(.stop)
         let settling = Task {
-            await book.settlement.settle(turn, prompt: Prompt(messages: [], maximumOutputTokens: 1), arrivedAt: .now, requestID: "r")
+            await book.settlement.settle(turn, arrivedAt: .now, requestID: "r")
         }
         while turn.ending == nil { try await Task.sleep(for: .milliseconds(1)) }
         #expect(turn.ending == .unsaved)

@@ -23,7 +23,7 @@ public enum TokenEstimate {
     }
 
     /// Usage of a call that reported none: all prompt tokens as uncached input, what was said as output.
-    public static func usage(prompt: Prompt, said: some Sequence<UInt8>) -> TokenUsage {
-        TokenUsage(input: tokens(in: prompt), cachedInput: 0, cacheWrite: 0, output: tokens(in: said), reasoning: 0)
+    public static func usage(promptTokens: Int, said: some Sequence<UInt8>) -> TokenUsage {
+        TokenUsage(input: promptTokens, cachedInput: 0, cacheWrite: 0, output: tokens(in: said), reasoning: 0)
     }
 }

@@ -47,9 +47,10 @@ extension TurnPipeline {
     }
 
     /// Step 8: message, usage and cost in one transaction when the model has ended.
-    func finish(_ turn: LiveTurn, _ prompt: Prompt, _ ask: TurnAsk) {
+    func finish(_ turn: LiveTurn, _ ask: TurnAsk) {
+        let (arrivedAt, requestID) = (ask.arrivedAt, ask.requestID)
         // Not a child of the request: a closed connection must not end it. Nobody cancels it; a drain waits for the registry.
-        Task { await settlement.settle(turn, prompt: prompt, arrivedAt: ask.arrivedAt, requestID: ask.requestID) }
+        Task { await settlement.settle(turn, arrivedAt: arrivedAt, requestID: requestID) }
     }
 
     /// Instead of 5–8, when the turn exists: running here, running elsewhere, or ended and told again.

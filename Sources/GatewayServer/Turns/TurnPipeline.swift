@@ -39,7 +39,7 @@ struct TurnPipeline: Sendable {
         let decision = decide(caller, request, assessment, context, ask)
         let prompt = compose(request, context, decision)
         let turn = generate(prompt, decision)
-        finish(turn, prompt, ask)
+        finish(turn, ask)
         return turn
     }
 }

@@ -31,12 +31,13 @@ public struct TurnSettlement: Sendable {
     }
 
     /// The whole end of one turn. Returns when it is saved.
-    func settle(_ turn: LiveTurn, prompt: Prompt, arrivedAt: ContinuousClock.Instant, requestID: String) async {
+    func settle(_ turn: LiveTurn, arrivedAt: ContinuousClock.Instant, requestID: String) async {
         let outcome = await turn.outcome()
         let released = turn.released
         let receipt = TurnReceipt(
             userID: turn.facts.userID, identity: turn.facts.identity, status: outcome.status, finishReason: outcome.finishReason,
-            content: String(decoding: released.text, as: UTF8.self), bill: bill(outcome, prompt: prompt, said: released.text),
+            content: String(decoding: released.text, as: UTF8.self),
+            bill: bill(outcome, promptTokens: turn.promptTokens, said: released.text),
             domain: turn.facts.domain, risk: turn.facts.risk, errorCode: outcome.finishReason == nil ? "EXT_4001" : nil,
             timeToFirstTokenMilliseconds: released.firstAt.map { (arrivedAt.duration(to: $0)).milliseconds },
             durationMilliseconds: arrivedAt.duration(to: .now).milliseconds)
@@ -111,10 +112,10 @@ public struct TurnSettlement: Sendable {
     }
 
     /// What the call cost. A provider that accepted the call and reported no usage is billed by an estimate.
-    private func bill(_ outcome: TurnOutcome, prompt: Prompt, said: [UInt8]) -> TurnBill? {
+    private func bill(_ outcome: TurnOutcome, promptTokens: Int, said: [UInt8]) -> TurnBill? {
         guard let name = outcome.answeredBy else { return nil }
         let reported = outcome.usage.input != nil && outcome.usage.output != nil
-        let usage = reported ? outcome.usage.storable : TokenEstimate.usage(prompt: prompt, said: said)
+        let usage = reported ? outcome.usage.storable : TokenEstimate.usage(promptTokens: promptTokens, said: said)
         let today = CalendarDay(unixSeconds: Int(Date().timeIntervalSince1970))
         return TurnBill(
             provider: name.provider, model: name.model, usage: usage, cost: prices.cost(of: usage, at: name, on: today),

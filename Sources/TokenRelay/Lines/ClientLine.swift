@@ -40,6 +40,8 @@ final class ClientLine {
     }
 
     func begin() {
+        // The client may have left, or been handed over, before anybody listened.
+        guard !isOver else { return }
         turn.align(&cursor)
         write { format.appendGreeting(into: &$0) }
         setTimer()

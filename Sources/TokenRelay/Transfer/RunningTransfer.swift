@@ -10,7 +10,8 @@ final class RunningTransfer: ConnectionUser {
 
     let id: UInt64
     private let key: ConnectionKey
-    private let request: [UInt8]
+    /// Kept until the response begins: a kept connection that was closed meanwhile is replaced.
+    private var request: [UInt8]
     private let connectTimeout: Duration
     private let handlers: TransferHandlers
     private unowned let driver: TransferDriver
@@ -58,6 +59,7 @@ final class RunningTransfer: ConnectionUser {
         } catch {
             return finish(.failed(TransferFailure(kind: .cut)))
         }
+        if !request.isEmpty { request = [] }
         if reader.isComplete { finish(.complete) }
     }
 

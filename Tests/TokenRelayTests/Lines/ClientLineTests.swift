@@ -101,6 +101,28 @@ struct ClientLineTests {
         bench.reactor.stop()
     }
 
+    @Test("a client that left before its line was opened is never written to: its descriptor may be somebody else's by then")
+    func leftBefore() async throws {
+        let bench = try LineBench()
+        let client = try bench.follow(LiveTurn(facts: .sample)) { $0.ring(.gone) }
+        #expect(await client.end() == .gone)
+        #expect(client.readAll() == "")
+        bench.reactor.stop()
+    }
+
+    @Test("a line that has ended lets go of its turn")
+    func letsGo() async throws {
+        let bench = try LineBench()
+        weak var turn: LiveTurn?
+        do {
+            let whole = LiveTurn(replaying: .sample, content: "text", ending: .sample)
+            turn = whole
+            #expect(await try bench.follow(whole).end() == .told)
+        }
+        try await eventually { turn == nil }
+        bench.reactor.stop()
+    }
+
     @Test("a patient follower hears nothing before the end, and then all of it")
     func patient() async throws {
         let bench = try LineBench()
@@ -131,11 +153,12 @@ private final class LineBench {
         lines = ClientLines(reactor: reactor, limits: limits)
     }
 
-    func follow(_ turn: LiveTurn, isPatient: Bool = false) throws -> LineClient {
+    func follow(_ turn: LiveTurn, isPatient: Bool = false, before: (Follower) -> Void = { _ in }) throws -> LineClient {
         var pair: [Int32] = [0, 0]
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)
         let client = LineClient(descriptor: pair[0], follower: Follower(isPatient: isPatient))
         #expect(turn.add(client.follower, limit: 16))
+        before(client.follower)
         lines.open(
             LineOrder(
                 turn, follower: client.follower, from: Cursor(after: 0), format: PlainFormat(), descriptor: pair[1],
