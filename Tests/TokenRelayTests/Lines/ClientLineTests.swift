@@ -117,7 +117,7 @@ struct ClientLineTests {
         do {
             let whole = LiveTurn(replaying: .sample, content: "text", ending: .sample)
             turn = whole
-            #expect(await try bench.follow(whole).end() == .told)
+            #expect(try await bench.follow(whole).end() == .told)
         }
         try await eventually { turn == nil }
         bench.reactor.stop()
