@@ -209,7 +209,8 @@ struct ModelCallTests {
     func cancel() async throws {
         try await CallBench.run(.quick { ($0.words, $0.paceMs) = (100_000, 5) }) { bench in
             var best = Duration.seconds(60)
-            for round in 1...5 {
+            // The best of some tries: the machine may be busy with other tests.
+            for round in 1...40 where best >= .milliseconds(100) {
                 let (recorder, generation) = bench.start()
                 try await eventually { !recorder.now.text.isEmpty }
                 let start = ContinuousClock.now
