@@ -16,6 +16,7 @@ static int control(int epoll, int operation, int descriptor, uint32_t interest, 
     struct epoll_event event = {.events = 0, .data.u64 = token};
     if (interest & GATEWAY_EPOLL_READ) event.events |= EPOLLIN;
     if (interest & GATEWAY_EPOLL_WRITE) event.events |= EPOLLOUT;
+    if (interest & GATEWAY_EPOLL_EDGE) event.events |= EPOLLET | EPOLLRDHUP;
     return result_or_errno(epoll_ctl(epoll, operation, descriptor, &event));
 }
 
@@ -41,6 +42,7 @@ static int handed_on(const struct epoll_event *ready, int count, gateway_epoll_e
         uint32_t flags = 0;
         if (ready[i].events & EPOLLIN) flags |= GATEWAY_EPOLL_READ;
         if (ready[i].events & EPOLLOUT) flags |= GATEWAY_EPOLL_WRITE;
+        if (ready[i].events & EPOLLRDHUP) flags |= GATEWAY_EPOLL_ENDING;
         if (ready[i].events & (EPOLLERR | EPOLLHUP)) flags |= GATEWAY_EPOLL_FAILED;
         events[i] = (gateway_epoll_event){.token = ready[i].data.u64, .ready = flags};
     }

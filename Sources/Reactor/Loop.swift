@@ -5,11 +5,10 @@ final class Loop {
     var timers = TimerHeap<() -> Void>()
 
     private let poller: Poller
-    private var watches: [UInt64: Watch] = [:]
+    private var watches = WatchTable()
     /// The watch whose registration the kernel holds, by descriptor. A library may close a descriptor and open another of the same number
     /// before it tells us; then the older watch must not touch the newer one's registration.
     private var registered: [Int32: UInt64] = [:]
-    private var lastToken = Poller.wakeToken
     private var atEnd: [(key: ObjectIdentifier, body: () -> Void)] = []
     private var keysAtEnd: Set<ObjectIdentifier> = []
 
@@ -20,10 +19,9 @@ final class Loop {
     // MARK: Watches
 
     func watch(_ descriptor: Int32, _ interest: Interest, _ handler: @escaping (Readiness) -> Void) throws(ReactorError) -> Watch {
-        lastToken += 1
-        let watch = Watch(descriptor: descriptor, interest: interest, token: lastToken, handler: handler)
+        let watch = Watch(descriptor: descriptor, interest: interest, token: watches.nextToken, handler: handler)
         if !interest.isEmpty { try register(watch) }
-        watches[watch.token] = watch
+        watches.insert(watch)
         return watch
     }
 
@@ -40,7 +38,7 @@ final class Loop {
     }
 
     func unwatch(_ watch: Watch) {
-        guard watches.removeValue(forKey: watch.token) != nil else { return }
+        guard watches.remove(watch.token) else { return }
         if registered[watch.descriptor] == watch.token { unregister(watch) }
     }
 
@@ -104,8 +102,8 @@ final class Loop {
 
     /// The thread ends: drops what can no longer happen, and with it what the closures hold.
     func clear() {
-        for watch in watches.values where registered[watch.descriptor] == watch.token { poller.remove(watch.descriptor) }
-        watches = [:]
+        for watch in watches.all where registered[watch.descriptor] == watch.token { poller.remove(watch.descriptor) }
+        watches = WatchTable()
         registered = [:]
         timers = TimerHeap()
         atEnd = []

@@ -3,7 +3,7 @@ import Glibc
 
 /// Owns the epoll descriptor and the eventfd that interrupts a wait.
 final class Poller: Sendable {
-    /// The token of the eventfd; watches count from 1.
+    /// The token of the eventfd; no watch has it.
     static let wakeToken: UInt64 = 0
 
     private let epoll: Int32

@@ -101,7 +101,7 @@ public final class Reactor: SerialExecutor, Sendable {
 
     // MARK: Only on the reactor's thread
 
-    /// Calls `handler` in every wake-up in which the descriptor is ready (level-triggered), until `unwatch`.
+    /// Calls `handler` in every wake-up in which the descriptor is ready (level-triggered, unless asked for the edge), until `unwatch`.
     ///
     /// Unwatch before closing the descriptor. If a library closed it first and a new descriptor has its number, both watches stay apart.
     /// - Throws: `ReactorError`, for instance when the descriptor is not open, is a regular file, or is watched already.

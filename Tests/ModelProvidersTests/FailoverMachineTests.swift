@@ -1,5 +1,6 @@
 import CoachCore
 import Testing
+import TokenRelay
 
 @testable import ModelProviders
 

@@ -24,6 +24,51 @@ import Testing
         }
     }
 
+    @Test("at the edge a handler is told once of what arrived, again of what arrives later, and of the peer's end in the same breath")
+    func edgeTriggered() async throws {
+        try await withReactor { reactor in
+            let pair = SocketPair()
+            let (near, far) = (pair.near, pair.far)
+            let log: [Readiness] = await reactor.waiting { done in
+                let log = Box<[Readiness]>([])
+                _ = try? reactor.watch(near, [.read, .edge]) { readiness in
+                    log.value.append(readiness)
+                    if readiness.contains(.ending) { done(log.value) }
+                }
+                send("x", to: far)
+                // Many wake-ups later it is still unread, and was told once.
+                reactor.schedule(after: .milliseconds(10)) {
+                    log.value.append([])
+                    send("y", to: far)
+                    shutdown(far, Int32(SHUT_WR))
+                }
+            }
+            #expect(log == [.readable, [], [.readable, .ending]])
+            _ = pair
+        }
+    }
+
+    @Test("a token is never used twice, though its place is")
+    func tokens() {
+        var table = WatchTable()
+        var seen: Set<UInt64> = [Poller.wakeToken]
+        for _ in 0..<3 {
+            let watches = (0..<3).map { descriptor in
+                let watch = Watch(descriptor: Int32(descriptor), interest: .read, token: table.nextToken) { _ in }
+                table.insert(watch)
+                return watch
+            }
+            for watch in watches {
+                #expect(seen.insert(watch.token).inserted)
+                #expect(table[watch.token] === watch)
+            }
+            for watch in watches {
+                #expect(table.remove(watch.token) && !table.remove(watch.token) && table[watch.token] == nil)
+            }
+        }
+        #expect(table.all.isEmpty && table[Poller.wakeToken] == nil)
+    }
+
     @Test("interest can change to writing, to nothing and back")
     func update() async throws {
         try await withReactor { reactor in

@@ -71,8 +71,6 @@ struct ChatRoutes: Sendable {
                 throw GatewayError(.rateLimited, "too many streams of one turn", retryAfter: 1)
             }
         }
-        // A client that is gone is noticed when something is written to it.
-        context.channel.onHalfClose { [weak follower] in follower?.ring(.probe) }
         let format = EventFormat(greeting: greeting(turn, context), facts: turn.facts)
         let stream = TurnStream(turn: turn, cursor: cursor, format: format, lines: lines)
         return stream.response(follower: follower, channel: context.channel, rate: open.rate)

@@ -20,6 +20,8 @@ struct TurnStream: Sendable {
         fields.writeEventStream()
         rate?.write(to: &fields)
         let seat = Seat(follower, at: turn)
+        // A client that says no more may be gone: that is noticed when something is written to it.
+        channel.onHalfClose { seat.ring(.probe) }
         // Also when the client is gone before the body begins.
         channel.closeFuture.whenComplete { _ in seat.leave(.gone) }
         let body = ResponseBody { writer in
@@ -77,6 +79,8 @@ private final class Seat: Sendable {
     private let place: Mutex<(follower: Follower, turn: LiveTurn)?>
 
     init(_ follower: Follower, at turn: LiveTurn) { place = Mutex((follower, turn)) }
+
+    func ring(_ signal: Follower.Signal) { place.withLock { $0 }?.follower.ring(signal) }
 
     func leave(_ signal: Follower.Signal? = nil) {
         guard let (follower, turn) = place.withLock({ $0.take() }) else { return }

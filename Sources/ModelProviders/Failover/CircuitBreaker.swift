@@ -1,3 +1,5 @@
+import TokenRelay
+
 /// Remembers whether a provider answered lately. Pure.
 ///
 /// It orders and never forbids: a provider with an open circuit is tried after the others, so a route of a single provider, or one where all

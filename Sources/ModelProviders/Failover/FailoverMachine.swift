@@ -1,4 +1,5 @@
 import CoachCore
+import TokenRelay
 
 /// Decides who is asked, how long is waited, and how a model call ends. Pure; the driver (`ModelCall`) holds transfer and timer.
 ///

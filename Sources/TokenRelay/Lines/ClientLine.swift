@@ -72,7 +72,7 @@ final class ClientLine {
                     format.appendText(piece, cursor: cursor, into: &output)
                 }
                 switch step {
-                case .text: break
+                case .text(let isLast): isWaiting = isLast
                 case .waiting: isWaiting = true
                 case .ended(let ending):
                     format.appendFarewell(ending, keptBytes: turn.releasedBytes, cursor: cursor.position, into: &output)
@@ -128,7 +128,7 @@ final class ClientLine {
 
     /// The timer is left alone while the deadline only moves away, as it does with every write; when it fires too early, it is set again.
     private func setTimer() {
-        let wait = ContinuousClock.now.duration(to: pulse.deadline)
+        let wait = Moment.now.duration(to: pulse.deadline)
         timer = lines.reactor.schedule(after: max(wait, .zero)) { [self] in
             switch pulse.due(at: .now) {
             case .none: break

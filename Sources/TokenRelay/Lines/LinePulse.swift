@@ -1,7 +1,5 @@
 /// When a line has been silent too long, and when its client has taken nothing for too long. Pure: the clock is an argument.
 struct LinePulse {
-    typealias Instant = ContinuousClock.Instant
-
     /// What the time asks for.
     enum Action: Equatable {
         case none
@@ -12,30 +10,30 @@ struct LinePulse {
     }
 
     private let limits: LineLimits
-    private var lastWrite: Instant
+    private var lastWrite: Moment
     /// Since when bytes have waited of which the client has taken none.
-    private var stuckSince: Instant?
+    private var stuckSince: Moment?
 
-    init(_ limits: LineLimits, now: Instant) {
+    init(_ limits: LineLimits, now: Moment) {
         self.limits = limits
         lastWrite = now
     }
 
     /// When `due` is to be asked.
-    var deadline: Instant { stuckSince.map { $0 + limits.stall } ?? lastWrite + limits.silence }
+    var deadline: Moment { stuckSince.map { $0 + limits.stall } ?? lastWrite + limits.silence }
 
     /// The client's socket took bytes; `isWaiting`: not all there were.
-    mutating func wrote(isWaiting: Bool, at now: Instant) {
+    mutating func wrote(isWaiting: Bool, at now: Moment) {
         lastWrite = now
         stuckSince = isWaiting ? now : nil
     }
 
     /// The client's socket took none.
-    mutating func refused(at now: Instant) {
+    mutating func refused(at now: Moment) {
         if stuckSince == nil { stuckSince = now }
     }
 
-    func due(at now: Instant) -> Action {
+    func due(at now: Moment) -> Action {
         guard now >= deadline else { return .none }
         return stuckSince == nil ? .heartbeat : .cutOff
     }

@@ -20,7 +20,7 @@ enum ConnectionEnd: Equatable {
 
 /// What connections receive into, one after the other: none holds a buffer of its own. Belongs to the reactor's thread.
 final class ReceiveBuffers {
-    /// More than any wake-up of a token stream brings; what does not fit stays in the socket for the next one.
+    /// More than any wake-up of a token stream brings.
     private static let size = 64 << 10
 
     let received = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
@@ -34,7 +34,7 @@ final class ReceiveBuffers {
 
 /// A connection to a provider or a proxy: bytes in both directions, encrypted when it was secured. Belongs to the reactor's thread.
 ///
-/// One wake-up is one `recv`, and hands over all it brought.
+/// One wake-up is one `recv`, unless it brings more than there is room for, and hands over all it brought.
 final class ProviderConnection {
     private enum Security {
         case none
@@ -68,7 +68,7 @@ final class ProviderConnection {
 
     func begin() throws {
         // The watch holds the connection; `close` lets go of it.
-        watch = try reactor.watch(descriptor, .read) { [self] readiness in ready(readiness) }
+        watch = try reactor.watch(descriptor, [.read, .edge]) { [self] readiness in ready(readiness) }
     }
 
     func close() {
@@ -101,18 +101,25 @@ final class ProviderConnection {
 extension ProviderConnection {
     private func ready(_ readiness: Readiness) {
         if readiness.contains(.writable) { flush() }
-        if isOpen, readiness.contains(.readable) { receive() }
+        if readiness.contains(.readable) { receive(toTheEnd: !readiness.isDisjoint(with: [.ending, .failed])) }
     }
 
-    private func receive() {
-        let count = recv(descriptor, buffers.received.baseAddress, buffers.received.count, 0)
-        if count > 0 {
-            take(UnsafeMutableRawBufferPointer(rebasing: buffers.received[..<count]))
-        } else if count == 0 {
-            // Encrypted, a peer says so before it closes: without that, somebody cut the line.
-            if case .none = security { end(.closed) } else { end(.failed(TransferFailure(kind: isShaking ? .tls : .cut))) }
-        } else if errno != EAGAIN && errno != EINTR {
-            end(.failed(TransferFailure(kind: .cut, code: errno)))
+    /// What is left when this returns is told by another wake-up.
+    private func receive(toTheEnd: Bool) {
+        while isOpen {
+            let count = recv(descriptor, buffers.received.baseAddress, buffers.received.count, 0)
+            if count > 0 {
+                take(UnsafeMutableRawBufferPointer(rebasing: buffers.received[..<count]))
+                // Less than there was room for: that was all, and what comes later wakes again.
+                if count < buffers.received.count, !toTheEnd { return }
+            } else if count == 0 {
+                // Encrypted, a peer says so before it closes: without that, somebody cut the line.
+                if case .none = security { end(.closed) } else { end(.failed(TransferFailure(kind: isShaking ? .tls : .cut))) }
+            } else if errno == EAGAIN {
+                return
+            } else if errno != EINTR {
+                end(.failed(TransferFailure(kind: .cut, code: errno)))
+            }
         }
     }
 
@@ -173,14 +180,17 @@ extension ProviderConnection {
 
     private func flush() {
         guard !unsent.isEmpty else { return }
-        let sent = unsent.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+        var sent = -1
+        repeat {
+            sent = unsent.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+        } while sent < 0 && errno == EINTR
         if sent >= 0 {
             unsent = unsent.dropFirst(sent)
             if unsent.isEmpty { unsent = [] }
-        } else if errno != EAGAIN && errno != EINTR {
+        } else if errno != EAGAIN {
             return end(.failed(TransferFailure(kind: .cut, code: errno)))
         }
-        if let watch { reactor.update(watch, unsent.isEmpty ? .read : [.read, .write]) }
+        if let watch { reactor.update(watch, unsent.isEmpty ? [.read, .edge] : [.read, .write, .edge]) }
     }
 
     private func end(_ end: ConnectionEnd) {

@@ -17,8 +17,8 @@ public struct Cursor: Sendable, Equatable {
 
 /// What a follower gets when it asks for more.
 public enum CursorStep: Sendable, Equatable {
-    /// There was a piece of the answer; the cursor stands behind it.
-    case text
+    /// There was a piece of the answer; the cursor stands behind it. `isLast`: another step would wait.
+    case text(isLast: Bool)
     /// Everything was delivered and the turn is over and saved.
     case ended(TurnEnding)
     /// Nothing new yet.

@@ -164,7 +164,7 @@ public final class LiveTurn: Sendable {
             guard !piece.isEmpty else { return state.ending.map(CursorStep.ended) ?? .waiting }
             cursor.advance(by: piece.count)
             piece.withUnsafeBufferPointer { read($0, cursor.position) }
-            return .text
+            return .text(isLast: cursor.position == state.answer.end && state.ending == nil)
         }
     }
 }

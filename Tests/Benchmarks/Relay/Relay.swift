@@ -55,7 +55,7 @@ private final class RelayBench: @unchecked Sendable {
 
     private func write() {
         output.removeAll(keepingCapacity: true)
-        while turn.step(&cursor, maximum: 8192, read: { StreamEvent.appendToken($0, cursor: $1, into: &output) }) == .text {}
+        while turn.step(&cursor, maximum: 8192, read: { StreamEvent.appendToken($0, cursor: $1, into: &output) }) != .waiting {}
         bytes += output.count
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A line's pulse")
 struct LinePulseTests {
-    private let start = ContinuousClock.now
+    private let start = Moment.now
     private let limits = LineLimits(silence: .seconds(10), stall: .seconds(75))
 
     @Test("a silent line wants a heartbeat, and one after every further silence")

@@ -16,7 +16,7 @@ struct LiveTurnTests {
         #expect(turn.take(&cursor) == .waiting)
         script.say("hé")
         var text: [UInt8] = []
-        #expect(turn.take(&cursor, into: &text) == .text)
+        #expect(turn.take(&cursor, into: &text) == .text(isLast: true))
         #expect(text == Array("hé".utf8))
         #expect(cursor.position == 3)
         script.end(.stop)
@@ -42,7 +42,7 @@ struct LiveTurnTests {
             var rest: [UInt8] = []
             while true {
                 var piece: [UInt8] = []
-                guard turn.take(&cursor, maximum: 4, into: &piece) == .text else { break }
+                guard turn.take(&cursor, maximum: 4, into: &piece) == .text(isLast: false) else { break }
                 #expect(String(validating: piece, as: UTF8.self) != nil)
                 rest += piece
             }

@@ -4,20 +4,20 @@ import Glibc
 ///
 /// The library's `ContinuousClock.Instant` has no layout that a compiler may know: a state that holds one is copied and compared through
 /// metadata, which cost more than reading the token (measured by Benchmarks/Dialects). A `Duration` has one.
-struct Moment: Hashable, Comparable, Sendable {
+public struct Moment: Hashable, Comparable, Sendable {
     private var sinceBoot: Duration
 
     /// The time now.
-    static var now: Moment {
+    public static var now: Moment {
         var time = timespec()
         // It cannot fail: the clock is one that every kernel has.
         clock_gettime(CLOCK_MONOTONIC, &time)
         return Moment(sinceBoot: Duration(secondsComponent: Int64(time.tv_sec), attosecondsComponent: Int64(time.tv_nsec) * 1_000_000_000))
     }
 
-    static func < (one: Moment, other: Moment) -> Bool { one.sinceBoot < other.sinceBoot }
-    static func + (moment: Moment, duration: Duration) -> Moment { Moment(sinceBoot: moment.sinceBoot + duration) }
+    public static func < (one: Moment, other: Moment) -> Bool { one.sinceBoot < other.sinceBoot }
+    public static func + (moment: Moment, duration: Duration) -> Moment { Moment(sinceBoot: moment.sinceBoot + duration) }
 
     /// How long after this the other is; negative when it is before.
-    func duration(to other: Moment) -> Duration { other.sinceBoot - sinceBoot }
+    public func duration(to other: Moment) -> Duration { other.sinceBoot - sinceBoot }
 }
