@@ -2,48 +2,23 @@ import Glibc
 
 /// Many clients in one epoll thread. Nothing is allocated for a token.
 final class LoadRun {
-    private let plan: LoadPlan
+    let plan: LoadPlan
     private let poller: Poller
-    private let lanes: UnsafeMutablePointer<Lane>
+    let lanes: UnsafeMutablePointer<Lane>
     private var starts: DueHeap
     private let inbox: UnsafeMutableRawBufferPointer
-    private(set) var figures = LoadFigures()
+    var figures = LoadFigures()
 
     private let begun = Clock.now()
     private let opens: UInt64
     private var closes: UInt64
-    private var isMeasuring = false
+    var isMeasuring = false
     private var running = 0
     /// With requests at a rate: the streams that are free, when the next request is due, and whose it is.
     private var free: [Int32] = []
     private var nextRequestAt: UInt64 = 0
     private var nextRequest = 0
     private var random = SystemRandomNumberGenerator()
-
-    private struct Lane {
-        enum Phase { case idle, connecting, sending, head, body, over }
-        var phase = Phase.idle
-        var descriptor: Int32 = -1
-        var request = 0
-        var sent = 0
-        var head = MessageHead()
-        var reader = BodyReader()
-        var scanner = Stamp.Scanner()
-        var status = 0
-        var closesAfter = false
-        var tokens = 0
-        var answers = 0
-        var sentAt: UInt64 = 0
-        var lastTokenAt: UInt64 = 0
-        var isAnswered = false
-        /// On this connection an answer was read before: it may have been closed meanwhile, which is nobody's fault.
-        var isUsed = false
-        /// The client leaves when it has so many tokens; 0: it stays.
-        var leavesAt = 0
-        var lastByteAt: UInt64 = 0
-        /// When its request was due, if requests come at a rate.
-        var dueAt: UInt64 = 0
-    }
 
     init(_ plan: LoadPlan) throws {
         self.plan = plan
@@ -132,7 +107,7 @@ final class LoadRun {
     }
 
     /// Where each stream has one answer they all begin before the window.
-    private var countsBeginnings: Bool { isMeasuring || plan.duration == 0 && plan.answers == 1 }
+    var countsBeginnings: Bool { isMeasuring || plan.duration == 0 && plan.answers == 1 }
 
     private var windowOpened: UInt64 = 0
     private var windowCPU = 0.0
@@ -204,69 +179,7 @@ final class LoadRun {
         }
     }
 
-    private func read(_ index: Int, _ bytes: UnsafeRawBufferPointer, at now: UInt64) {
-        let lane = lanes + index
-        var bytes = bytes
-        if isMeasuring, lane.pointee.isAnswered { figures.silences.record(now - lane.pointee.lastByteAt) }
-        lane.pointee.lastByteAt = now
-        if lane.pointee.phase == .head {
-            if !lane.pointee.isAnswered {
-                lane.pointee.isAnswered = true
-                if countsBeginnings { figures.begin.record(now - lane.pointee.sentAt) }
-            }
-            let (count, isComplete) = lane.pointee.head.take(bytes)
-            guard isComplete else { return }
-            bytes = UnsafeRawBufferPointer(rebasing: bytes[count...])
-            understandHead(lane)
-            lane.pointee.phase = .body
-        }
-        guard lane.pointee.phase == .body else { return }
-        if figures.refusal.isEmpty, lane.pointee.status != 200 {
-            figures.refusal = "\(lane.pointee.status): " + String(decoding: bytes.prefix(600), as: UTF8.self)
-        }
-        // Two parts of one structure: taken out, so that both may change.
-        var scanner = lane.pointee.scanner
-        var reader = lane.pointee.reader
-        let hasEnded = reader.take(bytes) { data in
-            scanner.scan(data) { stamp in found(stamp, lane, at: now) }
-        }
-        lane.pointee.scanner = scanner
-        lane.pointee.reader = reader
-        guard hasEnded else {
-            if lane.pointee.leavesAt > 0, lane.pointee.tokens >= lane.pointee.leavesAt { leave(index) }
-            return
-        }
-        if figures.oddity.isEmpty, lane.pointee.status == 200, lane.pointee.tokens != plan.expectedTokens {
-            figures.oddity = "\(lane.pointee.tokens) tokens, then: " + String(decoding: bytes.suffix(600), as: UTF8.self)
-        }
-        ended(index)
-    }
-
-    private func understandHead(_ lane: UnsafeMutablePointer<Lane>) {
-        let head = lane.pointee.head
-        lane.pointee.status = head.line.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
-        lane.pointee.closesAfter = head.field("connection")?.lowercased() == "close"
-        if head.field("transfer-encoding")?.lowercased().contains("chunked") == true {
-            lane.pointee.reader = BodyReader(.chunked)
-        } else {
-            lane.pointee.reader = BodyReader(head.field("content-length").flatMap { Int($0) }.map { .length($0) } ?? .open)
-        }
-    }
-
-    @inline(__always)
-    private func found(_ stamp: UInt64?, _ lane: UnsafeMutablePointer<Lane>, at now: UInt64) {
-        lane.pointee.tokens += 1
-        figures.tokens += 1
-        if lane.pointee.tokens == 1, countsBeginnings { figures.firstToken.record(now - lane.pointee.sentAt) }
-        if isMeasuring {
-            figures.windowTokens += 1
-            if let stamp { figures.added.record(Stamp.age(of: stamp, at: now)) }
-            if lane.pointee.tokens > 1 { figures.gaps.record(now - lane.pointee.lastTokenAt) }
-        }
-        lane.pointee.lastTokenAt = now
-    }
-
-    private func ended(_ index: Int) {
+    func ended(_ index: Int) {
         let lane = lanes + index
         if lane.pointee.status != 200 {
             figures.refused += 1
@@ -281,7 +194,7 @@ final class LoadRun {
         next(index, pause: lane.pointee.status == 200 ? 0 : Self.pauseAfterFailure)
     }
 
-    private func leave(_ index: Int) {
+    func leave(_ index: Int) {
         figures.dropped += 1
         hangUp(index)
         next(index, pause: 0)

@@ -13,16 +13,16 @@ final class Provider {
     private let tls: TLSServer?
     private let tick: UInt64
     private var workload: Workload
-    private let poller: Poller
+    let poller: Poller
     private let answer = AnswerBytes()
-    private let connections: UnsafeMutablePointer<Connection>
+    let connections: UnsafeMutablePointer<ProviderConnection>
     private let capacity: Int
     private var heap: DueHeap
     /// Connections that write without pace, by descriptor; each once.
     private var eager: [Int32] = []
     private let inbox: UnsafeMutableRawBufferPointer
     private var random = SystemRandomNumberGenerator()
-    private var counters = Counters()
+    var counters = Counters()
 
     struct Counters {
         var requests = 0
@@ -32,29 +32,6 @@ final class Provider {
         var cut = 0
         /// Writes for which the socket had no room.
         var blocked = 0
-    }
-
-    private struct Connection {
-        enum Phase { case free, head, body, answering }
-        var phase = Phase.free
-        var head = MessageHead()
-        var bodyLeft = 0
-        var tokensLeft = 0
-        var period: UInt64 = 0
-        var pack = 1
-        var serial: UInt32 = 0
-        /// What the socket did not take.
-        var pending: [UInt8] = []
-        var isBlocked = false
-        /// Stands in `eager`. Outlives the answer: whoever goes through the list takes it out.
-        var isEager = false
-        var isFirst = true
-        /// The closing is on its way: when `pending` is gone the answer is over.
-        var isClosing = false
-        /// The connection is broken when so many tokens are left; -1: it is not.
-        var breaksAt = -1
-        /// Its TLS session, if it has one.
-        var session: OpaquePointer?
     }
 
     /// `secure`: a second port, with TLS. `tick`: nanoseconds; what is due within one goes out together.
@@ -67,7 +44,7 @@ final class Provider {
         poller = try Poller()
         capacity = fileLimit
         connections = .allocate(capacity: fileLimit)
-        connections.initialize(repeating: Connection(), count: fileLimit)
+        connections.initialize(repeating: ProviderConnection(), count: fileLimit)
         heap = DueHeap(capacity: 2 * fileLimit)
         eager.reserveCapacity(fileLimit)
         inbox = .allocate(byteCount: 65_536, alignment: 16)
@@ -216,7 +193,7 @@ final class Provider {
         }
     }
 
-    private func finish(_ descriptor: Int32) {
+    func finish(_ descriptor: Int32) {
         let connection = connections + Int(descriptor)
         guard connection.pointee.phase == .answering else { return }
         counters.active -= 1
@@ -261,80 +238,10 @@ final class Provider {
 
     private static let eagerQuota = 4
 
-    private func list(_ descriptor: Int32) {
+    func list(_ descriptor: Int32) {
         guard !connections[Int(descriptor)].isEager else { return }
         connections[Int(descriptor)].isEager = true
         eager.append(descriptor)
-    }
-
-    // MARK: Bytes
-
-    private func send(_ descriptor: Int32, _ bytes: [UInt8]) {
-        bytes.withUnsafeBytes { transmit(descriptor, $0) }
-    }
-
-    /// Writes, or keeps what the socket has no room for.
-    @inline(__always)
-    private func transmit(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) {
-        let connection = connections + Int(descriptor)
-        guard !connection.pointee.isBlocked else {
-            connection.pointee.pending.append(contentsOf: bytes)
-            return
-        }
-        let sent = put(descriptor, bytes)
-        guard sent < bytes.count else { return }
-        guard sent >= 0 || errno == EAGAIN else { return drop(descriptor) }
-        counters.blocked += 1
-        connection.pointee.pending.append(contentsOf: bytes[max(0, sent)...])
-        connection.pointee.isBlocked = true
-        poller.modify(descriptor, writing: true, token: Int(descriptor))
-    }
-
-    /// As send(2).
-    @inline(__always)
-    private func put(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-        if let session = connections[Int(descriptor)].session {
-            return TLSServer.result(session, SSL_write(session, bytes.baseAddress, Int32(bytes.count)))
-        }
-        return Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
-    }
-
-    private static let refusal = Array(
-        ("HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: 51\r\n\r\n"
-            + #"{"error":{"message":"busy","type":"server_error"}} "#).utf8)
-
-    private func unblock(_ descriptor: Int32) {
-        let connection = connections + Int(descriptor)
-        let pending = connection.pointee.pending
-        let sent = pending.withUnsafeBytes { put(descriptor, $0) }
-        guard sent >= 0 || errno == EAGAIN else { return drop(descriptor) }
-        guard sent == pending.count else {
-            connection.pointee.pending.removeFirst(max(0, sent))
-            return
-        }
-        connection.pointee.pending.removeAll(keepingCapacity: true)
-        connection.pointee.isBlocked = false
-        poller.modify(descriptor, writing: false, token: Int(descriptor))
-        if connection.pointee.isClosing {
-            finish(descriptor)
-        } else if connection.pointee.phase == .answering, connection.pointee.period == 0 {
-            list(descriptor)
-        }
-    }
-
-    private func drop(_ descriptor: Int32) {
-        let connection = connections + Int(descriptor)
-        guard connection.pointee.phase != .free else { return }
-        if connection.pointee.phase == .answering {
-            counters.active -= 1
-            counters.cut += 1
-        }
-        var next = Connection()
-        next.serial = connection.pointee.serial &+ 1
-        next.isEager = connection.pointee.isEager
-        if let session = connection.pointee.session { SSL_free(session) }
-        connection.pointee = next
-        close(descriptor)
     }
 
     private func tell(_ descriptor: Int32) {

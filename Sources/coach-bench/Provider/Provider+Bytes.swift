@@ -1,0 +1,73 @@
+import CLibSSL
+import Glibc
+
+/// What goes to a client, and what its socket has no room for.
+extension Provider {
+    func send(_ descriptor: Int32, _ bytes: [UInt8]) {
+        bytes.withUnsafeBytes { transmit(descriptor, $0) }
+    }
+
+    /// Writes, or keeps what the socket has no room for.
+    @inline(__always)
+    func transmit(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) {
+        let connection = connections + Int(descriptor)
+        guard !connection.pointee.isBlocked else {
+            connection.pointee.pending.append(contentsOf: bytes)
+            return
+        }
+        let sent = put(descriptor, bytes)
+        guard sent < bytes.count else { return }
+        guard sent >= 0 || errno == EAGAIN else { return drop(descriptor) }
+        counters.blocked += 1
+        connection.pointee.pending.append(contentsOf: bytes[max(0, sent)...])
+        connection.pointee.isBlocked = true
+        poller.modify(descriptor, writing: true, token: Int(descriptor))
+    }
+
+    /// As send(2).
+    @inline(__always)
+    private func put(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+        if let session = connections[Int(descriptor)].session {
+            return TLSServer.result(session, SSL_write(session, bytes.baseAddress, Int32(bytes.count)))
+        }
+        return Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+    }
+
+    static let refusal = Array(
+        ("HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: 51\r\n\r\n"
+            + #"{"error":{"message":"busy","type":"server_error"}} "#).utf8)
+
+    func unblock(_ descriptor: Int32) {
+        let connection = connections + Int(descriptor)
+        let pending = connection.pointee.pending
+        let sent = pending.withUnsafeBytes { put(descriptor, $0) }
+        guard sent >= 0 || errno == EAGAIN else { return drop(descriptor) }
+        guard sent == pending.count else {
+            connection.pointee.pending.removeFirst(max(0, sent))
+            return
+        }
+        connection.pointee.pending.removeAll(keepingCapacity: true)
+        connection.pointee.isBlocked = false
+        poller.modify(descriptor, writing: false, token: Int(descriptor))
+        if connection.pointee.isClosing {
+            finish(descriptor)
+        } else if connection.pointee.phase == .answering, connection.pointee.period == 0 {
+            list(descriptor)
+        }
+    }
+
+    func drop(_ descriptor: Int32) {
+        let connection = connections + Int(descriptor)
+        guard connection.pointee.phase != .free else { return }
+        if connection.pointee.phase == .answering {
+            counters.active -= 1
+            counters.cut += 1
+        }
+        var next = ProviderConnection()
+        next.serial = connection.pointee.serial &+ 1
+        next.isEager = connection.pointee.isEager
+        if let session = connection.pointee.session { SSL_free(session) }
+        connection.pointee = next
+        close(descriptor)
+    }
+}
