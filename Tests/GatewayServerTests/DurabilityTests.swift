@@ -140,8 +140,7 @@ struct SettlementTests {
         let book = Book(failures: 0)
         let mouth = Mouth()
         let turn = mouth.turn()
-        async let settled: Void = book.settlement.settle(
-            turn, arrivedAt: .now, requestID: "r")
+        async let settled: Void = book.settle(turn)
         mouth.say("hello")
         mouth.end(.stop)
         await settled
@@ -158,7 +157,7 @@ struct SettlementTests {
         book.registry.insert(turn)
         mouth.say("hello")
         mouth.end(.stop)
-        await book.settlement.settle(turn, arrivedAt: .now, requestID: "r")
+        await book.settle(turn)
         #expect(book.kept == 1 && book.discarded == 1 && book.finished == 1 && book.attempts == 4)
         #expect(turn.ending?.finishReason == .stop)
     }
@@ -170,7 +169,7 @@ struct SettlementTests {
         let turn = mouth.turn()
         mouth.say("hello")
         mouth.end(.stop)
-        await book.settlement.settle(turn, arrivedAt: .now, requestID: "r")
+        await book.settle(turn)
         #expect(book.finished == 1 && book.discarded == 0)
         #expect(turn.ending?.isSaved == true)
     }
@@ -182,9 +181,7 @@ struct SettlementTests {
         let turn = mouth.turn()
         mouth.say("hello")
         mouth.end(.stop)
-        let settling = Task {
-            await book.settlement.settle(turn, arrivedAt: .now, requestID: "r")
-        }
+        let settling = Task { await book.settle(turn) }
         while turn.ending == nil { try await Task.sleep(for: .milliseconds(1)) }
         #expect(turn.ending == .unsaved)
         book.comesBack()
@@ -209,6 +206,12 @@ private final class Book: Sendable {
     init(failures: Int, diskIsFull: Bool = false) {
         state = Mutex(State(failuresLeft: failures))
         self.diskIsFull = diskIsFull
+    }
+
+    /// As the pipeline does it: waits for the model's end, and settles.
+    func settle(_ turn: LiveTurn) async {
+        let outcome = await withCheckedContinuation { continuation in turn.onOutcome { continuation.resume(returning: $0) } }
+        await settlement.settle(turn, outcome, arrivedAt: .now, requestID: "r")
     }
 
     func comesBack() { state.withLock { $0.failuresLeft = 0 } }

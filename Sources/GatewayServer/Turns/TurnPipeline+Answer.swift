@@ -48,9 +48,11 @@ extension TurnPipeline {
 
     /// Step 8: message, usage and cost in one transaction when the model has ended.
     func finish(_ turn: LiveTurn, _ ask: TurnAsk) {
-        let (arrivedAt, requestID) = (ask.arrivedAt, ask.requestID)
-        // Not a child of the request: a closed connection must not end it. Nobody cancels it; a drain waits for the registry.
-        Task { await settlement.settle(turn, arrivedAt: arrivedAt, requestID: requestID) }
+        let (settlement, arrivedAt, requestID) = (settlement, ask.arrivedAt, ask.requestID)
+        turn.onOutcome { outcome in
+            // Not a child of the request: a closed connection must not end it. Nobody cancels it; a drain waits for the registry.
+            Task { await settlement.settle(turn, outcome, arrivedAt: arrivedAt, requestID: requestID) }
+        }
     }
 
     /// Instead of 5–8, when the turn exists: running here, running elsewhere, or ended and told again.

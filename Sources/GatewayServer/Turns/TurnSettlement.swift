@@ -4,7 +4,7 @@ import Logging
 import NIOPosix
 import TokenRelay
 
-/// Ends turns: waits for the model, prices, saves, and only then tells the followers. Runs whether or not anybody listens.
+/// Ends turns when their model has ended: prices, saves, and only then tells the followers. Runs whether or not anybody listens.
 public struct TurnSettlement: Sendable {
     let ledger: TurnLedger
     let prices: PriceBook
@@ -31,8 +31,7 @@ public struct TurnSettlement: Sendable {
     }
 
     /// The whole end of one turn. Returns when it is saved.
-    func settle(_ turn: LiveTurn, arrivedAt: ContinuousClock.Instant, requestID: String) async {
-        let outcome = await turn.outcome()
+    func settle(_ turn: LiveTurn, _ outcome: TurnOutcome, arrivedAt: ContinuousClock.Instant, requestID: String) async {
         let released = turn.released
         let receipt = TurnReceipt(
             userID: turn.facts.userID, identity: turn.facts.identity, status: outcome.status, finishReason: outcome.finishReason,

@@ -18,8 +18,7 @@ public final class LiveTurn: Sendable {
         /// After `madeAt`. Not a `ContinuousClock.Instant`: a state that holds one has no layout that the compiler knows.
         var firstTextAfter: Duration?
         var followers: [Follower] = []
-        /// A closure, because a continuation has no known layout either.
-        var outcomeWaiter: (@Sendable (TurnOutcome) -> Void)?
+        var outcomeListener: (@Sendable (TurnOutcome) -> Void)?
     }
 
     private let state: Mutex<State>
@@ -60,16 +59,14 @@ public final class LiveTurn: Sendable {
         if cancel { generation.cancel() }
     }
 
-    /// Waits for the model's end. To be awaited by one task, the one that saves the turn.
-    public func outcome() async -> TurnOutcome {
-        await withCheckedContinuation { continuation in
-            let outcome: TurnOutcome? = state.withLock { state in
-                if let outcome = state.outcome { return outcome }
-                state.outcomeWaiter = { continuation.resume(returning: $0) }
-                return nil
-            }
-            if let outcome { continuation.resume(returning: outcome) }
+    /// Calls `hear` once with the model's end, on the thread that brings it; at once when it is known. For one listener, who saves the turn.
+    /// Nobody waits in a task for it: a task that waits holds its stack for as long as the model speaks.
+    public func onOutcome(_ hear: @escaping @Sendable (TurnOutcome) -> Void) {
+        let outcome: TurnOutcome? = state.withLock { state in
+            if state.outcome == nil { state.outcomeListener = hear }
+            return state.outcome
         }
+        if let outcome { hear(outcome) }
     }
 
     /// Tells the followers the end, after it was saved: who sees `done` can rely on the row.
@@ -82,9 +79,9 @@ public final class LiveTurn: Sendable {
     }
 
     private func received(_ news: ModelNews) {
-        let (followers, waiter) = state.withLock { $0.take(news, madeAt) }
+        let (followers, listener) = state.withLock { $0.take(news, madeAt) }
         for follower in followers where !follower.isPatient { follower.ring(.progressed) }
-        if let waiter { waiter.hear(waiter.outcome) }
+        if let listener { listener.hear(listener.outcome) }
     }
 
     /// Ends the model call; what was said is kept. Idempotent, also when it races with the natural end.
@@ -188,7 +185,7 @@ extension LiveTurn.State {
         }
         let grew = answer.end > before
         if grew, firstTextAfter == nil { firstTextAfter = madeAt().duration(to: .now) }
-        guard let outcome, let hear = outcomeWaiter.take() else { return (grew ? followers : [], nil) }
+        guard let outcome, let hear = outcomeListener.take() else { return (grew ? followers : [], nil) }
         return (grew ? followers : [], (hear, outcome))
     }
 }

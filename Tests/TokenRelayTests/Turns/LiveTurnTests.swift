@@ -8,7 +8,7 @@ import Testing
 @Suite("A live turn and its cursors")
 struct LiveTurnTests {
     @Test("a cursor reads what was released, waits, and sees the end only after it was saved")
-    func followThrough() async throws {
+    func followThrough() throws {
         let script = ScriptedModel()
         let turn = LiveTurn(facts: .sample)
         turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
@@ -21,7 +21,7 @@ struct LiveTurnTests {
         #expect(cursor.position == 3)
         script.end(.stop)
         #expect(turn.take(&cursor) == .waiting)
-        let outcome = await turn.outcome()
+        let outcome = try #require(turn.outcome)
         #expect(outcome.status == .complete && outcome.releasedBytes == 3)
         let ending = TurnEnding(status: .complete, finishReason: .stop, bill: nil)
         turn.close(ending)
@@ -62,7 +62,7 @@ struct LiveTurnTests {
     }
 
     @Test("U+0000 of a model is dropped and not counted; usage and end may come with the last word")
-    func news() async {
+    func news() throws {
         let script = ScriptedModel()
         let turn = LiveTurn(facts: .sample)
         turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
@@ -70,9 +70,24 @@ struct LiveTurnTests {
         script.say("\0")
         #expect(turn.releasedBytes == 2)
         script.say("c", usage: TokenUsage(output: 3), end: .length)
-        let outcome = await turn.outcome()
+        let outcome = try #require(turn.outcome)
         #expect(turn.released.text == Array("abc".utf8))
         #expect(outcome.releasedBytes == 3 && outcome.usage == TokenUsage(output: 3) && outcome.finishReason == .length)
+    }
+
+    @Test("who waits for the model's end is told it once: when it comes, or at once when it has come")
+    func outcome() {
+        let script = ScriptedModel()
+        let turn = LiveTurn(facts: .sample)
+        turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
+        let heard = Mutex<[TurnOutcome]>([])
+        turn.onOutcome { outcome in heard.withLock { $0.append(outcome) } }
+        script.say("a")
+        #expect(heard.withLock { $0.isEmpty })
+        script.end(.stop)
+        #expect(heard.withLock { $0.map(\.status) } == [.complete])
+        #expect(turn.outcome?.status == .complete)
+        #expect(heard.withLock { $0.count } == 1)
     }
 
     @Test("a turn whose call has ended is let go with its last owner: nobody holds it weakly, and no circle holds it")
@@ -81,6 +96,7 @@ struct LiveTurnTests {
         var turn: LiveTurn? = LiveTurn(facts: .sample)
         weak let gone = turn
         turn?.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
+        turn?.onOutcome { [turn] _ in _ = turn }
         script.say("a")
         turn = nil
         #expect(gone != nil)
@@ -155,6 +171,13 @@ final class ScriptedModel: Sendable {
 }
 
 extension LiveTurn {
+    /// To be asked when the model has ended.
+    var outcome: TurnOutcome? {
+        let outcome = Mutex<TurnOutcome?>(nil)
+        onOutcome { heard in outcome.withLock { $0 = heard } }
+        return outcome.withLock { $0 }
+    }
+
     func take(_ cursor: inout Cursor, maximum: Int = 100) -> CursorStep { step(&cursor, maximum: maximum) { _, _ in } }
 
     func take(_ cursor: inout Cursor, maximum: Int = 100, into text: inout [UInt8]) -> CursorStep {
