@@ -74,7 +74,7 @@ public struct GatewayApplication: Service {
         http.httpDecoder.maxHeaderFieldSize = Self.hardHeaderLimit
         http.httpDecoder.maxHeaderListSize = Self.hardHeaderLimit
         let application = Application(
-            router: router(), server: .http1(configuration: http),
+            responder: BriefResponder(router().buildResponder()), server: .http1(configuration: http),
             configuration: .init(
                 address: .hostname(parts.host, port: parts.port), backlog: 1024,
                 availableConnectionsDelegate: MaximumAvailableConnections(Self.maximumConnections)),
