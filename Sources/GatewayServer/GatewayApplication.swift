@@ -118,6 +118,11 @@ public struct GatewayApplication: Service {
     }
 }
 
+extension GatewayApplication: CustomStringConvertible {
+    /// A service group keeps this as the name. Without one it spells out all that is in here, six megabytes of it.
+    public var description: String { "GatewayApplication" }
+}
+
 /// The address to listen on cannot be had.
 struct AddressUnavailable: Error, CustomStringConvertible {
     var host: String

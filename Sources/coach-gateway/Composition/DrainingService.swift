@@ -70,3 +70,8 @@ struct DrainingService: Service {
         }
     }
 }
+
+extension DrainingService: CustomStringConvertible {
+    /// A service group keeps this as the name. Without one it spells out all that is in here, down to the last rule of the crisis grammar.
+    var description: String { "DrainingService" }
+}
