@@ -43,9 +43,6 @@ struct StoredProgress: Encodable {
         case promptTokens = "prompt_tokens"
     }
 
-    /// The first time, and with the first text: no other provider takes over after it, so who answers is known for good.
-    static func isDue(_ progress: TurnProgress) -> Bool { progress.isFirst || progress.fromByte == 0 }
-
     init(_ progress: TurnProgress) {
         userID = progress.facts.userID
         turnID = progress.facts.identity.turnID
@@ -62,8 +59,10 @@ struct StoredPlace: Encodable {
     var userID: UserID
     var turnID: TurnID
     var afterByte: Int
+    var seen: Int64?
 
     enum CodingKeys: String, CodingKey {
+        case seen
         case userID = "user_id"
         case turnID = "turn_id"
         case afterByte = "after_byte"
@@ -73,6 +72,7 @@ struct StoredPlace: Encodable {
         userID = place.userID
         turnID = place.turnID
         afterByte = place.afterByte
+        seen = place.seen
     }
 }
 

@@ -6,7 +6,7 @@ extension TurnStore {
     /// What keeps running turns across crashes and shows them to other instances.
     public var keeper: TurnKeeper {
         TurnKeeper(
-            checkpoint: { batch in try await checkpoint(batch) },
+            checkpoint: { batch, neededFrom in try await checkpoint(batch, neededFrom: neededFrom) },
             load: { userID, turnID in try await load(turnID, of: userID) },
             tail: { places in try await tail(places) },
             requestStop: { caller, turnID in try await requestStop(caller, turnID) },
@@ -15,40 +15,55 @@ extension TurnStore {
     }
 
     /// Renews the lease and saves what was said; see `TurnKeeper.checkpoint`. Safe to repeat after a lost answer.
-    public func checkpoint(_ batch: [TurnProgress]) async throws -> [TurnID] {
+    public func checkpoint(_ batch: [TurnProgress], neededFrom: Int64 = 0) async throws -> SavedCheckpoint {
         let owner = try owner()
-        let starts = try StoredJSON.encode(batch.filter(StoredProgress.isDue).map(StoredProgress.init))
+        let starts = try StoredJSON.encode(batch.filter(\.isFirst).map(StoredProgress.init))
         let pieces = batch.filter { !$0.text.isEmpty }
+        var said: [UInt8] = []
+        var offsets: [Int] = []
+        for piece in pieces {
+            offsets.append(said.count)
+            said += piece.text.utf8
+        }
         // Columns and not JSON: this is the one statement whose size grows with the tokens of all turns.
         let query: Query = """
-            select gateway.checkpoint(
-                \(owner.instance), \(owner.epoch), \(starts)::jsonb,
-                \(pieces.map(\.facts.userID.uuid)), \(pieces.map(\.facts.identity.turnID.uuid)), \(pieces.map(\.facts.identity.attempt)),
-                \(pieces.map(\.fromByte)), \(pieces.map(\.text)))
+            select id, stops from gateway.checkpoint(
+                \(owner.instance), \(owner.epoch), \(starts)::jsonb, \(neededFrom),
+                \(pieces.map(\.facts.identity.turnID.uuid)), \(pieces.map(\.facts.identity.attempt)),
+                \(pieces.map(\.fromByte)), \(pieces.map { $0.fromByte + $0.text.utf8.count }), \(offsets), \(said))
             """
-        let stops = try await StoreFault.translating {
-            try await client.query(query) { rows in try rows.only { row in try row.value(0, as: [UUID]?.self) } }
+        let saved = try await StoreFault.translating {
+            try await client.query(query) { rows in
+                try rows.first { row in
+                    SavedCheckpoint(id: try row.value(0, as: Int64?.self), stops: try row.value(1, as: [UUID].self).map { TurnID($0) })
+                }
+            }
         }
-        guard let stops else { throw Outlived() }
-        return stops.map { TurnID($0) }
+        guard let saved else { throw Outlived() }
+        return saved
     }
 
     /// What turns that run elsewhere have said; see `TurnKeeper.tail`. A dead owner's turn counts as running until it is settled.
     public func tail(_ places: [TurnPlace]) async throws -> [TurnTail] {
         let argument = try StoredJSON.encode(places.map(StoredPlace.init))
         let positions = Dictionary(places.map { ($0.turnID, $0.afterByte) }) { first, _ in first }
-        let found: [(id: TurnID, attempt: Int, isRunning: Bool, piece: CheckpointedPiece)] = try await StoreFault.translating {
-            try await client.query("select turn_id, attempt, running, from_byte, content from gateway.tail(\(argument)::jsonb)") { rows in
+        let found: [(id: TurnID, attempt: Int, isRunning: Bool, piece: CheckpointedPiece, seen: Int64?)] = try await StoreFault.translating
+        {
+            try await client.query("select turn_id, attempt, running, from_byte, content, seen from gateway.tail(\(argument)::jsonb)") {
+                rows in
                 try rows.map { row in
                     (
                         TurnID(try row.value(0)), try row.value(1), try row.value(2),
-                        CheckpointedPiece(fromByte: try row.value(3, as: Int?.self) ?? 0, text: try row.value(4, as: String?.self) ?? "")
+                        CheckpointedPiece(fromByte: try row.value(3, as: Int?.self) ?? 0, text: try row.value(4, as: String?.self) ?? ""),
+                        try row.value(5, as: Int64?.self)
                     )
                 }
             }
         }
         return found.map {
-            TurnTail(turnID: $0.id, attempt: $0.attempt, isRunning: $0.isRunning, text: $0.piece.text(after: positions[$0.id] ?? 0))
+            TurnTail(
+                turnID: $0.id, attempt: $0.attempt, isRunning: $0.isRunning, text: $0.piece.text(after: positions[$0.id] ?? 0),
+                seen: $0.seen)
         }
     }
 

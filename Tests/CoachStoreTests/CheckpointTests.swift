@@ -9,14 +9,14 @@ import Testing
 struct CheckpointTests {
     private static let answer = "Grüß dich! 👩🏽‍🚀 Was heißt „gut“ für dich, e\u{301}inmal — 你好\u{2028}?"
 
-    private func text(_ turns: TurnStore, _ identity: TurnIdentity, _ caller: Caller, after byte: Int = 0) async throws -> String? {
-        try await turns.tail([TurnPlace(userID: caller.userID, turnID: identity.turnID, afterByte: byte)]).first?.text
+    private func text(
+        _ turns: TurnStore, _ identity: TurnIdentity, _ caller: Caller, after byte: Int = 0, seen: Int64? = nil
+    ) async throws -> String? {
+        try await turns.tail([TurnPlace(userID: caller.userID, turnID: identity.turnID, afterByte: byte, seen: seen)]).first?.text
     }
 
-    private func pieces(_ store: StoreFixture, _ identity: TurnIdentity) async throws -> [String] {
-        try await store.admin.query(
-            "select concat_ws('|', from_byte, content) from gateway.turn_texts where turn_id = \(identity.turnID.uuid) order by from_byte"
-        ) { rows in try rows.map { row in try row.value(0) } }
+    private func count(_ store: StoreFixture, with identity: TurnIdentity) async throws -> Int {
+        try await store.count("select count(*) from gateway.checkpoints where \(identity.turnID.uuid) = any (turns)")
     }
 
     @Test("what was said comes together from all ticks, whatever it is written in")
@@ -56,7 +56,7 @@ struct CheckpointTests {
         let second = first.next("two ")
         let longer = first.next("two three ")
         for tick in [first, first, second, longer, second] { _ = try await life.turns.checkpoint([tick]) }
-        #expect(try await pieces(store, identity) == ["0|One ", "4|two three "])
+        #expect(try await text(life.turns, identity, caller) == "One two three ")
         _ = try await life.turns.checkpoint([longer.next("four")])
         #expect(try await text(life.turns, identity, caller) == "One two three four")
     }
@@ -68,35 +68,77 @@ struct CheckpointTests {
         let identity = try await life.begin(caller)
         let first = TurnProgress.first(identity, of: caller, "Mine")
         _ = try await other.turns.checkpoint([first])
-        #expect(try await pieces(store, identity) == [])
+        #expect(try await text(life.turns, identity, caller) == "")
         _ = try await life.turns.checkpoint([first])
-        var elsewhere = first.next(" too")
-        elsewhere.facts.userID = .random()
         var another = first.next(" again")
         another.facts.identity.attempt = 2
-        _ = try await life.turns.checkpoint([elsewhere, another])
-        #expect(try await pieces(store, identity) == ["0|Mine"])
+        _ = try await life.turns.checkpoint([another])
+        #expect(try await text(life.turns, identity, caller) == "Mine")
 
         try await life.turns.finish(.complete(identity, of: caller))
         _ = try await life.turns.checkpoint([first, first.next(" late")])
-        #expect(try await pieces(store, identity) == [])
+        #expect(try await text(life.turns, identity, caller) == "")
         #expect(try await store.count("select count(*) from gateway.turn_progress where turn_id = \(identity.turnID.uuid)") == 0)
+    }
+
+    @Test("a turn that says all again is read on from every byte, when what it said before is removed, and by whoever has seen that")
+    func wholes() async throws {
+        let store = try await StoreFixture.shared()
+        let (life, other, caller) = (try await Life(store), try await Life(store), Caller.someone())
+        let (identity, others) = (try await life.begin(caller), try await other.begin(caller))
+        _ = try await other.turns.checkpoint([.first(others, of: caller, "Another")])
+        let one = TurnProgress.first(identity, of: caller, "One ")
+        let two = one.next("two ")
+        let whole = one.next("One two three ", from: 0)
+        let four = whole.next("four")
+        var saved: [SavedCheckpoint] = []
+        for tick in [one, two, whole, four] { saved.append(try await life.turns.checkpoint([tick])) }
+        let ids = saved.compactMap(\.id)
+        #expect(ids == ids.sorted() && Set(ids).count == 4)
+        func expectReadable() async throws {
+            let all = "One two three four"
+            for byte in 0..<all.count {
+                #expect(try await text(life.turns, identity, caller, after: byte) == String(all.dropFirst(byte)), "after byte \(byte)")
+            }
+            #expect(try await text(life.turns, identity, caller, after: 8, seen: ids[1]) == "three four")
+            #expect(try await text(life.turns, identity, caller, after: 14, seen: ids[2]) == "four")
+            #expect(try await text(life.turns, identity, caller, after: 18, seen: ids[3]) == "")
+        }
+        try await expectReadable()
+        // Without text nothing is saved, and what is not needed goes nevertheless.
+        #expect(try await life.turns.checkpoint([], neededFrom: ids[2]).id == nil)
+        #expect(try await count(store, with: identity) == 2)
+        try await expectReadable()
+        let place = TurnPlace(userID: caller.userID, turnID: identity.turnID, afterByte: 0)
+        #expect(try await life.turns.tail([place]).first?.seen == ids[3])
+        _ = try await life.turns.checkpoint([], neededFrom: .max)
+        #expect(try await count(store, with: identity) == 0)
+        #expect(try await count(store, with: others) == 1)
+    }
+
+    @Test("what cannot be text is refused at once: it would be in the way of all others later")
+    func noText() async throws {
+        let store = try await StoreFixture.shared()
+        let (life, caller) = (try await Life(store), Caller.someone())
+        let identity = try await life.begin(caller)
+        await #expect(throws: StoreFault.self) { try await life.turns.checkpoint([.first(identity, of: caller, "a\0b")]) }
     }
 
     @Test("what a finished turn left behind is swept away, and running turns keep theirs")
     func sweep() async throws {
         let store = try await StoreFixture()
-        let (life, caller, neighbour) = (try await Life(store), Caller.someone(), Caller.someone())
-        let (ended, running) = (try await life.begin(caller), try await life.begin(neighbour))
-        _ = try await life.turns.checkpoint([.first(ended, of: caller, "Ended"), .first(running, of: neighbour, "Running")])
+        let (life, dead, caller, neighbour) = (try await Life(store), try await Life(store), Caller.someone(), Caller.someone())
+        let (ended, running) = (try await dead.begin(caller), try await life.begin(neighbour))
+        _ = try await dead.turns.checkpoint([.first(ended, of: caller, "Ended")])
+        _ = try await life.turns.checkpoint([.first(running, of: neighbour, "Running")])
         // A checkpoint that was on its way when the turn was finished.
         try await store.admin.execute("update public.turns set status = 'complete', finished_at = now() where id = \(ended.turnID.uuid)")
         let removed: Int = try await store.gateway.query("select gateway.sweep_checkpoints()") { rows in
             try rows.only { row in try row.value(0) }
         }
         #expect(removed == 1)
-        #expect(try await pieces(store, running) == ["0|Running"])
-        #expect(try await pieces(store, ended) == [])
+        #expect(try await text(life.turns, running, neighbour) == "Running")
+        #expect(try await count(store, with: ended) == 0)
         #expect(try await store.count("select count(*) from gateway.turn_progress") == 1)
     }
 
@@ -129,7 +171,8 @@ struct CheckpointTests {
         for word in ["two ", "three ", "four"] { ticks.append(ticks[ticks.count - 1].next(word)) }
         for tick in ticks { _ = try await life.turns.checkpoint([tick]) }
         try await store.admin.execute(
-            "delete from gateway.turn_texts where turn_id = \(identity.turnID.uuid) and from_byte = \(ticks[2].fromByte)")
+            "delete from gateway.checkpoints where turns = array[\(identity.turnID.uuid)::uuid] and from_bytes = array[\(ticks[2].fromByte)::int]"
+        )
         #expect(try await text(life.turns, identity, caller) == "One two ")
         #expect(try await text(life.turns, identity, caller, after: 4) == "two ")
         #expect(try await text(life.turns, identity, caller, after: ticks[3].fromByte) == "four")
@@ -149,10 +192,11 @@ struct CheckpointTests {
             TurnPlace(userID: caller.userID, turnID: .random(), afterByte: 0),
         ]
         let tails = try await life.turns.tail(places + others).sorted { $0.isRunning && !$1.isRunning }
+        let seen = try #require(tails.first?.seen)
         #expect(
             tails == [
-                TurnTail(turnID: running.turnID, attempt: 1, isRunning: true, text: "far"),
-                TurnTail(turnID: ended.turnID, attempt: 1, isRunning: false, text: ""),
+                TurnTail(turnID: running.turnID, attempt: 1, isRunning: true, text: "far", seen: seen),
+                TurnTail(turnID: ended.turnID, attempt: 1, isRunning: false, text: "", seen: seen),
             ])
         #expect(try await life.turns.tail([]) == [])
     }
@@ -180,7 +224,7 @@ struct CheckpointTests {
         let identity = try await life.begin(caller)
         #expect(try await other.turns.requestStop(.someone(), identity.turnID) == false)
         #expect(try await other.turns.requestStop(caller, .random()) == false)
-        #expect(try await life.turns.checkpoint([]) == [])
+        #expect(try await life.turns.checkpoint([]).stops == [])
 
         func asked() async throws -> String? {
             try await store.value("select stop_requested_at::text from public.turns where id = \(identity.turnID.uuid)")
@@ -191,10 +235,10 @@ struct CheckpointTests {
         #expect(try await other.turns.requestStop(caller, identity.turnID))
         // Asked once, announced once.
         #expect(try await asked() == first)
-        #expect(try await other.turns.checkpoint([]) == [])
-        #expect(try await life.turns.checkpoint([]) == [identity.turnID])
+        #expect(try await other.turns.checkpoint([]).stops == [])
+        #expect(try await life.turns.checkpoint([]).stops == [identity.turnID])
         try await life.turns.finish(.complete(identity, of: caller))
-        #expect(try await life.turns.checkpoint([]) == [])
+        #expect(try await life.turns.checkpoint([]).stops == [])
         #expect(try await other.turns.requestStop(caller, identity.turnID))
     }
 
@@ -206,7 +250,7 @@ struct CheckpointTests {
         #expect(try await store.conversations.delete(caller, identity.conversationID) == identity.turnID)
         #expect(try await other.turns.load(identity.turnID, for: caller) == nil)
         #expect(try await other.turns.requestStop(caller, identity.turnID))
-        #expect(try await life.turns.checkpoint([]) == [identity.turnID])
+        #expect(try await life.turns.checkpoint([]).stops == [identity.turnID])
         #expect(try await life.turns.finish(.complete(identity, of: caller)) == .settled)
     }
 

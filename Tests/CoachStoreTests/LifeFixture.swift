@@ -54,7 +54,7 @@ extension TurnProgress {
     /// A later one.
     func next(_ text: String, from byte: Int? = nil) -> TurnProgress {
         var next = self
-        next.isFirst = false
+        next.isFirst = self.text.isEmpty && fromByte == 0
         next.fromByte = byte ?? fromByte + self.text.utf8.count
         next.text = text
         return next

@@ -9,26 +9,55 @@ import TokenRelay
 
 @Suite("Checkpoints are cursors")
 struct CheckpointTests {
-    @Test("each tick collects only what is new, in bytes, and the facts only the first time")
+    @Test("each tick collects only what is new, in bytes, and the facts until text is saved")
     func increments() {
         let mouth = Mouth()
         let turn = mouth.turn()
         var cursors = CheckpointCursors()
         let first = cursors.collect([turn])
         #expect(first.count == 1 && first[0].isFirst && first[0].text.isEmpty && first[0].fromByte == 0)
-        cursors.saved(first)
+        cursors.saved(first, as: nil)
         #expect(cursors.collect([turn]).isEmpty)
         mouth.say("hé")
         let second = cursors.collect([turn])
-        #expect(second.count == 1 && !second[0].isFirst && second[0].text == "hé" && second[0].fromByte == 0)
+        #expect(second.count == 1 && second[0].isFirst && second[0].text == "hé" && second[0].fromByte == 0)
         // The tick failed: the next one carries the same text and what came since.
         mouth.say("llo")
         let third = cursors.collect([turn])
         #expect(third[0].text == "héllo" && third[0].fromByte == 0)
-        cursors.saved(third)
+        cursors.saved(third, as: 1)
         mouth.say("!")
         let fourth = cursors.collect([turn])
-        #expect(fourth[0].text == "!" && fourth[0].fromByte == 6)
+        #expect(!fourth[0].isFirst && fourth[0].text == "!" && fourth[0].fromByte == 6)
+    }
+
+    @Test("each turn says all again once in an interval, not all at one tick; what is older than the oldest of these is not needed")
+    func wholes() {
+        let mouths = (0..<64).map { _ in Mouth() }
+        let turns = mouths.map { $0.turn() }
+        for mouth in mouths { mouth.say("hello") }
+        var cursors = CheckpointCursors()
+        #expect(cursors.neededFrom == .max)
+        cursors.saved(cursors.collect(turns), as: 100)
+        #expect(cursors.neededFrom == 100)
+        var told: [TurnID: Int] = [:]
+        let interval = Int64(CheckpointCursors.wholeInterval)
+        for id in 1...interval {
+            // One of them talks; the others are silent.
+            mouths[0].say("!")
+            let batch = cursors.collect(turns)
+            #expect(batch.count < turns.count)
+            for progress in batch where progress.fromByte == 0 {
+                #expect(!progress.isFirst && progress.text.hasPrefix("hello"))
+                told[progress.facts.identity.turnID, default: 0] += 1
+            }
+            // A tick that fails tells nothing, and the one before is still needed.
+            if id > 1 { cursors.saved(batch, as: 100 + id) }
+        }
+        #expect(told.count == turns.count && told.values.allSatisfy { $0 == 1 })
+        for id in interval + 1...2 * interval { cursors.saved(cursors.collect(turns), as: 100 + id) }
+        #expect(cursors.neededFrom > 100 && cursors.neededFrom <= 101 + interval)
+        #expect(cursors.collect([]).isEmpty && cursors.neededFrom == .max)
     }
 
     @Test("a turn that is gone is forgotten, and its next attempt begins anew")
@@ -36,7 +65,7 @@ struct CheckpointTests {
         let mouth = Mouth()
         let turn = mouth.turn()
         var cursors = CheckpointCursors()
-        cursors.saved(cursors.collect([turn]))
+        cursors.saved(cursors.collect([turn]), as: nil)
         #expect(cursors.collect([]).isEmpty)
         #expect(cursors.collect([turn]).first?.isFirst == true)
     }
@@ -56,13 +85,13 @@ struct CheckpointerTests {
 
         var keeper: TurnKeeper {
             TurnKeeper(
-                checkpoint: { [self] batch in
+                checkpoint: { [self] batch, _ in
                     try state.withLock { state in
                         if state.isOutlived { throw Outlived() }
                         let turns = batch.map(\.facts.identity.turnID)
                         if let refused = state.refused, turns.contains(refused) { throw StoreFault.unexpected("a bad row") }
                         state.taken.append(turns)
-                        return []
+                        return SavedCheckpoint()
                     }
                 },
                 load: { _, _ in nil }, tail: { _ in [] }, requestStop: { _, _ in false }, orphans: { [] },

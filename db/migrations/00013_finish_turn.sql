@@ -66,7 +66,7 @@ create function gateway.finish_turn(receipt jsonb) returns jsonb
     language plpgsql
     set search_path = ''
     -- Plans are kept, and one made while a table was empty would read it from end to end for ever.
-    set enable_seqscan = off
+    set enable_seqscan = off set jit = off
     as $$
 declare
     uid constant uuid := gateway.user_id();
@@ -106,10 +106,8 @@ begin
         end if;
     end if;
 
-    with texts as (
-        -- What was saved on the way goes as the turn ends; a checkpoint that is late is swept.
-        delete from gateway.turn_texts x where x.user_id = uid and x.turn_id = turn.id and x.attempt <= nth
-    ), progress as (
+    with progress as (
+        -- What was known of it on the way goes as the turn ends; a checkpoint that is late is swept.
         delete from gateway.turn_progress p where p.user_id = uid and p.turn_id = turn.id and p.attempt <= nth
     ), conversation as (
         update public.conversations c

@@ -2,8 +2,8 @@
 /// Every closure throws `StoreFault`; `checkpoint` also `Outlived`.
 public struct TurnKeeper: Sendable {
     /// Renews this instance's lease and saves what its running turns have said since the last time: one round trip, several times a
-    /// second. Returns the turns of this instance that somebody asked another instance to stop.
-    public var checkpoint: @Sendable ([TurnProgress]) async throws -> [TurnID]
+    /// second. Checkpoints with an id below `neededFrom` are removed: each turn has said all of theirs again since, or has ended.
+    public var checkpoint: @Sendable (_ turns: [TurnProgress], _ neededFrom: Int64) async throws -> SavedCheckpoint
     /// A turn of the caller as it stands; nil when there is none, it is somebody else's, or its conversation was deleted.
     public var load: @Sendable (UserID, TurnID) async throws -> KnownTurn?
     /// What turns that run elsewhere have said after a byte, and whether they still run. Turns that are gone are left out.
@@ -18,7 +18,7 @@ public struct TurnKeeper: Sendable {
 
     /// Memberwise.
     public init(
-        checkpoint: @escaping @Sendable ([TurnProgress]) async throws -> [TurnID],
+        checkpoint: @escaping @Sendable (_ turns: [TurnProgress], _ neededFrom: Int64) async throws -> SavedCheckpoint,
         load: @escaping @Sendable (UserID, TurnID) async throws -> KnownTurn?,
         tail: @escaping @Sendable ([TurnPlace]) async throws -> [TurnTail],
         requestStop: @escaping @Sendable (Caller, TurnID) async throws -> Bool,
@@ -40,6 +40,20 @@ public struct Outlived: Error, Sendable, Equatable {
     public init() {}
 }
 
+/// A checkpoint that is in the database.
+public struct SavedCheckpoint: Sendable, Equatable {
+    /// Higher than those before; nil when there was no text to save.
+    public var id: Int64?
+    /// Turns of this instance that somebody asked another instance to stop.
+    public var stops: [TurnID]
+
+    /// Memberwise.
+    public init(id: Int64? = nil, stops: [TurnID] = []) {
+        self.id = id
+        self.stops = stops
+    }
+}
+
 /// What became of the wish to try a turn again.
 public enum RetryOpening: Sendable, Equatable {
     /// Call the model with this message.
@@ -48,10 +62,11 @@ public enum RetryOpening: Sendable, Equatable {
     case refused(Refusal, RateLimit)
 }
 
-/// What a running turn has said since its last checkpoint.
+/// What a running turn has said since its last checkpoint, or again from its beginning.
 public struct TurnProgress: Sendable, Equatable {
     public var facts: TurnFacts
-    /// True the first time: then `facts` and `promptTokens` are saved too, for followers elsewhere and for the estimate of a crash.
+    /// True until text of it is saved: then all but the text is saved too, for followers elsewhere and for the estimate of a crash. No
+    /// other provider takes over after the first text, so who answers is known for good.
     public var isFirst: Bool
     /// Estimated tokens of the prompt.
     public var promptTokens: Int
@@ -78,12 +93,15 @@ public struct TurnPlace: Sendable, Hashable {
     public var userID: UserID
     public var turnID: TurnID
     public var afterByte: Int
+    /// `TurnTail.seen` of the last look at this attempt: all before the byte is known from it. nil: this is the first look.
+    public var seen: Int64?
 
     /// Memberwise.
-    public init(userID: UserID, turnID: TurnID, afterByte: Int) {
+    public init(userID: UserID, turnID: TurnID, afterByte: Int, seen: Int64? = nil) {
         self.userID = userID
         self.turnID = turnID
         self.afterByte = afterByte
+        self.seen = seen
     }
 }
 
@@ -96,13 +114,16 @@ public struct TurnTail: Sendable, Equatable {
     public var isRunning: Bool
     /// Whole characters from `afterByte` on.
     public var text: String
+    /// The newest of its owner's checkpoints: the next look may begin behind it.
+    public var seen: Int64?
 
     /// Memberwise.
-    public init(turnID: TurnID, attempt: Int, isRunning: Bool, text: String) {
+    public init(turnID: TurnID, attempt: Int, isRunning: Bool, text: String, seen: Int64? = nil) {
         self.turnID = turnID
         self.attempt = attempt
         self.isRunning = isRunning
         self.text = text
+        self.seen = seen
     }
 }
 

@@ -10,10 +10,12 @@ public final class Mirrors: Service {
     private let keeper: TurnKeeper
     private let interval: Duration
     private let logger: Logger
-    /// A mirror, and for how many looks nobody has followed it: its first follower joins a moment after it is made.
     private struct Entry {
         var turn: LiveTurn
+        /// For how many looks nobody has followed it: its first follower joins a moment after it is made.
         var lonelyLooks = 0
+        /// The newest checkpoint that it was looked up in.
+        var seen: Int64?
     }
     private let turns = Mutex<[TurnID: Entry]>([:])
 
@@ -79,7 +81,8 @@ public final class Mirrors: Service {
     private static let patience = 20
 
     private func catchUp(_ followed: [TurnID: LiveTurn]) async throws {
-        let places = followed.map { TurnPlace(userID: $1.facts.userID, turnID: $0, afterByte: $1.releasedBytes) }
+        let seen = turns.withLock { $0.compactMapValues(\.seen) }
+        let places = followed.map { TurnPlace(userID: $1.facts.userID, turnID: $0, afterByte: $1.releasedBytes, seen: seen[$0]) }
         let positions = Dictionary(uniqueKeysWithValues: places.map { ($0.turnID, $0.afterByte) })
         let tails = try await keeper.tail(places)
         for tail in tails {
@@ -89,6 +92,9 @@ public final class Mirrors: Service {
                 continue
             }
             turn.mirror(Array(tail.text.utf8), from: position)
+            turns.withLock { turns in
+                if turns[tail.turnID]?.turn === turn { turns[tail.turnID]?.seen = tail.seen }
+            }
             if !tail.isRunning { try await end(turn) }
         }
         // What has vanished with its conversation ends for its followers too.

@@ -68,7 +68,8 @@ private enum Forgetful {
         finish: { _ in })
 
     static let keeper = TurnKeeper(
-        checkpoint: { _ in [] }, load: { _, _ in nil }, tail: { _ in [] }, requestStop: { _, _ in false }, orphans: { [] },
+        checkpoint: { _, _ in SavedCheckpoint() }, load: { _, _ in nil }, tail: { _ in [] }, requestStop: { _, _ in false },
+        orphans: { [] },
         retry: { _, _ in .refused(Refusal(reason: .notFound), unlimited) })
 
     static let library = ConversationLibrary(

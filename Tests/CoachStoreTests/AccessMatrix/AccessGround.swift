@@ -63,7 +63,7 @@ struct AccessGround: Sendable {
         let rows: String =
             switch table.name {
             case "public.users": "where id = :owner"
-            case "public.published_personas", "gateway.schema_migrations", "gateway.instances": ""
+            case "public.published_personas", "gateway.schema_migrations", "gateway.instances", "gateway.checkpoints": ""
             default: "where user_id = :owner"
             }
         let statement: String =

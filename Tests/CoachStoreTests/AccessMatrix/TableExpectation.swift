@@ -87,13 +87,17 @@ struct TableExpectation: Sendable {
             allowed: everybodySignedIn.merging([.gateway: "S...", .gatewayForOther: "S...", .gatewayForNobody: "S..."]) { a, _ in a },
             insert: "insert into public.published_personas (name) values ('x')", update: "set name = 'x'"),
 
-        // What running turns have said: the gateway's alone, for the user at hand or, without claims, for all.
+        // What is known of running turns: the gateway's alone, for the user at hand or, without claims, for all.
         .init(
             name: "gateway.turn_progress", allowed: [.gateway: "SIUD", .gatewayForNobody: "SIUD"],
             insert: "insert into gateway.turn_progress values (:owner, gen_random_uuid(), 1, '{}', 0)", update: "set model = 'x'"),
+        // What they have said, many users' in a row: never for one of them.
         .init(
-            name: "gateway.turn_texts", allowed: [.gateway: "SIUD", .gatewayForNobody: "SIUD"],
-            insert: "insert into gateway.turn_texts values (:owner, gen_random_uuid(), 1, 0, 'x')", update: "set content = 'x'"),
+            name: "gateway.checkpoints", allowed: [.gatewayForNobody: "SIUD"],
+            insert: """
+                insert into gateway.checkpoints (instance, epoch, turns, attempts, from_bytes, to_bytes, offsets, said)
+                values (gen_random_uuid(), 1, '{}', '{}', '{}', '{}', '{}', '')
+                """, update: "set said = ''"),
 
         // The house's own.
         .init(

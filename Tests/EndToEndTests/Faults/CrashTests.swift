@@ -51,7 +51,7 @@ struct CrashTests {
         let message = "Hello \(sim(["words": 800, "pace_ms": 25]))"
         let first = try await visitor.listen(message, ["client_message_id": "k"]).until(bytes: 40)
         try await eventually("a checkpoint") {
-            try await !database.rows("select 1 as one from gateway.turn_texts").isEmpty
+            try await !database.rows("select 1 as one from gateway.checkpoints").isEmpty
         }
         gateway.program.signal(SIGKILL)
         try await gateway.program.exit()
