@@ -63,7 +63,7 @@ let package = Package(
         room("GatewayAPI", ["EventStream"]),
         room("Reactor", ["CGatewayShims"]),
         room("PostgresClient", ["CLibPQ", "Reactor"]),
-        room("CoachStore", ["CoachCore", "PostgresClient"]),
+        room("CoachStore", ["CoachCore", "EventStream", "PostgresClient"]),
         room("TokenRelay", ["CoachCore", "CLibSSL", "Reactor"], exclude: ["README.md"]),
         room("ModelProviders", ["CoachCore", "EventStream", "TokenRelay"]),
         room("Identity", ["CoachCore", .jwtKit, .crypto, .asyncHTTPClient]),

@@ -1,52 +1,33 @@
 import CoachCore
-
-/// The user's request counter as the functions of schema `gateway` write it.
-struct StoredRate: Decodable {
-    var limit: Int
-    var remaining: Int
-    var resetAt: Int
-
-    enum CodingKeys: String, CodingKey {
-        case limit, remaining
-        case resetAt = "reset_at"
-    }
-
-    var rateLimit: RateLimit { RateLimit(limit: limit, remaining: remaining, resetAt: resetAt) }
-}
+import EventStream
 
 /// The answer of `gateway.begin_turn`.
-struct BeginTurnAnswer: Decodable {
-    private var outcome: Outcome
-    private var rate: StoredRate
+struct BeginTurnAnswer: StoredReadable {
+    private let outcome: Outcome
+    private let rate: RateLimit
 
     private enum Outcome {
-        case begun(Begun)
-        case known(StoredTurn)
-        case refused(Refused)
+        /// The message that is tried again comes with its turn.
+        case begun(TurnContext, message: String?)
+        case known(KnownTurn)
+        case refused(Refusal)
     }
 
-    private enum CodingKeys: String, CodingKey {
-        case outcome, rate, known
-    }
-
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        rate = try container.decode(StoredRate.self, forKey: .rate)
-        switch try container.decode(String.self, forKey: .outcome) {
-        case "begun": outcome = .begun(try Begun(from: decoder))
-        case "known": outcome = .known(try container.decode(StoredTurn.self, forKey: .known))
-        case "refused": outcome = .refused(try Refused(from: decoder))
-        default: throw DecodingError.dataCorruptedError(forKey: .outcome, in: container, debugDescription: "unknown outcome")
+    init(_ stored: StoredValue) throws(StoredMismatch) {
+        rate = try stored.member("rate")
+        switch try stored.member("outcome", as: String.self) {
+        case "begun": outcome = .begun(try TurnContext(stored), message: try stored.optional("message"))
+        case "known": outcome = .known(try stored.member("known"))
+        case "refused": outcome = .refused(try Refusal(stored))
+        default: throw StoredMismatch(path: "outcome")
         }
     }
 
     var opening: TurnOpening {
-        get throws {
-            switch outcome {
-            case .begun(let begun): .begun(try begun.context, rate.rateLimit)
-            case .known(let turn): .known(try turn.known, rate.rateLimit)
-            case .refused(let refused): .refused(try refused.refusal, rate.rateLimit)
-            }
+        switch outcome {
+        case .begun(let context, _): .begun(context, rate)
+        case .known(let turn): .known(turn, rate)
+        case .refused(let refusal): .refused(refusal, rate)
         }
     }
 
@@ -54,106 +35,77 @@ struct BeginTurnAnswer: Decodable {
     var retryOpening: RetryOpening {
         get throws {
             switch outcome {
-            case .begun(let begun):
-                guard let message = begun.message else { throw StoreFault.unexpected("a turn was tried again without its message") }
-                return .begun(try begun.context, message: message, rate.rateLimit)
+            case .begun(let context, let message?): return .begun(context, message: message, rate)
+            case .begun: throw StoreFault.unexpected("a turn was tried again without its message")
             case .known: throw StoreFault.unexpected("a turn that is tried again is a new one")
-            case .refused(let refused): return .refused(try refused.refusal, rate.rateLimit)
+            case .refused(let refusal): return .refused(refusal, rate)
             }
         }
     }
 }
 
-private struct Begun: Decodable {
-    var turn: StoredIdentity
-    var message: String?
-    var profile: Profile?
-    var summary: String?
-    var history: [Said]
-    var persona: StoredPersona?
-    var safetyLevel: Int
-    var conversationDomain: Domain?
-    var pinnedDomain: Domain?
-    var country: String?
-    var locale: String?
+extension RateLimit: StoredReadable {
+    init(_ stored: StoredValue) throws(StoredMismatch) {
+        self.init(limit: try stored.member("limit"), remaining: try stored.member("remaining"), resetAt: try stored.member("reset_at"))
+    }
+}
 
-    struct Profile: Decodable {
-        var values: [Statement]
-        var goals: [Statement]
-        var situation: [Statement]
+extension TurnContext: StoredReadable {
+    init(_ stored: StoredValue) throws(StoredMismatch) {
+        let profile = try stored.optional("profile", as: ContextProfile.self)
+        self.init(
+            identity: try stored.member("turn"),
+            profile: profile?.isEmpty == true ? nil : profile,
+            summary: try stored.optional("summary"),
+            history: try stored.member("history"),
+            persona: try stored.optional("persona"),
+            safetyLevel: try stored.choice("safety_level"),
+            conversationDomain: try stored.optionalChoice("conversation_domain"),
+            pinnedDomain: try stored.optionalChoice("pinned_domain"),
+            country: try stored.optional("country"),
+            locale: try stored.optional("locale"))
+    }
+}
 
-        var profile: ContextProfile? {
-            let profile = ContextProfile(
-                values: values.compactMap(\.text), goals: goals.compactMap(\.text), situation: situation.compactMap(\.text))
-            return profile.isEmpty ? nil : profile
+extension ContextProfile: StoredReadable {
+    init(_ stored: StoredValue) throws(StoredMismatch) {
+        /// What is no statement, no model can be told.
+        func statements(_ name: String) throws(StoredMismatch) -> [String] {
+            try stored.member(name, as: [Statement].self).compactMap(\.text)
         }
+        self.init(values: try statements("values"), goals: try statements("goals"), situation: try statements("situation"))
     }
 
-    /// A string, or an object that has it as `text`; nil for anything else, which no model can be told.
-    struct Statement: Decodable {
-        var text: String?
+    /// A string, or an object that has it as `text`; anything else, and nothing, is none.
+    private struct Statement: StoredReadable {
+        let text: String?
 
-        init(from decoder: any Decoder) throws {
-            struct Object: Decodable { var text: String }
-            text = (try? decoder.singleValueContainer().decode(String.self)) ?? (try? Object(from: decoder).text)
-            if text?.isEmpty == true { text = nil }
-        }
-    }
-
-    struct Said: Decodable {
-        var role: String
-        var content: String
-    }
-
-    struct StoredPersona: Decodable {
-        var id: PersonaID
-        var name: String
-        var domain: Domain?
-        var tone: String?
-        var methodology: String?
-        var personality: String?
-    }
-
-    enum CodingKeys: String, CodingKey {
-        case turn, message, profile, summary, history, persona, country, locale
-        case safetyLevel = "safety_level"
-        case conversationDomain = "conversation_domain"
-        case pinnedDomain = "pinned_domain"
-    }
-
-    var context: TurnContext {
-        get throws {
-            TurnContext(
-                identity: turn.identity,
-                profile: profile.flatMap(\.profile),
-                summary: summary,
-                history: try history.map { HistoryMessage(speaker: try .stored($0.role), content: $0.content) },
-                persona: persona.map {
-                    Persona(
-                        id: $0.id, name: $0.name, domain: $0.domain, tone: $0.tone, methodology: $0.methodology, personality: $0.personality
-                    )
-                },
-                safetyLevel: try .stored(safetyLevel), conversationDomain: conversationDomain, pinnedDomain: pinnedDomain,
-                country: country, locale: locale)
+        init(_ stored: StoredValue) {
+            let text = stored.json.string ?? stored.json["text"]?.string
+            self.text = text?.isEmpty == true ? nil : text
         }
     }
 }
 
-private struct Refused: Decodable {
-    var reason: String
-    var retryAfter: Int?
-    var limit: Int?
-    var safetyLevel: Int
-
-    enum CodingKeys: String, CodingKey {
-        case reason, limit
-        case retryAfter = "retry_after"
-        case safetyLevel = "safety_level"
+extension HistoryMessage: StoredReadable {
+    init(_ stored: StoredValue) throws(StoredMismatch) {
+        self.init(speaker: try stored.choice("role"), content: try stored.member("content"))
     }
+}
 
-    var refusal: Refusal {
-        get throws {
-            Refusal(reason: try .stored(reason), retryAfter: retryAfter, limit: limit, safetyLevel: try .stored(safetyLevel))
-        }
+extension Persona: StoredReadable {
+    init(_ stored: StoredValue) throws(StoredMismatch) {
+        self.init(
+            id: try stored.member("id"), name: try stored.member("name"), domain: try stored.optionalChoice("domain"),
+            tone: try stored.optional("tone"), methodology: try stored.optional("methodology"),
+            personality: try stored.optional("personality"))
+    }
+}
+
+extension Refusal: StoredReadable {
+    init(_ stored: StoredValue) throws(StoredMismatch) {
+        self.init(
+            reason: try stored.choice("reason"), retryAfter: try stored.optional("retry_after"), limit: try stored.optional("limit"),
+            safetyLevel: try stored.choice("safety_level"))
     }
 }

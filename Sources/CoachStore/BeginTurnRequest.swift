@@ -1,100 +1,99 @@
 import CoachCore
+import EventStream
 
 /// The argument of `gateway.begin_turn`.
-struct BeginTurnRequest: Encodable {
-    var message: String?
-    var retryOf: TurnID?
-    var conversationID: ConversationID?
-    var personaID: PersonaID?
-    var shareToken: String?
-    var domain: Domain?
-    var idempotencyKey: String?
-    var locale: String?
-    var country: String?
-    var risk: StoredRisk?
-    var history: History
-    var limits: Limits
-    var reserveNanodollars: Int64?
-    var owner: Owner
-
-    struct History: Encodable {
-        var tokens: Int
-        var messages: Int
+struct BeginTurnRequest: StoredWritable {
+    private enum Wish {
+        /// A new message, and what it says about danger.
+        case say(TurnRequest, RiskAssessment)
+        /// A new turn on the message of one that has ended.
+        case retry(TurnID)
     }
 
-    struct Limits: Encodable {
-        var requestsPerMinute: Int
-        var defaultTier: String
-        var tiers: [String: Tier]
-
-        struct Tier: Encodable {
-            var messagesPerDay: Int?
-            var concurrentTurns: Int?
-            var nanodollarsPerDay: Int64?
-
-            enum CodingKeys: String, CodingKey {
-                case messagesPerDay = "messages_per_day"
-                case concurrentTurns = "concurrent_turns"
-                case nanodollarsPerDay = "nanodollars_per_day"
-            }
-        }
-
-        enum CodingKeys: String, CodingKey {
-            case requestsPerMinute = "requests_per_minute"
-            case defaultTier = "default_tier"
-            case tiers
-        }
-    }
-
-    struct Owner: Encodable {
-        var instance: String
-        var epoch: Int64
-
-        init(_ owner: TurnOwner) {
-            instance = owner.instance.uuidString
-            epoch = owner.epoch
-        }
-    }
-
-    enum CodingKeys: String, CodingKey {
-        case message, domain, locale, country, risk, history, limits, owner
-        case retryOf = "retry_of"
-        case conversationID = "conversation_id"
-        case personaID = "persona_id"
-        case shareToken = "share_token"
-        case idempotencyKey = "idempotency_key"
-        case reserveNanodollars = "reserve_nanodollars"
-    }
+    private let wish: Wish
+    private let limits: TurnLimits
+    private let owner: TurnOwner
 
     /// A new message.
-    init(_ request: TurnRequest, risk assessment: RiskAssessment, limits policy: TurnLimits, owner process: TurnOwner) {
-        self.init(limits: policy, owner: process)
-        message = request.message
-        conversationID = request.conversationID
-        personaID = request.personaID
-        shareToken = request.shareToken
-        domain = request.pinnedDomain
-        idempotencyKey = request.idempotencyKey
-        locale = request.locale
-        country = request.country
-        risk = StoredRisk(assessment)
+    init(_ request: TurnRequest, risk: RiskAssessment, limits: TurnLimits, owner: TurnOwner) {
+        wish = .say(request, risk)
+        self.limits = limits
+        self.owner = owner
     }
 
     /// A new turn on the message of one that has ended.
-    init(retryOf turnID: TurnID, limits policy: TurnLimits, owner process: TurnOwner) {
-        self.init(limits: policy, owner: process)
-        retryOf = turnID
+    init(retryOf turnID: TurnID, limits: TurnLimits, owner: TurnOwner) {
+        wish = .retry(turnID)
+        self.limits = limits
+        self.owner = owner
     }
 
-    private init(limits policy: TurnLimits, owner process: TurnOwner) {
-        history = History(tokens: policy.historyTokens, messages: policy.historyMessages)
-        limits = Limits(
-            requestsPerMinute: policy.requestsPerMinute, defaultTier: policy.defaultTier,
-            tiers: policy.tiers.mapValues {
-                .init(
-                    messagesPerDay: $0.messagesPerDay, concurrentTurns: $0.concurrentTurns, nanodollarsPerDay: $0.costPerDay?.raw)
-            })
-        reserveNanodollars = policy.reservePerTurn?.raw
-        owner = Owner(process)
+    func write(to json: inout JSONWriter) {
+        json.object { json in
+            switch wish {
+            case .say(let request, let risk):
+                request.writeFields(to: &json)
+                json.field("risk", risk)
+            case .retry(let turnID):
+                json.field("retry_of", turnID)
+            }
+            limits.writeFields(to: &json)
+            json.field("owner", owner)
+        }
+    }
+}
+
+extension TurnRequest {
+    fileprivate func writeFields(to json: inout JSONWriter) {
+        json.field("message", message)
+        json.field("conversation_id", conversationID)
+        json.field("persona_id", personaID)
+        json.field("share_token", shareToken)
+        json.field("domain", pinnedDomain?.rawValue)
+        json.field("idempotency_key", idempotencyKey)
+        json.field("locale", locale)
+        json.field("country", country)
+    }
+}
+
+extension TurnLimits {
+    fileprivate func writeFields(to json: inout JSONWriter) {
+        json.key(literal: "history")
+        json.object { json in
+            json.field("tokens", historyTokens)
+            json.field("messages", historyMessages)
+        }
+        json.key(literal: "limits")
+        json.object { json in
+            json.field("requests_per_minute", requestsPerMinute)
+            json.field("default_tier", defaultTier)
+            json.key(literal: "tiers")
+            json.object { json in
+                for (name, tier) in tiers {
+                    json.key(name)
+                    tier.write(to: &json)
+                }
+            }
+        }
+        json.field("reserve_nanodollars", reservePerTurn)
+    }
+}
+
+extension TurnLimits.Tier: StoredWritable {
+    func write(to json: inout JSONWriter) {
+        json.object { json in
+            json.field("messages_per_day", messagesPerDay)
+            json.field("concurrent_turns", concurrentTurns)
+            json.field("nanodollars_per_day", costPerDay)
+        }
+    }
+}
+
+extension TurnOwner: StoredWritable {
+    func write(to json: inout JSONWriter) {
+        json.object { json in
+            json.field("instance", instance.uuidString)
+            json.field("epoch", epoch)
+        }
     }
 }

@@ -41,7 +41,7 @@ public final class FileReceiptSpool: Sendable {
 
     /// Returns when the receipt survives a power failure: two fsyncs, which block the thread for as long as the disk takes. Throws `FileFault`.
     public func keep(_ receipt: TurnReceipt) throws -> ReceiptSpool.Ticket {
-        let bytes = try JSONEncoder().encode(StoredReceipt(receipt))
+        let bytes = Data(StoredJSON.bytes(StoredReceipt(receipt)))
         let name = nextName(receipt)
         try DurableFile.write(
             bytes, to: folder.appendingPathComponent(name), temporary: folder.appendingPathComponent(name + ".unfinished"))
@@ -61,10 +61,10 @@ public final class FileReceiptSpool: Sendable {
             let file = folder.appendingPathComponent(name)
             do {
                 guard let bytes = try DurableFile.read(file) else { continue }
-                let receipt = try JSONDecoder().decode(StoredReceipt.self, from: bytes).receipt
+                let receipt = try StoredJSON.decode(StoredReceipt.self, from: Array(bytes)).receipt
                 contents.receipts.append((ReceiptSpool.Ticket(name: name), receipt))
-            } catch let error as DecodingError {
-                contents.unreadable.append(Unreadable(path: file.path, reason: "not a receipt: \(error.place)"))
+            } catch let error as StoredMismatch {
+                contents.unreadable.append(Unreadable(path: file.path, reason: "not a receipt: \(error.path)"))
             } catch {
                 contents.unreadable.append(Unreadable(path: file.path, reason: "\(error)"))
             }

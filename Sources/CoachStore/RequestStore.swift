@@ -4,7 +4,7 @@ import PostgresClient
 /// Counts requests that are not turns, and meets new users.
 public struct RequestStore: Sendable {
     /// What became of one request.
-    public enum Outcome: String, Sendable, Decodable {
+    public enum Outcome: String, Sendable {
         case taken
         /// The minute is used up; nothing was counted.
         case rateLimited = "rate_limited"
@@ -19,10 +19,6 @@ public struct RequestStore: Sendable {
 
     /// Takes one request of the caller's minute, exactly counted over all gateways, and makes his row when he is new. Throws `StoreFault`.
     public func take(_ caller: Caller, perMinute: Int) async throws -> (outcome: Outcome, rate: RateLimit) {
-        struct Answer: Decodable {
-            var outcome: Outcome
-            var rate: StoredRate
-        }
         return try await StoreFault.translating {
             do {
                 let text: String = try await repeatingContended {
@@ -31,10 +27,21 @@ public struct RequestStore: Sendable {
                     }
                 }
                 let answer = try StoredJSON.decode(Answer.self, from: text)
-                return (answer.outcome, answer.rate.rateLimit)
+                return (answer.outcome, answer.rate)
             } catch let error as PostgresError where error.constraint == "users_id_fkey" {
                 return (.suspended, RateLimit(limit: perMinute, remaining: 0, resetAt: 0))
             }
         }
+    }
+}
+
+/// The answer of `gateway.take_request`.
+private struct Answer: StoredReadable {
+    let outcome: RequestStore.Outcome
+    let rate: RateLimit
+
+    init(_ stored: StoredValue) throws(StoredMismatch) {
+        outcome = try stored.choice("outcome")
+        rate = try stored.member("rate")
     }
 }

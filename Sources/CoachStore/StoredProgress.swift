@@ -1,119 +1,99 @@
 import CoachCore
+import EventStream
 
-/// What was decided about a turn, as `gateway.turn_progress` keeps it while the turn runs.
-struct StoredFacts: Codable {
-    var domain: StoredDomain
-    var personaID: PersonaID?
-    var provider: String
-    var model: String
-    var risk: StoredRisk
-    var country: String?
-    var locale: String?
+/// One of `starts` of `gateway.checkpoint`.
+struct StoredProgress: StoredWritable {
+    let progress: TurnProgress
 
-    enum CodingKeys: String, CodingKey {
-        case domain, provider, model, risk, country, locale
-        case personaID = "persona_id"
+    init(_ progress: TurnProgress) {
+        self.progress = progress
     }
 
-    init(_ facts: TurnFacts) {
-        domain = StoredDomain(facts.domain)
-        personaID = facts.personaID
-        provider = facts.model.provider
-        model = facts.model.model
-        risk = StoredRisk(facts.risk)
-        country = facts.country
-        locale = facts.locale
+    func write(to json: inout JSONWriter) {
+        json.object { json in
+            json.field("user_id", progress.facts.userID)
+            json.field("turn_id", progress.facts.identity.turnID)
+            json.field("attempt", progress.facts.identity.attempt)
+            json.field("facts", StoredFacts(progress.facts))
+            json.field("prompt_tokens", progress.promptTokens)
+            json.field("provider", progress.answeredBy?.provider)
+            json.field("model", progress.answeredBy?.model)
+        }
     }
 }
 
-/// One of `starts` of `gateway.checkpoint`.
-struct StoredProgress: Encodable {
-    var userID: UserID
-    var turnID: TurnID
-    var attempt: Int
-    var facts: StoredFacts
-    var promptTokens: Int
-    var provider: String?
-    var model: String?
+/// What was decided about a turn, as `gateway.turn_progress` keeps it while the turn runs.
+struct StoredFacts: StoredWritable, StoredReadable {
+    var domain: DomainDecision
+    var personaID: PersonaID?
+    var model: ModelName
+    var risk: RiskAssessment
+    var country: String?
+    var locale: String?
 
-    enum CodingKeys: String, CodingKey {
-        case attempt, facts, provider, model
-        case userID = "user_id"
-        case turnID = "turn_id"
-        case promptTokens = "prompt_tokens"
+    init(_ facts: TurnFacts) {
+        domain = facts.domain
+        personaID = facts.personaID
+        model = facts.model
+        risk = facts.risk
+        country = facts.country
+        locale = facts.locale
     }
 
-    init(_ progress: TurnProgress) {
-        userID = progress.facts.userID
-        turnID = progress.facts.identity.turnID
-        attempt = progress.facts.identity.attempt
-        facts = StoredFacts(progress.facts)
-        promptTokens = progress.promptTokens
-        provider = progress.answeredBy?.provider
-        model = progress.answeredBy?.model
+    func write(to json: inout JSONWriter) {
+        json.object { json in
+            json.field("domain", domain)
+            json.field("persona_id", personaID)
+            json.field("provider", model.provider)
+            json.field("model", model.model)
+            json.field("risk", risk)
+            json.field("country", country)
+            json.field("locale", locale)
+        }
+    }
+
+    init(_ stored: StoredValue) throws(StoredMismatch) {
+        domain = try stored.member("domain")
+        personaID = try stored.optional("persona_id")
+        model = ModelName(provider: try stored.member("provider"), model: try stored.member("model"))
+        risk = try stored.member("risk")
+        country = try stored.optional("country")
+        locale = try stored.optional("locale")
     }
 }
 
 /// One of `places` of `gateway.tail`.
-struct StoredPlace: Encodable {
-    var userID: UserID
-    var turnID: TurnID
-    var afterByte: Int
-    var seen: Int64?
-
-    enum CodingKeys: String, CodingKey {
-        case seen
-        case userID = "user_id"
-        case turnID = "turn_id"
-        case afterByte = "after_byte"
-    }
-
-    init(_ place: TurnPlace) {
-        userID = place.userID
-        turnID = place.turnID
-        afterByte = place.afterByte
-        seen = place.seen
+extension TurnPlace: StoredWritable {
+    func write(to json: inout JSONWriter) {
+        json.object { json in
+            json.field("user_id", userID)
+            json.field("turn_id", turnID)
+            json.field("after_byte", afterByte)
+            json.field("seen", seen)
+        }
     }
 }
 
 /// One turn of the answer of `gateway.orphans`.
-struct StoredOrphan: Decodable {
-    var userID: UserID
-    var turn: StoredIdentity
-    var facts: StoredFacts?
-    var personaID: PersonaID?
-    var risk: StoredRisk
-    var country: String?
-    var locale: String?
-    var content: String
-    var provider: String?
-    var model: String?
-    var promptTokens: Int
-    var durationMilliseconds: Int
-
-    enum CodingKeys: String, CodingKey {
-        case turn, facts, risk, country, locale, content, provider, model
-        case userID = "user_id"
-        case personaID = "persona_id"
-        case promptTokens = "prompt_tokens"
-        case durationMilliseconds = "duration_ms"
-    }
-
-    var orphan: OrphanedTurn {
-        get throws {
-            let nobody = ModelName(provider: "", model: "")
-            let facts = TurnFacts(
-                userID: userID, identity: turn.identity,
-                domain: try self.facts?.domain.decision ?? DomainDecision(domain: nil, confidence: 0, source: .abstained),
-                personaID: self.facts.map(\.personaID) ?? personaID,
-                model: self.facts.map { ModelName(provider: $0.provider, model: $0.model) } ?? nobody,
-                risk: try (self.facts?.risk ?? risk).assessment, country: self.facts?.country ?? country,
-                locale: self.facts?.locale ?? locale)
-            var answeredBy: ModelName?
-            if let provider, let model { answeredBy = ModelName(provider: provider, model: model) }
-            return OrphanedTurn(
-                facts: facts, content: content, answeredBy: answeredBy, promptTokens: promptTokens,
-                durationMilliseconds: durationMilliseconds)
+extension OrphanedTurn: StoredReadable {
+    init(_ stored: StoredValue) throws(StoredMismatch) {
+        // Without a checkpoint there is what the turn's row and its user's say.
+        let decided = try stored.optional("facts", as: StoredFacts.self)
+        let (personaID, risk, country, locale) = (
+            try stored.optional("persona_id", as: PersonaID.self), try stored.member("risk", as: RiskAssessment.self),
+            try stored.optional("country", as: String.self), try stored.optional("locale", as: String.self)
+        )
+        let facts = TurnFacts(
+            userID: try stored.member("user_id"), identity: try stored.member("turn"),
+            domain: decided?.domain ?? DomainDecision(domain: nil, confidence: 0, source: .abstained),
+            personaID: decided.map(\.personaID) ?? personaID, model: decided?.model ?? ModelName(provider: "", model: ""),
+            risk: decided?.risk ?? risk, country: decided?.country ?? country, locale: decided?.locale ?? locale)
+        var answeredBy: ModelName?
+        if let provider = try stored.optional("provider", as: String.self), let model = try stored.optional("model", as: String.self) {
+            answeredBy = ModelName(provider: provider, model: model)
         }
+        self.init(
+            facts: facts, content: try stored.member("content"), answeredBy: answeredBy, promptTokens: try stored.member("prompt_tokens"),
+            durationMilliseconds: try stored.member("duration_ms"))
     }
 }

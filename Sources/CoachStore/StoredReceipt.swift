@@ -1,60 +1,83 @@
 import CoachCore
-import Foundation
+import EventStream
+
+/// A receipt as the argument of `gateway.finish_turn`, which knows the user by his claims and the other ids by the turn's.
+struct FinishTurnRequest: StoredWritable {
+    let receipt: TurnReceipt
+
+    func write(to json: inout JSONWriter) {
+        json.object { json in
+            json.field("turn_id", receipt.identity.turnID)
+            json.field("attempt", receipt.identity.attempt)
+            receipt.writeEnd(to: &json)
+        }
+    }
+}
+
+/// The answer of `gateway.finish_turn`.
+struct FinishTurnAnswer: StoredReadable {
+    let outcome: ReceiptOutcome
+
+    init(_ stored: StoredValue) throws(StoredMismatch) {
+        outcome = try stored.choice("outcome")
+    }
+}
+
+/// What became of a receipt.
+public enum ReceiptOutcome: String, Sendable {
+    /// Written now.
+    case settled
+    /// It had been written before; nothing changed.
+    case alreadySettled = "already_settled"
+    /// A later attempt runs or ended; only the ledger was written.
+    case superseded
+    /// There is no such turn: its user was erased. Nothing to write, and no use in trying again.
+    case unknownTurn = "unknown_turn"
+}
 
 /// A receipt as a file of the spool: everything, so that it can be delivered by any process, long after.
-struct StoredReceipt: Codable {
-    /// The form that this version writes, and the only one so far.
-    static let currentVersion = 1
+struct StoredReceipt: StoredWritable, StoredReadable {
+    /// The form that this version writes, and the only one so far. What a later version wrote is a mismatch.
+    static let version = 1
 
-    var version: Int
-    var userID: UserID
-    var turn: StoredIdentity
-    var status: String
-    var finishReason: String?
-    var content: String
-    var bill: StoredBill?
-    var domain: StoredDomain
-    var risk: StoredRisk
-    var errorCode: String?
-    var timeToFirstToken: Int?
-    var duration: Int
-    var settledBy: String
-
-    enum CodingKeys: String, CodingKey {
-        case version, turn, status, content, bill, domain, risk
-        case userID = "user_id"
-        case finishReason = "finish_reason"
-        case errorCode = "error_code"
-        case timeToFirstToken = "time_to_first_token_ms"
-        case duration = "duration_ms"
-        case settledBy = "settled_by"
-    }
+    let receipt: TurnReceipt
 
     init(_ receipt: TurnReceipt) {
-        version = Self.currentVersion
-        userID = receipt.userID
-        turn = StoredIdentity(receipt.identity)
-        status = receipt.status.rawValue
-        finishReason = receipt.finishReason?.rawValue
-        content = receipt.content
-        bill = receipt.bill.map(StoredBill.init)
-        domain = StoredDomain(receipt.domain)
-        risk = StoredRisk(receipt.risk)
-        errorCode = receipt.errorCode
-        timeToFirstToken = receipt.timeToFirstTokenMilliseconds
-        duration = receipt.durationMilliseconds
-        settledBy = receipt.settledBy.rawValue
+        self.receipt = receipt
     }
 
-    /// Throws when a later version wrote something that this one does not know.
-    var receipt: TurnReceipt {
-        get throws {
-            guard version == Self.currentVersion else { throw StoreFault.unexpected("a receipt of version \(version)") }
-            return TurnReceipt(
-                userID: userID, identity: turn.identity, status: try .stored(status),
-                finishReason: try finishReason.map { try .stored($0) },
-                content: content, bill: bill?.bill, domain: try domain.decision, risk: try risk.assessment, errorCode: errorCode,
-                timeToFirstTokenMilliseconds: timeToFirstToken, durationMilliseconds: duration, settledBy: try .stored(settledBy))
+    func write(to json: inout JSONWriter) {
+        json.object { json in
+            json.field("version", Self.version)
+            json.field("user_id", receipt.userID)
+            json.field("turn", receipt.identity)
+            receipt.writeEnd(to: &json)
         }
+    }
+
+    init(_ stored: StoredValue) throws(StoredMismatch) {
+        guard try stored.member("version", as: Int.self) == Self.version else { throw StoredMismatch(path: "version") }
+        receipt = TurnReceipt(
+            userID: try stored.member("user_id"), identity: try stored.member("turn"), status: try stored.choice("status"),
+            finishReason: try stored.optionalChoice("finish_reason"), content: try stored.member("content"),
+            bill: try stored.optional("bill"), domain: try stored.member("domain"), risk: try stored.member("risk"),
+            errorCode: try stored.optional("error_code"), timeToFirstTokenMilliseconds: try stored.optional("time_to_first_token_ms"),
+            durationMilliseconds: try stored.member("duration_ms"), settledBy: try stored.choice("settled_by"))
+    }
+}
+
+extension TurnReceipt {
+    /// The members that the database and the spool have in common.
+    fileprivate func writeEnd(to json: inout JSONWriter) {
+        json.field("status", status.rawValue)
+        json.field("finish_reason", finishReason?.rawValue)
+        json.field("error_code", errorCode)
+        json.field("content", content)
+        json.field("bill", bill)
+        json.field("domain", domain)
+        json.field("risk", risk)
+        json.field("time_to_first_token_ms", timeToFirstTokenMilliseconds)
+        json.field("duration_ms", durationMilliseconds)
+        json.field("settled_by", settledBy.rawValue)
     }
 }

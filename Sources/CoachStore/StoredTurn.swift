@@ -1,152 +1,106 @@
 import CoachCore
+import EventStream
 
 /// The ids of a turn as the turn functions write them.
-struct StoredIdentity: Codable {
-    var turnID: TurnID
-    var conversationID: ConversationID
-    var userMessageID: MessageID
-    var messageID: MessageID
-    var attempt: Int
-
-    enum CodingKeys: String, CodingKey {
-        case turnID = "turn_id"
-        case conversationID = "conversation_id"
-        case userMessageID = "user_message_id"
-        case messageID = "message_id"
-        case attempt
+extension TurnIdentity: StoredWritable, StoredReadable {
+    func write(to json: inout JSONWriter) {
+        json.object { json in
+            json.field("turn_id", turnID)
+            json.field("conversation_id", conversationID)
+            json.field("user_message_id", userMessageID)
+            json.field("message_id", messageID)
+            json.field("attempt", attempt)
+        }
     }
 
-    init(_ identity: TurnIdentity) {
-        turnID = identity.turnID
-        conversationID = identity.conversationID
-        userMessageID = identity.userMessageID
-        messageID = identity.messageID
-        attempt = identity.attempt
-    }
-
-    var identity: TurnIdentity {
-        TurnIdentity(
-            turnID: turnID, conversationID: conversationID, userMessageID: userMessageID, messageID: messageID, attempt: attempt)
+    init(_ stored: StoredValue) throws(StoredMismatch) {
+        self.init(
+            turnID: try stored.member("turn_id"), conversationID: try stored.member("conversation_id"),
+            userMessageID: try stored.member("user_message_id"), messageID: try stored.member("message_id"),
+            attempt: try stored.member("attempt"))
     }
 }
 
 /// A bill as the turn functions read and write it.
-struct StoredBill: Codable {
-    var provider: String
-    var model: String
-    var input: Int?
-    var cachedInput: Int?
-    var cacheWrite: Int?
-    var output: Int?
-    var reasoning: Int?
-    var costNanodollars: Int64?
-    var estimated: Bool
-
-    enum CodingKeys: String, CodingKey {
-        case provider, model, input, output, reasoning, estimated
-        case cachedInput = "cached_input"
-        case cacheWrite = "cache_write"
-        case costNanodollars = "cost_nanodollars"
+extension TurnBill: StoredWritable, StoredReadable {
+    func write(to json: inout JSONWriter) {
+        json.object { json in
+            json.field("provider", provider)
+            json.field("model", model)
+            json.field("input", usage.input)
+            json.field("cached_input", usage.cachedInput)
+            json.field("cache_write", usage.cacheWrite)
+            json.field("output", usage.output)
+            json.field("reasoning", usage.reasoning)
+            json.field("cost_nanodollars", cost)
+            json.field("estimated", estimated)
+        }
     }
 
-    init(_ bill: TurnBill) {
-        provider = bill.provider
-        model = bill.model
-        input = bill.usage.input
-        cachedInput = bill.usage.cachedInput
-        cacheWrite = bill.usage.cacheWrite
-        output = bill.usage.output
-        reasoning = bill.usage.reasoning
-        costNanodollars = bill.cost?.raw
-        estimated = bill.estimated
-    }
-
-    var bill: TurnBill {
-        TurnBill(
-            provider: provider, model: model,
-            usage: TokenUsage(input: input, cachedInput: cachedInput, cacheWrite: cacheWrite, output: output, reasoning: reasoning),
-            cost: costNanodollars.map(Nanodollars.init), estimated: estimated)
+    init(_ stored: StoredValue) throws(StoredMismatch) {
+        let usage = TokenUsage(
+            input: try stored.optional("input"), cachedInput: try stored.optional("cached_input"),
+            cacheWrite: try stored.optional("cache_write"), output: try stored.optional("output"),
+            reasoning: try stored.optional("reasoning"))
+        self.init(
+            provider: try stored.member("provider"), model: try stored.member("model"), usage: usage,
+            cost: try stored.optional("cost_nanodollars"), estimated: try stored.member("estimated"))
     }
 }
 
 /// Where a turn was routed.
-struct StoredDomain: Codable {
-    var domain: Domain?
-    var confidence: Double
-    var source: String
-
-    init(_ decision: DomainDecision) {
-        domain = decision.domain
-        confidence = decision.confidence
-        source = decision.source.rawValue
+extension DomainDecision: StoredWritable, StoredReadable {
+    func write(to json: inout JSONWriter) {
+        json.object { json in
+            json.field("domain", domain?.rawValue)
+            json.field("confidence", confidence)
+            json.field("source", source.rawValue)
+        }
     }
 
-    var decision: DomainDecision {
-        get throws {
-            DomainDecision(domain: domain, confidence: confidence, source: try .stored(source))
-        }
+    init(_ stored: StoredValue) throws(StoredMismatch) {
+        self.init(
+            domain: try stored.optionalChoice("domain"), confidence: try stored.member("confidence"), source: try stored.choice("source"))
     }
 }
 
 /// What was found about danger.
-struct StoredRisk: Codable {
-    var tier: Int
-    var categories: [String]
-    var subject: String
-    var patterns: [String]
-
-    init(_ risk: RiskAssessment) {
-        tier = risk.tier.rawValue
-        categories = risk.categories.map(\.rawValue)
-        subject = risk.subject.rawValue
-        patterns = risk.patterns
+extension RiskAssessment: StoredWritable, StoredReadable {
+    func write(to json: inout JSONWriter) {
+        json.object { json in
+            json.field("tier", tier.rawValue)
+            json.field("categories", categories)
+            json.field("subject", subject.rawValue)
+            json.field("patterns", patterns)
+        }
     }
 
-    var assessment: RiskAssessment {
-        get throws {
-            RiskAssessment(
-                tier: try .stored(tier), categories: try categories.map { try .stored($0) }, subject: try .stored(subject),
-                patterns: patterns)
-        }
+    init(_ stored: StoredValue) throws(StoredMismatch) {
+        self.init(
+            tier: try stored.choice("tier"), categories: try stored.member("categories"), subject: try stored.choice("subject"),
+            patterns: try stored.member("patterns"))
     }
 }
 
+extension RiskCategory: StoredWritable, StoredReadable {
+    func write(to json: inout JSONWriter) { json.string(rawValue) }
+    init(_ stored: StoredValue) throws(StoredMismatch) { self = try stored.map { $0.string.flatMap { Self(rawValue: $0) } } }
+}
+
 /// A whole turn, as `gateway.load_turn` tells it.
-struct StoredTurn: Decodable {
-    var userID: UserID
-    var turn: StoredIdentity
-    var status: String
-    var finishReason: String?
-    var errorCode: String?
-    var content: String
-    var bill: StoredBill?
-    var domain: StoredDomain
-    var personaID: PersonaID?
-    var risk: StoredRisk
-    var country: String?
-    var locale: String?
-
-    enum CodingKeys: String, CodingKey {
-        case turn, status, content, bill, domain, risk, country, locale
-        case userID = "user_id"
-        case finishReason = "finish_reason"
-        case errorCode = "error_code"
-        case personaID = "persona_id"
-    }
-
-    var known: KnownTurn {
-        get throws {
-            KnownTurn(
-                userID: userID, identity: turn.identity, status: try .stored(status),
-                finishReason: try finishReason.map { try .stored($0) },
-                errorCode: errorCode, content: content, bill: bill?.bill, domain: try domain.decision, personaID: personaID,
-                risk: try risk.assessment, country: country, locale: locale)
-        }
+extension KnownTurn: StoredReadable {
+    init(_ stored: StoredValue) throws(StoredMismatch) {
+        self.init(
+            userID: try stored.member("user_id"), identity: try stored.member("turn"), status: try stored.choice("status"),
+            finishReason: try stored.optionalChoice("finish_reason"), errorCode: try stored.optional("error_code"),
+            content: try stored.member("content"), bill: try stored.optional("bill"), domain: try stored.member("domain"),
+            personaID: try stored.optional("persona_id"), risk: try stored.member("risk"), country: try stored.optional("country"),
+            locale: try stored.optional("locale"))
     }
 }
 
 extension RawRepresentable {
-    /// A stored value; one that this version does not know is a fault of the schema.
+    /// A value of a column; one that this version does not know is a fault of the schema.
     static func stored(_ raw: RawValue) throws -> Self {
         guard let value = Self(rawValue: raw) else { throw StoreFault.unexpected("the database holds an unknown \(Self.self)") }
         return value

@@ -17,7 +17,7 @@ extension TurnStore {
     /// Renews the lease and saves what was said; see `TurnKeeper.checkpoint`. Safe to repeat after a lost answer.
     public func checkpoint(_ batch: [TurnProgress], neededFrom: Int64 = 0) async throws -> SavedCheckpoint {
         let owner = try owner()
-        let starts = try StoredJSON.encode(batch.filter(\.isFirst).map(StoredProgress.init))
+        let starts = StoredJSON.encode(batch.filter(\.isFirst).map(StoredProgress.init))
         let pieces = batch.filter { !$0.text.isEmpty }
         var said: [UInt8] = []
         var offsets: [Int] = []
@@ -45,7 +45,7 @@ extension TurnStore {
 
     /// What turns that run elsewhere have said; see `TurnKeeper.tail`. A dead owner's turn counts as running until it is settled.
     public func tail(_ places: [TurnPlace]) async throws -> [TurnTail] {
-        let argument = try StoredJSON.encode(places.map(StoredPlace.init))
+        let argument = StoredJSON.encode(places)
         let positions = Dictionary(places.map { ($0.turnID, $0.afterByte) }) { first, _ in first }
         let found: [(id: TurnID, attempt: Int, isRunning: Bool, piece: CheckpointedPiece, seen: Int64?)] = try await StoreFault.translating
         {
@@ -85,7 +85,7 @@ extension TurnStore {
             let text: String = try await client.query("select gateway.orphans(\(owner.instance), \(owner.epoch), 200)") { rows in
                 try rows.only { row in try row.value(0) }
             }
-            return try StoredJSON.decode([StoredOrphan].self, from: text).map { try $0.orphan }
+            return try StoredJSON.decode([OrphanedTurn].self, from: text)
         }
     }
 

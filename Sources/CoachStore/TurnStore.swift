@@ -42,7 +42,7 @@ public struct TurnStore: Sendable {
     /// What `begin` would answer without beginning anything; see `TurnLedger.repeated`. Throws `StoreFault`.
     public func repeated(_ caller: Caller, _ request: TurnRequest) async throws -> TurnOpening? {
         guard request.idempotencyKey != nil else { return nil }
-        let argument = try StoredJSON.encode(BeginTurnRequest(request, risk: .calm, limits: limits(), owner: try owner()))
+        let argument = StoredJSON.encode(BeginTurnRequest(request, risk: .calm, limits: limits(), owner: try owner()))
         return try await StoreFault.translating {
             let text = try await client.batch([Claims.gateway(for: caller), "select gateway.repeated_turn(\(argument)::jsonb)"]) { rows in
                 try rows.only { row in try row.value(0, as: String?.self) }
@@ -61,7 +61,7 @@ public struct TurnStore: Sendable {
     /// Ends a turn; see `TurnLedger.finish`. May be repeated until it succeeds, from any process: it is booked once.
     @discardableResult
     public func finish(_ receipt: TurnReceipt) async throws -> ReceiptOutcome {
-        let argument = try StoredJSON.encode(FinishTurnRequest(receipt))
+        let argument = StoredJSON.encode(FinishTurnRequest(receipt: receipt))
         let query: Query = "select gateway.finish_turn(\(argument)::jsonb)"
         return try await StoreFault.translating {
             let text = try await repeatingContended { try await answer(to: query, Claims.gateway(for: receipt.userID)) }
@@ -76,12 +76,12 @@ public struct TurnStore: Sendable {
             let text = try await client.batch([Claims.gateway(for: userID), "select gateway.load_turn(\(turnID))"]) { rows in
                 try rows.only { row in try row.value(0, as: String?.self) }
             }
-            return try text.map { try StoredJSON.decode(StoredTurn.self, from: $0).known }
+            return try text.map { try StoredJSON.decode(KnownTurn.self, from: $0) }
         }
     }
 
     private func begin(_ caller: Caller, _ request: BeginTurnRequest) async throws -> BeginTurnAnswer {
-        let argument = try StoredJSON.encode(request)
+        let argument = StoredJSON.encode(request)
         let query: Query = "select gateway.begin_turn(\(argument)::jsonb)"
         let text = try await repeatingContended { try await answer(to: query, Claims.gateway(for: caller)) }
         return try StoredJSON.decode(BeginTurnAnswer.self, from: text)

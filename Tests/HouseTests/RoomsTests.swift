@@ -12,7 +12,7 @@ private let mayImport: [String: Set<String>] = [
     "GatewayAPI": ["EventStream"],
     "Reactor": ["CGatewayShims"],
     "PostgresClient": ["CLibPQ", "Reactor"],
-    "CoachStore": ["CoachCore", "PostgresClient"],
+    "CoachStore": ["CoachCore", "EventStream", "PostgresClient"],
     "TokenRelay": ["CoachCore", "CLibSSL", "Reactor"],
     "ModelProviders": ["CoachCore", "EventStream", "TokenRelay"],
     "Identity": ["CoachCore", "JWTKit", "Crypto", "AsyncHTTPClient", "NIOCore"],
