@@ -2,6 +2,9 @@ import Glibc
 
 /// The released answer of a turn: one append-only text. Everything else is a cursor on it.
 struct Answer: Sendable {
+    /// Bytes that are made room for at once: some twenty words.
+    private static let leastRoom = 128
+
     private(set) var bytes: [UInt8] = []
 
     init(_ bytes: [UInt8] = []) { self.bytes = bytes }
@@ -14,6 +17,7 @@ struct Answer: Sendable {
     mutating func append(_ piece: UnsafeBufferPointer<UInt8>) -> Int {
         guard let start = piece.baseAddress else { return 0 }
         let before = bytes.count
+        makeRoom(for: piece.count)
         // SAFETY: `start` is the first of `piece.count` bytes that the caller lends for this call.
         if memchr(start, 0, piece.count) == nil {
             bytes.append(contentsOf: piece)
@@ -27,6 +31,13 @@ struct Answer: Sendable {
     @discardableResult
     mutating func append(_ piece: some Collection<UInt8>) -> Int {
         piece.withContiguousStorageIfAvailable { append($0) } ?? Array(piece).withUnsafeBufferPointer { append($0) }
+    }
+
+    /// By a quarter, where an array by itself doubles: thousands of answers grow at the same time, and half of their room would be empty.
+    private mutating func makeRoom(for count: Int) {
+        let needed = bytes.count + count
+        guard needed > bytes.capacity else { return }
+        bytes.reserveCapacity(max(needed, bytes.count + max(bytes.count / 4, Self.leastRoom)))
     }
 
     /// The start of the character that contains byte `position`; `position` itself when it is a boundary or beyond the end.
