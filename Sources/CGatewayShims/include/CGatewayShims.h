@@ -3,4 +3,5 @@
 
 #include "epoll_shims.h"
 #include "executor_hook.h"
+#include "heap_shims.h"
 #include "thread_shims.h"

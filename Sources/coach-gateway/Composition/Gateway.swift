@@ -89,6 +89,7 @@ struct Gateway {
             Background { try await life.run() },
             Background { for await turnID in turns.stops() { registry.turn(turnID)?.stop() } },
             Background { try await mirrors.run() },
+            Background { try await HeapTrimming().run() },
             Background { try await Self.serveMetrics(configuration, readiness: readiness, metrics: metrics, registry: registry) },
             DrainingService(
                 application, admission: admission, registry: registry, mirrors: mirrors, patience: configuration.drain,

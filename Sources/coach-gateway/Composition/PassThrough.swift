@@ -47,7 +47,9 @@ struct PassThrough {
     func run() async throws {
         reactor.start()
         try await ServiceGroup(
-            configuration: .init(services: [service], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+            configuration: .init(
+                services: [Background { try await HeapTrimming().run() }, service], gracefulShutdownSignals: [.sigterm, .sigint],
+                logger: logger)
         ).run()
         reactor.stop()
     }

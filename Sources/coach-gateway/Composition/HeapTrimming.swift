@@ -1,0 +1,39 @@
+import CGatewayShims
+import Glibc
+import NIOPosix
+
+/// Gives memory back that malloc holds free. Requests come and go between streams that stay, and malloc by itself returns only what lies
+/// behind the last of these: after a rush of requests that is a third of the process.
+struct HeapTrimming: Sendable {
+    /// A trim locks the heap for as long as it takes: it should be worth it.
+    private static let interval = Duration.seconds(10)
+
+    /// Until cancelled.
+    func run() async throws {
+        var slack = HeapSlack()
+        while true {
+            try await Task.sleep(for: Self.interval)
+            guard slack.isWorthTrimming(Self.reading()) else { continue }
+            // Not on an event loop: it takes milliseconds.
+            slack.trimmed(
+                to: try await NIOThreadPool.singleton.runIfActive {
+                    gateway_heap_trim()
+                    return Self.reading()
+                })
+        }
+    }
+
+    private static func reading() -> HeapSlack.Reading {
+        HeapSlack.Reading(resident: anonymousBytes(), used: gateway_heap_in_use())
+    }
+
+    /// Resident pages less those of files: the second and third number of `/proc/self/statm` (proc(5)). 0 where there is none.
+    private static func anonymousBytes() -> Int {
+        guard let file = fopen("/proc/self/statm", "r") else { return 0 }
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: 128)
+        let count = fread(&bytes, 1, bytes.count, file)
+        let pages = bytes[..<count].split(separator: UInt8(ascii: " ")).map { Int(String(decoding: $0, as: UTF8.self)) ?? 0 }
+        return pages.count > 2 ? (pages[1] - pages[2]) * Int(sysconf(Int32(_SC_PAGESIZE))) : 0
+    }
+}
