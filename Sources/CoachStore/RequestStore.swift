@@ -22,7 +22,7 @@ public struct RequestStore: Sendable {
         return try await StoreFault.translating {
             do {
                 let text: String = try await repeatingContended {
-                    try await client.batch([Claims.gateway(for: caller), "select gateway.take_request(\(perMinute)::integer)"]) { rows in
+                    try await client.query(Claims.gateway(for: caller, calling: "gateway.take_request(\(perMinute)::integer)")) { rows in
                         try rows.only { row in try row.value(0) }
                     }
                 }

@@ -71,7 +71,7 @@ extension TurnStore {
     public func requestStop(_ caller: Caller, _ turnID: TurnID) async throws -> Bool {
         try await StoreFault.translating {
             try await repeatingContended {
-                try await client.batch([Claims.gateway(for: caller), "select gateway.request_stop(\(turnID))"]) { rows in
+                try await client.query(Claims.gateway(for: caller, calling: "gateway.request_stop(\(turnID))")) { rows in
                     try rows.only { row in try row.value(0) }
                 }
             }

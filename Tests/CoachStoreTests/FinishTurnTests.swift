@@ -129,7 +129,7 @@ struct FinishTurnTests {
                  "risk": {"tier": 0, "categories": [], "subject": "unclear", "patterns": []}, "duration_ms": 5, "settled_by": "reaper"}
                 """
             return try await store.gateway.batch([
-                "select set_config('request.jwt.claims', \(caller.claims), true)",
+                "select set_config('request.jwt.claims', \(caller.claims), true), set_config('request.jwt.claim.sub', \(caller.userID), true)",
                 "select gateway.finish_turn(\(receipt)::jsonb) ->> 'outcome'",
             ]) { rows in try rows.only { row in try row.value(0) } }
         }

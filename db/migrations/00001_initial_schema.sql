@@ -84,9 +84,14 @@ create table gateway.schema_migrations (
 );
 comment on table gateway.schema_migrations is 'Which files of db/migrations this database has, with the SHA-256 of each.';
 
--- Parsed here and stored by identity, so its callers need no rights on schema auth, which belongs to Supabase there.
+-- For whom the gateway is at work: it sets this beside the claims. Asked for every row, and made ready anew by every statement that meets one, so
+-- it is less than auth.uid(): claims alone do not name a user here.
 create function gateway.user_id() returns uuid language sql stable
-    return auth.uid();
+    return nullif(current_setting('request.jwt.claim.sub', true), '')::uuid;
+
+-- Whether it is at work for nobody. With claims but without their subject it is at work for no user, which is not nobody.
+create function gateway.is_unbound() returns boolean language sql stable
+    return coalesce(current_setting('request.jwt.claims', true), '') = '' and gateway.user_id() is null;
 
 create function gateway.touch_updated_at() returns trigger language plpgsql set search_path = '' as $$
 begin

@@ -18,8 +18,9 @@ create table public.usage_logs (
     cache_write_tokens integer,
     output_tokens integer,
     reasoning_tokens integer,
-    tokens_in integer generated always as (input_tokens + coalesce(cached_input_tokens, 0) + coalesce(cache_write_tokens, 0)) stored,
-    tokens_out integer generated always as (output_tokens + coalesce(reasoning_tokens, 0)) stored,
+    -- Their sums, made by gateway.settle: a generated column is read and planned anew by each statement that writes to its table.
+    tokens_in integer,
+    tokens_out integer,
     -- NULL: the model has no price.
     cost_usd numeric(20, 9),
     -- The provider reported no usage; tokens were counted from the text.

@@ -81,4 +81,4 @@ grant select on gateway.schema_migrations to coach_gateway;
 create policy schema_migrations_gateway_select on gateway.schema_migrations for select to coach_gateway using (true);
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
-grant execute on function gateway.user_id() to coach_gateway;
+grant execute on function gateway.user_id(), gateway.is_unbound() to coach_gateway;

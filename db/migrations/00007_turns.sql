@@ -84,4 +84,4 @@ create policy turns_gateway on public.turns to coach_gateway
 -- Without anybody's claims the gateway sees which turns run and which have just ended, of all users: it keeps them across crashes and shows
 -- them on other instances. Nothing can be written that way.
 create policy turns_gateway_watch on public.turns for select to coach_gateway
-    using (gateway.user_id() is null and (status = 'running' or finished_at > now() - interval '10 minutes'));
+    using ((status = 'running' or finished_at > now() - interval '10 minutes') and gateway.is_unbound());

@@ -86,6 +86,9 @@ struct AccessGround: Sendable {
         return try await store.admin.withConnection { lease in
             try await lease.execute("begin")
             for (name, value) in actor.settings { try await lease.execute("select set_config(\(name), \(value), true)") }
+            if let subject = actor.subject(owner: owner.uuidString.lowercased(), other: other.uuidString.lowercased()) {
+                try await lease.execute("select set_config('request.jwt.claim.sub', \(subject), true)")
+            }
             let claims = actor.claims(owner: owner.uuidString.lowercased(), other: other.uuidString.lowercased())
             try await lease.execute("select set_config('request.jwt.claims', \(claims), true), set_config('role', \(actor.role), true)")
             let answer: Answer

@@ -20,19 +20,21 @@ enum Actor: String, CaseIterable, Sendable {
     case gatewayForOther
     /// The gateway without any claims.
     case gatewayForNobody
+    /// The gateway with claims, but without their subject beside them: for no user, and not for nobody.
+    case gatewayHalfBound
 
     var role: String {
         switch self {
         case .owner, .creator, .postgrest, .other, .otherCreator, .operator: "authenticated"
         case .anonymous: "anon"
-        case .gateway, .gatewayForOther, .gatewayForNobody: "coach_gateway"
+        case .gateway, .gatewayForOther, .gatewayForNobody, .gatewayHalfBound: "coach_gateway"
         }
     }
 
     /// What `request.jwt.claims` holds; '' is what a session has after an earlier transaction had set them.
     func claims(owner: String, other: String) -> String {
         switch self {
-        case .owner, .gateway: Self.claims(owner)
+        case .owner, .gateway, .gatewayHalfBound: Self.claims(owner)
         case .creator: Self.claims(owner, "creator")
         case .postgrest: Self.claims(owner, more: #","aud":"authenticated","email":"a@example.org","user_metadata":{"role":"operator"}"#)
         case .other, .gatewayForOther: Self.claims(other)
@@ -40,6 +42,15 @@ enum Actor: String, CaseIterable, Sendable {
         case .operator: Self.claims(other, "operator")
         case .anonymous: #"{"role":"anon"}"#
         case .gatewayForNobody: ""
+        }
+    }
+
+    /// What the gateway sets beside the claims.
+    func subject(owner: String, other: String) -> String? {
+        switch self {
+        case .gateway: owner
+        case .gatewayForOther: other
+        default: nil
         }
     }
 

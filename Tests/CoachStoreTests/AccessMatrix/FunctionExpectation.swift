@@ -3,6 +3,7 @@ enum FunctionExpectation {
     /// Called by the gateway's role, directly or by another function of this list.
     static let forGateway: Set<String> = [
         "gateway.user_id()",
+        "gateway.is_unbound()",
         "gateway.level_at(smallint, timestamp with time zone, timestamp with time zone)",
         "gateway.level_of_tier(integer)",
         "gateway.raise_safety(uuid, uuid, integer, boolean, timestamp with time zone)",
