@@ -56,7 +56,7 @@ struct CheckpointTests {
         }
         #expect(told.count == turns.count && told.values.allSatisfy { $0 == 1 })
         for id in interval + 1...2 * interval { cursors.saved(cursors.collect(turns), as: 100 + id) }
-        #expect(cursors.neededFrom > 100 && cursors.neededFrom <= 101 + interval)
+        #expect(cursors.neededFrom > 100 + interval)
         #expect(cursors.collect([]).isEmpty && cursors.neededFrom == .max)
     }
 
