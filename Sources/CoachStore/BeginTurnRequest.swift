@@ -92,7 +92,7 @@ extension TurnLimits.Tier: StoredWritable {
 extension TurnOwner: StoredWritable {
     func write(to json: inout JSONWriter) {
         json.object { json in
-            json.field("instance", instance.uuidString)
+            json.field("instance", instance.canonicalText)
             json.field("epoch", epoch)
         }
     }

@@ -29,7 +29,7 @@ extension TurnStore {
         let query: Query = """
             select id, stops from gateway.checkpoint(
                 \(owner.instance), \(owner.epoch), \(starts)::jsonb, \(neededFrom),
-                \(pieces.map(\.facts.identity.turnID.uuid)), \(pieces.map(\.facts.identity.attempt)),
+                \(pieces.map(\.facts.identity.turnID)), \(pieces.map(\.facts.identity.attempt)),
                 \(pieces.map(\.fromByte)), \(pieces.map { $0.fromByte + $0.text.utf8.count }), \(offsets), \(said))
             """
         let saved = try await StoreFault.translating {

@@ -10,16 +10,16 @@ public struct Identifier<Subject>: Hashable, Sendable, CustomStringConvertible {
     public init(_ uuid: UUID) { self.uuid = uuid }
 
     /// A new random (version 4) identifier.
-    public static func random() -> Self { Self(UUID()) }
+    public static func random() -> Self { Self(UUID.random()) }
 
     /// Parses the canonical 36-character form, any case; nil for everything else.
     public init?(validating text: some StringProtocol) {
-        guard text.utf8.count == 36, let uuid = UUID(uuidString: String(text)) else { return nil }
+        guard let uuid = UUID(canonical: text) else { return nil }
         self.uuid = uuid
     }
 
     /// The canonical form in lower case.
-    public var description: String { uuid.uuidString.lowercased() }
+    public var description: String { uuid.canonicalText }
 }
 
 /// Names the subject of a `UserID`.

@@ -1,3 +1,4 @@
+import CoachCore
 import Foundation
 import HTTPTypes
 
@@ -8,7 +9,7 @@ enum RequestIdentifier {
         for name in [HTTPField.Name.requestID, .correlationID] {
             if let value = headers[name], isValid(value) { return value }
         }
-        return UUID().uuidString.lowercased()
+        return UUID.random().canonicalText
     }
 
     private static func isValid(_ text: String) -> Bool {

@@ -1,0 +1,71 @@
+import Foundation
+
+// A turn has a dozen identifiers. Foundation reads and writes their characters with sscanf and snprintf, and opens /dev/urandom for each
+// new one.
+extension UUID {
+    /// A new random (version 4) identifier.
+    public static func random() -> UUID {
+        var bits = UInt128.random(in: .min ... .max)
+        // RFC 9562 §5.4: version 4 in bits 48 to 51, variant 2 in bits 64 and 65.
+        bits = bits & ~(0xF << 76) | 4 << 76
+        bits = bits & ~(3 << 62) | 2 << 62
+        return UUID(bits)
+    }
+
+    private init(_ bits: UInt128) {
+        self.init(uuid: withUnsafeBytes(of: bits.bigEndian) { $0.loadUnaligned(as: uuid_t.self) })
+    }
+
+    /// Parses the canonical 36 characters, any case; nil for everything else.
+    public init?(canonical text: some StringProtocol) {
+        var text = String(text)
+        guard let bits = text.withUTF8(Self.bits(canonical:)) else { return nil }
+        self.init(bits)
+    }
+
+    /// The canonical form in lower case.
+    public var canonicalText: String {
+        let bits = UInt128(bigEndian: withUnsafeBytes(of: uuid) { $0.loadUnaligned(as: UInt128.self) })
+        return String(unsafeUninitializedCapacity: Self.characters) { text in
+            // SAFETY: every one of the 36 places is written once, in order.
+            var shift = 128
+            for index in 0..<Self.characters {
+                if Self.isHyphen(index) {
+                    text.initializeElement(at: index, to: UInt8(ascii: "-"))
+                } else {
+                    shift -= 4
+                    let digit = UInt8(truncatingIfNeeded: bits >> UInt128(shift)) & 0xF
+                    text.initializeElement(at: index, to: digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+                }
+            }
+            return Self.characters
+        }
+    }
+
+    private static let characters = 36
+
+    private static func isHyphen(_ index: Int) -> Bool { index == 8 || index == 13 || index == 18 || index == 23 }
+
+    private static func bits(canonical text: UnsafeBufferPointer<UInt8>) -> UInt128? {
+        guard text.count == characters else { return nil }
+        var bits: UInt128 = 0
+        for (index, byte) in text.enumerated() {
+            if isHyphen(index) {
+                guard byte == UInt8(ascii: "-") else { return nil }
+            } else {
+                guard let digit = hexValue(byte) else { return nil }
+                bits = bits << 4 | UInt128(digit)
+            }
+        }
+        return bits
+    }
+
+    private static func hexValue(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import CoachCore
+import Foundation
+import Testing
+
+@Suite("Identifiers as text")
+struct IdentifierTests {
+    @Test("what Foundation writes is read in both cases, and written in lower case")
+    func roundTrip() {
+        for _ in 0..<1_000 {
+            let uuid = UUID()
+            #expect(UUID(canonical: uuid.uuidString) == uuid)
+            #expect(UUID(canonical: "(\(uuid.uuidString.lowercased()))".dropFirst().dropLast()) == uuid)
+            #expect(uuid.canonicalText == uuid.uuidString.lowercased())
+        }
+        #expect(TurnID(validating: "00000000-0000-0000-0000-000000000001")?.description == "00000000-0000-0000-0000-000000000001")
+        #expect(TurnID(validating: "FFFFFFFF-ffff-FFFF-ffff-FFFFFFFFFFFF")?.description == "ffffffff-ffff-ffff-ffff-ffffffffffff")
+    }
+
+    @Test("a new identifier is of version 4 and unlike every other")
+    func random() {
+        let texts = (0..<1_000).map { _ in UUID.random().canonicalText }
+        #expect(Set(texts).count == 1_000)
+        #expect(texts.allSatisfy { $0.wholeMatch(of: /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/) != nil })
+        #expect(Set(texts.compactMap(\.first)).count == 16 && Set(texts.compactMap(\.last)).count == 16)
+    }
+
+    @Test(
+        "everything else is no identifier",
+        arguments: [
+            "", "6f1c2f9e", "6f1c2f9e-5b7a-4b60-8a52-0d0e3b1f9d1", "6f1c2f9e-5b7a-4b60-8a52-0d0e3b1f9d111",
+            "6f1c2f9e5b7a4b608a520d0e3b1f9d11", "6f1c2f9e-5b7a-4b60-8a52_0d0e3b1f9d11", "6f1c2f9-e5b7a-4b60-8a52-0d0e3b1f9d11",
+            "6f1c2f9e-5b7a-4b60-8a52-0d0e3b1f9d1g", "6f1c2f9e-5b7a-4b60-8a52-0d0e3b1f9d1 ", "{6f1c2f9e-5b7a-4b60-8a52-0d0e3b1f9d}",
+            "６f1c2f9e-5b7a-4b60-8a52-0d0e3b1f9d", "0x1c2f9e-5b7a-4b60-8a52-0d0e3b1f9d11", "+f1c2f9e-5b7a-4b60-8a52-0d0e3b1f9d11",
+        ])
+    func malformed(text: String) {
+        #expect(UUID(canonical: text) == nil)
+        #expect(UserID(validating: text) == nil)
+    }
+
+    @Test("no single wrong byte is overlooked")
+    func wrongByte() {
+        let text = Array("6f1c2f9e-5b7a-4b60-8a52-0d0e3b1f9d11".utf8)
+        for index in text.indices {
+            // The neighbours of the digits in ASCII, and each part in the place of the other.
+            for byte in "/:@G`g\0+ -".utf8 where byte != text[index] {
+                var changed = text
+                changed[index] = byte
+                #expect(UUID(canonical: String(decoding: changed, as: UTF8.self)) == nil)
+            }
+            if text[index] == UInt8(ascii: "-") {
+                var changed = text
+                changed[index] = UInt8(ascii: "0")
+                #expect(UUID(canonical: String(decoding: changed, as: UTF8.self)) == nil)
+            }
+        }
+    }
+}
