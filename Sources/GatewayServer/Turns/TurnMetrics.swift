@@ -1,29 +1,67 @@
 import CoachCore
 import CoreMetrics
 
-/// What operators watch of turns. Handles are looked up once a turn, never per token.
+/// What operators watch of turns.
 enum TurnMetrics {
     static func record(_ receipt: TurnReceipt) {
-        let status = ("status", receipt.status.rawValue)
-        let domain = ("domain", receipt.domain.domain?.rawValue ?? "none")
-        Counter(label: "coach_turns", dimensions: [status, domain]).increment()
-        Timer(label: "coach_turn_duration", dimensions: [status]).recordMilliseconds(receipt.durationMilliseconds)
-        if let first = receipt.timeToFirstTokenMilliseconds { Timer(label: "coach_time_to_first_token").recordMilliseconds(first) }
-        if receipt.risk.tier >= .concern {
-            Counter(label: "coach_safety_turns", dimensions: [("tier", "\(receipt.risk.tier.rawValue)")]).increment()
-        }
+        turns[Outcome(status: receipt.status, domain: receipt.domain.domain)].increment()
+        durations[receipt.status].recordMilliseconds(receipt.durationMilliseconds)
+        if let first = receipt.timeToFirstTokenMilliseconds { timeToFirstToken.recordMilliseconds(first) }
+        if receipt.risk.tier >= .concern { safetyTurns[receipt.risk.tier].increment() }
         guard let bill = receipt.bill else { return }
-        let model = [("provider", bill.provider), ("model", bill.model)]
-        Counter(label: "coach_input_tokens", dimensions: model).increment(by: bill.usage.totalInput ?? 0)
-        Counter(label: "coach_output_tokens", dimensions: model).increment(by: bill.usage.totalOutput ?? 0)
-        if let cost = bill.cost {
-            Counter(label: "coach_cost_nanodollars", dimensions: model).increment(by: cost.raw)
-        } else {
-            Counter(label: "coach_unpriced_turns", dimensions: model).increment()
-        }
+        let spending = spending[Billing(provider: bill.provider, model: bill.model, isPriced: bill.cost != nil)]
+        spending.input.increment(by: bill.usage.totalInput ?? 0)
+        spending.output.increment(by: bill.usage.totalOutput ?? 0)
+        spending.money.increment(by: bill.cost?.raw ?? 1)
     }
 
     static func request(route: String, status: Int) {
-        Counter(label: "coach_requests", dimensions: [("route", route), ("status", "\(status)")]).increment()
+        requests[Answer(route: route, status: status)].increment()
+    }
+
+    // MARK: Handles
+
+    private struct Outcome: Hashable {
+        var status: TurnStatus
+        var domain: Domain?
+    }
+
+    private struct Billing: Hashable {
+        var provider: String
+        var model: String
+        var isPriced: Bool
+    }
+
+    private struct Spending {
+        var input: Counter
+        var output: Counter
+        /// Nanodollars, or turns without a price.
+        var money: Counter
+    }
+
+    private struct Answer: Hashable {
+        var route: String
+        var status: Int
+    }
+
+    private static let turns = MetricHandles { (outcome: Outcome) in
+        Counter(label: "coach_turns", dimensions: [("status", outcome.status.rawValue), ("domain", outcome.domain?.rawValue ?? "none")])
+    }
+    private static let durations = MetricHandles { (status: TurnStatus) in
+        Timer(label: "coach_turn_duration", dimensions: [("status", status.rawValue)])
+    }
+    private static let timeToFirstToken = Timer(label: "coach_time_to_first_token")
+    private static let safetyTurns = MetricHandles { (tier: RiskTier) in
+        Counter(label: "coach_safety_turns", dimensions: [("tier", "\(tier.rawValue)")])
+    }
+    private static let spending = MetricHandles { (billing: Billing) in
+        let model = [("provider", billing.provider), ("model", billing.model)]
+        return Spending(
+            input: Counter(label: "coach_input_tokens", dimensions: model),
+            output: Counter(label: "coach_output_tokens", dimensions: model),
+            money: Counter(label: billing.isPriced ? "coach_cost_nanodollars" : "coach_unpriced_turns", dimensions: model))
+    }
+    private static let requests = MetricHandles { (answer: Answer) in
+        Counter(label: "coach_requests", dimensions: [("route", answer.route), ("status", "\(answer.status)")])
     }
 }

@@ -5,6 +5,17 @@ struct PrometheusRegistry {
         let help: String?
         /// By rendered labels.
         var series: [String: Series] = [:]
+
+        /// One more handle for the metric with these labels, which is made when there is none of this type.
+        fileprivate mutating func take<Metric: PrometheusMetric>(_ labels: String, make: () -> Metric) -> (metric: Metric, isNew: Bool) {
+            if let existing = series[labels]?.metric as? Metric {
+                series[labels]?.handles += 1
+                return (existing, false)
+            }
+            let metric = make()
+            series[labels] = Series(metric: metric, handles: 1)
+            return (metric, true)
+        }
     }
 
     struct Series {
@@ -28,22 +39,15 @@ struct PrometheusRegistry {
     mutating func metric<Metric: PrometheusMetric>(
         family name: String, kind: MetricKind, help: String?, labels: String, make: () -> Metric
     ) -> Metric {
-        var family = families[name] ?? Family(kind: kind, help: help)
-        guard family.kind == kind else {
+        if let family = families[name], family.kind != kind {
             noteConflict()
             return make()
         }
-        let isFull = family.series.count >= labelSetsPerFamily && family.series[labels] == nil
+        // In place: a family that is taken out and put back is copied with all its series.
+        let isFull = families[name].map { $0.series.count >= labelSetsPerFamily && $0.series[labels] == nil } ?? false
         let labels = isFull ? Self.overflow : labels
-        if let existing = family.series[labels]?.metric as? Metric {
-            family.series[labels]?.handles += 1
-            families[name] = family
-            return existing
-        }
-        let metric = make()
-        family.series[labels] = Series(metric: metric, handles: 1)
-        families[name] = family
-        places[ObjectIdentifier(metric)] = (name, labels)
+        let (metric, isNew) = families[name, default: Family(kind: kind, help: help)].take(labels, make: make)
+        if isNew { places[ObjectIdentifier(metric)] = (name, labels) }
         return metric
     }
 
