@@ -66,7 +66,7 @@ let package = Package(
         room("CoachStore", ["CoachCore", "EventStream", "PostgresClient"]),
         room("TokenRelay", ["CoachCore", "CLibSSL", "Reactor"], exclude: ["README.md"]),
         room("ModelProviders", ["CoachCore", "EventStream", "TokenRelay"]),
-        room("Identity", ["CoachCore", .jwtKit, .crypto, .asyncHTTPClient]),
+        room("Identity", ["CoachCore", "EventStream", .jwtKit, .crypto, .asyncHTTPClient]),
         room(
             "GatewayServer",
             [

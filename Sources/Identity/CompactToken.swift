@@ -1,4 +1,4 @@
-import Foundation
+import EventStream
 
 /// A token taken apart, before anything in it is believed (RFC 7515 §7.1).
 struct CompactToken {
@@ -8,24 +8,17 @@ struct CompactToken {
     /// Header and payload as they were written, with the dot: what the signature signs.
     let signedText: ArraySlice<UInt8>
 
-    struct Header: Decodable {
+    struct Header {
         let algorithm: String
         let keyID: String?
 
-        enum CodingKeys: String, CodingKey {
-            case algorithm = "alg"
-            case keyID = "kid"
-            case critical = "crit"
-        }
-
-        /// Thrown for a token that demands an extension; none is implemented (RFC 7515 §4.1.11).
-        struct CriticalExtension: Error {}
-
-        init(from decoder: any Decoder) throws {
-            let fields = try decoder.container(keyedBy: CodingKeys.self)
-            if fields.contains(.critical) { throw CriticalExtension() }
-            algorithm = try fields.decode(String.self, forKey: .algorithm)
-            keyID = try fields.decodeIfPresent(String.self, forKey: .keyID)
+        init(json: [UInt8]) throws(TokenRejection) {
+            let fields = try TokenFields(json: json)
+            // A token that demands an extension: none is implemented (RFC 7515 §4.1.11).
+            if fields.has("crit") { throw .algorithm }
+            guard let algorithm = try fields.string("alg") else { throw .malformed }
+            self.algorithm = algorithm
+            keyID = try fields.string("kid")
         }
     }
 
@@ -34,13 +27,7 @@ struct CompactToken {
         guard parts.count == 3, let header = Base64URL.decode(parts[0]),
             let payload = Base64URL.decode(parts[1]), let signature = Base64URL.decode(parts[2])
         else { throw .malformed }
-        do {
-            self.header = try JSONDecoder().decode(Header.self, from: Data(header))
-        } catch is Header.CriticalExtension {
-            throw .algorithm
-        } catch {
-            throw .malformed
-        }
+        self.header = try Header(json: header)
         self.payload = payload
         self.signature = signature
         self.signedText = token[..<parts[1].endIndex]

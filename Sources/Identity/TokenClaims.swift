@@ -1,9 +1,9 @@
 import CoachCore
-import Foundation
+import EventStream
 
 /// What the gateway reads of a payload whose signature was checked. Everything else, e-mail and `user_metadata` above all,
-/// is not even decoded.
-struct TokenClaims: Decodable {
+/// is not even looked at.
+struct TokenClaims {
     let subject: String?
     let audience: [String]
     let issuer: String?
@@ -14,61 +14,30 @@ struct TokenClaims: Decodable {
     let notBefore: Double?
     let roles: Set<Role>
 
-    private enum CodingKeys: String, CodingKey {
-        case subject = "sub"
-        case audience = "aud"
-        case issuer = "iss"
-        case role
-        case expiresAt = "exp"
-        case notBefore = "nbf"
-        case appMetadata = "app_metadata"
-    }
-
-    init(from decoder: any Decoder) throws {
-        let fields = try decoder.container(keyedBy: CodingKeys.self)
-        subject = try fields.decodeIfPresent(String.self, forKey: .subject)
-        issuer = try fields.decodeIfPresent(String.self, forKey: .issuer)
-        role = try fields.decodeIfPresent(String.self, forKey: .role)
-        expiresAt = try fields.decodeIfPresent(Double.self, forKey: .expiresAt)
-        notBefore = try fields.decodeIfPresent(Double.self, forKey: .notBefore)
-        audience = try fields.decodeIfPresent(Audience.self, forKey: .audience)?.names ?? []
-        // Strange metadata gives no role; it is no reason to lock a user out.
-        roles = (try? fields.decodeIfPresent(AppMetadata.self, forKey: .appMetadata))?.roles ?? []
-    }
-
+    /// Throws `malformed` when a claim that is read has another type.
     init(payload: [UInt8]) throws(TokenRejection) {
-        do {
-            self = try JSONDecoder().decode(Self.self, from: Data(payload))
-        } catch {
-            throw .malformed
-        }
+        let fields = try TokenFields(json: payload)
+        subject = try fields.string("sub")
+        issuer = try fields.string("iss")
+        role = try fields.string("role")
+        expiresAt = try fields.number("exp")
+        notBefore = try fields.number("nbf")
+        audience = try Self.audience(fields["aud"])
+        roles = Self.roles(fields["app_metadata"])
     }
-}
 
-/// `aud`: one name or a list of names (RFC 7519 §4.1.3). JWTKit's own type stops the process on an empty list.
-private struct Audience: Decodable {
-    let names: [String]
-
-    init(from decoder: any Decoder) throws {
-        let value = try decoder.singleValueContainer()
-        if let name = try? value.decode(String.self) {
-            names = [name]
-        } else {
-            names = try value.decode([String].self)
-        }
+    /// One name or a list of names (RFC 7519 §4.1.3).
+    private static func audience(_ claim: JSONValue?) throws(TokenRejection) -> [String] {
+        guard let claim else { return [] }
+        guard let names = claim.string.map({ [$0] }) ?? claim.strings else { throw .malformed }
+        return names
     }
-}
 
-/// The part of a token that only the issuer's administrators write: `role`, and `roles` for issuers that give several.
-private struct AppMetadata: Decodable {
-    let roles: Set<Role>
-
-    private enum CodingKeys: String, CodingKey { case role, roles }
-
-    init(from decoder: any Decoder) throws {
-        let fields = try decoder.container(keyedBy: CodingKeys.self)
-        let one = (try? fields.decodeIfPresent(String.self, forKey: .role)).map { [$0] } ?? []
-        let several = (try? fields.decodeIfPresent([String].self, forKey: .roles)) ?? []
-        roles = Set((one + several).compactMap(Role.init(rawValue:)))
+    /// The part of a token that only the issuer's administrators write: `role`, and `roles` for issuers that give several. Strange
+    /// metadata gives no role; it is no reason to lock a user out.
+    private static func roles(_ metadata: JSONValue?) -> Set<Role> {
+        let one = metadata?["role"]?.string.map { [$0] } ?? []
+        let several = metadata?["roles"]?.strings ?? []
+        return Set((one + several).compactMap(Role.init(rawValue:)))
     }
 }

@@ -15,7 +15,7 @@ private let mayImport: [String: Set<String>] = [
     "CoachStore": ["CoachCore", "EventStream", "PostgresClient"],
     "TokenRelay": ["CoachCore", "CLibSSL", "Reactor"],
     "ModelProviders": ["CoachCore", "EventStream", "TokenRelay"],
-    "Identity": ["CoachCore", "JWTKit", "Crypto", "AsyncHTTPClient", "NIOCore"],
+    "Identity": ["CoachCore", "EventStream", "JWTKit", "Crypto", "AsyncHTTPClient", "NIOCore"],
     "GatewayServer": [
         "CoachCore", "GatewayAPI", "EventStream", "Identity", "TokenRelay", "Hummingbird", "HummingbirdCore", "HTTPTypes", "NIOCore",
         "NIOHTTP1",
