@@ -54,6 +54,8 @@ public struct JSONLogHandler: LogHandler {
     }
 
     private func metadata(of event: LogEvent) -> Logger.Metadata {
+        // The usual case: nothing to merge, nothing to copy.
+        if metadata.isEmpty, metadataProvider == nil { return event.metadata ?? [:] }
         var all = metadata
         if let provided = metadataProvider?.get(), !provided.isEmpty { all.merge(provided) { _, new in new } }
         if let own = event.metadata, !own.isEmpty { all.merge(own) { _, new in new } }

@@ -4,7 +4,13 @@ struct LogLine {
     /// Longest string value, in bytes; a longer one is cut and ends with an ellipsis. Keeps one bad call from flooding the log.
     static let longestValue = 4096
 
-    private(set) var bytes: [UInt8] = Array("{".utf8)
+    private(set) var bytes: [UInt8]
+
+    init() {
+        bytes = []
+        bytes.reserveCapacity(512)  // most lines
+        bytes.append(UInt8(ascii: "{"))
+    }
 
     mutating func field(_ key: String, _ value: String) {
         open(key)
@@ -43,16 +49,21 @@ struct LogLine {
             let end = Self.end(of: source)
             var (copied, index) = (0, 0)
             while index < end {
+                // Nearly all bytes: not one of those that `escape` looks at.
+                if Self.isPlain(source[index]) {
+                    index += 1
+                    continue
+                }
                 guard let (length, escape) = Self.escape(source[index...]) else {
                     index += 1
                     continue
                 }
-                bytes += source[copied..<index]
+                bytes.append(contentsOf: UnsafeBufferPointer(rebasing: source[copied..<index]))
                 bytes += escape.utf8
                 index += length
                 copied = index
             }
-            if copied < end { bytes += source[copied..<end] }
+            if copied < end { bytes.append(contentsOf: UnsafeBufferPointer(rebasing: source[copied..<end])) }
             if end < source.count { bytes += "…".utf8 }
         }
         bytes.append(UInt8(ascii: "\""))
@@ -64,6 +75,10 @@ struct LogLine {
         var end = longestValue
         while end > 0, source[end] & 0xC0 == 0x80 { end -= 1 }
         return end
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        byte >= 0x20 && byte < 0x7F && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
     }
 
     /// What a text must be written as where it begins, and how many bytes that stands for; nil: as it is.

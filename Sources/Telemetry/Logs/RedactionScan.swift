@@ -51,7 +51,9 @@ struct RedactionScan {
     private func bearer(at index: Int) -> Range<Int>? {
         guard let start = credential(scheme: "bearer", at: index) else { return nil }
         let end = end(from: start) { Self.isCredential($0) }
-        guard end > start, !Self.plainWords.contains(where: { matches($0, at: start) && $0.utf8.count == end - start }) else { return nil }
+        guard end > start, !Self.plainWords.contains(where: { matches($0, at: start) && $0.utf8CodeUnitCount == end - start }) else {
+            return nil
+        }
         return start..<end
     }
 
@@ -66,7 +68,7 @@ struct RedactionScan {
         guard index == 0 || !Self.isAlphanumeric(bytes[index - 1]) else { return nil }
         guard let prefix = Self.keyPrefixes.first(where: { matches($0, at: index) }) else { return nil }
         let end = end(from: index) { Self.isBase64URL($0) }
-        return end - index >= prefix.utf8.count + 8 ? index..<end : nil
+        return end - index >= prefix.utf8CodeUnitCount + 8 ? index..<end : nil
     }
 
     /// `name@host.tld`, found from its separator.
@@ -137,14 +139,10 @@ struct RedactionScan {
         return end
     }
 
-    private func matches(_ text: String, at index: Int) -> Bool {
-        guard index + text.utf8.count <= bytes.count else { return false }
-        var position = index
-        for byte in text.utf8 {
-            if bytes[position] != byte { return false }
-            position += 1
-        }
-        return true
+    private func matches(_ text: StaticString, at index: Int) -> Bool {
+        guard index + text.utf8CodeUnitCount <= bytes.count else { return false }
+        // SAFETY: the pointer of a StaticString is valid for ever and has utf8CodeUnitCount bytes.
+        return (0..<text.utf8CodeUnitCount).allSatisfy { bytes[index + $0] == text.utf8Start[$0] }
     }
 
     private func matchesIgnoringCase(_ text: StaticString, at index: Int) -> Bool {
@@ -191,10 +189,10 @@ struct RedactionScan {
     }
 
     /// What may follow "bearer" in a sentence.
-    private static let plainWords = [
+    private static let plainWords: [StaticString] = [
         "token", "tokens", "authentication", "auth", "scheme", "key", "header", "credentials", "is", "was", "required", "missing",
     ]
-    private static let keyPrefixes = [
+    private static let keyPrefixes: [StaticString] = [
         "sk-", "sk_", "rk-", "rk_", "pk_", "sbp_", "sb_secret_", "AIza", "whsec_", "atk_", "pplx-", "Bearer-",
     ]
     /// Names in connection strings, queries and JSON; `-` counts as `_`.

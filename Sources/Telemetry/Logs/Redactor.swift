@@ -18,24 +18,30 @@ public struct Redactor: Sendable {
 
     /// Whether the value under a metadata key is a secret by its name, whatever it looks like.
     public func isSecret(key: String) -> Bool {
-        var name: [UInt8] = []
-        for byte in key.utf8 {
-            switch byte {
-            case UInt8(ascii: "."): name.removeAll(keepingCapacity: true)
-            case UInt8(ascii: "-"): name.append(UInt8(ascii: "_"))
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"): name.append(byte | 0x20)
-            default: name.append(byte)
+        var key = key
+        return key.withUTF8 { key in
+            let name = key.suffix(from: (key.lastIndex(of: UInt8(ascii: ".")) ?? -1) + 1)
+            return Self.secretKeys.contains { secret in
+                secret.count == name.count && zip(secret, name).allSatisfy { $0 == Self.folded($1) }
             }
         }
-        return Self.secretKeys.contains(name)
     }
 
-    private static let secretKeys = Set<[UInt8]>(
+    /// In lower case, `-` as `_`.
+    private static func folded(_ byte: UInt8) -> UInt8 {
+        switch byte {
+        case UInt8(ascii: "-"): UInt8(ascii: "_")
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte | 0x20
+        default: byte
+        }
+    }
+
+    private static let secretKeys =
         [
             "access_token", "api_key", "apikey", "authorization", "client_secret", "content", "cookie", "credential", "email", "id_token",
             "jwt",
             "message_text", "passwd", "password", "phone", "prompt", "pwd", "refresh_token", "secret", "set_cookie", "share_token", "text",
             "token",
             "x_api_key",
-        ].map { Array($0.utf8) })
+        ].map { Array($0.utf8) }
 }
