@@ -16,6 +16,12 @@ extension JSONCursor {
 
     /// The next string.
     public mutating func readString() throws(JSONError) -> String {
+        if try valueStart() == Byte.quote, let end = plainEnd() {
+            let text = String(decoding: bytes[position + 1..<end], as: UTF8.self)
+            endValue(at: end + 1)
+            note([])
+            return text
+        }
         var output: [UInt8] = []
         try readString(into: &output)
         return String(decoding: output, as: UTF8.self)
@@ -35,19 +41,24 @@ extension JSONCursor {
     mutating func readKey() throws(JSONError) -> JSONKey {
         let byte = try currentByte()
         guard byte == Byte.quote else { throw error(.unexpectedByte(byte)) }
-        let start = position + 1
-        var end = start
-        while end < bytes.endIndex, bytes[end] != Byte.quote, bytes[end] != Byte.backslash, bytes[end] >= 0x20, bytes[end] < 0x80 {
-            end += 1
-        }
-        if end < bytes.endIndex, bytes[end] == Byte.quote {
+        if let end = plainEnd() {
+            let name = bytes[position + 1..<end]
             position = end + 1
             note([])
-            return JSONKey(utf8: bytes[start..<end])
+            return JSONKey(utf8: name)
         }
         var name: [UInt8] = []
         try scanString(into: &name, isWanted: true)
         return JSONKey(utf8: name[...])
+    }
+
+    /// Where the closing quote of the string at the cursor stands, if it is ASCII without escapes, as nearly all are.
+    private func plainEnd() -> Int? {
+        var end = position + 1
+        while end < bytes.endIndex, bytes[end] != Byte.quote, bytes[end] != Byte.backslash, bytes[end] >= 0x20, bytes[end] < 0x80 {
+            end += 1
+        }
+        return end < bytes.endIndex && bytes[end] == Byte.quote ? end : nil
     }
 
     /// Scans from an opening quote to behind the closing one.

@@ -67,13 +67,12 @@ private struct DocumentParser {
 
     private mutating func parseMembers() throws(JSONError) -> [JSONMember] {
         var members: [JSONMember] = []
-        // Bytes, not `String`: Swift's string equality would call two normal forms of a name the same.
-        var names: Set<ArraySlice<UInt8>> = []
+        var names = MemberNames()
         try cursor.beginObject()
         while let key = try cursor.nextKey() {
             path.append(.member(key.utf8))
             try noteFlaws()
-            if !names.insert(key.utf8).inserted { note(.duplicateKey) }
+            if !names.insert(key.utf8) { note(.duplicateKey) }
             members.append(JSONMember(key.string, try parseValue()))
             path.removeLast()
         }
@@ -114,6 +113,25 @@ private struct DocumentParser {
             if text.utf8.count > longestPath { return text + "…" }
         }
         return text
+    }
+}
+
+/// The names of one object so far. Bytes, not `String`: Swift's string equality would call two normal forms of a name the same.
+private struct MemberNames {
+    /// Most objects have few members, which are compared faster than hashed.
+    private static let few = 16
+    private var list: [ArraySlice<UInt8>] = []
+    private var set: Set<ArraySlice<UInt8>> = []
+
+    /// False when the name has been there.
+    mutating func insert(_ name: ArraySlice<UInt8>) -> Bool {
+        guard list.count == Self.few else {
+            guard !list.contains(name) else { return false }
+            list.append(name)
+            return true
+        }
+        if set.isEmpty { set.formUnion(list) }
+        return set.insert(name).inserted
     }
 }
 

@@ -84,8 +84,18 @@ public struct RequestBody: Sendable {
 
     /// `conversation_id` → `conversationId`, as Swift's `JSONEncoder` and JavaScript name it.
     static func camelCase(_ name: String) -> String {
-        let words = name.split(separator: "_")
-        return words.dropFirst().reduce(words.first.map(String.init) ?? "") { $0 + $1.prefix(1).uppercased() + $1.dropFirst() }
+        var text: [UInt8] = []
+        var startsWord = false
+        for byte in name.utf8 {
+            if byte == UInt8(ascii: "_") {
+                startsWord = true
+            } else {
+                let isSmall = (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+                text.append(startsWord && isSmall ? byte & ~0x20 : byte)
+                startsWord = false
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
     }
 
     private static func isInside(_ path: String, _ name: String) -> Bool {
