@@ -36,6 +36,14 @@ struct JSONDocumentTests {
         #expect(try JSONDocument(parsing: Array(#"{"a":{"a":1},"b":{"a":1}}"#.utf8)).findings.isEmpty)
     }
 
+    @Test("a repeated name is found in objects of every size", arguments: [1, 2, 15, 16, 17, 18, 40])
+    func repeatedNames(count: Int) throws {
+        let names = (0..<count).map { "n\($0)" }
+        func text(_ names: [String]) -> [UInt8] { Array("{\(names.map { "\"\($0)\":1" }.joined(separator: ","))}".utf8) }
+        #expect(try JSONDocument(parsing: text(names)).findings.isEmpty)
+        for name in names { #expect(try JSONDocument(parsing: text(names + [name])).findings.map(\.path) == [name]) }
+    }
+
     @Test("text that is not UTF-8 is malformed even when a finding comes first")
     func malformedWins() {
         let bytes = Array(#"["\ud800",""#.utf8) + [0xC3] + Array(#""]"#.utf8)

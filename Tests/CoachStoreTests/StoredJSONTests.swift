@@ -1,0 +1,81 @@
+import CoachCore
+import Foundation
+import Testing
+
+@testable import CoachStore
+
+@Suite("JSON of the store")
+struct StoredJSONTests {
+    private static let id = "6f1c2f9e-5b7a-4b60-8a52-0d0e3b1f9d11"
+
+    /// As Foundation's encoder wrote it in earlier versions: members in any order, slashes escaped.
+    private static let receipt = #"""
+        {"duration_ms":1200,"turn":{"user_message_id":"\#(id)","attempt":3,"turn_id":"\#(id)","message_id":"\#(id)","conversation_id":"\#(id)"},
+        "content":"either\/or \"ü\" \ud83d\ude80\n","settled_by":"reaper","domain":{"confidence":0.3,"source":"conversation","domain":"mindset"},
+        "bill":{"estimated":true,"output":20,"provider":"openai","input":7,"cost_nanodollars":123456789012,"model":"m"},
+        "version":1,"user_id":"\#(id.uppercased())","status":"stopped","finish_reason":"stopped","time_to_first_token_ms":45,
+        "risk":{"tier":4,"patterns":["a","b"],"categories":["self_harm"],"subject":"self"}}
+        """#
+
+    @Test("a receipt that an earlier version left on the disk is read, whatever the order of its members")
+    func earlierReceipt() throws {
+        let receipt = try StoredJSON.decode(StoredReceipt.self, from: Array(Self.receipt.utf8)).receipt
+        let uuid = try #require(UUID(uuidString: Self.id))
+        #expect(
+            receipt
+                == TurnReceipt(
+                    userID: UserID(uuid),
+                    identity: TurnIdentity(
+                        turnID: TurnID(uuid), conversationID: ConversationID(uuid), userMessageID: MessageID(uuid),
+                        messageID: MessageID(uuid), attempt: 3),
+                    status: .stopped, finishReason: .stopped, content: "either/or \"ü\" 🚀\n",
+                    bill: TurnBill(
+                        provider: "openai", model: "m", usage: TokenUsage(input: 7, output: 20), cost: Nanodollars(123_456_789_012),
+                        estimated: true),
+                    domain: DomainDecision(domain: .mindset, confidence: 0.3, source: .conversation),
+                    risk: RiskAssessment(tier: .imminent, categories: [.selfHarm], subject: .me, patterns: ["a", "b"]), errorCode: nil,
+                    timeToFirstTokenMilliseconds: 45, durationMilliseconds: 1200, settledBy: .reaper))
+        #expect(try StoredJSON.decode(StoredReceipt.self, from: StoredJSON.bytes(StoredReceipt(receipt))).receipt == receipt)
+    }
+
+    @Test(
+        "what does not fit is told by its path, never by its value",
+        arguments: [
+            (#""status":"stopped""#, #""status":"canary""#, "status"),
+            (#""attempt":3"#, #""attempt":"canary""#, "turn.attempt"),
+            (#""attempt":3"#, #""attempt":3.5"#, "turn.attempt"),
+            (#""attempt":3,"#, "", "turn.attempt"),
+            (#""source":"conversation""#, #""source":null"#, "domain.source"),
+            (#"["a","b"]"#, #"["a",{"canary":1}]"#, "risk.patterns[1]"),
+            (#"["self_harm"]"#, #"["canary"]"#, "risk.categories[0]"),
+            (#""input":7"#, #""input":"canary""#, "bill.input"),
+            (#""version":1"#, #""version":2"#, "version"),
+            (#""tier":4"#, #""tier":9"#, "risk.tier"),
+            (#""settled_by":"reaper""#, #""settled_by":canary"#, "settled_by"),
+        ])
+    func mismatch(part: String, wrong: String, path: String) throws {
+        try #require(Self.receipt.contains(part))
+        let text = Self.receipt.replacingOccurrences(of: part, with: wrong)
+        #expect(throws: StoredMismatch(path: path)) { try StoredJSON.decode(StoredReceipt.self, from: Array(text.utf8)) }
+    }
+
+    @Test("a fault of the database's answer names the answer and the path")
+    func fault() {
+        #expect(throws: StoreFault.unexpected("the answer of the database is not a FinishTurnAnswer: outcome")) {
+            try StoredJSON.decode(FinishTurnAnswer.self, from: #"{"outcome":"canary"}"#)
+        }
+    }
+
+    @Test("what is nil is left out, which the functions of the database read as NULL")
+    func absent() throws {
+        let request = BeginTurnRequest(
+            TurnRequest(message: "\u{2028}\"ü\""), risk: .calm,
+            limits: TurnLimits(tiers: ["free": TurnLimits.Tier(messagesPerDay: 200)], historyTokens: 10, historyMessages: 2),
+            owner: TurnOwner(instance: try #require(UUID(uuidString: Self.id)), epoch: 7))
+        #expect(
+            StoredJSON.encode(request)
+                == #"{"message":"\u2028\"ü\"","risk":{"tier":0,"categories":[],"subject":"unclear","patterns":[]},"#
+                + #""history":{"tokens":10,"messages":2},"limits":{"requests_per_minute":600,"default_tier":"free","#
+                + #""tiers":{"free":{"messages_per_day":200}}},"owner":{"instance":"\#(Self.id)","epoch":7}}"#)
+    }
+}
