@@ -4,7 +4,8 @@
 /// a text that the server owns, after the safety text, and is suspended by the addendum at tier 2 and above.
 public struct PromptBuilder: Sendable {
     private let templates: PromptTemplates
-    private let domains: DomainConfigurations
+    /// What each domain says to the model: the same for every turn.
+    private let domainTexts: [Domain: String]
     private let maximumOutputTokens: Int
 
     /// Longest text of one persona slot, and longest summary, in scalars.
@@ -15,7 +16,10 @@ public struct PromptBuilder: Sendable {
     /// `maximumOutputTokens` bounds every answer.
     public init(templates: PromptTemplates, domains: DomainConfigurations, maximumOutputTokens: Int = 1_024) {
         self.templates = templates
-        self.domains = domains
+        domainTexts = Dictionary(
+            uniqueKeysWithValues: Domain.allCases.compactMap { domain in
+                domains[domain].map { (domain, PromptBuilder.text(of: $0, templates)) }
+            })
         self.maximumOutputTokens = maximumOutputTokens
     }
 
@@ -23,7 +27,9 @@ public struct PromptBuilder: Sendable {
     public func prompt(
         message: String, context: TurnContext, domain: Domain?, safety: SafetyDecision, card: SafetyCard?
     ) -> Prompt {
-        var sections = [templates.filled(.system), domainText(domain), templates.filled(.safety)]
+        var sections = [
+            templates.filled(.system), domain.flatMap { domainTexts[$0] } ?? templates.filled(.genericDomain), templates.filled(.safety),
+        ]
         if let persona = context.persona { sections.append(text(of: persona)) }
         if let profile = context.profile, !profile.isEmpty { sections.append(text(of: profile)) }
         if let summary = context.summary, !summary.isEmpty {
@@ -38,9 +44,8 @@ public struct PromptBuilder: Sendable {
         return Prompt(messages: messages, maximumOutputTokens: maximumOutputTokens)
     }
 
-    private func domainText(_ domain: Domain?) -> String {
-        guard let domain, let configuration = domains[domain] else { return templates.filled(.genericDomain) }
-        return templates.filled(
+    private static func text(of configuration: DomainConfiguration, _ templates: PromptTemplates) -> String {
+        templates.filled(
             .domain,
             [
                 "name": configuration.name, "tone": configuration.tone, "methodology": configuration.methodology,
