@@ -13,7 +13,7 @@ final class ModelCall: @unchecked Sendable {
         case refusal(TransferHead, body: [UInt8])
     }
 
-    /// What was learnt and not told yet; the text stands in `news`.
+    /// What was learnt and not told yet; the text stands in the router's `news`.
     private struct Untold {
         var acceptedBy: ModelName?
         /// Bytes of `news.text`, from its start.
@@ -41,9 +41,8 @@ final class ModelCall: @unchecked Sendable {
     private var attempt = 0
     private var transfer: Transfer?
     private var reading = Reading.nothing
-    /// Both stand beside `reading`, and are used where they stand: a token moves neither.
+    /// Stands beside `reading`, and is used where it stands: a token does not move it.
     private var reader: (any AnswerReader)?
-    private var news = AnswerNews()
     private var hasReportedUsage = false
     private var untold = Untold()
     private var alarm: (handle: TransferAlarm, at: Moment)?
@@ -130,7 +129,7 @@ extension ModelCall {
         guard !untold.isEmpty else { return }
         let told = untold
         untold = Untold()
-        news.text.withUnsafeBufferPointer { text in
+        router.news.text.withUnsafeBufferPointer { text in
             receive?(
                 ModelNews(
                     acceptedBy: told.acceptedBy, text: UnsafeBufferPointer(rebasing: text[..<told.text]), usage: told.usage, end: told.end))
@@ -199,8 +198,8 @@ extension ModelCall {
             reading = .refusal(head, body: body)
             if body.count == Self.longestRefusal { judgeRefusal() }
         case .answer:
-            news.clear()
-            reader?.read(bytes, into: &news)
+            router.news.clear()
+            reader?.read(bytes, into: &router.news)
             take()
         }
     }
@@ -211,8 +210,8 @@ extension ModelCall {
         switch reading {
         case .refusal: judgeRefusal()
         case .answer:
-            news.clear()
-            reader?.finish(into: &news)
+            router.news.clear()
+            reader?.finish(into: &router.news)
             take()
         case .nothing:
             switch end {
@@ -227,25 +226,26 @@ extension ModelCall {
     /// Judges what `news` say.
     private func take() {
         var isTooLong = false
-        if !news.text.isEmpty {
+        let count = router.news.text.count
+        if count > 0 {
             if !machine.hasSpoken {
                 router.noteSuccess(of: current.name.provider)
                 prompt = nil
             }
-            switch machine.said(news.text.count, at: .now) {
-            case .all: untold.text = news.text.count
-            case .atMost(let count):
+            switch machine.said(count, at: .now) {
+            case .all: untold.text = count
+            case .atMost(let bound):
                 isTooLong = true
-                untold.text = news.text.prefixOfWholeCharacters(count).count
+                untold.text = router.news.text.prefixOfWholeCharacters(bound).count
             case .nothing: break
             }
         }
-        if let usage = news.usage {
+        if let usage = router.news.usage {
             hasReportedUsage = true
             untold.usage = usage
         }
         if isTooLong { return perform(machine.reachedBound()) }
-        switch news.verdict {
+        switch router.news.verdict {
         case .ended(let end): perform(machine.finished(end, at: .now))
         case .broken(let kind, let detail):
             let provider = current.name.provider

@@ -26,6 +26,9 @@ final class ModelRouter: Sendable {
     private let configuration: ModelConfiguration
     private let keys: ProviderKeys
     // SAFETY: used only on the transfers' thread, by `ModelCall`.
+    /// What a call reads at present: emptied before each reading and told after it, so all calls share one buffer that stays in the cache.
+    nonisolated(unsafe) var news = AnswerNews()
+    // SAFETY: likewise.
     private nonisolated(unsafe) var breakers: [String: CircuitBreaker] = [:]
 
     init(configuration: ModelConfiguration, route: Route, keys: ProviderKeys, transfers: TransferPool) {

@@ -18,10 +18,10 @@ final class Loop {
 
     // MARK: Watches
 
-    func watch(_ descriptor: Int32, _ interest: Interest, _ handler: @escaping (Readiness) -> Void) throws(ReactorError) -> Watch {
-        let watch = Watch(descriptor: descriptor, interest: interest, token: watches.nextToken, handler: handler)
+    func watch(_ descriptor: Int32, _ interest: Interest, _ handler: any ReadinessHandler) throws(ReactorError) -> Watch {
+        let watch = Watch(descriptor: descriptor, interest: interest, token: watches.nextToken)
         if !interest.isEmpty { try register(watch) }
-        watches.insert(watch)
+        watches.insert(watch, handler)
         return watch
     }
 
@@ -78,10 +78,12 @@ final class Loop {
                 continue
             }
             // An earlier handler of this batch may have ended this watch: its token is unknown then.
-            guard let watch = watches[event.token] else { continue }
+            guard let handler = watches.handler(event.token) else { continue }
             var readiness = Readiness(rawValue: event.ready)
-            if readiness.contains(.failed) { readiness.formUnion(Readiness(rawValue: watch.interest.rawValue)) }
-            watch.handler(readiness)
+            if readiness.contains(.failed), let watch = watches[event.token] {
+                readiness.formUnion(Readiness(rawValue: watch.interest.rawValue))
+            }
+            handler.ready(readiness)
         }
     }
 

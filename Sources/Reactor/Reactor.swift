@@ -106,6 +106,11 @@ public final class Reactor: SerialExecutor, Sendable {
     /// Unwatch before closing the descriptor. If a library closed it first and a new descriptor has its number, both watches stay apart.
     /// - Throws: `ReactorError`, for instance when the descriptor is not open, is a regular file, or is watched already.
     public func watch(_ fd: Int32, _ interest: Interest, _ handler: @escaping (Readiness) -> Void) throws -> Watch {
+        try watch(fd, interest, ClosureHandler(handler))
+    }
+
+    /// The same with an object, which the watch holds until `unwatch`.
+    public func watch(_ fd: Int32, _ interest: Interest, _ handler: any ReadinessHandler) throws -> Watch {
         checkIsolated()
         return try loop.watch(fd, interest, handler)
     }

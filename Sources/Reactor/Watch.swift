@@ -10,12 +10,24 @@ public final class Watch {
     /// watch is told from one of its successor.
     let token: UInt64
 
-    let handler: (Readiness) -> Void
-
-    init(descriptor: Int32, interest: Interest, token: UInt64, handler: @escaping (Readiness) -> Void) {
+    init(descriptor: Int32, interest: Interest, token: UInt64) {
         self.descriptor = descriptor
         self.interest = interest
         self.token = token
-        self.handler = handler
     }
+}
+
+/// Who is called when a watched descriptor is ready. An object and not a closure: an event leads straight to it, and each object on the way
+/// of a token is one more that is not in the cache.
+public protocol ReadinessHandler: AnyObject {
+    func ready(_ readiness: Readiness)
+}
+
+/// A closure as a handler.
+final class ClosureHandler: ReadinessHandler {
+    private let body: (Readiness) -> Void
+
+    init(_ body: @escaping (Readiness) -> Void) { self.body = body }
+
+    func ready(_ readiness: Readiness) { body(readiness) }
 }

@@ -2,6 +2,7 @@
 struct WatchTable {
     private struct Place {
         var watch: Watch?
+        var handler: (any ReadinessHandler)?
         var generation: UInt32 = 0
     }
 
@@ -17,29 +18,33 @@ struct WatchTable {
     }
 
     /// nil when the watch of that token is over.
-    subscript(token: UInt64) -> Watch? {
-        let index = Self.index(token)
-        guard index < places.count, let watch = places[index].watch, watch.token == token else { return nil }
-        return watch
-    }
+    subscript(token: UInt64) -> Watch? { index(token).flatMap { places[$0].watch } }
+
+    /// Whom an event of that token is for. Nothing else is touched on the way.
+    func handler(_ token: UInt64) -> (any ReadinessHandler)? { index(token).flatMap { places[$0].handler } }
 
     var all: [Watch] { places.compactMap(\.watch) }
 
     /// A watch with `nextToken`.
-    mutating func insert(_ watch: Watch) {
-        let index = Self.index(watch.token)
-        if index == places.count { places.append(Place()) } else { free.removeLast() }
-        places[index].watch = watch
+    mutating func insert(_ watch: Watch, _ handler: any ReadinessHandler) {
+        if let index = free.popLast() {
+            places[index].watch = watch
+            places[index].handler = handler
+        } else {
+            places.append(Place(watch: watch, handler: handler))
+        }
     }
 
     /// False when it was removed before.
     mutating func remove(_ token: UInt64) -> Bool {
-        guard self[token] != nil else { return false }
-        let index = Self.index(token)
-        places[index] = Place(watch: nil, generation: places[index].generation &+ 1)
+        guard let index = index(token), places[index].watch != nil else { return false }
+        places[index] = Place(generation: places[index].generation &+ 1)
         free.append(index)
         return true
     }
 
-    private static func index(_ token: UInt64) -> Int { Int(truncatingIfNeeded: token & 0xFFFF_FFFF) }
+    private func index(_ token: UInt64) -> Int? {
+        let index = Int(truncatingIfNeeded: token & 0xFFFF_FFFF)
+        return index < places.count && places[index].generation == UInt32(truncatingIfNeeded: token >> 32) ? index : nil
+    }
 }

@@ -54,8 +54,8 @@ import Testing
         var seen: Set<UInt64> = [Poller.wakeToken]
         for _ in 0..<3 {
             let watches = (0..<3).map { descriptor in
-                let watch = Watch(descriptor: Int32(descriptor), interest: .read, token: table.nextToken) { _ in }
-                table.insert(watch)
+                let watch = Watch(descriptor: Int32(descriptor), interest: .read, token: table.nextToken)
+                table.insert(watch, ClosureHandler { _ in })
                 return watch
             }
             for watch in watches {
@@ -63,7 +63,7 @@ import Testing
                 #expect(table[watch.token] === watch)
             }
             for watch in watches {
-                #expect(table.remove(watch.token) && !table.remove(watch.token) && table[watch.token] == nil)
+                #expect(table.remove(watch.token) && !table.remove(watch.token) && table[watch.token] == nil && table.handler(watch.token) == nil)
             }
         }
         #expect(table.all.isEmpty && table[Poller.wakeToken] == nil)

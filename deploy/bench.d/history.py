@@ -31,7 +31,7 @@ insert into public.users (id) select user_id from people;
 insert into public.conversations (user_id, id, title, domain, last_seq)
     select user_id, id, 'How do I start', 'mindset', {length} from talks;
 insert into public.messages (user_id, conversation_id, seq, role, content, domain, token_count)
-    select t.user_id, t.id, s, case when s % 2 = 1 then 'user' else 'assistant' end,
+    select t.user_id, t.id, s, (case when s % 2 = 1 then 'user' else 'assistant' end)::public.message_role,
         md5(t.id::text || s) || ' What would be the smallest step that you could take before tomorrow evening, and who would notice first '
             || 'that you have taken it? Say it in one sentence, and then tell me what usually keeps you from it. ' || md5(s::text), 'mindset', 64
     from talks t, generate_series(1, {length}) s;

@@ -61,10 +61,10 @@ struct FailoverMachine: Equatable {
         self.start = start
     }
 
-    var isEnded: Bool { state == .ended }
+    @inline(__always) var isEnded: Bool { state == .ended }
 
     /// Whether text was released.
-    var hasSpoken: Bool {
+    @inline(__always) var hasSpoken: Bool {
         if case .speaking = state { true } else { false }
     }
 
@@ -77,7 +77,8 @@ struct FailoverMachine: Equatable {
     }
 
     /// When `clock` is to be called next; nil: never.
-    var deadline: Moment? {
+    // Inlined, these read their fields where they stand; called, the driver copies the machine for each token.
+    @inline(__always) var deadline: Moment? {
         switch state {
         case .idle, .ended: nil
         case .asking(let attempt), .accepted(let attempt): min(attempt.since + limits.firstToken, lastFirstToken, lastMoment)
@@ -87,7 +88,7 @@ struct FailoverMachine: Equatable {
         }
     }
 
-    private var lastFirstToken: Moment { start + limits.firstTokenOverall }
+    @inline(__always) private var lastFirstToken: Moment { start + limits.firstTokenOverall }
     private var lastMoment: Moment { start + limits.turn }
 }
 

@@ -6,7 +6,8 @@ import Reactor
 ///
 /// Nothing is queued for a slow client: what its socket does not take at once waits here, at most one write; everything behind it waits where
 /// it is, in the answer.
-final class ClientLine {
+// SAFETY: it is touched on the reactor's thread alone; `heard` may be called on any, and goes there.
+final class ClientLine: FollowerListener, @unchecked Sendable {
     /// Bytes of answer text that one write takes at most: what a slow client holds in memory is one write.
     private static let pieceBytes = 8 * 1024
 
@@ -15,6 +16,7 @@ final class ClientLine {
     private let format: any StreamFormat
     private let descriptor: Int32
     private unowned let lines: LineDriver
+    private let reactor: Reactor
     private let onEnd: @Sendable (LineEnd) -> Void
 
     private var cursor: Cursor
@@ -36,6 +38,7 @@ final class ClientLine {
         cursor = order.cursor
         onEnd = order.onEnd
         self.lines = lines
+        reactor = lines.reactor
         pulse = LinePulse(lines.limits, now: .now)
     }
 
@@ -48,7 +51,12 @@ final class ClientLine {
         progressed()
     }
 
-    func hear(_ signal: Follower.Signal) {
+    func heard(_ signal: Follower.Signal) {
+        if reactor.isOnReactorThread { return hear(signal) }
+        reactor.submit { self.hear(signal) }
+    }
+
+    private func hear(_ signal: Follower.Signal) {
         guard !isOver else { return }
         switch signal {
         case .progressed: progressed()
@@ -106,13 +114,13 @@ final class ClientLine {
     private func settle(_ sent: Int) {
         if sent > 0 { pulse.wrote(isWaiting: !unsent.isEmpty, at: .now) } else { pulse.refused(at: .now) }
         if unsent.isEmpty {
-            watch.map { lines.reactor.update($0, []) }
+            watch.map { reactor.update($0, []) }
             if let closing { end(closing) }
         } else if let watch {
-            lines.reactor.update(watch, .write)
+            reactor.update(watch, .write)
         } else {
             // It fails only when the kernel is out of memory for it.
-            watch = try? lines.reactor.watch(descriptor, .write) { [self] _ in resume() }
+            watch = try? reactor.watch(descriptor, .write) { [self] _ in resume() }
             if watch == nil { end(.gone) }
         }
     }
@@ -129,7 +137,7 @@ final class ClientLine {
     /// The timer is left alone while the deadline only moves away, as it does with every write; when it fires too early, it is set again.
     private func setTimer() {
         let wait = Moment.now.duration(to: pulse.deadline)
-        timer = lines.reactor.schedule(after: max(wait, .zero)) { [self] in
+        timer = reactor.schedule(after: max(wait, .zero)) { [self] in
             switch pulse.due(at: .now) {
             case .none: break
             case .heartbeat: write { format.appendHeartbeat(into: &$0) }
@@ -146,7 +154,7 @@ final class ClientLine {
         isOver = true
         follower.stopListening()
         timer?.cancel()
-        if let watch { lines.reactor.unwatch(watch) }
+        if let watch { reactor.unwatch(watch) }
         watch = nil
         close(descriptor)
         lines.forget(self)

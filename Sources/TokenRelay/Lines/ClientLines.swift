@@ -74,12 +74,7 @@ final class LineDriver {
     func open(_ order: LineOrder) {
         let line = ClientLine(order, lines: self)
         lines[ObjectIdentifier(line)] = line
-        // SAFETY: the line is touched on the reactor's thread alone: here, and in work submitted to it.
-        nonisolated(unsafe) let unsafeLine = line
-        order.follower.listen { [reactor] signal in
-            if reactor.isOnReactorThread { return unsafeLine.hear(signal) }
-            reactor.submit { unsafeLine.hear(signal) }
-        }
+        order.follower.listen(line)
         line.begin()
     }
 

@@ -35,7 +35,7 @@ final class ReceiveBuffers {
 /// A connection to a provider or a proxy: bytes in both directions, encrypted when it was secured. Belongs to the reactor's thread.
 ///
 /// One wake-up is one `recv`, unless it brings more than there is room for, and hands over all it brought.
-final class ProviderConnection {
+final class ProviderConnection: ReadinessHandler {
     private enum Security {
         case none
         case handshaking(TLSSession)
@@ -68,7 +68,7 @@ final class ProviderConnection {
 
     func begin() throws {
         // The watch holds the connection; `close` lets go of it.
-        watch = try reactor.watch(descriptor, [.read, .edge]) { [self] readiness in ready(readiness) }
+        watch = try reactor.watch(descriptor, [.read, .edge], self)
     }
 
     func close() {
@@ -99,7 +99,7 @@ final class ProviderConnection {
 // MARK: - Readiness
 
 extension ProviderConnection {
-    private func ready(_ readiness: Readiness) {
+    func ready(_ readiness: Readiness) {
         if readiness.contains(.writable) { flush() }
         if readiness.contains(.readable) { receive(toTheEnd: !readiness.isDisjoint(with: [.ending, .failed])) }
     }

@@ -1,5 +1,10 @@
 import Synchronization
 
+/// Who hears a follower's bell, on the thread that rings it. An object and not a closure: see `ReadinessHandler`.
+public protocol FollowerListener: AnyObject, Sendable {
+    func heard(_ signal: Follower.Signal)
+}
+
 /// A client's place at a turn. It holds no text, only a bell: a slow client costs nothing but its place.
 public final class Follower: Sendable {
     /// Why the bell rang.
@@ -15,7 +20,7 @@ public final class Follower: Sendable {
     }
 
     private struct State {
-        var listener: (@Sendable (Signal) -> Void)?
+        var listener: (any FollowerListener)?
         /// The last word, rung before anybody listened.
         var missed: Signal?
     }
@@ -28,12 +33,12 @@ public final class Follower: Sendable {
     public init(isPatient: Bool = false) { self.isPatient = isPatient }
 
     /// From now on `listener` hears the bell, on the thread that rings it; at once when the client went, or was handed over, before.
-    public func listen(_ listener: @escaping @Sendable (Signal) -> Void) {
+    public func listen(_ listener: any FollowerListener) {
         let missed = state.withLock { state in
             state.listener = listener
             return state.missed.take()
         }
-        if let missed { listener(missed) }
+        if let missed { listener.heard(missed) }
     }
 
     /// Nobody listens any more.
@@ -45,6 +50,40 @@ public final class Follower: Sendable {
             if state.listener == nil, signal == .gone || signal == .handOver { state.missed = signal }
             return state.listener
         }
-        listener?(signal)
+        listener?.heard(signal)
+    }
+}
+
+/// The followers of a turn, in the order in which they came. Nearly always there is one, and it stands in the turn itself.
+struct Followers: Sendable {
+    private var first: Follower?
+    private var others: [Follower] = []
+
+    var isEmpty: Bool { first == nil }
+
+    /// How many hear of each piece.
+    var impatientCount: Int { (first.map { $0.isPatient ? 0 : 1 } ?? 0) + others.count { !$0.isPatient } }
+
+    mutating func append(_ follower: Follower) {
+        if first == nil { first = follower } else { others.append(follower) }
+    }
+
+    mutating func remove(_ follower: Follower) {
+        if first === follower {
+            first = others.isEmpty ? nil : others.removeFirst()
+        } else {
+            others.removeAll { $0 === follower }
+        }
+    }
+
+    func ring(_ signal: Follower.Signal) {
+        first?.ring(signal)
+        for follower in others { follower.ring(signal) }
+    }
+
+    /// Rings those who do not wait for the end.
+    func ringImpatient() {
+        if let first, !first.isPatient { first.ring(.progressed) }
+        for follower in others where !follower.isPatient { follower.ring(.progressed) }
     }
 }

@@ -17,7 +17,7 @@ public final class LiveTurn: Sendable {
         var ending: TurnEnding?
         /// After `madeAt`. Not a `ContinuousClock.Instant`: a state that holds one has no layout that the compiler knows.
         var firstTextAfter: Duration?
-        var followers: [Follower] = []
+        var followers = Followers()
         var outcomeListener: (@Sendable (TurnOutcome) -> Void)?
     }
 
@@ -75,12 +75,12 @@ public final class LiveTurn: Sendable {
             state.ending = ending
             return state.followers
         }
-        for follower in followers { follower.ring(.progressed) }
+        followers.ring(.progressed)
     }
 
     private func received(_ news: ModelNews) {
         let (followers, listener) = state.withLock { $0.take(news, madeAt) }
-        for follower in followers where !follower.isPatient { follower.ring(.progressed) }
+        followers.ringImpatient()
         if let listener { listener.hear(listener.outcome) }
     }
 
@@ -94,13 +94,13 @@ public final class LiveTurn: Sendable {
 
     /// Adds what the owner of a mirrored turn has said after byte `position`; what is here already is skipped.
     public func mirror(_ text: [UInt8], from position: Int) {
-        let followers: [Follower] = state.withLock { state in
+        let followers: Followers = state.withLock { state in
             let known = state.answer.end - position
-            guard known >= 0, text.count > known else { return [] }
+            guard known >= 0, text.count > known else { return Followers() }
             state.answer.append(text[known...])
             return state.followers
         }
-        for follower in followers where !follower.isPatient { follower.ring(.progressed) }
+        followers.ringImpatient()
     }
 
     /// Whether anybody follows.
@@ -129,7 +129,7 @@ public final class LiveTurn: Sendable {
     /// Adds a follower unless `limit` are there already. Patient ones have no limit.
     public func add(_ follower: Follower, limit: Int) -> Bool {
         state.withLock { state in
-            guard follower.isPatient || state.followers.count(where: { !$0.isPatient }) < limit else { return false }
+            guard follower.isPatient || state.followers.impatientCount < limit else { return false }
             state.followers.append(follower)
             return true
         }
@@ -137,12 +137,12 @@ public final class LiveTurn: Sendable {
 
     /// Removes a follower; the turn goes on.
     public func remove(_ follower: Follower) {
-        state.withLock { $0.followers.removeAll { $0 === follower } }
+        state.withLock { $0.followers.remove(follower) }
     }
 
     /// Rings every follower.
     public func ringAll(_ signal: Follower.Signal) {
-        for follower in state.withLock({ $0.followers }) { follower.ring(signal) }
+        state.withLock({ $0.followers }).ring(signal)
     }
 
     /// Moves a cursor from inside a character to its start.
@@ -172,7 +172,7 @@ extension LiveTurn.State {
     /// Returns whom to ring when the answer grew, and whom to tell the outcome when it is known.
     fileprivate mutating func take(
         _ news: ModelNews, _ madeAt: @autoclosure () -> ContinuousClock.Instant
-    ) -> (ring: [Follower], tell: (hear: @Sendable (TurnOutcome) -> Void, outcome: TurnOutcome)?) {
+    ) -> (ring: Followers, tell: (hear: @Sendable (TurnOutcome) -> Void, outcome: TurnOutcome)?) {
         if let name = news.acceptedBy { machine.accepted(by: name) }
         let before = answer.end
         if machine.isReleasing { machine.released(answer.append(news.text)) }
@@ -185,7 +185,7 @@ extension LiveTurn.State {
         }
         let grew = answer.end > before
         if grew, firstTextAfter == nil { firstTextAfter = madeAt().duration(to: .now) }
-        guard let outcome, let hear = outcomeListener.take() else { return (grew ? followers : [], nil) }
-        return (grew ? followers : [], (hear, outcome))
+        guard let outcome, let hear = outcomeListener.take() else { return (grew ? followers : Followers(), nil) }
+        return (grew ? followers : Followers(), (hear, outcome))
     }
 }

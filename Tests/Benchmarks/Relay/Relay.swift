@@ -24,7 +24,7 @@ let benchmarks: @Sendable () -> Void = {
 
 /// One turn and one follower, on one thread.
 // SAFETY: a benchmark's body uses it on its own thread alone.
-private final class RelayBench: @unchecked Sendable {
+private final class RelayBench: FollowerListener, @unchecked Sendable {
     private let turn: LiveTurn
     private var tell: (@Sendable (ModelNews) -> Void)?
     private var cursor = Cursor(after: 0)
@@ -43,7 +43,7 @@ private final class RelayBench: @unchecked Sendable {
                 country: nil, locale: nil))
         let follower = Follower()
         _ = turn.add(follower, limit: 1)
-        follower.listen { [unowned self] _ in write() }
+        follower.listen(self)
         let model = LanguageModel(firstChoice: name) { [unowned self] _, tell in
             self.tell = tell
             return Generation {}
@@ -53,7 +53,7 @@ private final class RelayBench: @unchecked Sendable {
 
     func say() { token.withUnsafeBufferPointer { tell?(ModelNews(text: $0)) } }
 
-    private func write() {
+    func heard(_ signal: Follower.Signal) {
         output.removeAll(keepingCapacity: true)
         while turn.step(&cursor, maximum: 8192, read: { StreamEvent.appendToken($0, cursor: $1, into: &output) }) != .waiting {}
         bytes += output.count

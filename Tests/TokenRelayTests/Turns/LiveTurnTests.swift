@@ -106,17 +106,43 @@ struct LiveTurnTests {
 
     @Test("a last word rung before anybody listens is heard, progress is not: who begins to listen looks first")
     func bell() {
-        let heard = Mutex<[Follower.Signal]>([])
+        let ear = Ear()
         let follower = Follower()
         follower.ring(.progressed)
-        follower.listen { signal in heard.withLock { $0.append(signal) } }
+        follower.listen(ear)
         follower.ring(.progressed)
         follower.stopListening()
         follower.ring(.progressed)
         follower.ring(.gone)
-        #expect(heard.withLock { $0 } == [.progressed])
-        follower.listen { signal in heard.withLock { $0.append(signal) } }
-        #expect(heard.withLock { $0 } == [.progressed, .gone])
+        #expect(ear.signals == [.progressed])
+        follower.listen(ear)
+        #expect(ear.signals == [.progressed, .gone])
+    }
+
+    @Test("each of many followers hears the bell, in whatever order they come and go")
+    func manyFollowers() {
+        let script = ScriptedModel()
+        let turn = LiveTurn(facts: .sample)
+        turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
+        let ears = (0..<4).map { _ in Ear() }
+        let followers = ears.indices.map { Follower(isPatient: $0 == 3) }
+        for (follower, ear) in zip(followers, ears) {
+            follower.listen(ear)
+            #expect(turn.add(follower, limit: 4))
+        }
+        script.say("a")
+        turn.remove(followers[0])
+        script.say("b")
+        turn.remove(followers[2])
+        script.say("c")
+        turn.ringAll(.handOver)
+        turn.remove(followers[1])
+        turn.remove(followers[3])
+        #expect(!turn.isFollowed)
+        #expect(ears[0].signals == [.progressed])
+        #expect(ears[1].signals == [.progressed, .progressed, .progressed, .handOver])
+        #expect(ears[2].signals == [.progressed, .progressed])
+        #expect(ears[3].signals == [.handOver])
     }
 
     @Test("a turn takes no more followers than its limit, and a place is free again when one leaves")
@@ -194,4 +220,12 @@ extension TurnFacts {
             domain: DomainDecision(domain: .mindset, confidence: 1, source: .pinned), personaID: nil,
             model: ModelName(provider: "test", model: "test"), risk: .calm, country: nil, locale: nil)
     }
+}
+
+/// Remembers what it heard.
+private final class Ear: FollowerListener {
+    private let all = Mutex<[Follower.Signal]>([])
+    var signals: [Follower.Signal] { all.withLock { $0 } }
+
+    func heard(_ signal: Follower.Signal) { all.withLock { $0.append(signal) } }
 }
