@@ -23,18 +23,6 @@ struct FinishTurnAnswer: StoredReadable {
     }
 }
 
-/// What became of a receipt.
-public enum ReceiptOutcome: String, Sendable {
-    /// Written now.
-    case settled
-    /// It had been written before; nothing changed.
-    case alreadySettled = "already_settled"
-    /// A later attempt runs or ended; only the ledger was written.
-    case superseded
-    /// There is no such turn: its user was erased. Nothing to write, and no use in trying again.
-    case unknownTurn = "unknown_turn"
-}
-
 /// A receipt as a file of the spool: everything, so that it can be delivered by any process, long after.
 struct StoredReceipt: StoredWritable, StoredReadable {
     /// The form that this version writes, and the only one so far. What a later version wrote is a mismatch.

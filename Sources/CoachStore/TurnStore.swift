@@ -21,7 +21,7 @@ public struct TurnStore: Sendable {
         TurnLedger(
             begin: { caller, request, assessment in try await begin(caller, request, risk: assessment.risk) },
             repeated: { caller, request in try await repeated(caller, request) },
-            finish: { receipt in _ = try await finish(receipt) })
+            finish: { receipt in try await finish(receipt) })
     }
 
     /// Begins a turn; see `TurnLedger.begin`. Throws `StoreFault`, or `CancellationError`: then nobody knows whether it began, and only a

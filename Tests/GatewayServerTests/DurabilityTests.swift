@@ -178,6 +178,24 @@ struct SettlementTests {
         #expect(book.registry.count == 0)
     }
 
+    @Test("whose turn went on elsewhere meanwhile tells his followers to resume, not that it is done")
+    func superseded() async {
+        let book = Book(failures: 0, outcome: .superseded)
+        let mouth = Mouth()
+        let turn = mouth.turn()
+        book.registry.insert(turn)
+        let follower = Follower()
+        #expect(turn.add(follower, limit: 1))
+        mouth.say("hello")
+        mouth.end(.stop)
+        await book.settle(turn)
+        #expect(turn.ending == nil && book.registry.count == 0)
+        // Nobody listened yet: the bell is heard by who does.
+        let ear = Ear()
+        follower.listen(ear)
+        #expect(ear.signals == [.handOver])
+    }
+
     @Test("while the database is away the receipt lies on disk, the followers know the end, and it is delivered once")
     func away() async throws {
         let book = Book(failures: 3)
@@ -219,6 +237,14 @@ struct SettlementTests {
     }
 }
 
+/// Remembers what it heard.
+private final class Ear: FollowerListener {
+    private let all = Mutex<[Follower.Signal]>([])
+    var signals: [Follower.Signal] { all.withLock { $0 } }
+
+    func heard(_ signal: Follower.Signal) { all.withLock { $0.append(signal) } }
+}
+
 /// A ledger that is away for a while, and a spool.
 private final class Book: Sendable {
     struct State {
@@ -230,10 +256,12 @@ private final class Book: Sendable {
     }
     private let state: Mutex<State>
     private let diskIsFull: Bool
+    private let outcome: ReceiptOutcome
     let registry = TurnRegistry()
 
-    init(failures: Int, diskIsFull: Bool = false) {
+    init(failures: Int, diskIsFull: Bool = false, outcome: ReceiptOutcome = .settled) {
         state = Mutex(State(failuresLeft: failures))
+        self.outcome = outcome
         self.diskIsFull = diskIsFull
     }
 
@@ -262,6 +290,7 @@ private final class Book: Sendable {
                     }
                     state.finished += 1
                 }
+                return outcome
             })
         let spool = ReceiptSpool(
             keep: { [self] _ in

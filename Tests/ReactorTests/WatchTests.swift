@@ -63,7 +63,9 @@ import Testing
                 #expect(table[watch.token] === watch)
             }
             for watch in watches {
-                #expect(table.remove(watch.token) && !table.remove(watch.token) && table[watch.token] == nil && table.handler(watch.token) == nil)
+                #expect(
+                    table.remove(watch.token) && !table.remove(watch.token) && table[watch.token] == nil
+                        && table.handler(watch.token) == nil)
             }
         }
         #expect(table.all.isEmpty && table[Poller.wakeToken] == nil)

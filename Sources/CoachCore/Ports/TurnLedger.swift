@@ -6,18 +6,30 @@ public struct TurnLedger: Sendable {
     /// What `begin` would answer to a request that was made before and needs no turn of its own; nil when it needs one. Writes nothing.
     public var repeated: @Sendable (Caller, TurnRequest) async throws -> TurnOpening?
     /// One transaction: assistant message, usage, cost, budget, turn state. Safe to repeat. Throws `StoreFault`.
-    public var finish: @Sendable (TurnReceipt) async throws -> Void
+    public var finish: @Sendable (TurnReceipt) async throws -> ReceiptOutcome
 
     /// Memberwise.
     public init(
         begin: @escaping @Sendable (Caller, TurnRequest, MessageAssessment) async throws -> TurnOpening,
         repeated: @escaping @Sendable (Caller, TurnRequest) async throws -> TurnOpening? = { _, _ in nil },
-        finish: @escaping @Sendable (TurnReceipt) async throws -> Void
+        finish: @escaping @Sendable (TurnReceipt) async throws -> ReceiptOutcome
     ) {
         self.begin = begin
         self.repeated = repeated
         self.finish = finish
     }
+}
+
+/// What became of a receipt.
+public enum ReceiptOutcome: String, Sendable {
+    /// Written now.
+    case settled
+    /// It had been written before; nothing changed.
+    case alreadySettled = "already_settled"
+    /// A later attempt runs or ended; only the ledger was written.
+    case superseded
+    /// There is no such turn: its user was erased. Nothing to write, and no use in trying again.
+    case unknownTurn = "unknown_turn"
 }
 
 /// What `begin` decided.

@@ -42,7 +42,7 @@ public struct Reaper: Service {
     private func settle(_ orphan: OrphanedTurn) async {
         let receipt = Self.receipt(for: orphan, prices: prices, today: CalendarDay(unixSeconds: Int(Date().timeIntervalSince1970)))
         do {
-            try await ledger.finish(receipt)
+            _ = try await ledger.finish(receipt)
             logger.notice(
                 "a dead instance's turn was settled",
                 metadata: [

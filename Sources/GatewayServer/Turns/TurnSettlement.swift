@@ -43,25 +43,30 @@ public struct TurnSettlement: Sendable {
         TurnMetrics.record(receipt)
         log(receipt, fault: outcome.fault, requestID: requestID)
         let ending = TurnEnding(status: receipt.status, finishReason: receipt.finishReason, bill: receipt.bill)
-        await save(receipt, requestID: requestID) { isOnDisk in turn.close(isOnDisk ? ending : .unsaved) }
-        turn.close(ending)
-        registry.remove(turn)
+        let written = await save(receipt, requestID: requestID) { isOnDisk in turn.close(isOnDisk ? ending : .unsaved) }
+        if written == .superseded {
+            // This process was taken for dead, and the turn went on elsewhere: that attempt's answer counts. Who follows is told to resume.
+            registry.remove(turn)
+            turn.ringAll(.handOver)
+        } else {
+            turn.close(ending)
+            registry.remove(turn)
+        }
     }
 
     /// Tries until the receipt is in the ledger. When the first attempt fails the receipt goes to disk, where it outlives the process, and
     /// the followers are told the end: they do not wait for a database that is away. When the disk is full they are told that nothing is saved.
-    /// Returns whether it is in the ledger.
-    @discardableResult
+    /// Returns what became of it; nil when it is not in the ledger.
     private func save(
         _ receipt: TurnReceipt, requestID: String, ticket kept: ReceiptSpool.Ticket? = nil, onDelay: (_ isOnDisk: Bool) -> Void = { _ in }
-    ) async -> Bool {
+    ) async -> ReceiptOutcome? {
         var ticket = kept
         var attempt = 0
         while true {
             do {
-                try await ledger.finish(receipt)
+                let outcome = try await ledger.finish(receipt)
                 if let ticket { spool.discard(ticket) }
-                return true
+                return outcome
             } catch {
                 if attempt == 0 {
                     logger.error("a turn could not be saved yet", metadata: naming(receipt, requestID, error))
@@ -69,11 +74,11 @@ public struct TurnSettlement: Sendable {
                     onDelay(ticket != nil)
                 }
                 attempt += 1
-                if Task.isCancelled || (ticket != nil && isClosing()) { return false }
+                if Task.isCancelled || (ticket != nil && isClosing()) { return nil }
                 if case StoreFault.unexpected? = error as? StoreFault, attempt >= Self.patience {
                     // The database is there and refuses it: trying on would hold the turn and its conversation for ever.
                     logger.critical("a receipt is refused by the database: it stays on disk", metadata: naming(receipt, requestID, error))
-                    return false
+                    return nil
                 }
                 try? await Task.sleep(for: pauses[min(attempt, pauses.count) - 1])
             }
@@ -101,7 +106,7 @@ public struct TurnSettlement: Sendable {
             return logger.critical("the spool cannot be read", metadata: ["error": "\(error)"])
         }
         for (ticket, receipt) in leftovers {
-            guard await save(receipt, requestID: "spool", ticket: ticket) else { continue }
+            guard await save(receipt, requestID: "spool", ticket: ticket) != nil else { continue }
             logger.notice("a spooled receipt was delivered", metadata: ["turn_id": "\(receipt.identity.turnID)"])
         }
     }

@@ -67,7 +67,7 @@ private enum Forgetful {
                     identity: identity, profile: nil, summary: nil, history: [], persona: nil, safetyLevel: .calm, conversationDomain: nil,
                     country: request.country, locale: request.locale), unlimited)
         },
-        finish: { _ in })
+        finish: { _ in .settled })
 
     static let keeper = TurnKeeper(
         checkpoint: { _, _ in SavedCheckpoint() }, load: { _, _ in nil }, tail: { _ in [] }, requestStop: { _, _ in false },
