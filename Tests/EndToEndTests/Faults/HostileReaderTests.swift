@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 
 /// They keep many connections open, each for as long as a limit lasts.
@@ -12,11 +13,16 @@ struct HostileReaderTests {
         return (gateway: gateway, folder: folder, simulator: simulator)
     }
 
-    @Test("three hundred that connect and say nothing, and those that trickle a head or a body, are cut off; others do not notice")
+    @Test("a thousand that connect and say nothing, and those that trickle a head or a body, are cut off; others do not notice")
     func silence() async throws {
         let (gateway, _, _) = try await Self.ground.value
+        // Where the usual limit of descriptors is 1,024, it is only a default.
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, 8192))
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
         let start = ContinuousClock.now
-        let silent = try await Wire.run { try (0..<300).map { _ in try Wire(port: gateway.port, timeout: 40) } }
+        let silent = try await Wire.run { try (0..<1000).map { _ in try Wire(port: gateway.port, timeout: 40) } }
         async let head = trickle(
             Array("GET /healthz HTTP/1.1\r\nHost: a\r\nX-Long: \(String(repeating: "a", count: 200))\r\n\r\n".utf8), gateway)
         let visitor = gateway.visitor()
