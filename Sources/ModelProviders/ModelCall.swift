@@ -227,8 +227,9 @@ extension ModelCall {
     private func take() {
         var isTooLong = false
         let count = router.news.text.count
+        let hadSpoken = machine.hasSpoken
         if count > 0 {
-            if !machine.hasSpoken {
+            if !hadSpoken {
                 router.noteSuccess(of: current.name.provider)
                 prompt = nil
             }
@@ -250,7 +251,8 @@ extension ModelCall {
         case .broken(let kind, let detail):
             let provider = current.name.provider
             fail(AttemptFailure(fault: ModelFault(kind: kind, detail: "\(provider): \(detail)"), blamesProvider: !machine.hasSpoken))
-        case nil: setAlarm()
+        // Every further text only moves the deadline away; and to ask for it copies the machine.
+        case nil: if !hadSpoken { setAlarm() }
         }
     }
 

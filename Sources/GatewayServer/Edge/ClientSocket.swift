@@ -9,7 +9,7 @@ enum ClientSocket {
     private static let patience = Duration.seconds(75)
 
     /// A duplicate of the connection's descriptor, as soon as NIO has written everything that it was given. From then on nobody but the
-    /// caller writes, until the caller gives NIO something again. The caller closes it; NIO goes on reading, and sees the client leave.
+    /// caller writes, until the caller gives NIO something again. The caller closes it; NIO goes on reading.
     static func duplicate(of channel: any Channel) async throws -> Int32 {
         let deadline = ContinuousClock.now + Self.patience
         repeat {

@@ -27,8 +27,6 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private var deadline: Scheduled<Void>?
     /// Requests whose answer has not ended.
     private var unanswered = 0
-    /// What the stream that is told now wants to hear; on the event loop.
-    private var halfClosed: (@Sendable () -> Void)?
 
     init(limits: Limits = Limits()) { self.limits = limits }
 
@@ -45,7 +43,6 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         switch unwrapInboundIn(data) {
         case .head(let head):
             unanswered += 1
-            halfClosed = nil
             expect(within: limits.body, context)
             if unanswered == 1, Self.waitsToGoOn(head) {
                 context.writeAndFlush(wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
@@ -79,11 +76,6 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         context.close(promise: nil)
     }
 
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if let event = event as? ChannelEvent, event == .inputClosed { halfClosed?() }
-        context.fireUserInboundEventTriggered(event)
-    }
-
     func channelInactive(context: ChannelHandlerContext) {
         stopWaiting()
         context.fireChannelInactive()
@@ -107,18 +99,5 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private func stopWaiting() {
         deadline?.cancel()
         deadline = nil
-    }
-
-    fileprivate func onHalfClose(_ tell: @escaping @Sendable () -> Void) { halfClosed = tell }
-}
-
-extension Channel {
-    /// Runs `tell` on the event loop when the client of the request that is answered now says that it will send no more. It may still read, or be
-    /// gone: only a write shows which.
-    func onHalfClose(_ tell: @escaping @Sendable () -> Void) {
-        eventLoop.execute {
-            guard let handler = try? self.pipeline.syncOperations.handler(type: ConnectionGuard.self) else { return }
-            handler.onHalfClose(tell)
-        }
     }
 }

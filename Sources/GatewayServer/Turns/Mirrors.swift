@@ -40,14 +40,6 @@ public final class Mirrors: Service {
         }
     }
 
-    /// Whether anybody follows a turn of another instance here.
-    public var isFollowed: Bool { turns.withLock { $0.values.contains { $0.turn.isFollowed } } }
-
-    /// Rings every follower of every mirror.
-    public func ringAll(_ signal: Follower.Signal) {
-        for entry in turns.withLock({ Array($0.values) }) { entry.turn.ringAll(signal) }
-    }
-
     /// Until cancelled.
     public func run() async throws {
         var isAway = false

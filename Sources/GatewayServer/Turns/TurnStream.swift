@@ -7,7 +7,8 @@ import NIOCore
 import Synchronization
 import TokenRelay
 
-/// Tells a turn to one client: NIO writes the head, then the relay's line has the socket for itself until the last event.
+/// Tells a turn to one client: NIO writes the head, then the relay's line has the socket for itself until the last event. A line that lasts
+/// takes the connection with it: what NIO and Hummingbird hold for one is more than all that a stream takes here.
 struct TurnStream: Sendable {
     let turn: LiveTurn
     let cursor: Cursor
@@ -20,21 +21,21 @@ struct TurnStream: Sendable {
         fields.writeEventStream()
         rate?.write(to: &fields)
         let seat = Seat(follower, at: turn)
-        // A client that says no more may be gone: that is noticed when something is written to it.
-        channel.onHalfClose { seat.ring(.probe) }
-        // Also when the client is gone before the body begins.
-        channel.closeFuture.whenComplete { _ in seat.leave(.gone) }
+        // The client may be gone before the body begins.
+        channel.closeFuture.whenComplete { _ in seat.leave() }
         let body = ResponseBody { writer in
             defer { seat.leave() }
-            switch await tell(to: try await ClientSocket.duplicate(of: channel), follower) {
+            let descriptor = try await ClientSocket.duplicate(of: channel)
+            seat.pass()
+            switch await tell(to: descriptor, follower) {
             case .told, .handedOver: try await writer.finish(nil)
-            case .gone, .stalled: channel.close(promise: nil)
+            case .gone, .stalled, .movedOut: channel.close(promise: nil)
             }
         }
         return Response(status: .ok, headers: fields, body: body)
     }
 
-    /// Returns when the line has ended; cancelled, it ends the line at once.
+    /// Returns when the line has ended, or moved out; cancelled, it hands the client over.
     private func tell(to descriptor: Int32, _ follower: Follower) async -> LineEnd {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -44,7 +45,7 @@ struct TurnStream: Sendable {
                     })
             }
         } onCancel: {
-            follower.ring(.gone)
+            follower.ring(.handOver)
         }
     }
 }
@@ -74,17 +75,17 @@ struct EventFormat: StreamFormat {
     }
 }
 
-/// A follower's place at a turn, given back once. A connection may outlive many turns, and remembers this of each: so it is empty then.
+/// A follower's place at a turn until a line has it, which gives it back. A connection may outlive many turns, and remembers this of each: so it
+/// is empty then.
 private final class Seat: Sendable {
     private let place: Mutex<(follower: Follower, turn: LiveTurn)?>
 
     init(_ follower: Follower, at turn: LiveTurn) { place = Mutex((follower, turn)) }
 
-    func ring(_ signal: Follower.Signal) { place.withLock { $0 }?.follower.ring(signal) }
+    func pass() { place.withLock { $0 = nil } }
 
-    func leave(_ signal: Follower.Signal? = nil) {
+    func leave() {
         guard let (follower, turn) = place.withLock({ $0.take() }) else { return }
-        if let signal { follower.ring(signal) }
         turn.remove(follower)
     }
 }

@@ -30,4 +30,7 @@ struct ChunkFrame {
         bytes.append(UInt8(ascii: "\r"))
         bytes.append(UInt8(ascii: "\n"))
     }
+
+    /// Appends the chunk that says that there are no more, without trailers.
+    mutating func finish() { bytes.append(contentsOf: "0\r\n\r\n".utf8) }
 }

@@ -7,9 +7,11 @@ import Reactor
 /// Nothing is queued for a slow client: what its socket does not take at once waits here, at most one write; everything behind it waits where
 /// it is, in the answer.
 // SAFETY: it is touched on the reactor's thread alone; `heard` may be called on any, and goes there.
-final class ClientLine: FollowerListener, @unchecked Sendable {
+final class ClientLine: FollowerListener, ReadinessHandler, @unchecked Sendable {
     /// Bytes of answer text that one write takes at most: what a slow client holds in memory is one write.
     private static let pieceBytes = 8 * 1024
+    /// Bytes that a client may say in one breath while it is told a stream: nothing is expected of it.
+    private static let chatter = 64 * 1024
 
     private let turn: LiveTurn
     private let follower: Follower
@@ -17,7 +19,8 @@ final class ClientLine: FollowerListener, @unchecked Sendable {
     private let descriptor: Int32
     private unowned let lines: LineDriver
     private let reactor: Reactor
-    private let onEnd: @Sendable (LineEnd) -> Void
+    /// Who answered the request, and has the connection too; nil when the line has moved out.
+    private var host: (@Sendable (LineEnd) -> Void)?
 
     private var cursor: Cursor
     private var pulse: LinePulse
@@ -36,17 +39,22 @@ final class ClientLine: FollowerListener, @unchecked Sendable {
         format = order.format
         descriptor = order.descriptor
         cursor = order.cursor
-        onEnd = order.onEnd
+        host = order.onEnd
         self.lines = lines
         reactor = lines.reactor
         pulse = LinePulse(lines.limits, now: .now)
     }
 
     func begin() {
-        // The client may have left, or been handed over, before anybody listened.
+        // The client may have been handed over before anybody listened.
         guard !isOver else { return }
+        // It fails only when the kernel is out of memory for it.
+        watch = try? reactor.watch(descriptor, interest, self)
+        guard watch != nil else { return end(.gone) }
         turn.align(&cursor)
         write { format.appendGreeting(into: &$0) }
+        // The client may be gone already.
+        guard !isOver else { return }
         setTimer()
         progressed()
     }
@@ -60,14 +68,36 @@ final class ClientLine: FollowerListener, @unchecked Sendable {
         guard !isOver else { return }
         switch signal {
         case .progressed: progressed()
-        case .probe: if unsent.isEmpty, closing == nil { write { format.appendHeartbeat(into: &$0) } }
-        case .gone: end(.gone)
         case .handOver:
             guard closing == nil else { return }
             // No `done`: the client is to resume. What it has not taken it will ask for again.
             closing = .handedOver
             if unsent.isEmpty { write { format.appendHandOver(into: &$0) } } else { end(.gone) }
         }
+    }
+
+    /// What the client says is the host's, as long as there is one: it may be the next request.
+    private var interest: Interest {
+        let reading: Interest = host == nil ? [.read, .edge] : .edge
+        return unsent.isEmpty ? reading : reading.union(.write)
+    }
+
+    func ready(_ readiness: Readiness) {
+        if readiness.contains(.failed) { return end(.gone) }
+        if readiness.contains(.readable), host == nil { overhear() }
+        // It sends no more, and may be gone: only a write shows which.
+        if readiness.contains(.ending), !isOver, unsent.isEmpty, closing == nil { write { format.appendHeartbeat(into: &$0) } }
+        if readiness.contains(.writable), !isOver, !unsent.isEmpty { resume() }
+    }
+
+    /// Reads away what the client says: closed over unread bytes, a connection is reset, and its client loses what it has not read either.
+    private func overhear() {
+        var heard = 0
+        while heard <= Self.chatter {
+            let count = recv(descriptor, lines.unheard.baseAddress, lines.unheard.count, Int32(MSG_DONTWAIT))
+            if count > 0 { heard += count } else if count == 0 || errno != EINTR { return }
+        }
+        end(.gone)
     }
 
     /// Writes all there is, as long as the socket takes it.
@@ -93,6 +123,8 @@ final class ClientLine: FollowerListener, @unchecked Sendable {
 
     private func write(_ body: (inout [UInt8]) -> Void) {
         lines.frame.fill(body)
+        // The end of the response is the host's to write, who goes on behind it.
+        if closing != nil, host == nil { lines.frame.finish() }
         let framed = lines.frame.framed
         guard !framed.isEmpty else { return }
         let sent = send(framed)
@@ -113,21 +145,15 @@ final class ClientLine: FollowerListener, @unchecked Sendable {
 
     private func settle(_ sent: Int) {
         if sent > 0 { pulse.wrote(isWaiting: !unsent.isEmpty, at: .now) } else { pulse.refused(at: .now) }
-        if unsent.isEmpty {
-            watch.map { reactor.update($0, []) }
-            if let closing { end(closing) }
-        } else if let watch {
-            reactor.update(watch, .write)
-        } else {
-            // It fails only when the kernel is out of memory for it.
-            watch = try? reactor.watch(descriptor, .write) { [self] _ in resume() }
-            if watch == nil { end(.gone) }
-        }
+        if let watch { reactor.update(watch, interest) }
+        if unsent.isEmpty, let closing { end(closing) }
     }
 
     /// Bytes that the socket took. A broken connection ends the line.
     private func send(_ bytes: ArraySlice<UInt8>) -> Int {
-        let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
+        var flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
+        // The connection's end goes out with the last bytes: nobody gets to think that it can be used again.
+        if closing != nil, host == nil { flags |= Int32(MSG_MORE) }
         let sent = bytes.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, flags) }
         if sent >= 0 { return sent }
         if errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR { end(.gone) }
@@ -140,11 +166,20 @@ final class ClientLine: FollowerListener, @unchecked Sendable {
         timer = reactor.schedule(after: max(wait, .zero)) { [self] in
             switch pulse.due(at: .now) {
             case .none: break
+            case .moveOut: moveOut()
             case .heartbeat: write { format.appendHeartbeat(into: &$0) }
             case .cutOff: end(.stalled)
             }
             if !isOver { setTimer() }
         }
+    }
+
+    /// A line that is about to end leaves the end to its host.
+    private func moveOut() {
+        guard closing == nil, let host else { return }
+        self.host = nil
+        if let watch { reactor.update(watch, interest) }
+        host(.movedOut)
     }
 
     /// Lets go of all that holds the line: bell, timer, watch and driver. Strong references that end here cost less than weak ones, which
@@ -156,8 +191,10 @@ final class ClientLine: FollowerListener, @unchecked Sendable {
         timer?.cancel()
         if let watch { reactor.unwatch(watch) }
         watch = nil
+        if host == nil { overhear() }
         close(descriptor)
+        turn.remove(follower)
         lines.forget(self)
-        onEnd(end)
+        host?(end)
     }
 }

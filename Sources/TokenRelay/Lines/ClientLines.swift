@@ -1,8 +1,11 @@
 import CoachCore
 import Reactor
+import Synchronization
 
-/// How a line to a client ended.
+/// How a line to a client ended for whoever opened it.
 public enum LineEnd: Sendable, Equatable {
+    /// It has not: it goes on by itself, and ends the response and the connection. Whoever shared the connection lets go of it now.
+    case movedOut
     /// The client has the whole stream.
     case told
     /// The client was told to resume.
@@ -24,7 +27,8 @@ public struct LineOrder: Sendable {
 
     /// - Parameters:
     ///   - descriptor: a connected socket to which nobody else writes meanwhile; the line owns and closes it, so it should be a duplicate.
-    ///   - onEnd: told once, on the reactor's thread; it must not block.
+    ///   - onEnd: told once, on the reactor's thread; it must not block. Who is told that the line has moved out reads nothing from the
+    ///     connection any more, and closes what it holds of it.
     public init(
         _ turn: LiveTurn, follower: Follower, from cursor: Cursor, format: any StreamFormat, descriptor: Int32,
         onEnd: @escaping @Sendable (LineEnd) -> Void
@@ -42,7 +46,7 @@ public struct LineOrder: Sendable {
 /// provider's socket to a client's there is no hop between threads, no task and no queue.
 public final class ClientLines: Sendable {
     private let reactor: Reactor
-    // SAFETY: used only inside work submitted to the reactor, that is, on its thread.
+    // SAFETY: but for its count, used only inside work submitted to the reactor, that is, on its thread.
     private nonisolated(unsafe) let driver: LineDriver
 
     /// No line yet.
@@ -51,10 +55,20 @@ public final class ClientLines: Sendable {
         driver = LineDriver(reactor: reactor, limits: limits)
     }
 
+    /// Lines that are open, or about to be; any thread.
+    public var count: Int { driver.count.load(ordering: .relaxed) }
+
     /// Opens a line; any thread. It ends by the turn's end, the follower's bell, or its client.
     public func open(_ order: LineOrder) {
         nonisolated(unsafe) let driver = driver
+        driver.count.add(1, ordering: .relaxed)
         reactor.submit { driver.open(order) }
+    }
+
+    /// Tells every client to resume elsewhere; any thread.
+    public func handOver() {
+        nonisolated(unsafe) let driver = driver
+        reactor.submit { driver.handOver() }
     }
 }
 
@@ -62,14 +76,19 @@ public final class ClientLines: Sendable {
 final class LineDriver {
     let reactor: Reactor
     let limits: LineLimits
+    let count = Atomic(0)
     /// Every line writes through this buffer: a line that waits holds none.
     var frame = ChunkFrame()
+    /// Where goes what clients say to whom nobody listens.
+    let unheard = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
     private var lines: [ObjectIdentifier: ClientLine] = [:]
 
     init(reactor: Reactor, limits: LineLimits) {
         self.reactor = reactor
         self.limits = limits
     }
+
+    deinit { unheard.deallocate() }
 
     func open(_ order: LineOrder) {
         let line = ClientLine(order, lines: self)
@@ -78,5 +97,12 @@ final class LineDriver {
         line.begin()
     }
 
-    func forget(_ line: ClientLine) { lines[ObjectIdentifier(line)] = nil }
+    func handOver() {
+        for line in Array(lines.values) { line.heard(.handOver) }
+    }
+
+    func forget(_ line: ClientLine) {
+        lines[ObjectIdentifier(line)] = nil
+        count.subtract(1, ordering: .relaxed)
+    }
 }

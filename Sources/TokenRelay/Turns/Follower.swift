@@ -11,18 +11,14 @@ public final class Follower: Sendable {
     public enum Signal: Sendable, Equatable {
         /// There is more text, or the end.
         case progressed
-        /// The client sends no more, and may be gone: only a write shows which.
-        case probe
-        /// The server is going away: the client is to resume elsewhere.
+        /// The turn is not told to its end here: the client is to resume elsewhere.
         case handOver
-        /// The client is gone.
-        case gone
     }
 
     private struct State {
         var listener: (any FollowerListener)?
-        /// The last word, rung before anybody listened.
-        var missed: Signal?
+        /// Rung before anybody listened.
+        var wasHandedOver = false
     }
 
     private let state = Mutex(State())
@@ -32,13 +28,13 @@ public final class Follower: Sendable {
     /// A follower whose bell nobody hears yet.
     public init(isPatient: Bool = false) { self.isPatient = isPatient }
 
-    /// From now on `listener` hears the bell, on the thread that rings it; at once when the client went, or was handed over, before.
+    /// From now on `listener` hears the bell, on the thread that rings it; at once when the client was handed over before.
     public func listen(_ listener: any FollowerListener) {
-        let missed = state.withLock { state in
+        let wasHandedOver = state.withLock { state in
             state.listener = listener
-            return state.missed.take()
+            return state.wasHandedOver
         }
-        if let missed { listener.heard(missed) }
+        if wasHandedOver { listener.heard(.handOver) }
     }
 
     /// Nobody listens any more.
@@ -47,7 +43,7 @@ public final class Follower: Sendable {
     /// Rings. Progress that nobody hears is not remembered: who begins to listen looks at the turn first.
     public func ring(_ signal: Signal) {
         let listener = state.withLock { state in
-            if state.listener == nil, signal == .gone || signal == .handOver { state.missed = signal }
+            if signal == .handOver { state.wasHandedOver = true }
             return state.listener
         }
         listener?.heard(signal)

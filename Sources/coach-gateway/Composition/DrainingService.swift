@@ -9,7 +9,7 @@ struct DrainingService: Service {
     private let application: GatewayApplication
     private let admission: Admission
     private let registry: TurnRegistry
-    private let mirrors: Mirrors
+    private let lines: ClientLines
     private let patience: Duration
     private let notice: Duration
     private let logger: Logger
@@ -17,13 +17,13 @@ struct DrainingService: Service {
     /// `patience`: how long clients may stay with their running turns. `notice`: of it, for load balancers to see that readiness is false,
     /// before connections are refused.
     init(
-        _ application: GatewayApplication, admission: Admission, registry: TurnRegistry, mirrors: Mirrors, patience: Duration,
+        _ application: GatewayApplication, admission: Admission, registry: TurnRegistry, lines: ClientLines, patience: Duration,
         notice: Duration, logger: Logger
     ) {
         self.application = application
         self.admission = admission
         self.registry = registry
-        self.mirrors = mirrors
+        self.lines = lines
         self.patience = patience
         self.notice = notice
         self.logger = logger
@@ -39,16 +39,15 @@ struct DrainingService: Service {
                 group.addTask {
                     try await gracefulShutdown()
                     await drain(server)
-                    try await serving.value
                 }
-                // Whichever is first: the server has ended.
+                // The server has ended: nobody comes in any more. Streams are not the server's, and stay as long as `drain` lets them.
                 try await group.next()
+                while registry.count > 0 || lines.count > 0, !Task.isCancelled { try? await Task.sleep(for: .milliseconds(20)) }
                 group.cancelAll()
             }
         } onCancel: {
             serving.cancel()
         }
-        while registry.count > 0, !Task.isCancelled { try? await Task.sleep(for: .milliseconds(20)) }
         logger.notice("drained")
     }
 
@@ -58,14 +57,13 @@ struct DrainingService: Service {
         try? await Task.sleep(for: notice)
         await server.triggerGracefulShutdown()
         let deadline = ContinuousClock.now + patience - notice
-        while registry.count > 0 || mirrors.isFollowed, ContinuousClock.now < deadline {
+        while registry.count > 0 || lines.count > 0, ContinuousClock.now < deadline {
             guard (try? await Task.sleep(for: .milliseconds(50))) != nil else { return }
         }
-        // Their turns go on here, and are followed from elsewhere through the checkpoints. Rung more than once: a client may have
+        // Their turns go on here, and are followed from elsewhere through the checkpoints. Asked more than once: a client may have
         // come in the moment before.
         while !Task.isCancelled {
-            for turn in registry.running { turn.ringAll(.handOver) }
-            mirrors.ringAll(.handOver)
+            lines.handOver()
             guard (try? await Task.sleep(for: .milliseconds(100))) != nil else { return }
         }
     }

@@ -51,6 +51,7 @@ struct Gateway {
         let registry = TurnRegistry()
         let admission = Admission(registry: registry, maximumTurns: configuration.maximumTurns)
         let mirrors = Mirrors(keeper: keeper, logger: logger)
+        let lines = ClientLines(reactor: reactor)
         let settlement = TurnSettlement(
             ledger: turns.ledger, prices: files.prices, registry: registry, spool: spool, logger: logger,
             isClosing: { !admission.isOpen })
@@ -77,7 +78,7 @@ struct Gateway {
                 settlement: settlement, registry: registry, mirrors: mirrors, keeper: keeper,
                 library: ConversationStore(client: database).library,
                 counter: RequestStore(client: database).counter { files.limits.requestsPerMinute }, admission: admission,
-                lines: ClientLines(reactor: reactor), readiness: readiness, logger: logger,
+                lines: lines, readiness: readiness, logger: logger,
                 onListening: { port in
                     logger.notice("listening", metadata: ["host": "\(configuration.listen.host)", "port": "\(port)"])
                 }))
@@ -92,7 +93,7 @@ struct Gateway {
             Background { try await HeapTrimming().run() },
             Background { try await Self.serveMetrics(configuration, readiness: readiness, metrics: metrics, registry: registry) },
             DrainingService(
-                application, admission: admission, registry: registry, mirrors: mirrors, patience: configuration.drain,
+                application, admission: admission, registry: registry, lines: lines, patience: configuration.drain,
                 notice: configuration.drainNotice, logger: logger),
         ]
         self.slot = slot

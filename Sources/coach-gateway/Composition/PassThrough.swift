@@ -22,6 +22,7 @@ struct PassThrough {
         let registry = TurnRegistry()
         let admission = Admission(registry: registry, maximumTurns: configuration.maximumTurns)
         let mirrors = Mirrors(keeper: keeper, logger: logger)
+        let lines = ClientLines(reactor: reactor)
         let application = GatewayApplication(
             .init(
                 host: configuration.listen.host, port: configuration.listen.port, corsOrigins: configuration.corsOrigins,
@@ -35,11 +36,11 @@ struct PassThrough {
                 settlement: TurnSettlement(
                     ledger: Forgetful.ledger, prices: files.prices, registry: registry, spool: Forgetful.spool, logger: logger),
                 registry: registry, mirrors: mirrors, keeper: keeper, library: Forgetful.library, counter: Forgetful.counter,
-                admission: admission, lines: ClientLines(reactor: reactor),
+                admission: admission, lines: lines,
                 readiness: { InstanceReadiness(database: true, accepting: admission.isOpen) }, logger: logger,
                 onListening: { port in logger.notice("listening, nothing is saved", metadata: ["port": "\(port)"]) }))
         service = DrainingService(
-            application, admission: admission, registry: registry, mirrors: mirrors, patience: configuration.drain,
+            application, admission: admission, registry: registry, lines: lines, patience: configuration.drain,
             notice: configuration.drainNotice, logger: logger)
     }
 

@@ -69,7 +69,7 @@ struct ClientLineTests {
         let bench = try LineBench(LineLimits(silence: .milliseconds(20)))
         let client = try bench.follow(LiveTurn(facts: .sample))
         client.read(until: "<..")
-        client.follower.ring(.gone)
+        client.hangUp()
         #expect(await client.end() == .gone)
         bench.reactor.stop()
     }
@@ -85,7 +85,7 @@ struct ClientLineTests {
         bench.reactor.stop()
     }
 
-    @Test("a client that has left ends its line at the next word; the turn goes on")
+    @Test("a client that has left ends its line at once, also a silent one; the turn goes on")
     func broken() async throws {
         let bench = try LineBench()
         let script = ScriptedModel()
@@ -94,19 +94,93 @@ struct ClientLineTests {
         let client = try bench.follow(turn)
         client.read(until: "<")
         client.hangUp()
-        script.say("more")
         #expect(await client.end() == .gone)
+        script.say("more")
         script.say(" and more")
         #expect(turn.releasedBytes == 13)
         bench.reactor.stop()
     }
 
-    @Test("a client that left before its line was opened is never written to: its descriptor may be somebody else's by then")
-    func leftBefore() async throws {
+    @Test("a client that sends no more, and still reads, is told all")
+    func halfClosed() async throws {
         let bench = try LineBench()
-        let client = try bench.follow(LiveTurn(facts: .sample)) { $0.ring(.gone) }
-        #expect(await client.end() == .gone)
-        #expect(client.readAll() == "")
+        let script = ScriptedModel()
+        let turn = LiveTurn(facts: .sample)
+        turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
+        let client = try bench.follow(turn)
+        client.read(until: "<")
+        client.sendNoMore()
+        client.read(until: ".")
+        script.say("more")
+        script.end(.stop)
+        turn.close(.sample)
+        #expect(await client.end() == .told)
+        #expect(client.readAll() == "more>")
+        bench.reactor.stop()
+    }
+
+    @Test("a line that lasts moves out: its host is told once, and the line ends response and connection by itself")
+    func movesOut() async throws {
+        let bench = try LineBench(sharing: .milliseconds(20))
+        let script = ScriptedModel()
+        let turn = LiveTurn(facts: .sample)
+        turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
+        let client = try bench.follow(turn)
+        #expect(await client.end() == .movedOut)
+        script.say("more")
+        script.end(.stop)
+        turn.close(.sample)
+        #expect(client.readAll() == "<more>" && client.isWhole)
+        try await eventually { !turn.isFollowed && bench.lines.count == 0 }
+        bench.reactor.stop()
+    }
+
+    @Test("the end of a response is the host's to write, as long as there is one")
+    func leavesTheEnd() async throws {
+        let bench = try LineBench()
+        let client = try bench.follow(LiveTurn(replaying: .sample, content: "text", ending: .sample))
+        #expect(await client.end() == .told)
+        #expect(client.readAll() == "<text>" && !client.isWhole)
+        bench.reactor.stop()
+    }
+
+    @Test("a client that is gone before its line begins is told nothing, then or later")
+    func goneBefore() async throws {
+        let bench = try LineBench(sharing: .milliseconds(20))
+        let gone = try bench.follow(LiveTurn(facts: .sample), hangsUpFirst: true)
+        #expect(await gone.end() == .gone)
+        // Its timer would have been due before this one's.
+        #expect(try await bench.follow(LiveTurn(facts: .sample)).end() == .movedOut)
+        #expect(gone.endings == 1 && bench.lines.count == 1)
+        bench.reactor.stop()
+    }
+
+    @Test("who has moved out does not listen to what the client says, and cuts one off that goes on and on")
+    func chatter() async throws {
+        let bench = try LineBench(sharing: .milliseconds(20))
+        let turn = LiveTurn(facts: .sample)
+        let (polite, flooding) = (try bench.follow(turn), try bench.follow(turn))
+        for client in [polite, flooding] {
+            #expect(await client.end() == .movedOut)
+            client.read(until: "<")
+        }
+        polite.say(100)
+        flooding.say(10 << 20)
+        try await eventually { bench.lines.count == 1 }
+        turn.close(.sample)
+        #expect(polite.readAll() == ">" && polite.isWhole)
+        bench.reactor.stop()
+    }
+
+    @Test("all clients are handed over at once, and nobody is left")
+    func handOverAll() async throws {
+        let bench = try LineBench(sharing: .milliseconds(20))
+        let clients = try (0..<3).map { _ in try bench.follow(LiveTurn(facts: .sample)) }
+        #expect(bench.lines.count == 3)
+        for client in clients { #expect(await client.end() == .movedOut) }
+        bench.lines.handOver()
+        for client in clients { #expect(client.readAll() == "<!" && client.isWhole) }
+        try await eventually { bench.lines.count == 0 }
         bench.reactor.stop()
     }
 
@@ -145,20 +219,23 @@ struct ClientLineTests {
 /// Lines over socket pairs.
 private final class LineBench {
     let reactor: Reactor
-    private let lines: ClientLines
+    let lines: ClientLines
 
-    init(_ limits: LineLimits = LineLimits()) throws {
+    /// Nobody moves out by himself, unless `sharing` says when.
+    init(_ limits: LineLimits = LineLimits(), sharing: Duration = .seconds(3600)) throws {
         reactor = try Reactor(name: "lines")
         reactor.start()
+        var limits = limits
+        limits.sharing = sharing
         lines = ClientLines(reactor: reactor, limits: limits)
     }
 
-    func follow(_ turn: LiveTurn, isPatient: Bool = false, before: (Follower) -> Void = { _ in }) throws -> LineClient {
+    func follow(_ turn: LiveTurn, isPatient: Bool = false, hangsUpFirst: Bool = false) throws -> LineClient {
         var pair: [Int32] = [0, 0]
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)
         let client = LineClient(descriptor: pair[0], follower: Follower(isPatient: isPatient))
         #expect(turn.add(client.follower, limit: 16))
-        before(client.follower)
+        if hangsUpFirst { client.hangUp() }
         lines.open(
             LineOrder(
                 turn, follower: client.follower, from: Cursor(after: 0), format: PlainFormat(), descriptor: pair[1],
@@ -172,6 +249,8 @@ private final class LineClient {
     let follower: Follower
     let ends = Ending()
     private(set) var chunks = 0
+    /// Whether the chunk came that says that there are no more.
+    private(set) var isWhole = false
     private let descriptor: Int32
     private var isOpen = true
     private var raw: [UInt8] = []
@@ -188,7 +267,23 @@ private final class LineClient {
         isOpen = false
     }
 
+    func sendNoMore() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+    /// Bytes of no meaning, as many of them as the line takes before it ends.
+    func say(_ count: Int) {
+        var left = count
+        while left > 0 {
+            let bytes = [UInt8](repeating: 0, count: min(left, 64 * 1024))
+            let sent = send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+            guard sent > 0 else { return }
+            left -= sent
+        }
+    }
+
     func end() async -> LineEnd { await ends.value() }
+
+    /// How often the line's host was told.
+    var endings: Int { ends.count }
 
     func read(until word: String) {
         var text = ""
@@ -217,7 +312,7 @@ private final class LineClient {
         {
             text += rest[(end + 2)..<(end + 2 + size)]
             rest = rest[(end + 2 + size + 2)...]
-            chunks += 1
+            if size > 0 { chunks += 1 } else { isWhole = true }
         }
         raw = Array(rest)
         return String(decoding: text, as: UTF8.self)
@@ -225,11 +320,14 @@ private final class LineClient {
 }
 
 private final class Ending: Sendable {
-    private let state = Mutex<(end: LineEnd?, waiter: CheckedContinuation<LineEnd, Never>?)>((nil, nil))
+    private let state = Mutex<(end: LineEnd?, count: Int, waiter: CheckedContinuation<LineEnd, Never>?)>((nil, 0, nil))
+
+    var count: Int { state.withLock { $0.count } }
 
     func finish(_ end: LineEnd) {
         state.withLock { state in
             state.end = end
+            state.count += 1
             return state.waiter.take()
         }?.resume(returning: end)
     }

@@ -5,7 +5,7 @@ import Testing
 @Suite("A line's pulse")
 struct LinePulseTests {
     private let start = Moment.now
-    private let limits = LineLimits(silence: .seconds(10), stall: .seconds(75))
+    private let limits = LineLimits(silence: .seconds(10), stall: .seconds(75), sharing: .seconds(3600))
 
     @Test("a silent line wants a heartbeat, and one after every further silence")
     func silence() {
@@ -34,6 +34,14 @@ struct LinePulseTests {
         pulse.wrote(isWaiting: false, at: start + .seconds(20 * 60 + 74))
         #expect(pulse.due(at: start + .seconds(20 * 60 + 83)) == .none)
         #expect(pulse.due(at: start + .seconds(20 * 60 + 84)) == .heartbeat)
+    }
+
+    @Test("a line moves out once, whatever else is due; then its heartbeats are")
+    func moveOut() {
+        var pulse = LinePulse(LineLimits(silence: .seconds(10), sharing: .seconds(1)), now: start)
+        #expect(pulse.deadline == start + .seconds(1) && pulse.due(at: start + .milliseconds(999)) == .none)
+        #expect(pulse.due(at: start + .seconds(11)) == .moveOut)
+        #expect(pulse.due(at: start + .seconds(11)) == .heartbeat)
     }
 }
 

@@ -104,7 +104,7 @@ struct LiveTurnTests {
         #expect(gone == nil)
     }
 
-    @Test("a last word rung before anybody listens is heard, progress is not: who begins to listen looks first")
+    @Test("a handing over rung before anybody listens is heard, progress is not: who begins to listen looks first")
     func bell() {
         let ear = Ear()
         let follower = Follower()
@@ -113,10 +113,10 @@ struct LiveTurnTests {
         follower.ring(.progressed)
         follower.stopListening()
         follower.ring(.progressed)
-        follower.ring(.gone)
+        follower.ring(.handOver)
         #expect(ear.signals == [.progressed])
         follower.listen(ear)
-        #expect(ear.signals == [.progressed, .gone])
+        #expect(ear.signals == [.progressed, .handOver])
     }
 
     @Test("each of many followers hears the bell, in whatever order they come and go")
