@@ -13,15 +13,11 @@ final class ModelCall: @unchecked Sendable {
         case refusal(TransferHead, body: [UInt8])
     }
 
-    /// What was learnt and not told yet; the text stands in the router's `news`.
-    private struct Untold {
+    /// What was learnt beside text, and not told yet.
+    private final class Remarks {
         var acceptedBy: ModelName?
-        /// Bytes of `news.text`, from its start.
-        var text = 0
         var usage: TokenUsage?
         var end: ModelEnd?
-
-        var isEmpty: Bool { text == 0 && usage == nil && end == nil && acceptedBy == nil }
     }
 
     /// An error response is read so far.
@@ -29,22 +25,26 @@ final class ModelCall: @unchecked Sendable {
     /// After the end mark the connection is given so long to end the response, so that it can be used again.
     private static let lingering = Duration.seconds(1)
 
-    /// nil once somebody has spoken: nobody is asked after that.
-    private var prompt: Prompt?
-    private let router: ModelRouter
-    private var receive: (@Sendable (ModelNews) -> Void)?
-
-    private var machine: FailoverMachine
-    private var order: [ModelChoice]
-    private var current: ModelChoice
+    // What a token touches stands together: it is cold when the token comes.
     /// Counts attempts, so that a transfer that was given up is not listened to.
     private var attempt = 0
-    private var transfer: Transfer?
-    private var reading = Reading.nothing
+    private let router: ModelRouter
     /// Stands beside `reading`, and is used where it stands: a token does not move it.
     private var reader: (any AnswerReader)?
+    private var receive: (@Sendable (ModelNews) -> Void)?
+    /// Bytes of the text in the router's `news`, from its start, that were not told yet.
+    private var untoldText = 0
+    /// nil mostly.
+    private var untold: Remarks?
+    private var reading = Reading.nothing
+    private var machine: FailoverMachine
+
+    /// nil once somebody has spoken: nobody is asked after that.
+    private var prompt: Prompt?
+    private var order: [ModelChoice]
+    private var current: ModelChoice
+    private var transfer: Transfer?
     private var hasReportedUsage = false
-    private var untold = Untold()
     private var alarm: (handle: TransferAlarm, at: Moment)?
 
     init(prompt: Prompt, router: ModelRouter, receive: @escaping @Sendable (ModelNews) -> Void) {
@@ -84,7 +84,7 @@ extension ModelCall {
             case .stop, .length, .filtered: letTransferFinish()
             case .cancelled, .failed: giveUpTransfer()
             }
-            untold.end = end
+            remarks.end = end
         }
         setAlarm()
     }
@@ -124,15 +124,22 @@ extension ModelCall {
         reader = nil
     }
 
+    private var remarks: Remarks {
+        if let untold { return untold }
+        let remarks = Remarks()
+        untold = remarks
+        return remarks
+    }
+
     /// Hands over what has gathered.
     private func tell() {
-        guard !untold.isEmpty else { return }
-        let told = untold
-        untold = Untold()
+        guard untoldText > 0 || untold != nil else { return }
+        let (count, told) = (untoldText, untold)
+        untoldText = 0
+        untold = nil
         router.news.text.withUnsafeBufferPointer { text in
-            receive?(
-                ModelNews(
-                    acceptedBy: told.acceptedBy, text: UnsafeBufferPointer(rebasing: text[..<told.text]), usage: told.usage, end: told.end))
+            let text = UnsafeBufferPointer(rebasing: text[..<count])
+            receive?(ModelNews(acceptedBy: told?.acceptedBy, text: text, usage: told?.usage, end: told?.end))
         }
         if machine.isEnded { receive = nil }
     }
@@ -182,9 +189,9 @@ extension ModelCall {
         guard machine.accepted() else { return }
         reading = .answer
         reader = dialect.makeReader()
-        untold.acceptedBy = current.name
+        remarks.acceptedBy = current.name
         // What the provider before reported was its own.
-        if hasReportedUsage { untold.usage = TokenUsage() }
+        if hasReportedUsage { remarks.usage = TokenUsage() }
         hasReportedUsage = false
         setAlarm()
     }
@@ -234,16 +241,16 @@ extension ModelCall {
                 prompt = nil
             }
             switch machine.said(count, at: .now) {
-            case .all: untold.text = count
+            case .all: untoldText = count
             case .atMost(let bound):
                 isTooLong = true
-                untold.text = router.news.text.prefixOfWholeCharacters(bound).count
+                untoldText = router.news.text.prefixOfWholeCharacters(bound).count
             case .nothing: break
             }
         }
         if let usage = router.news.usage {
             hasReportedUsage = true
-            untold.usage = usage
+            remarks.usage = usage
         }
         if isTooLong { return perform(machine.reachedBound()) }
         switch router.news.verdict {

@@ -30,7 +30,7 @@ class Goals:
             self.at_most(f"{what}: added p99, gateway : nginx", 2, self.against_nginx(workload, "gateway", "added_p99"))
         self.crowd()
         idle = "nearly idle streams"
-        self.at_least(f"{idle}: asked for (three descriptors each)", 10_000, self.figure("idle", "gateway", "streams"))
+        self.at_least(f"{idle}: asked for (two descriptors each)", 10_000, self.figure("idle", "gateway", "streams"))
         self.at_most(f"{idle}: not whole", 0, self.figure("idle", "gateway", "not_whole"))
         self.at_most(f"{idle}: memory", 32, self.figure("idle", "gateway", "kib_per_stream"), " KiB")
         self.at_most(f"{idle}: silences above 10.5 s", 0, self.figure("idle", "gateway", "silences_too_long"))

@@ -119,8 +119,8 @@ def listens(port):
 
 
 def most_streams():
-    """The gateway has three descriptors for each stream (the client's socket, its duplicate, the provider's), and a few more."""
-    return resource.getrlimit(resource.RLIMIT_NOFILE)[1] // 3 - 100
+    """Each has two descriptors at whoever stands between (the client's and the provider's; at the gateway a third in its first second)."""
+    return (resource.getrlimit(resource.RLIMIT_NOFILE)[1] - 1000) // 2
 
 
 def descriptors(process):

@@ -10,15 +10,16 @@ public final class LiveTurn: Sendable {
     public let promptTokens: Int
 
     fileprivate struct State {
+        // What a token touches stands together: it is cold when the token comes.
         var answer: Answer
-        var machine: TurnMachine
-        var generation: Generation?
-        var outcome: TurnOutcome?
-        var ending: TurnEnding?
-        /// After `madeAt`. Not a `ContinuousClock.Instant`: a state that holds one has no layout that the compiler knows.
-        var firstTextAfter: Duration?
         var followers = Followers()
         var outcomeListener: (@Sendable (TurnOutcome) -> Void)?
+        /// After `madeAt`. Not a `ContinuousClock.Instant`: a state that holds one has no layout that the compiler knows.
+        var firstTextAfter: Duration?
+        var machine: TurnMachine
+        var outcome: TurnOutcome?
+        var ending: TurnEnding?
+        var generation: Generation?
     }
 
     private let state: Mutex<State>

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Each turn takes two sockets: the soft limit of most systems (1,024) would be the end at 500 turns.
+/// Each stream takes two sockets, and one more in its first second: the soft limit of most systems (1,024) would be the end at 500 turns.
 enum FileLimit {
     /// Raises the soft limit of open files to the hard one, and returns what holds now.
     static func raise() -> Int {
