@@ -25,7 +25,6 @@ extension Target.Dependency {
     static let asyncHTTPClient: Self = .product(name: "AsyncHTTPClient", package: "async-http-client")
     static let jwtKit: Self = .product(name: "JWTKit", package: "jwt-kit")
     static let crypto: Self = .product(name: "Crypto", package: "swift-crypto")
-    static let collections: Self = .product(name: "Collections", package: "swift-collections")
     static let logging: Self = .product(name: "Logging", package: "swift-log")
     static let metrics: Self = .product(name: "CoreMetrics", package: "swift-metrics")
     static let serviceLifecycle: Self = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
@@ -45,7 +44,6 @@ let package = Package(
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
-        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -58,7 +56,7 @@ let package = Package(
         .target(name: "CGatewayShims"),
         room("EventStream"),
         room("Telemetry", [.logging, .metrics]),
-        room("CoachCore", [.collections]),
+        room("CoachCore"),
 
         room("GatewayAPI", ["EventStream"]),
         room("Reactor", ["CGatewayShims"]),
