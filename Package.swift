@@ -105,24 +105,31 @@ let package = Package(
         tests("CoachBenchTests", ["coach-bench"]),
         tests("HouseTests", []),
         tests("EndToEndTests", ["coach-gateway", "TestSupport", "CoachClient", "GatewayAPI", "EventStream"]),
+
+        // What micro-benchmarks repeat, and what deploy/instructions counts. Identity's stand apart: with them come minutes of cryptography to build.
+        .target(
+            name: "BenchmarkWorkloads", dependencies: ["EventStream", "GatewayAPI", "CoachCore", "TokenRelay", "ModelProviders"],
+            path: "Tests/Benchmarks/Workloads", swiftSettings: house),
+        .target(
+            name: "IdentityWorkloads", dependencies: ["BenchmarkWorkloads", "Identity"], path: "Tests/Benchmarks/IdentityWorkloads",
+            swiftSettings: house),
+        .executableTarget(
+            name: "instruction-counts", dependencies: ["BenchmarkWorkloads"], path: "Tests/Benchmarks/InstructionCounts/Core",
+            swiftSettings: house),
+        .executableTarget(
+            name: "identity-instruction-counts", dependencies: ["BenchmarkWorkloads", "IdentityWorkloads"],
+            path: "Tests/Benchmarks/InstructionCounts/Identity", swiftSettings: house),
     ]
 )
 
-// The micro-benchmarks and their tool are nobody's business but who asks for them: COACH_BENCHMARKS=1 swift package benchmark.
+// The same workloads by the clock, with a tool that is nobody's business but who asks for it: COACH_BENCHMARKS=1 swift package benchmark.
 if Context.environment["COACH_BENCHMARKS"] != nil {
-    func benchmarks(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-        .executableTarget(
-            name: "\(name)Benchmarks", dependencies: dependencies + [.product(name: "Benchmark", package: "benchmark")],
-            path: "Tests/Benchmarks/\(name)", swiftSettings: house,
-            plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")])
-    }
     // Without its traits it brings no allocator of its own: what is measured is what is shipped.
     package.dependencies.append(.package(url: "https://github.com/ordo-one/benchmark", from: "1.38.1", traits: []))
-    package.targets += [
-        benchmarks("Codec", ["EventStream", "GatewayAPI"]),
-        benchmarks("Dialects", ["ModelProviders"]),
-        benchmarks("Relay", ["TokenRelay", "CoachCore", "GatewayAPI"]),
-        benchmarks("Coaching", ["CoachCore"]),
-        benchmarks("Identity", ["Identity"]),
-    ]
+    package.targets.append(
+        .executableTarget(
+            name: "MicroBenchmarks",
+            dependencies: ["BenchmarkWorkloads", "IdentityWorkloads", .product(name: "Benchmark", package: "benchmark")],
+            path: "Tests/Benchmarks/Timing", swiftSettings: house,
+            plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")]))
 }

@@ -3,7 +3,7 @@ import Glibc
 /// A point on the monotonic clock, to hold in a state that is looked at once a token.
 ///
 /// The library's `ContinuousClock.Instant` has no layout that a compiler may know: a state that holds one is copied and compared through
-/// metadata, which cost more than reading the token (measured by Benchmarks/Dialects). A `Duration` has one.
+/// metadata, which cost more than reading the token (measured by Benchmarks/Workloads/Dialects). A `Duration` has one.
 public struct Moment: Hashable, Comparable, Sendable {
     private var sinceBoot: Duration
 

@@ -1,30 +1,29 @@
-import Benchmark
 import CoachCore
 import GatewayAPI
 import TokenRelay
 
-/// From a model's news to the bytes for a follower: the turn's lock, machine and answer, the bell, the cursor, the encoder. No socket.
-let benchmarks: @Sendable () -> Void = {
-    Benchmark.defaultConfiguration = .init(
-        metrics: [.wallClock, .instructions], warmupIterations: 10, scalingFactor: .kilo, maxDuration: .seconds(1),
-        thresholds: [.wallClock: .init(relative: [.p90: 100]), .instructions: .init(relative: [.p90: 5])])
-
-    Benchmark("token-one-follower") { benchmark in
-        let bench = RelayBench()
-        for _ in benchmark.scaledIterations { bench.say() }
-        blackHole(bench.bytes)
-    }
-
-    Benchmark("token-1000-turns") { benchmark, benches in
-        for index in benchmark.scaledIterations { benches[index % benches.count].say() }
-    } setup: {
-        (0..<1000).map { _ in RelayBench() }
-    }
+extension Workload {
+    /// From a model's news to the bytes for a follower: the turn's lock, machine and answer, the bell, the cursor, the encoder. No socket.
+    static let relay: [Workload] = [
+        Workload("token-one-follower", .thousand) {
+            { count in
+                let relay = OneFollower()
+                for _ in 0..<count { relay.say() }
+                blackHole(relay.bytes)
+            }
+        },
+        Workload("token-1000-turns", .thousand) {
+            let relays = (0..<1000).map { _ in OneFollower() }
+            return { count in
+                for index in 0..<count { relays[index % relays.count].say() }
+            }
+        },
+    ]
 }
 
 /// One turn and one follower, on one thread.
-// SAFETY: a benchmark's body uses it on its own thread alone.
-private final class RelayBench: FollowerListener, @unchecked Sendable {
+// SAFETY: a workload uses it on its own thread alone.
+private final class OneFollower: FollowerListener, @unchecked Sendable {
     private let turn: LiveTurn
     private var tell: (@Sendable (ModelNews) -> Void)?
     private var cursor = Cursor(after: 0)

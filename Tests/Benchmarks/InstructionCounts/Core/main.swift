@@ -1,0 +1,3 @@
+import BenchmarkWorkloads
+
+InstructionCounts.main(Workload.core)

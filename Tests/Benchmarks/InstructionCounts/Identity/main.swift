@@ -1,0 +1,4 @@
+import BenchmarkWorkloads
+import IdentityWorkloads
+
+InstructionCounts.main(Workload.identity)

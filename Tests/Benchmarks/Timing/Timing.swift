@@ -1,0 +1,19 @@
+import Benchmark
+import BenchmarkWorkloads
+import IdentityWorkloads
+
+/// The workloads by the clock, for who makes something faster; what holds them in CI are the counts of `deploy/instructions`.
+let benchmarks: @Sendable () -> Void = {
+    let one = Benchmark.Configuration(
+        metrics: [.wallClock, .instructions], warmupIterations: 10, maxDuration: .seconds(2), maxIterations: 20_000)
+    let thousand = Benchmark.Configuration(
+        metrics: [.wallClock, .instructions], warmupIterations: 10, scalingFactor: .kilo, maxDuration: .seconds(1))
+
+    for workload in Workload.core + Workload.identity {
+        Benchmark(workload.name, configuration: workload.batch == .one ? one : thousand) { benchmark, run in
+            try run(benchmark.scaledIterations.count)
+        } setup: {
+            try workload.prepare()
+        }
+    }
+}

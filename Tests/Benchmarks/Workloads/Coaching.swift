@@ -1,0 +1,77 @@
+import CoachCore
+import Foundation
+
+extension Workload {
+    /// What is thought about a message before the model is asked, with the shipped domains, prompts and crisis grammar.
+    static let coaching: [Workload] = [
+        // Together with routing at most 0.2 ms at p99: the promise for 500 characters.
+        Workload("detect-and-route-500-characters", .one) {
+            let reader = try Shipped.reader()
+            let router = DomainRouter()
+            return { count in
+                for _ in 0..<count {
+                    let assessment = reader.assess(Sample.message)
+                    blackHole(router.decide(assessment.domains, pinned: nil, persona: nil, conversationDomain: nil))
+                }
+            }
+        },
+        Workload("route-1000-times", .one) {
+            let scores = try Shipped.reader().assess(Sample.message).domains
+            let router = DomainRouter()
+            return { count in
+                for _ in 0..<count {
+                    for _ in 0..<1000 { blackHole(router.decide(scores, pinned: nil, persona: nil, conversationDomain: .fitness)) }
+                }
+            }
+        },
+        Workload("prompt-20-messages", .one) {
+            let builder = PromptBuilder(templates: try Shipped.templates(), domains: try Shipped.domains())
+            return { count in
+                for _ in 0..<count {
+                    blackHole(
+                        builder.prompt(
+                            message: Sample.message, context: Sample.context, domain: .fitness,
+                            safety: SafetyDecision(risk: .calm, level: .calm), card: nil))
+                }
+            }
+        },
+    ]
+}
+
+/// A message of 500 characters, and what is known of who wrote it.
+private enum Sample {
+    static let message = String(
+        ("I can't sleep since my manager told me that my team will be cut. My partner says I should run again, but I feel empty and I don't "
+            + "know whether I want to go on like this. Last week I wrote three pages of my book and it felt good for an hour. How do I ask "
+            + "for a raise when everyone around me is afraid? My goals were: run 10 km in June, finish the draft, be there for my children. "
+            + "None of it happens. Sometimes I think nobody would notice if I was gone, then I make tea and it passes. What should I do first?")
+            .prefix(500))
+
+    static let context = TurnContext(
+        identity: TurnIdentity(turnID: .random(), conversationID: .random(), userMessageID: .random(), messageID: .random(), attempt: 1),
+        profile: ContextProfile(values: ["family", "honesty"], goals: ["run 10 km in June"], situation: ["two children", "works nights"]),
+        summary: "The user trains for a 10 km race and sleeps badly.",
+        history: (0..<20).map { HistoryMessage(speaker: $0 % 2 == 0 ? .user : .assistant, content: String(message.prefix(200))) },
+        persona: nil, safetyLevel: .calm, conversationDomain: .fitness, country: nil, locale: nil)
+}
+
+/// The files of the product, read from the checkout.
+private enum Shipped {
+    static func reader() throws -> MessageReader {
+        MessageReader(grammar: try CrisisGrammar(json: data("domains/safety/crisis-grammar.json")), domains: try domains())
+    }
+
+    static func domains() throws -> DomainConfigurations { try DomainConfigurations(files: files(in: "domains", suffix: ".json")) }
+
+    static func templates() throws -> PromptTemplates { try PromptTemplates(files: files(in: "prompts", suffix: ".md")) }
+
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+
+    private static func data(_ path: String) throws -> Data { try Data(contentsOf: root.appending(path: path)) }
+
+    private static func files(in folder: String, suffix: String) throws -> [String: Data] {
+        let names = try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)
+        return try names.filter { $0.hasSuffix(suffix) }.reduce(into: [:]) { $0[$1] = try data("\(folder)/\($1)") }
+    }
+}
