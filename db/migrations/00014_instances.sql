@@ -55,7 +55,7 @@ begin
     select * into now from gateway.read_clock(moment);
     -- Turns of others, and nobody who renewed: perhaps nobody could.
     if now.stood_still
-        and exists (select from public.turns t where t.status = 'running' and t.owner_instance is distinct from instance)
+        and exists (select from gateway.watched_turns t where t.status = 'running' and t.owner_instance is distinct from instance)
     then
         returned := now.reading;
     end if;

@@ -81,7 +81,7 @@ begin
         select s.user_id, s.turn_id, s.attempt, s.facts, s.prompt_tokens, s.provider, s.model
         from jsonb_to_recordset(starts) as s (
             user_id uuid, turn_id uuid, attempt integer, facts jsonb, prompt_tokens integer, provider text, model text)
-        join public.turns t on t.user_id = s.user_id and t.id = s.turn_id and t.attempt = s.attempt
+        join gateway.watched_turns t on t.user_id = s.user_id and t.id = s.turn_id and t.attempt = s.attempt
         where t.status = 'running' and t.owner_instance = instance and t.owner_epoch = life
         on conflict on constraint turn_progress_pkey do update
             set provider = excluded.provider, model = excluded.model, saved_at = excluded.saved_at;
@@ -95,7 +95,7 @@ begin
         returning c.id into checkpoint.id;
     end if;
     stops := array(
-        select t.id from public.turns t
+        select t.id from gateway.watched_turns t
         where t.owner_instance = $1 and t.owner_epoch = life and t.status = 'running' and t.stop_requested_at is not null);
     return next;
 end $$;
@@ -153,7 +153,7 @@ begin
         with place as materialized (
             select t.id, t.attempt, t.status = 'running' as is_running, t.owner_instance, t.owner_epoch, place.after_byte, place.seen
             from jsonb_to_recordset(places) as place (user_id uuid, turn_id uuid, after_byte integer, seen bigint)
-            join public.turns t on t.user_id = place.user_id and t.id = place.turn_id
+            join gateway.watched_turns t on t.user_id = place.user_id and t.id = place.turn_id
         )
         select p.id, p.attempt, p.is_running, said.from_byte, said.content,
             (select max(c.id) from gateway.checkpoints c where c.instance = p.owner_instance and c.epoch = p.owner_epoch)
@@ -171,11 +171,11 @@ declare
 begin
     delete from gateway.checkpoints c
     where not exists (
-        select from public.turns t where t.owner_instance = c.instance and t.owner_epoch = c.epoch and t.status = 'running');
+        select from gateway.watched_turns t where t.owner_instance = c.instance and t.owner_epoch = c.epoch and t.status = 'running');
     get diagnostics removed = row_count;
     delete from gateway.turn_progress p
     where not exists (
-        select from public.turns t
+        select from gateway.watched_turns t
         where t.user_id = p.user_id and t.id = p.turn_id and t.attempt = p.attempt and t.status = 'running');
     return removed;
 end $$;
@@ -193,13 +193,13 @@ begin
     end if;
     return (
         with owners as materialized (
-            select distinct t.owner_instance as id, t.owner_epoch as epoch from public.turns t where t.status = 'running'
+            select distinct t.owner_instance as id, t.owner_epoch as epoch from gateway.watched_turns t where t.status = 'running'
         ),
         dead as materialized (
             select o.id, o.epoch from owners o where gateway.is_dead(o.id, o.epoch, instance, life, moment)
         ),
         orphan as (
-            select t.* from public.turns t
+            select t.* from gateway.watched_turns t
             where t.status = 'running'
                 and (
                     exists (select from dead d where d.id is not distinct from t.owner_instance and d.epoch is not distinct from t.owner_epoch)

@@ -48,8 +48,7 @@ struct TableExpectation: Sendable {
                 values (:owner, gen_random_uuid(), 1, 'assistant', 'x', 1)
                 """, update: "set content = 'x'"),
         .init(
-            // Without claims the gateway watches what runs, and may not touch it.
-            name: "public.turns", allowed: own("S...", gateway: "SIU.").merging([.gatewayForNobody: "S..."]) { a, _ in a },
+            name: "public.turns", allowed: own("S...", gateway: "SIU."),
             insert: """
                 insert into public.turns (user_id, conversation_id, user_message_id, seq, request_hash, conversation_named, tier)
                 values (:owner, gen_random_uuid(), gen_random_uuid(), 1, '', false, 'free')
@@ -90,6 +89,13 @@ struct TableExpectation: Sendable {
             ]) { a, _ in a },
             insert: "insert into public.published_personas (name) values ('x')", update: "set name = 'x'"),
 
+        // Without claims the gateway watches what runs, and may not touch it.
+        .init(
+            name: "gateway.watched_turns", allowed: [.gatewayForNobody: "S..."],
+            insert: """
+                insert into gateway.watched_turns (user_id, conversation_id, user_message_id, seq, request_hash, conversation_named, tier)
+                values (:owner, gen_random_uuid(), gen_random_uuid(), 1, '', false, 'free')
+                """, update: "set status = 'failed'"),
         // What is known of running turns: the gateway's alone, for the user at hand or, without claims, for all.
         .init(
             name: "gateway.turn_progress", allowed: [.gateway: "SIUD", .gatewayForNobody: "SIUD"],
