@@ -160,6 +160,7 @@ create table public.conversations (
 );
 
 create table public.messages (
+    -- Goes with its conversation: see gateway.remove_conversations.
     user_id uuid not null,
     id uuid not null default gen_random_uuid(),
     conversation_id uuid not null,
@@ -174,8 +175,7 @@ create table public.messages (
     token_count integer not null,
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now(),
-    primary key (user_id, id),
-    foreign key (user_id, conversation_id) references public.conversations (user_id, id) on delete cascade
+    primary key (user_id, id)
 );
 
 create trigger touch before update on public.users for each row execute function gateway.touch_updated_at();

@@ -1,7 +1,7 @@
 -- The ledger: one row a turn and attempt at which a provider accepted the call.
 
 create table public.usage_logs (
-    -- Goes with its turn, as that does with its conversation and this with the user.
+    -- Goes with its conversation, as that does with the user.
     user_id uuid not null,
     turn_id uuid not null,
     attempt integer not null,

@@ -61,8 +61,7 @@ create table public.turns (
     started_at timestamptz not null default now(),
     finished_at timestamptz,
     updated_at timestamptz not null default now(),
-    primary key (user_id, id),
-    foreign key (user_id, conversation_id) references public.conversations (user_id, id) on delete cascade
+    primary key (user_id, id)
 );
 
 create unique index idx_turns_idempotency_key on public.turns (user_id, idempotency_key) where idempotency_key is not null;
@@ -71,8 +70,21 @@ create unique index idx_turns_running on public.turns (user_id, conversation_id)
 -- What an owner asks several times a second; almost always empty.
 create index idx_turns_stopping on public.turns (owner_instance) where status = 'running' and stop_requested_at is not null;
 
-alter table public.usage_logs
-    add foreign key (user_id, turn_id) references public.turns (user_id, id) on delete cascade;
+-- Who removes a conversation, by hand or with its user, removes all that hangs on it. Foreign keys would do it too, and look at the conversation
+-- again at every row of every turn. Nothing comes after this: the turn functions write messages and the ledger only while they hold the row of
+-- the turn, or of its conversation when it begins, so what was begun is waited for, and what has not begun finds nothing.
+-- With its owner's rights, as a foreign key: who removes a user need not be one who may touch his turns.
+create function gateway.remove_conversations() returns trigger
+    language plpgsql security definer set search_path = '' as $$
+begin
+    -- The turns first. Those below are looked for when all that ran there have ended.
+    delete from public.turns t using removed r where t.user_id = r.user_id and t.conversation_id = r.id;
+    delete from public.messages m using removed r where m.user_id = r.user_id and m.conversation_id = r.id;
+    delete from public.usage_logs u using removed r where u.user_id = r.user_id and u.conversation_id = r.id;
+    return null;
+end $$;
+create trigger remove after delete on public.conversations
+    referencing old table as removed for each statement execute function gateway.remove_conversations();
 
 revoke all on public.turns from anon, authenticated, coach_gateway;
 alter table public.turns enable row level security;
@@ -89,3 +101,5 @@ create view gateway.watched_turns as
     select * from public.turns where (status = 'running' or finished_at > now() - interval '10 minutes') and gateway.is_unbound();
 revoke all on gateway.watched_turns from anon, authenticated, coach_gateway;
 grant select on gateway.watched_turns to coach_gateway;
+
+revoke all on all functions in schema gateway from public, anon, authenticated;
