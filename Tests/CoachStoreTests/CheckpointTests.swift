@@ -78,6 +78,7 @@ struct CheckpointTests {
         try await life.turns.finish(.complete(identity, of: caller))
         _ = try await life.turns.checkpoint([first, first.next(" late")])
         #expect(try await text(life.turns, identity, caller) == "")
+        _ = try await store.sweep()
         #expect(try await store.count("select count(*) from gateway.turn_progress where turn_id = \(identity.turnID.uuid)") == 0)
     }
 
@@ -133,10 +134,7 @@ struct CheckpointTests {
         _ = try await life.turns.checkpoint([.first(running, of: neighbour, "Running")])
         // A checkpoint that was on its way when the turn was finished.
         try await store.admin.execute("update public.turns set status = 'complete', finished_at = now() where id = \(ended.turnID.uuid)")
-        let removed: Int = try await store.gateway.query("select gateway.sweep_checkpoints()") { rows in
-            try rows.only { row in try row.value(0) }
-        }
-        #expect(removed == 1)
+        #expect(try await store.sweep() == 1)
         #expect(try await text(life.turns, running, neighbour) == "Running")
         #expect(try await count(store, with: ended) == 0)
         #expect(try await store.count("select count(*) from gateway.turn_progress") == 1)

@@ -72,6 +72,7 @@ struct OrphanTests {
         #expect(outcomes == [.settled, .alreadySettled])
         #expect(try await life.turns.orphans().allSatisfy { $0.facts.identity != identity })
         #expect(try await store.count("select count(*) from public.usage_logs where turn_id = \(identity.turnID.uuid)") == 1)
+        _ = try await store.sweep()
         #expect(
             try await store.count("select count(*) from gateway.turn_progress where turn_id = \(identity.turnID.uuid)") == 0)
 

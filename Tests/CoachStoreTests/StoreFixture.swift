@@ -70,6 +70,11 @@ final class StoreFixture: Sendable {
         try await admin.query(query) { rows in try rows.only { row in try row.value(0) } }
     }
 
+    /// Removes what was saved of turns that have ended; returns how many checkpoints that were.
+    func sweep() async throws -> Int {
+        try await gateway.query("select gateway.sweep_checkpoints()") { rows in try rows.only { row in try row.value(0) } }
+    }
+
     /// A published persona of a creator who is made on the way.
     func persona(
         status: String = "published", of creator: UserID = .random(), name: String = "Maya", domain: Domain? = nil

@@ -152,6 +152,7 @@ create table public.conversations (
     summarised_through_seq integer not null default 0,
     -- The place of the newest message: a turn takes two, odd for the user's, even for the answer.
     last_seq integer not null default 0,
+    -- When its owner last wrote: what orders the list. An answer moves only updated_at, which no index has to follow.
     last_message_at timestamptz not null default now(),
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now(),
@@ -180,6 +181,6 @@ create table public.messages (
 
 create trigger touch before update on public.users for each row execute function gateway.touch_updated_at();
 create trigger touch before update on public.context_profiles for each row execute function gateway.touch_updated_at();
--- The turn functions move last_message_at and write updated_at themselves.
+-- The turn functions write updated_at themselves.
 create trigger touch before update on public.conversations for each row
-    when (old.last_message_at is not distinct from new.last_message_at) execute function gateway.touch_updated_at();
+    when (old.updated_at = new.updated_at) execute function gateway.touch_updated_at();

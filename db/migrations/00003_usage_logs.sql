@@ -18,7 +18,7 @@ create table public.usage_logs (
     cache_write_tokens integer,
     output_tokens integer,
     reasoning_tokens integer,
-    -- Their sums, made by gateway.settle: a generated column is read and planned anew by each statement that writes to its table.
+    -- Their sums, made by the turn functions: a generated column is read and planned anew by each statement that writes to its table.
     tokens_in integer,
     tokens_out integer,
     -- NULL: the model has no price.

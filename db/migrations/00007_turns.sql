@@ -43,7 +43,7 @@ create table public.turns (
     risk_subject public.risk_subject not null default 'unclear',
     risk_patterns text[] not null default '{}',
 
-    -- Set aside in budgets for this attempt until it is settled.
+    -- Set aside in budgets for this attempt while it runs.
     reserved_usd numeric(20, 9) not null default 0,
     settled_by public.settler,
     -- Which life of which gateway runs it; gateway.instances says whether that one still lives.

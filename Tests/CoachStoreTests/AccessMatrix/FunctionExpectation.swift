@@ -24,7 +24,9 @@ enum FunctionExpectation {
         "gateway.refusal(text, integer, integer, integer)",
         "gateway.begin_turn(jsonb)",
         "gateway.repeated_turn(jsonb)",
-        "gateway.settle(public.turns, integer, jsonb, public.coaching_domain, public.settler, numeric)",
+        "gateway.settle_late(public.turns, integer, jsonb, public.coaching_domain, public.settler)",
+        "gateway.tokens_in(jsonb)",
+        "gateway.tokens_out(jsonb)",
         "gateway.finish_turn(jsonb)",
         "gateway.lease()",
         "gateway.silence()",
@@ -33,7 +35,6 @@ enum FunctionExpectation {
         "gateway.register_instance(uuid)",
         "gateway.renew_lease(uuid, bigint)",
         "gateway.is_dead(uuid, bigint, uuid, bigint, timestamp with time zone)",
-        "gateway.forget_progress(uuid, uuid, integer)",
         "gateway.checkpoint(uuid, bigint, jsonb, bigint, uuid[], integer[], integer[], integer[], integer[], bytea)",
         "gateway.said(gateway.place[])",
         "gateway.tail(jsonb)",
@@ -48,7 +49,7 @@ enum FunctionExpectation {
         "gateway.uncount(uuid, integer, integer)",
         "gateway.supersede_answers(public.turns)",
         "gateway.history(uuid, uuid, integer, integer, integer)",
-        "gateway.settle(public.turns, integer, jsonb, public.coaching_domain, public.settler, numeric)",
+        "gateway.settle_late(public.turns, integer, jsonb, public.coaching_domain, public.settler)",
     ]
 
     /// Called by triggers only, which ask nobody for permission.
