@@ -10,7 +10,9 @@ create function gateway.estimate_tokens(content text) returns integer
 -- A conversation's name until its owner gives it one: the beginning of what he first wrote.
 create function gateway.title_of(message text) returns text
     language sql immutable
-    return nullif(btrim(left(btrim(regexp_replace(left(message, 400), '\s+', ' ', 'g')), 60)), '');
+    return nullif(btrim(left(btrim(
+        -- To look for white space costs a tenth of replacing it.
+        case when left(message, 400) ~ '\s\s|[^\S ]' then regexp_replace(left(message, 400), '\s+', ' ', 'g') else left(message, 400) end), 60)), '');
 
 -- A persona's setting as one text: strings as they are, lists joined, objects as `key: value`.
 create function gateway.prompt_text(setting jsonb) returns text

@@ -5,30 +5,30 @@
 
 -- Counts a request, and so many new messages, of a user whose row is made when he is new. The row stays locked until the transaction ends, so
 -- that his turns begin one after another; what was counted may be taken back until then.
-create function gateway.count_request(user_id uuid, messages integer) returns public.rate_limits
+create function gateway.count_request(messages integer) returns public.rate_limits
     language plpgsql as $$
 declare
     counter public.rate_limits;
     -- From before the lock was had: later transactions may have opened this window or day already, and neither goes back.
     moment constant timestamptz := clock_timestamp();
-    today constant date := (moment at time zone 'UTC')::date;
+    today constant date := moment at time zone 'UTC';
 begin
-    if $1 is null then
-        raise exception 'request.jwt.claims name no user' using errcode = 'insufficient_privilege';
-    end if;
     update public.rate_limits r
     set requests = case when r.window_started_at > moment - interval '1 minute' then r.requests + 1 else 1 end,
         window_started_at = case when r.window_started_at > moment - interval '1 minute' then r.window_started_at else moment end,
-        messages = case when r.day >= today then r.messages + $2 else $2 end,
+        messages = case when r.day >= today then r.messages + $1 else $1 end,
         day = greatest(r.day, today)
-    where r.user_id = $1
+    where r.user_id = gateway.user_id()
     returning * into counter;
     if found then
         return counter;
     end if;
-    insert into public.users (id) values ($1) on conflict do nothing;
-    insert into public.rate_limits (user_id) values ($1) on conflict do nothing;
-    return gateway.count_request($1, $2);
+    if gateway.user_id() is null then
+        raise exception 'request.jwt.claims name no user' using errcode = 'insufficient_privilege';
+    end if;
+    insert into public.users (id) values (gateway.user_id()) on conflict do nothing;
+    insert into public.rate_limits (user_id) values (gateway.user_id()) on conflict do nothing;
+    return gateway.count_request($1);
 end $$;
 
 -- Takes back what was counted in this transaction.
@@ -56,7 +56,7 @@ create function gateway.take_request(per_minute integer) returns jsonb
     language plpgsql set search_path = '' set lock_timeout = '100ms' as $$
 declare
     uid constant uuid := gateway.user_id();
-    counter public.rate_limits := gateway.count_request(uid, 0);
+    counter public.rate_limits := gateway.count_request(0);
     outcome text := 'taken';
 begin
     if (select u.suspended_at is not null from public.users u where u.id = uid) then
@@ -72,6 +72,6 @@ end $$;
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
-    gateway.count_request(uuid, integer), gateway.uncount(uuid, integer, integer), gateway.rate_of(public.rate_limits, integer),
+    gateway.count_request(integer), gateway.uncount(uuid, integer, integer), gateway.rate_of(public.rate_limits, integer),
     gateway.take_request(integer)
     to coach_gateway;

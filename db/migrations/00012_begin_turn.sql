@@ -47,20 +47,26 @@ end $$;
 
 -- What was said before a place in a conversation: the newest messages that fit into so many tokens, oldest first. Messages without an
 -- answer and answers that were superseded are left out. Four tokens a message for its role and delimiters.
-create function gateway.history(user_id uuid, conversation_id uuid, before_seq integer, tokens integer, messages integer) returns json
+create function gateway.history(conversation_id uuid, before_seq integer, tokens integer, messages integer) returns json
     language plpgsql stable as $$
 begin
     return (
-        select coalesce(json_agg(json_build_object('role', recent.role, 'content', recent.content) order by recent.seq), '[]')
+        select coalesce(json_agg(said), '[]')
+        -- Rows in their order, which cost less than objects that the aggregate has to sort.
         from (
-            select m.seq, m.role, m.content, sum(m.token_count + 4) over (order by m.seq desc rows unbounded preceding) as tokens_so_far
-            from public.messages m
-            where m.user_id = $1 and m.conversation_id = $2 and m.seq < $3 and m.status in ('complete', 'stopped', 'interrupted')
-            and m.content <> ''
-            order by m.seq desc
-            limit $5
-        ) recent
-        where recent.tokens_so_far <= $4);
+            select recent.role, recent.content
+            from (
+                select m.seq, m.role, m.content,
+                    sum(m.token_count + 4) over (order by m.seq desc rows unbounded preceding) as tokens_so_far
+                from public.messages m
+                where m.user_id = gateway.user_id() and m.conversation_id = $1 and m.seq < $2
+                    and m.status in ('complete', 'stopped', 'interrupted') and m.content <> ''
+                order by m.seq desc
+                limit $4
+            ) recent
+            where recent.tokens_so_far <= $3
+            order by recent.seq
+        ) said);
 end $$;
 
 create function gateway.refusal(reason text, retry_after integer, hit_limit integer, safety_level integer) returns jsonb
@@ -103,44 +109,62 @@ declare
     key constant text := coalesce(request ->> 'idempotency_key', '');
     fingerprint constant bytea := gateway.request_hash(request);
     heard gateway.risk := jsonb_populate_record(null::gateway.risk, request -> 'risk');
-    per_minute constant integer := (request #>> '{limits,requests_per_minute}')::integer;
-    reserve constant numeric := coalesce(gateway.to_usd((request ->> 'reserve_nanodollars')::bigint), 0);
+    per_minute constant integer := request #>> '{limits,requests_per_minute}';
+    reserve constant numeric := gateway.to_usd((request ->> 'reserve_nanodollars')::bigint);
 
     counter public.rate_limits;
     moment timestamptz;
     person record;
     allowed jsonb;
     exempt boolean;
+    -- The turn of this key, when it is to be tried again, and the one that `retry_of` names. Looked at only then: even an empty row costs.
     turn public.turns;
     again boolean := false;
+    is_retry constant boolean := request ->> 'retry_of' is not null;
     former public.turns;
-    conversation public.conversations;
+    conversation record;
+    said_in uuid;
+    kept_persona uuid;
     persona public.coaching_personas;
-    safety_level integer := 0;
+    speaker_id uuid;
+    safety_level integer;
     -- What a refusal has to take back.
     counted_request boolean := false;
     refused text;
     retry_after integer;
     hit_limit integer;
-    past json := '[]';
+    -- The turn that begins.
+    begun_id uuid;
+    attempt integer := 1;
+    pinned public.coaching_domain := request ->> 'domain';
+    said_id uuid;
+    answer_id uuid;
+    place integer;
+    past json;
+    speaker json;
+    conversation_domain public.coaching_domain;
+    summary text;
 begin
     -- From here on the user's other turns wait until this one is committed, and what is read is what they left.
-    counter := gateway.count_request(uid, 1);
+    counter := gateway.count_request(1);
     moment := clock_timestamp();
 
+    -- Here and below rows are compared with gateway.user_id() and not with a variable, because that is what the policies say as well: the same
+    -- condition twice is tested once.
     select u.suspended_at is not null as suspended, u.country, u.locale,
-        coalesce(e.tier, request #>> '{limits,default_tier}', 'free') as tier,
-        exists (select from public.safety_states s where s.user_id = uid) as was_in_danger,
+        coalesce(
+            (select e.tier from public.entitlements e
+                where e.user_id = gateway.user_id() and (e.expires_at is null or e.expires_at > moment)),
+            request #>> '{limits,default_tier}', 'free') as tier,
+        exists (select from public.safety_states s where s.user_id = gateway.user_id()) as was_in_danger,
         0 as safety_level,
-        array(select t.conversation_id from public.turns t where t.user_id = uid and t.status = 'running') as talking_in,
-        (select t.id from public.turns t where t.user_id = uid and t.idempotency_key = key) as known,
-        case when p.user_id is not null then
-            jsonb_build_object('values', p."values", 'goals', p.goals, 'situation', p.situation) end as profile
+        array(select t.conversation_id from public.turns t where t.user_id = gateway.user_id() and t.status = 'running') as talking_in,
+        (select t.id from public.turns t where t.user_id = gateway.user_id() and t.idempotency_key = key) as known,
+        (select jsonb_build_object('values', p."values", 'goals', p.goals, 'situation', p.situation)
+            from public.context_profiles p where p.user_id = gateway.user_id()) as profile
     into strict person
     from public.users u
-    left join public.entitlements e on e.user_id = u.id and (e.expires_at is null or e.expires_at > moment)
-    left join public.context_profiles p on p.user_id = u.id
-    where u.id = uid;
+    where u.id = gateway.user_id();
     if person.was_in_danger then
         -- Danger is the person's, whichever persona heard of it.
         select max(gateway.level_at(s.level, s.raised_at, moment)) into person.safety_level
@@ -149,9 +173,12 @@ begin
 
     allowed := coalesce(
         request #> array['limits', 'tiers', person.tier], request #> array['limits', 'tiers', request #>> '{limits,default_tier}'], '{}');
-    if request ->> 'retry_of' is not null then
+    if is_retry then
         select * into former from public.turns t where t.user_id = uid and t.id = (request ->> 'retry_of')::uuid;
         heard := (former.risk_tier, former.risk_categories, former.risk_subject, former.risk_patterns);
+        pinned := former.pinned_domain;
+        person.country := coalesce(former.country, person.country);
+        person.locale := coalesce(former.locale, person.locale);
     end if;
     -- Nobody in danger is turned away for want of money, patience or a persona.
     exempt := coalesce(heard.tier >= 2, false) or person.safety_level >= 1;
@@ -173,6 +200,7 @@ begin
                 exit checks;
             end if;
             again := turn.status = 'failed';
+            pinned := turn.pinned_domain;
             if not again then
                 counter := gateway.uncount(uid, 1, 1);
                 return case when story.known is null
@@ -192,12 +220,12 @@ begin
         counted_request := true;
 
         -- Where it is said.
-        if again or request ->> 'conversation_id' is not null or request ->> 'retry_of' is not null then
-            select * into conversation from public.conversations c
-            where c.user_id = uid and c.deleted_at is null
+        if again or is_retry or request ->> 'conversation_id' is not null then
+            select c.id, c.persona_id, c.last_seq, c.domain, c.summary into conversation from public.conversations c
+            where c.user_id = gateway.user_id() and c.deleted_at is null
                 and c.id = case
                     when again then turn.conversation_id
-                    when request ->> 'retry_of' is not null then former.conversation_id
+                    when is_retry then former.conversation_id
                     else (request ->> 'conversation_id')::uuid end;
             if not found then
                 refused := 'not_found';
@@ -208,28 +236,36 @@ begin
                 retry_after := 1;
                 exit checks;
             end if;
-        end if;
-        if former.id is not null then
-            select m.content into message from public.messages m
-            where m.user_id = uid and m.id = former.user_message_id and m.turn_id = former.id and m.seq = conversation.last_seq - 1;
-            if not found then
-                refused := 'not_found';
-                exit checks;
+            said_in := conversation.id;
+            kept_persona := conversation.persona_id;
+            conversation_domain := conversation.domain;
+            summary := conversation.summary;
+            if is_retry then
+                select m.content into message from public.messages m
+                where m.user_id = uid and m.id = former.user_message_id and m.turn_id = former.id and m.seq = conversation.last_seq - 1;
+                if not found then
+                    refused := 'not_found';
+                    exit checks;
+                end if;
             end if;
         end if;
 
-        -- Who answers: a conversation keeps the persona it has.
-        if request ->> 'persona_id' is not null then
+        -- Who answers.
+        if request ->> 'persona_id' is not null or request ->> 'share_token' is not null then
             select * into persona from public.coaching_personas p
             where p.id = (request ->> 'persona_id')::uuid and p.deleted_at is null and (p.user_id = uid or p.status = 'published');
+            if not found and not exempt then
+                refused := 'unknown_persona';
+                exit checks;
+            end if;
+            speaker_id := persona.id;
         end if;
-        if not exempt and persona.id is null and (request ->> 'persona_id' is not null or request ->> 'share_token' is not null) then
-            refused := 'unknown_persona';
-            exit checks;
-        end if;
-        if conversation.persona_id is not null then
+
+        -- A conversation keeps the persona it has.
+        if kept_persona is not null then
             select * into persona from public.coaching_personas p
-            where p.id = conversation.persona_id and p.deleted_at is null and (p.user_id = uid or p.status = 'published');
+            where p.id = kept_persona and p.deleted_at is null and (p.user_id = uid or p.status = 'published');
+            speaker_id := persona.id;
         end if;
 
         -- What the tier allows.
@@ -242,7 +278,7 @@ begin
                 retry_after := 2;
                 hit_limit := (allowed ->> 'concurrent_turns')::integer;
             elsif allowed ->> 'nanodollars_per_day' is not null then
-                if gateway.to_usd((allowed ->> 'nanodollars_per_day')::bigint) < reserve
+                if gateway.to_usd((allowed ->> 'nanodollars_per_day')::bigint) < coalesce(reserve, 0)
                     + coalesce((select b.spent_usd + b.reserved_usd from public.budgets b where b.user_id = uid and b.day = counter.day), 0)
                 then
                     refused := 'budget_exhausted';
@@ -251,32 +287,32 @@ begin
             if refused in ('quota_exhausted', 'budget_exhausted') then
                 retry_after := ceil(extract(epoch from ((counter.day + 1)::timestamp at time zone 'UTC') - moment));
             end if;
-            exit checks when refused is not null;
         end if;
     end checks;
 
     if refused is not null or again then
         counter := gateway.uncount(uid, (refused is not null and not counted_request)::integer, 1);
-    end if;
-    if refused is not null then
-        return gateway.refusal(refused, retry_after, hit_limit, person.safety_level)
-            || jsonb_build_object('rate', gateway.rate_of(counter, per_minute));
+        if refused is not null then
+            return gateway.refusal(refused, retry_after, hit_limit, person.safety_level)
+                || jsonb_build_object('rate', gateway.rate_of(counter, per_minute));
+        end if;
     end if;
 
     -- Nothing stands in the way: write.
-    if conversation.id is null then
-        insert into public.conversations (user_id, persona_id, title, last_seq, last_message_at)
-        values (uid, persona.id, gateway.title_of(message), 2, moment)
-        returning * into conversation;
+    if said_in is null then
+        said_in := gen_random_uuid();
+        place := 1;
+        insert into public.conversations (user_id, id, persona_id, title, last_seq, last_message_at)
+        values (uid, said_in, speaker_id, gateway.title_of(message), 2, moment);
     else
         update public.conversations c
-        set last_seq = c.last_seq + case when again or former.id is not null then 0 else 2 end,
+        set last_seq = c.last_seq + case when again or is_retry then 0 else 2 end,
             last_message_at = moment,
             updated_at = moment,
             title = coalesce(c.title, gateway.title_of(message)),
-            persona_id = coalesce(c.persona_id, persona.id)
-        where c.user_id = uid and c.id = conversation.id and c.deleted_at is null
-        returning * into conversation;
+            persona_id = coalesce(c.persona_id, speaker_id)
+        where c.user_id = gateway.user_id() and c.id = said_in and c.deleted_at is null
+        returning c.last_seq - 1 into place;
         if not found then
             raise exception 'the conversation was deleted meanwhile' using errcode = 'serialization_failure';
         end if;
@@ -288,72 +324,79 @@ begin
         end if;
         update public.messages m set status = 'complete', updated_at = moment where m.user_id = uid and m.id = turn.user_message_id;
         update public.turns t
-        set status = 'running', attempt = t.attempt + 1, error_code = null, settled_by = null, persona_id = persona.id,
-            tier = person.tier, reserved_usd = reserve, owner_instance = (request #>> '{owner,instance}')::uuid,
+        set status = 'running', attempt = t.attempt + 1, error_code = null, settled_by = null, persona_id = speaker_id,
+            tier = person.tier, reserved_usd = coalesce(reserve, 0), owner_instance = (request #>> '{owner,instance}')::uuid,
             owner_epoch = (request #>> '{owner,epoch}')::bigint, stop_requested_at = null,
             time_to_first_token_ms = null, duration_ms = null, started_at = moment, finished_at = null, updated_at = moment
         where t.user_id = uid and t.id = turn.id
-        returning * into turn;
-    elsif former.id is not null then
+        returning t.id, t.user_message_id, t.message_id, t.attempt, t.seq into begun_id, said_id, answer_id, attempt, place;
+    elsif is_retry then
         perform gateway.supersede_answers(former);
         -- The key is unique, so the former turn gives it away first.
         update public.turns t set idempotency_key = null, updated_at = moment where t.user_id = uid and t.id = former.id;
-        insert into public.turns (
+        insert into public.turns as t (
             user_id, conversation_id, user_message_id, seq, retry_of, idempotency_key, request_hash, conversation_named, persona_id,
             pinned_domain, tier, locale, country, risk_tier, risk_categories, risk_subject, risk_patterns, reserved_usd,
             owner_instance, owner_epoch, created_at, started_at, updated_at)
         values (
-            uid, conversation.id, former.user_message_id, former.seq,
+            uid, said_in, former.user_message_id, former.seq,
             -- The one whose answer may have to come back.
-            case when former.status = 'failed' then coalesce(former.retry_of, former.id) else former.id end, former.idempotency_key, former.request_hash,
-            former.conversation_named, persona.id, former.pinned_domain, person.tier, coalesce(former.locale, person.locale),
-            coalesce(former.country, person.country), former.risk_tier, former.risk_categories, former.risk_subject, former.risk_patterns,
-            reserve, (request #>> '{owner,instance}')::uuid, (request #>> '{owner,epoch}')::bigint, moment, moment, moment)
-        returning * into turn;
-        update public.messages m set status = 'complete', turn_id = turn.id, updated_at = moment
-        where m.user_id = uid and m.id = turn.user_message_id;
+            case when former.status = 'failed' then coalesce(former.retry_of, former.id) else former.id end,
+            former.idempotency_key, former.request_hash, former.conversation_named, speaker_id, pinned, person.tier, person.locale, person.country,
+            former.risk_tier, former.risk_categories, former.risk_subject, former.risk_patterns, coalesce(reserve, 0),
+            (request #>> '{owner,instance}')::uuid, (request #>> '{owner,epoch}')::bigint, moment, moment, moment)
+        returning t.id, t.user_message_id, t.message_id, t.seq into begun_id, said_id, answer_id, place;
+        update public.messages m set status = 'complete', turn_id = begun_id, updated_at = moment
+        where m.user_id = uid and m.id = said_id;
     else
-        turn.id := gen_random_uuid();
-        turn.user_message_id := gen_random_uuid();
+        begun_id := gen_random_uuid();
+        said_id := gen_random_uuid();
+        answer_id := gen_random_uuid();
         with said as (
             insert into public.messages (user_id, id, conversation_id, turn_id, seq, role, content, token_count, created_at, updated_at)
             values (
-                uid, turn.user_message_id, conversation.id, turn.id, conversation.last_seq - 1, 'user', message,
+                uid, said_id, said_in, begun_id, place, 'user', message,
                 gateway.estimate_tokens(message), moment, moment)
         )
         insert into public.turns (
-            user_id, id, conversation_id, user_message_id, seq, idempotency_key, request_hash, conversation_named, persona_id,
+            user_id, id, conversation_id, user_message_id, message_id, seq, idempotency_key, request_hash, conversation_named, persona_id,
             pinned_domain, tier, locale, country, risk_tier, risk_categories, risk_subject, risk_patterns, reserved_usd,
             owner_instance, owner_epoch, created_at, started_at, updated_at)
         values (
-            uid, turn.id, conversation.id, turn.user_message_id, conversation.last_seq - 1, nullif(key, ''), fingerprint,
-            request ->> 'conversation_id' is not null, persona.id, (request ->> 'domain')::public.coaching_domain, person.tier,
+            uid, begun_id, said_in, said_id, answer_id, place, nullif(key, ''), fingerprint,
+            request ->> 'conversation_id' is not null, speaker_id, pinned, person.tier,
             coalesce(request ->> 'locale', person.locale), coalesce(request ->> 'country', person.country),
             coalesce(heard.tier, 0), coalesce(heard.categories, '{}'), coalesce(heard.subject, 'unclear'), coalesce(heard.patterns, '{}'),
-            reserve,
-            (request #>> '{owner,instance}')::uuid, (request #>> '{owner,epoch}')::bigint, moment, moment, moment)
-        returning * into turn;
+            coalesce(reserve, 0),
+            (request #>> '{owner,instance}')::uuid, (request #>> '{owner,epoch}')::bigint, moment, moment, moment);
     end if;
 
     if reserve > 0 then
-        insert into public.budgets as b (user_id, day, reserved_usd) values (uid, counter.day, reserve)
+        -- Of the day on which the attempt begins, where finish_turn gives it back.
+        insert into public.budgets as b (user_id, day, reserved_usd) values (uid, (moment at time zone 'UTC')::date, reserve)
         on conflict (user_id, day) do update set reserved_usd = b.reserved_usd + reserve;
     end if;
 
     -- The state before this message: what it adds is for the caller to fuse. Stored already, in case he does not live to say so.
     if person.safety_level > 0 then
-        select coalesce(max(gateway.level_at(s.level, s.raised_at, moment)), 0) into safety_level
-        from public.safety_states s where s.user_id = uid and s.persona_id is not distinct from persona.id;
+        select max(gateway.level_at(s.level, s.raised_at, moment)) into safety_level
+        from public.safety_states s where s.user_id = uid and s.persona_id is not distinct from speaker_id;
     end if;
     -- A message is heard once, however often it is answered.
-    if heard.tier > 0 and former.id is null then
-        perform gateway.raise_safety(uid, persona.id, heard.tier, true, moment);
+    if heard.tier > 0 and not is_retry then
+        perform gateway.raise_safety(uid, speaker_id, heard.tier, true, moment);
     end if;
 
-    if turn.seq > 1 then
+    if place > 1 then
         past := gateway.history(
-            uid, conversation.id, turn.seq,
+            said_in, place,
             coalesce((request #>> '{history,tokens}')::integer, 0), coalesce((request #>> '{history,messages}')::integer, 0));
+    end if;
+
+    if speaker_id is not null then
+        speaker := json_build_object(
+            'id', persona.id, 'name', persona.name, 'domain', gateway.domain_of(persona.domain), 'tone', gateway.prompt_text(persona.tone),
+            'methodology', gateway.prompt_text(persona.methodology), 'personality', gateway.prompt_text(persona.personality));
     end if;
 
     -- Not jsonb: nobody here reads it, and the history can be long.
@@ -361,21 +404,19 @@ begin
         'outcome', 'begun',
         'rate', gateway.rate_of(counter, per_minute),
         'turn', json_build_object(
-            'turn_id', turn.id, 'conversation_id', conversation.id, 'user_message_id', turn.user_message_id,
-            'message_id', turn.message_id, 'attempt', turn.attempt),
+            'turn_id', begun_id, 'conversation_id', said_in, 'user_message_id', said_id,
+            'message_id', answer_id, 'attempt', attempt),
         'tier', person.tier,
-        'message', case when former.id is not null then message end,
+        'message', case when is_retry then message end,
         'profile', person.profile,
-        'summary', conversation.summary,
-        'history', past,
-        'persona', case when persona.id is not null then json_build_object(
-            'id', persona.id, 'name', persona.name, 'domain', gateway.domain_of(persona.domain), 'tone', gateway.prompt_text(persona.tone),
-            'methodology', gateway.prompt_text(persona.methodology), 'personality', gateway.prompt_text(persona.personality)) end,
-        'safety_level', safety_level,
-        'conversation_domain', conversation.domain,
-        'pinned_domain', turn.pinned_domain,
-        'country', coalesce(former.country, person.country),
-        'locale', coalesce(former.locale, person.locale));
+        'summary', summary,
+        'history', coalesce(past, '[]'),
+        'persona', speaker,
+        'safety_level', coalesce(safety_level, 0),
+        'conversation_domain', conversation_domain,
+        'pinned_domain', pinned,
+        'country', person.country,
+        'locale', person.locale);
 end $$;
 
 -- What begin_turn answers to a request that was made before and needs no turn of its own; NULL when it needs one. Writes nothing: for an
@@ -406,6 +447,6 @@ end $$;
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
-    gateway.load_turn(uuid), gateway.supersede_answers(public.turns), gateway.history(uuid, uuid, integer, integer, integer),
+    gateway.load_turn(uuid), gateway.supersede_answers(public.turns), gateway.history(uuid, integer, integer, integer),
     gateway.begin_turn(jsonb), gateway.repeated_turn(jsonb), gateway.refusal(text, integer, integer, integer)
     to coach_gateway;

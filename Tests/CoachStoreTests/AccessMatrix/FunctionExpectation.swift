@@ -14,13 +14,13 @@ enum FunctionExpectation {
         "gateway.request_hash(jsonb)",
         "gateway.to_usd(bigint)",
         "gateway.to_nanodollars(numeric)",
-        "gateway.count_request(uuid, integer)",
+        "gateway.count_request(integer)",
         "gateway.uncount(uuid, integer, integer)",
         "gateway.rate_of(public.rate_limits, integer)",
         "gateway.take_request(integer)",
         "gateway.load_turn(uuid)",
         "gateway.supersede_answers(public.turns)",
-        "gateway.history(uuid, uuid, integer, integer, integer)",
+        "gateway.history(uuid, integer, integer, integer)",
         "gateway.refusal(text, integer, integer, integer)",
         "gateway.begin_turn(jsonb)",
         "gateway.repeated_turn(jsonb)",
@@ -45,10 +45,10 @@ enum FunctionExpectation {
 
     /// Called at every turn by functions that have pinned the search path, and by nobody else: to pin it again costs more than what they do.
     static let nested: Set<String> = [
-        "gateway.count_request(uuid, integer)",
+        "gateway.count_request(integer)",
         "gateway.uncount(uuid, integer, integer)",
         "gateway.supersede_answers(public.turns)",
-        "gateway.history(uuid, uuid, integer, integer, integer)",
+        "gateway.history(uuid, integer, integer, integer)",
         "gateway.settle_late(public.turns, integer, jsonb, public.coaching_domain, public.settler)",
     ]
 
