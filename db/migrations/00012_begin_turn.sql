@@ -54,7 +54,7 @@ begin
         select coalesce(json_agg(said), '[]')
         -- Rows in their order, which cost less than objects that the aggregate has to sort.
         from (
-            select recent.role, recent.content
+            select recent.role::text, recent.content
             from (
                 select m.seq, m.role, m.content,
                     sum(m.token_count + 4) over (order by m.seq desc rows unbounded preceding) as tokens_so_far
@@ -117,33 +117,35 @@ declare
     person record;
     allowed jsonb;
     exempt boolean;
-    -- The turn of this key, when it is to be tried again, and the one that `retry_of` names. Looked at only then: even an empty row costs.
+    -- The turn of this key, when it is to be tried again, and the one that `retry_of` names. Only then are they looked at: even a row of NULLs
+    -- is made at the first look.
     turn public.turns;
     again boolean := false;
     is_retry constant boolean := request ->> 'retry_of' is not null;
     former public.turns;
+    -- Where it is said, NULL: in a new conversation; who answers, NULL: the coach without a persona.
     conversation record;
     said_in uuid;
     kept_persona uuid;
+    conversation_domain public.coaching_domain;
+    summary text;
     persona public.coaching_personas;
     speaker_id uuid;
+    speaker json;
     safety_level integer;
     -- What a refusal has to take back.
     counted_request boolean := false;
     refused text;
     retry_after integer;
     hit_limit integer;
-    -- The turn that begins.
+    -- What begins.
     begun_id uuid;
-    attempt integer := 1;
-    pinned public.coaching_domain := request ->> 'domain';
     said_id uuid;
     answer_id uuid;
+    attempt integer := 1;
     place integer;
+    pinned public.coaching_domain := request ->> 'domain';
     past json;
-    speaker json;
-    conversation_domain public.coaching_domain;
-    summary text;
 begin
     -- From here on the user's other turns wait until this one is committed, and what is read is what they left.
     counter := gateway.count_request(1);

@@ -145,7 +145,7 @@ begin
         perform gateway.settle_late(ended, nth, bill, (receipt #>> '{domain,domain}')::public.coaching_domain, settler);
     end loop;
 
-    -- The answer, its place in the list, the ledger and the budget.
+    -- The answer, the conversation that it is of, and the ledger.
     with said as (
         insert into public.messages (
             user_id, id, conversation_id, turn_id, seq, role, content, status, domain, token_count, created_at, updated_at)
@@ -159,26 +159,30 @@ begin
         update public.conversations c
         set domain = coalesce(turn.domain, c.domain), updated_at = moment
         where c.user_id = gateway.user_id() and c.id = turn.conversation_id and turn.status <> 'failed'
-    ), billed as (
-        insert into public.usage_logs (
-            user_id, turn_id, attempt, conversation_id, message_id, persona_id, domain, tier, provider, model, input_tokens,
-            cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, tokens_in, tokens_out, cost_usd, estimated,
-            settled_by)
-        select
-            turn.user_id, turn.id, nth, turn.conversation_id, turn.message_id, turn.persona_id, turn.domain, turn.tier,
-            bill ->> 'provider', bill ->> 'model', (bill ->> 'input')::integer, (bill ->> 'cached_input')::integer,
-            (bill ->> 'cache_write')::integer, (bill ->> 'output')::integer, (bill ->> 'reasoning')::integer,
-            gateway.tokens_in(bill), gateway.tokens_out(bill), cost, (bill ->> 'estimated')::boolean, settler
-        where bill is not null and not late
     )
-    -- What was set aside for the attempt is in the same row, so it is there to be given back.
-    insert into public.budgets as b (user_id, day, spent_usd, reserved_usd, unpriced_turns)
-    select turn.user_id, (turn.started_at at time zone 'UTC')::date, coalesce(cost, 0), -turn.reserved_usd,
-        (bill is not null and cost is null)::integer
-    where (bill is not null and cost is distinct from 0 or turn.reserved_usd <> 0) and not late
-    on conflict (user_id, day) do update
-        set spent_usd = b.spent_usd + excluded.spent_usd, reserved_usd = b.reserved_usd + excluded.reserved_usd,
-            unpriced_turns = b.unpriced_turns + excluded.unpriced_turns;
+    insert into public.usage_logs (
+        user_id, turn_id, attempt, conversation_id, message_id, persona_id, domain, tier, provider, model, input_tokens,
+        cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, tokens_in, tokens_out, cost_usd, estimated,
+        settled_by)
+    select
+        turn.user_id, turn.id, nth, turn.conversation_id, turn.message_id, turn.persona_id, turn.domain, turn.tier,
+        bill ->> 'provider', bill ->> 'model', (bill ->> 'input')::integer, (bill ->> 'cached_input')::integer,
+        (bill ->> 'cache_write')::integer, (bill ->> 'output')::integer, (bill ->> 'reasoning')::integer,
+        gateway.tokens_in(bill), gateway.tokens_out(bill), cost, (bill ->> 'estimated')::boolean, settler
+    where bill is not null and not late;
+
+    -- The row of the day is nearly always there, and what was set aside for the attempt is in it.
+    update public.budgets b
+    set spent_usd = b.spent_usd + coalesce(cost, 0), reserved_usd = b.reserved_usd - turn.reserved_usd,
+        unpriced_turns = b.unpriced_turns + (bill is not null and cost is null)::integer
+    where b.user_id = gateway.user_id() and b.day = (turn.started_at at time zone 'UTC')::date
+        and (bill is not null or turn.reserved_usd <> 0) and not late;
+    if not found and bill is not null and not late then
+        insert into public.budgets as b (user_id, day, spent_usd, unpriced_turns)
+        values (turn.user_id, (turn.started_at at time zone 'UTC')::date, coalesce(cost, 0), (cost is null)::integer)
+        on conflict (user_id, day) do update
+            set spent_usd = b.spent_usd + excluded.spent_usd, unpriced_turns = b.unpriced_turns + excluded.unpriced_turns;
+    end if;
 
     if is_latest and (turn.status = 'failed' or answer = '') then
         -- Trying again brought nothing: what it was to replace is the answer again.
