@@ -55,6 +55,19 @@ struct FinishTurnTests {
             try await store.value("select domain from public.conversations where id = \(identity.conversationID.uuid)") == "mindset")
     }
 
+    @Test("an answer is an update of its conversation, whose place in the list is where its owner's message put it")
+    func place() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let identity = try await store.turns().begin(caller, TurnRequest(message: "Hello"), risk: .calm).begun.identity
+        let begun = try await store.conversations.get(caller, identity.conversationID)
+        try await store.turns().finish(.complete(identity, of: caller))
+        let answered = try await store.conversations.get(caller, identity.conversationID)
+        #expect(answered.lastMessageAt == begun.lastMessageAt && answered.updatedAt > begun.updatedAt)
+        try await store.turns().talk(caller, "Again", in: identity.conversationID)
+        #expect(try await store.conversations.get(caller, identity.conversationID).lastMessageAt > answered.lastMessageAt)
+    }
+
     @Test("twenty deliveries of one receipt at once are one")
     func race() async throws {
         let store = try await StoreFixture.shared()
