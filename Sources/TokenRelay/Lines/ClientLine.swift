@@ -28,6 +28,8 @@ final class ClientLine: FollowerListener, ReadinessHandler, @unchecked Sendable 
     private var watch: Watch?
     /// What the socket did not take.
     private var unsent: ArraySlice<UInt8> = []
+    /// Whether the watch waits for the socket to take more.
+    private var isBlocked = false
     /// What ends the line when `unsent` is gone.
     private var closing: LineEnd?
     private var isOver = false
@@ -79,7 +81,7 @@ final class ClientLine: FollowerListener, ReadinessHandler, @unchecked Sendable 
     /// What the client says is the host's, as long as there is one: it may be the next request.
     private var interest: Interest {
         let reading: Interest = host == nil ? [.read, .edge] : .edge
-        return unsent.isEmpty ? reading : reading.union(.write)
+        return isBlocked ? reading.union(.write) : reading
     }
 
     func ready(_ readiness: Readiness) {
@@ -145,7 +147,11 @@ final class ClientLine: FollowerListener, ReadinessHandler, @unchecked Sendable 
 
     private func settle(_ sent: Int) {
         if sent > 0 { pulse.wrote(isWaiting: !unsent.isEmpty, at: .now) } else { pulse.refused(at: .now) }
-        if let watch { reactor.update(watch, interest) }
+        // Looked at for each token: the watch itself is left alone while nothing changes.
+        if isBlocked == unsent.isEmpty {
+            isBlocked.toggle()
+            if let watch { reactor.update(watch, interest) }
+        }
         if unsent.isEmpty, let closing { end(closing) }
     }
 
