@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// A PostgreSQL server of one's own, on a free port, that may be killed, frozen and started again. It and its data are gone when the value
 /// is, and also when the test process dies.
@@ -191,19 +192,28 @@ public final class ThrowawayCluster: @unchecked Sendable {
         return (try tool("setpriv"), drop + arguments)
     }
 
+    /// Below the ports that the system gives to clients: one of them could take it between here and the server's start, or while it is down.
     private static func freePort() throws -> Int {
+        for _ in 0..<100 {
+            let port = Int.random(in: 10_000..<19_000)
+            if given.withLock({ $0.insert(port).inserted }), isFree(port) { return port }
+        }
+        throw Command.Failure(description: "no free port")
+    }
+
+    private static let given = Mutex<Set<Int>>([])
+
+    private static func isFree(_ port: Int) -> Bool {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
         address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+        return withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
             }
         }
-        guard isBound else { throw Command.Failure(description: "no free port") }
-        return Int(UInt16(bigEndian: address.sin_port))
     }
 }
