@@ -75,6 +75,31 @@ struct LifeTests {
         #expect(epochs == epochs.sorted() && Set(epochs).count == 4)
     }
 
+    @Test("a life that was named again, or by a process that is dead, begins no other; a clock that was set back begins one all the same")
+    func late() async throws {
+        let store = try await StoreFixture()
+        let id = UUID()
+        let now = Date()
+        let setBack = GatewayInstance(id: id, client: store.gateway, began: now - 5)
+        let living = GatewayInstance(id: id, client: store.gateway, began: now)
+        try await living.register()
+        let owner = try living.owner()
+        let turns = store.turns(owner: owner)
+        // What a frozen database does when it wakes up: statements whose processes have gone on, or have been killed.
+        try await living.register()
+        _ = try await store.value("select gateway.register_instance(\(id), \(owner.epoch - 5_000_000))::text")
+        #expect(try await turns.checkpoint([]).stops == [])
+        #expect(try living.owner() == owner)
+        // Also when the row was lost, and the dead one's last word was the first that came after.
+        try await store.admin.execute("delete from gateway.instances")
+        _ = try await store.value("select gateway.renew_lease(\(id), \(owner.epoch - 5_000_000))::text")
+        #expect(try await turns.checkpoint([]).stops == [])
+        // A process that lives, on a machine whose clock was set back.
+        try await setBack.register()
+        #expect(try setBack.owner().epoch == owner.epoch + 1)
+        await #expect(throws: Outlived.self) { try await turns.checkpoint([]) }
+    }
+
     @Test("an instance without a registration begins no turn and says when to ask again")
     func unregistered() async throws {
         let store = try await StoreFixture.shared()

@@ -3,7 +3,7 @@
 create table gateway.instances (
     -- Chosen by the instance and kept through its lives.
     id uuid primary key,
-    -- Which life: each start has a higher one, at least the microseconds of the clock.
+    -- Which life: each start has a higher one, the microseconds of its clock unless a higher one was here.
     epoch bigint not null,
     -- Its last word: four a second while turns run, one a second without.
     renewed_at timestamptz not null,
@@ -43,14 +43,14 @@ begin atomic
     from gateway.instances i;
 end;
 
--- A new life of an instance; returns its epoch, higher than all before, also when the row was lost meanwhile.
-create function gateway.register_instance(instance uuid) returns bigint
+-- Begins the life of an instance, unless a later one has begun; returns the life that holds. A process names its life itself, so that a
+-- statement that was waiting in the database begins nothing anew: not when it was sent again meanwhile, and not when its process is dead.
+create function gateway.register_instance(instance uuid, life bigint) returns bigint
     language plpgsql set search_path = '' as $$
 declare
     moment constant timestamptz := clock_timestamp();
     now record;
     returned interval;
-    life bigint;
 begin
     select * into now from gateway.read_clock(moment);
     -- Turns of others, and nobody who renewed: perhaps nobody could.
@@ -60,14 +60,13 @@ begin
         returned := now.reading;
     end if;
     insert into gateway.instances as i (id, epoch, renewed_at, clock, returned_at)
-    values (instance, (extract(epoch from moment) * 1000000)::bigint, moment, now.reading, returned)
+    values (instance, life, moment, now.reading, returned)
     on conflict (id) do update
-        set epoch = greatest(i.epoch + 1, excluded.epoch), renewed_at = moment, clock = now.reading,
-            returned_at = coalesce(returned, i.returned_at)
-    returning i.epoch into life;
+        set epoch = excluded.epoch, renewed_at = moment, clock = now.reading, returned_at = coalesce(returned, i.returned_at)
+        where i.epoch <= excluded.epoch;
     -- Who is gone for good. A turn without its owner's row is as dead as one whose owner has not renewed.
     delete from gateway.instances i where i.renewed_at < moment - interval '7 days';
-    return life;
+    return (select i.epoch from gateway.instances i where i.id = instance);
 end $$;
 
 -- Renews the lease of a life of an instance. False: a later life has begun, this one must not go on.
@@ -86,10 +85,12 @@ begin
     if found then
         return true;
     end if;
-    -- The row was lost: with a backup that was restored, for instance.
-    insert into gateway.instances (id, epoch, renewed_at, clock, returned_at)
+    -- The row was lost: with a backup that was restored, for instance. Or an earlier life's last word came after that.
+    insert into gateway.instances as i (id, epoch, renewed_at, clock, returned_at)
     values (instance, life, moment, now.reading, case when now.stood_still then now.reading end)
-    on conflict do nothing;
+    on conflict (id) do update
+        set epoch = excluded.epoch, renewed_at = moment, clock = now.reading, returned_at = excluded.returned_at
+        where i.epoch < excluded.epoch;
     return found;
 end $$;
 
@@ -114,6 +115,6 @@ end $$;
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
     gateway.lease(), gateway.silence(), gateway.grace(), gateway.read_clock(timestamptz),
-    gateway.register_instance(uuid), gateway.renew_lease(uuid, bigint),
+    gateway.register_instance(uuid, bigint), gateway.renew_lease(uuid, bigint),
     gateway.is_dead(uuid, bigint, uuid, bigint, timestamptz)
     to coach_gateway;

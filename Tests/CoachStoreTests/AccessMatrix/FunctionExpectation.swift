@@ -32,7 +32,7 @@ enum FunctionExpectation {
         "gateway.silence()",
         "gateway.grace()",
         "gateway.read_clock(timestamp with time zone)",
-        "gateway.register_instance(uuid)",
+        "gateway.register_instance(uuid, bigint)",
         "gateway.renew_lease(uuid, bigint)",
         "gateway.is_dead(uuid, bigint, uuid, bigint, timestamp with time zone)",
         "gateway.checkpoint(uuid, bigint, jsonb, bigint, uuid[], integer[], integer[], integer[], integer[], bytea)",
