@@ -7,7 +7,8 @@ import Synchronization
 /// Libraries that are not thread-safe but speak readiness (libpq) live on it without a lock. It is a `SerialExecutor`, so an
 /// actor may name it as its `unownedExecutor`. Nothing that runs on it may block: everything else on it would wait.
 ///
-/// A wake-up goes: ready descriptors, due timers, messages in the order they came, then what was asked for with `atEndOfWakeUp`.
+/// A wake-up goes: ready descriptors, due timers, messages in the order they came, then what was asked for with `atEndOfWakeUp`. When a crowd
+/// of descriptors was ready, the thread does not keep up, and rests for a moment, so that each read brings more.
 /// The thread keeps the reactor alive until `stop()`.
 public final class Reactor: SerialExecutor, Sendable {
     /// The name of the thread, as debuggers and `top -H` show it (the kernel keeps 15 bytes).
@@ -18,6 +19,12 @@ public final class Reactor: SerialExecutor, Sendable {
         case running(pthread_t)
         case stopped
     }
+
+    /// Ready descriptors in one wake-up from which on the thread rests. A thousand streams of 20 tokens a second bring about 6 in `rest`.
+    static let crowd = 32
+    /// Microseconds. At saturation 300 gave 8 % more tokens with a fifth less CPU each, and in a paced load cost nothing; 1,000 gave no more,
+    /// and kept up the crowd that it waits for.
+    static let rest: UInt32 = 300
 
     private let poller: Poller
     private let inbox = Mutex(Inbox())
@@ -182,6 +189,7 @@ public final class Reactor: SerialExecutor, Sendable {
                 loop.fireTimers()
                 runInbox(&spare)
                 loop.finishWakeUp()
+                if count >= Self.crowd { usleep(Self.rest) }
             }
         }
         loop.clear()

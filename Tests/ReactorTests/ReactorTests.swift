@@ -1,6 +1,7 @@
 import Glibc
-import Reactor
 import Testing
+
+@testable import Reactor
 
 @Suite(.timeLimit(.minutes(1))) struct ReactorTests {
     @Test("work runs on the reactor's thread in the order it was submitted")
@@ -37,6 +38,27 @@ import Testing
             }
             let arrived = try await reactor.call { count.value }
             #expect(arrived == 1000)
+        }
+    }
+
+    @Test("after a crowd of ready descriptors the thread rests", arguments: [(4, false), (64, true)])
+    func rest(descriptors: Int, rests: Bool) async throws {
+        try await withReactor { reactor in
+            let pair = SocketPair()
+            let ready = (0..<descriptors).map { _ in dup(pair.near) }
+            defer { for descriptor in ready { close(descriptor) } }
+            let (began, wakeUps) = (ContinuousClock.now, Box(0))
+            try await reactor.call {
+                for descriptor in ready {
+                    _ = try reactor.watch(descriptor, .write) { _ in
+                        reactor.atEndOfWakeUp(ObjectIdentifier(reactor)) { wakeUps.value += 1 }
+                    }
+                }
+            }
+            try await Task.sleep(for: .milliseconds(100))
+            let (count, elapsed) = try await reactor.call { (wakeUps.value, ContinuousClock.now - began) }
+            // Without a rest a wake-up takes microseconds.
+            #expect((count <= Int(elapsed / .microseconds(Int(Reactor.rest))) + 2) == rests)
         }
     }
 
