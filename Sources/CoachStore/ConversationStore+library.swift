@@ -21,12 +21,15 @@ extension RequestStore {
     /// What the core sees. `perMinute` is asked at every request, so that a reloaded configuration holds at once.
     public func counter(perMinute: @escaping @Sendable () -> Int) -> RequestCounter {
         RequestCounter { caller in
-            let (outcome, rate) = try await take(caller, perMinute: perMinute())
-            switch outcome {
-            case .taken: return rate
-            case .rateLimited: throw CountedRefusal(refusal: Refusal(reason: .rateLimited), rate: rate)
-            case .suspended: throw CountedRefusal(refusal: Refusal(reason: .suspended), rate: rate)
+            let answer = try await take(caller, perMinute: perMinute())
+            let reason: Refusal.Reason
+            switch answer.outcome {
+            case .taken: return CountedRequest(rate: answer.rate, safetyLevel: answer.safetyLevel)
+            case .rateLimited: reason = .rateLimited
+            case .suspended: reason = .suspended
             }
+            throw CountedRefusal(
+                refusal: Refusal(reason: reason, retryAfter: answer.retryAfter, safetyLevel: answer.safetyLevel), rate: answer.rate)
         }
     }
 }

@@ -11,6 +11,15 @@ public struct RequestStore: Sendable {
         case suspended
     }
 
+    /// What the database says to one request.
+    public struct Answer: Sendable {
+        public let outcome: Outcome
+        public let rate: RateLimit
+        /// Seconds until the next minute begins, when this one is used up.
+        public let retryAfter: Int?
+        public let safetyLevel: SafetyLevel
+    }
+
     private let client: PostgresClient
 
     public init(client: PostgresClient) {
@@ -18,7 +27,7 @@ public struct RequestStore: Sendable {
     }
 
     /// Takes one request of the caller's minute, exactly counted over all gateways, and makes his row when he is new. Throws `StoreFault`.
-    public func take(_ caller: Caller, perMinute: Int) async throws -> (outcome: Outcome, rate: RateLimit) {
+    public func take(_ caller: Caller, perMinute: Int) async throws -> Answer {
         return try await StoreFault.translating {
             do {
                 let text: String = try await repeatingContended {
@@ -26,22 +35,21 @@ public struct RequestStore: Sendable {
                         try rows.only { row in try row.value(0) }
                     }
                 }
-                let answer = try StoredJSON.decode(Answer.self, from: text)
-                return (answer.outcome, answer.rate)
+                return try StoredJSON.decode(Answer.self, from: text)
             } catch let error as PostgresError where error.constraint == "users_id_fkey" {
-                return (.suspended, RateLimit(limit: perMinute, remaining: 0, resetAt: 0))
+                let rate = RateLimit(limit: perMinute, remaining: 0, resetAt: 0)
+                return Answer(outcome: .suspended, rate: rate, retryAfter: nil, safetyLevel: .calm)
             }
         }
     }
 }
 
 /// The answer of `gateway.take_request`.
-private struct Answer: StoredReadable {
-    let outcome: RequestStore.Outcome
-    let rate: RateLimit
-
+extension RequestStore.Answer: StoredReadable {
     init(_ stored: StoredValue) throws(StoredMismatch) {
         outcome = try stored.choice("outcome")
         rate = try stored.member("rate")
+        retryAfter = try stored.optional("retry_after")
+        safetyLevel = try stored.choice("safety_level")
     }
 }

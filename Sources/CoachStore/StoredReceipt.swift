@@ -49,6 +49,7 @@ struct StoredReceipt: StoredWritable, StoredReadable {
             userID: try stored.member("user_id"), identity: try stored.member("turn"), status: try stored.choice("status"),
             finishReason: try stored.optionalChoice("finish_reason"), content: try stored.member("content"),
             bill: try stored.optional("bill"), domain: try stored.member("domain"), risk: try stored.member("risk"),
+            country: try stored.optional("country"), locale: try stored.optional("locale"),
             errorCode: try stored.optional("error_code"), timeToFirstTokenMilliseconds: try stored.optional("time_to_first_token_ms"),
             durationMilliseconds: try stored.member("duration_ms"), settledBy: try stored.choice("settled_by"))
     }
@@ -64,6 +65,8 @@ extension TurnReceipt {
         json.field("bill", bill)
         json.field("domain", domain)
         json.field("risk", risk)
+        json.field("country", country)
+        json.field("locale", locale)
         json.field("time_to_first_token_ms", timeToFirstTokenMilliseconds)
         json.field("duration_ms", durationMilliseconds)
         json.field("settled_by", settledBy.rawValue)

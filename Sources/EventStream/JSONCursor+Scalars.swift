@@ -84,6 +84,8 @@ extension JSONCursor {
         return value
     }
 
+    func isNegative(_ range: Range<Int>) -> Bool { bytes[range.lowerBound] == Byte.minus }
+
     private mutating func numberStart() throws(JSONError) -> Int {
         let byte = try valueStart()
         guard byte == Byte.minus || Byte.isDigit(byte) else { throw mismatch(.number) }

@@ -1,11 +1,12 @@
 /// A parsed JSON text, with what is legal JSON but unfit to keep.
 ///
-/// Malformed text is thrown; lone surrogates, U+0000 and repeated names are collected, so that a server can tell "not JSON"
+/// Malformed text is thrown; lone surrogates, U+0000, repeated names and numbers beyond a double are collected, so that a server can tell "not JSON"
 /// from "JSON, but this field cannot be accepted", and can overlook them in fields that it ignores.
 public struct JSONDocument: Sendable, Equatable {
-    /// The tree. Lone surrogates are U+FFFD in it, U+0000 stands as it is, repeated members are all there.
+    /// The tree. Lone surrogates are U+FFFD in it, U+0000 stands as it is, repeated members are all there, a number that is too large is the
+    /// largest there is.
     public let value: JSONValue
-    /// Each `loneSurrogate`, `nulCharacter` and `duplicateKey`, with its path, in the order of the text. The offset
+    /// Each `loneSurrogate`, `nulCharacter`, `duplicateKey` and `numberOutOfRange`, with its path, in the order of the text. The offset
     /// is behind the name or string.
     public let findings: [JSONError]
 
@@ -57,7 +58,9 @@ private struct DocumentParser {
         case .number:
             let number = try cursor.scanNumber()
             if number.isInteger, let value = cursor.integer(number.range) { return .integer(Int64(value)) }
-            return .number(try cursor.double(number.range))
+            if let value = try? cursor.double(number.range) { return .number(value) }
+            note(.numberOutOfRange)
+            return .number(cursor.isNegative(number.range) ? -.greatestFiniteMagnitude : .greatestFiniteMagnitude)
         case .bool: return .bool(try cursor.readBool())
         case .null:
             _ = try cursor.skipNull()

@@ -12,7 +12,8 @@ struct TokenClaims {
     let expiresAt: Double?
     /// Unix seconds.
     let notBefore: Double?
-    let roles: Set<Role>
+    /// `app_metadata.role`, which only the issuer's administrators write. Strange metadata gives no role; it is no reason to lock a user out.
+    let appRole: Role?
 
     /// Throws `malformed` when a claim that is read has another type.
     init(payload: [UInt8]) throws(TokenRejection) {
@@ -23,7 +24,7 @@ struct TokenClaims {
         expiresAt = try fields.number("exp")
         notBefore = try fields.number("nbf")
         audience = try Self.audience(fields["aud"])
-        roles = Self.roles(fields["app_metadata"])
+        appRole = fields["app_metadata"]?["role"]?.string.flatMap(Role.init(rawValue:))
     }
 
     /// One name or a list of names (RFC 7519 §4.1.3).
@@ -31,13 +32,5 @@ struct TokenClaims {
         guard let claim else { return [] }
         guard let names = claim.string.map({ [$0] }) ?? claim.strings else { throw .malformed }
         return names
-    }
-
-    /// The part of a token that only the issuer's administrators write: `role`, and `roles` for issuers that give several. Strange
-    /// metadata gives no role; it is no reason to lock a user out.
-    private static func roles(_ metadata: JSONValue?) -> Set<Role> {
-        let one = metadata?["role"]?.string.map { [$0] } ?? []
-        let several = metadata?["roles"]?.strings ?? []
-        return Set((one + several).compactMap(Role.init(rawValue:)))
     }
 }

@@ -31,7 +31,7 @@ public struct TokenPolicy: Sendable {
         guard claims.audience.contains(audience) else { throw .audience }
         guard let user = claims.subject.flatMap({ UserID(validating: $0) }) else { throw .subject }
         return Caller(
-            userID: user, roles: claims.roles, claims: DatabaseClaims.json(user: user, roles: claims.roles),
+            userID: user, role: claims.appRole, claims: DatabaseClaims.json(user: user, role: claims.appRole),
             expiresAt: Date(timeIntervalSince1970: expiry))
     }
 }

@@ -50,6 +50,16 @@ struct RemovalTests {
                 == ["public.conversations": 1, "public.messages": 2, "public.turns": 1, "public.usage_logs": 1])
     }
 
+    @Test("with all users goes everything", arguments: ["users", "conversations"])
+    func everybody(table: String) async throws {
+        let store = try await StoreFixture()
+        let caller = Caller.someone()
+        try await store.turns().talk(caller, "One")
+        try await store.admin.execute(Query(unsafeSQL: "truncate public.\(table) cascade"))
+        let tables = ["public.conversations", "public.messages", "public.turns", "public.usage_logs"]
+        #expect(try await rows(store, of: caller, in: tables) == [:])
+    }
+
     @Test("a turn that has ended or begun, but is not committed, when its conversation is removed leaves nothing", arguments: Step.allCases)
     func race(step: Step) async throws {
         let store = try await StoreFixture()

@@ -110,7 +110,7 @@ extension Caller {
     static func someone(_ userID: UserID = .random(), role: Role? = nil) -> Caller {
         let metadata = role.map { #","app_metadata":{"role":"\#($0.rawValue)"}"# } ?? ""
         return Caller(
-            userID: userID, roles: role.map { [$0] } ?? [], claims: #"{"sub":"\#(userID)","role":"authenticated"\#(metadata)}"#,
+            userID: userID, role: role, claims: #"{"sub":"\#(userID)","role":"authenticated"\#(metadata)}"#,
             expiresAt: Date(timeIntervalSinceNow: 3_600))
     }
 }

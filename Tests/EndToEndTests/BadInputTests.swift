@@ -118,6 +118,44 @@ struct BadInputTests {
         #expect(same.status == 200 && same.first("done") != nil)
     }
 
+    @Test("HEAD is answered without a body: the next response begins where it should", arguments: ["/healthz", Browser.chatPath, "/"])
+    func head(path: String) async throws {
+        let port = try await Stage.shared().gateway.port
+        try await Wire.run {
+            let wire = try Wire(port: port)
+            try wire.send("HEAD \(path) HTTP/1.1\r\nHost: a\r\n\r\nGET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+            let head = try wire.readAnswer(hasBody: false)
+            #expect(head.headers["content-length"] != nil && head.headers["content-length"] != "0")
+            #expect(try wire.readAnswer().text == #"{"status":"ok"}"#)
+        }
+    }
+
+    @Test("a request to speak another protocol is answered as any other, and is the connection's last")
+    func upgrade() async throws {
+        let port = try await Stage.shared().gateway.port
+        try await Wire.run {
+            let wire = try Wire(port: port)
+            let ask = "GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n"
+            try wire.send(ask + "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+            let answer = try wire.readAnswer()
+            #expect(answer.status == 200 && answer.headers["connection"] == "close")
+            #expect((try? wire.receive())?.isEmpty ?? true)
+        }
+    }
+
+    @Test("a body that breaks off in its chunks is told so", arguments: ["zz\r\n", "5\r\nabcdefgh\r\n"])
+    func brokenChunks(chunks: String) async throws {
+        let stage = try await Stage.shared()
+        let token = try #require(stage.visitor().browser.token)
+        let answer = try await Wire.run {
+            let wire = try Wire(port: stage.gateway.port)
+            let fields = "Host: a\r\nAuthorization: Bearer \(token)\r\nTransfer-Encoding: chunked"
+            try wire.send("POST \(Browser.chatPath) HTTP/1.1\r\n\(fields)\r\n\r\n\(chunks)")
+            return try wire.readAnswer()
+        }
+        #expect(answer.status == 400 && answer.errorCode == "VAL_3001")
+    }
+
     @Test("another method is 405 with Allow, another route 404, both in the envelope")
     func routes() async throws {
         let browser = try await Stage.shared().visitor().browser

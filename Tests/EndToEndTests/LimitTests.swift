@@ -85,4 +85,64 @@ struct LimitTests {
         #expect(answer.headers["x-ratelimit-remaining"] == "0" && answer.headers["x-ratelimit-limit"] == "20")
         #expect(try await visitor.say("\(danger) \(quick)").status == 200)
     }
+
+    @Test("requests of a minute: a list, too, says when to come back")
+    func perMinuteOfLists() async throws {
+        let visitor = try await visitor()
+        var answer = try await visitor.browser.send("GET", "/api/v1/conversations")
+        for _ in 0..<30 where answer.status == 200 { answer = try await visitor.browser.send("GET", "/api/v1/conversations") }
+        #expect(answer.status == 429 && answer.errorCode == "BIZ_2010")
+        let reset = try #require(answer.headers["x-ratelimit-reset"].flatMap { Double($0) })
+        let seconds = try #require(answer.headers["retry-after"].flatMap { Double($0) })
+        #expect(abs(reset - Date().timeIntervalSince1970 - seconds) < 3)
+    }
+
+    @Test("a person in danger whose requests are used up can come back to the answer, and say which domain he likes")
+    func comingBack() async throws {
+        let visitor = try await visitor()
+        let cry = try await visitor.say("\(danger) \(quick)")
+        let turn = try #require(cry.first("start")?["turn_id"])
+        for _ in 0..<25 { _ = try await visitor.browser.post("{") }
+        let again = try await visitor.browser.send("GET", "\(Browser.chatPath)/\(turn)")
+        #expect(again.status == 200 && again.story == cry.story && again.headers["x-ratelimit-remaining"] == "0")
+        let calm = try await visitor.say("And now? \(quick)", ["domain": "astrology"])
+        #expect(calm.status == 200 && calm.first("done") != nil)
+    }
+
+    @Test("every refusal of a person in danger carries resources, what was refused before the database was asked, too")
+    func refusals() async throws {
+        let visitor = try await visitor()
+        _ = try await visitor.say("\(danger) \(quick)")
+        let refused = [
+            try await visitor.browser.post("{"), try await visitor.say("Hello", ["conversation_id": "x"]),
+            try await visitor.browser.send("GET", "\(Browser.chatPath)/\(UUID())"),
+            try await visitor.browser.send("GET", "\(Browser.chatPath)/nobody"),
+            try await visitor.browser.send("POST", "\(Browser.chatPath)/\(UUID())/stop", body: []),
+            try await visitor.browser.send("POST", "\(Browser.chatPath)/\(UUID())/retry", body: []),
+        ]
+        for answer in refused {
+            #expect((400..<500).contains(answer.status))
+            #expect(answer.error.object("details").object("safety").objects("resources").isEmpty == false, "\(answer.text)")
+            #expect(answer.headers["x-ratelimit-remaining"] != nil, "\(answer.text)")
+        }
+    }
+
+    @Test("every authenticated answer says what is left of the minute, and a malformed request takes its part")
+    func headers() async throws {
+        let visitor = try await visitor()
+        let answers = [
+            try await visitor.browser.post("{"), try await visitor.browser.post("{}"),
+            try await visitor.say("Hello", ["domain": "astrology"]),
+            try await visitor.browser.send("GET", "\(Browser.chatPath)/\(UUID())?after=x"),
+            try await visitor.browser.send("POST", "\(Browser.chatPath)/nobody/stop", body: []),
+        ]
+        #expect(answers.map(\.status) == [400, 422, 422, 422, 404])
+        #expect(answers.map { $0.headers["x-ratelimit-remaining"] } == ["19", "18", "17", "16", "15"])
+        let turn = try #require(try await visitor.say("Hello \(quick)").first("start")?["turn_id"])
+        let stopped = try await visitor.browser.send("POST", "\(Browser.chatPath)/\(turn)/stop", body: [])
+        #expect(stopped.status == 200 && stopped.headers["x-ratelimit-remaining"] == "13")
+        try await Stage.shared().database.fresh.psql("update users set suspended_at = now() where id = '\(visitor.id)'")
+        let suspended = try await visitor.browser.send("POST", "\(Browser.chatPath)/\(turn)/stop", body: [])
+        #expect(suspended.status == 403 && suspended.errorCode == "AUTH_1003")
+    }
 }

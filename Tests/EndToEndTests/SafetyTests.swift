@@ -75,6 +75,18 @@ struct SafetyTests {
         #expect(spanish.objects("resources").contains { $0["name"]?.contains("Línea") == true })
     }
 
+    @Test("is shown the same card whenever the turn is told again")
+    func sameCard() async throws {
+        let stage = try await Stage.shared()
+        let visitor = stage.visitor()
+        try await stage.database.fresh.psql("insert into users (id) values ('\(visitor.id)')")
+        let answer = try await visitor.say("I want to kill myself \(Self.quick)", headers: ["Accept-Language": "en-AU"])
+        let turn = try #require(answer.first("start")?["turn_id"])
+        let again = try await visitor.browser.send("GET", "\(Browser.chatPath)/\(turn)")
+        #expect(again.first("safety")?.fields.objects("resources").contains { $0["country"] == "AU" } == true)
+        #expect(again.story == answer.story)
+    }
+
     @Test("is given resources with every refusal, in the stream before the error and in JSON as details.safety")
     func refusal() async throws {
         let visitor = try await Stage.shared().visitor()
@@ -116,7 +128,7 @@ struct SafetyTests {
         let stage = try await Stage.shared()
         let visitor = stage.visitor()
         let answer = try await visitor.say("I'm going to kill myself tonight [[sim \(script)]]", ["country": "US"])
-        #expect(answer.story.filter { $0 != "usage" } == ["start", "safety", "token", "done"])
+        #expect(answer.story == ["start", "safety", "token", "usage", "done"])
         #expect(answer.first("done")?["finish_reason"] == "safety" && answer.content.contains("988"))
         let stored = try await stage.database.messages(of: visitor.id, role: "assistant")
         #expect(stored.map { $0["content"] } == [answer.content])

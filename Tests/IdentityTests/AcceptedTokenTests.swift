@@ -12,7 +12,7 @@ struct AcceptedTokenTests {
     func foreignTokens(token: String) async throws {
         let caller = try await Forge.fullVerifier().verify("Bearer \(token)", now: Forge.now)
         #expect("\(caller.userID)" == Forge.user)
-        #expect(caller.roles == [.operator])
+        #expect(caller.role == .operator)
         #expect(caller.claims == #"{"app_metadata":{"role":"operator"},"role":"authenticated","sub":"\#(Forge.user)"}"#)
         #expect(caller.expiresAt == Forge.now.addingTimeInterval(3600))
     }

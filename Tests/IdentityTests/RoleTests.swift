@@ -10,17 +10,17 @@ struct RoleTests {
         try Forge.verifier.verify(Forge.bearer(changes), now: Forge.now)
     }
 
-    @Test("creator and operator come from app_metadata, as a role or as a list of roles")
+    @Test("creator and operator come from app_metadata.role, and from nothing beside it")
     func fromAppMetadata() throws {
-        #expect(try caller(["app_metadata": #"{"role":"creator"}"#]).roles == [.creator])
-        #expect(try caller(["app_metadata": #"{"roles":["operator","creator"]}"#]).roles == [.creator, .operator])
-        #expect(try caller(["app_metadata": #"{"role":"creator","roles":["operator","editor"]}"#]).roles == [.creator, .operator])
+        #expect(try caller(["app_metadata": #"{"role":"creator"}"#]).role == .creator)
+        #expect(try caller(["app_metadata": #"{"roles":["operator","creator"]}"#]).role == nil)
+        #expect(try caller(["app_metadata": #"{"role":"creator","roles":["operator","editor"]}"#]).role == .creator)
     }
 
     @Test("user_metadata, which users can write, gives no role")
     func neverFromUserMetadata() throws {
-        #expect(try caller(["user_metadata": #"{"role":"operator","roles":["operator"]}"#]).roles == [])
-        #expect(try caller(["user_metadata": #"{"app_metadata":{"role":"operator"}}"#]).roles == [])
+        #expect(try caller(["user_metadata": #"{"role":"operator","roles":["operator"]}"#]).role == nil)
+        #expect(try caller(["user_metadata": #"{"app_metadata":{"role":"operator"}}"#]).role == nil)
     }
 
     @Test(
@@ -31,7 +31,7 @@ struct RoleTests {
             #"{"role":"authenticated"}"#,
         ])
     func strangeMetadata(metadata: String) throws {
-        #expect(try caller(["app_metadata": metadata]).roles == [])
+        #expect(try caller(["app_metadata": metadata]).role == nil)
     }
 
     @Test(
@@ -48,13 +48,13 @@ struct RoleTests {
         }
     }
 
-    @Test("the database sees the first role by name, and all of them when there are several")
+    @Test("the database sees the role")
     func databaseClaims() throws {
         let id = "\"sub\":\"\(Forge.user)\""
         #expect(try caller([:]).claims == #"{"role":"authenticated",\#(id)}"#)
         #expect(
-            try caller(["app_metadata": #"{"roles":["operator","creator"]}"#]).claims
-                == #"{"app_metadata":{"role":"creator","roles":["creator","operator"]},"role":"authenticated",\#(id)}"#)
+            try caller(["app_metadata": #"{"role":"operator","roles":["creator"]}"#]).claims
+                == #"{"app_metadata":{"role":"operator"},"role":"authenticated",\#(id)}"#)
     }
 
     @Test("the database never sees e-mail or metadata")

@@ -86,6 +86,15 @@ end $$;
 create trigger remove after delete on public.conversations
     referencing old table as removed for each statement execute function gateway.remove_conversations();
 
+-- The same for who empties the table, by itself or with its users.
+create function gateway.empty_conversations() returns trigger
+    language plpgsql security definer set search_path = '' as $$
+begin
+    truncate public.turns, public.messages, public.usage_logs;
+    return null;
+end $$;
+create trigger empty after truncate on public.conversations for each statement execute function gateway.empty_conversations();
+
 revoke all on public.turns from anon, authenticated, coach_gateway;
 alter table public.turns enable row level security;
 grant select on public.turns to authenticated;

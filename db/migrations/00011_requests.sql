@@ -50,24 +50,30 @@ create function gateway.rate_of(counter public.rate_limits, per_minute integer) 
         'remaining', greatest(0, per_minute - counter.requests),
         'reset_at', ceil(extract(epoch from counter.window_started_at + interval '1 minute'))::bigint);
 
--- Takes one request from the caller's minute:
---   {outcome: taken | rate_limited | suspended, rate: {limit, remaining, reset_at}}
+-- Takes one request from the caller's minute; nobody in danger is turned away, whatever he asked before:
+--   {outcome: taken | rate_limited | suspended, rate: {limit, remaining, reset_at}, retry_after, safety_level}
 create function gateway.take_request(per_minute integer) returns jsonb
     language plpgsql set search_path = '' set lock_timeout = '100ms' as $$
 declare
     uid constant uuid := gateway.user_id();
     counter public.rate_limits := gateway.count_request(0);
+    moment constant timestamptz := clock_timestamp();
+    level constant integer := coalesce(
+        (select max(gateway.level_at(s.level, s.raised_at, moment)) from public.safety_states s where s.user_id = gateway.user_id()), 0);
     outcome text := 'taken';
+    retry_after integer;
 begin
     if (select u.suspended_at is not null from public.users u where u.id = uid) then
         outcome := 'suspended';
-    elsif counter.requests > per_minute then
+    elsif counter.requests > per_minute and level = 0 then
         outcome := 'rate_limited';
+        retry_after := greatest(1, ceil(extract(epoch from counter.window_started_at + interval '1 minute' - moment)));
     end if;
     if outcome <> 'taken' then
         counter := gateway.uncount(uid, 1, 0);
     end if;
-    return jsonb_build_object('outcome', outcome, 'rate', gateway.rate_of(counter, per_minute));
+    return jsonb_build_object(
+        'outcome', outcome, 'rate', gateway.rate_of(counter, per_minute), 'retry_after', retry_after, 'safety_level', level);
 end $$;
 
 revoke all on all functions in schema gateway from public, anon, authenticated;

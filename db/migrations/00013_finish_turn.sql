@@ -65,7 +65,7 @@ end $$;
 --
 -- receipt: {turn_id, attempt, status: complete | stopped | interrupted | failed, finish_reason?, error_code?, content,
 --           bill: null | {provider, model, input, cached_input, cache_write, output, reasoning, cost_nanodollars, estimated},
---           domain: {domain, confidence, source}, risk: {tier, categories, subject, patterns},
+--           domain: {domain, confidence, source}, risk: {tier, categories, subject, patterns}, country?, locale?,
 --           time_to_first_token_ms?, duration_ms, settled_by?: owner (default) | reaper}
 -- answer: {outcome: settled}          written now
 --       | {outcome: already_settled}  it was before
@@ -85,6 +85,8 @@ declare
     cost constant numeric := gateway.to_usd((bill ->> 'cost_nanodollars')::bigint);
     risk constant gateway.risk := jsonb_populate_record(null::gateway.risk, receipt -> 'risk');
     moment constant timestamptz := clock_timestamp();
+    -- One place, taken whole: what the turn began with may be put together of two.
+    is_placed constant boolean := receipt ->> 'country' is not null or receipt ->> 'locale' is not null;
     turn record;
     -- What a late receipt finds: the turn as a reaper ended it; that its answer has a row; that a later turn answered the message.
     ended public.turns;
@@ -100,6 +102,8 @@ begin
             domain = (receipt #>> '{domain,domain}')::public.coaching_domain,
             domain_confidence = (receipt #>> '{domain,confidence}')::real,
             domain_source = (receipt #>> '{domain,source}')::public.domain_source,
+            country = case when is_placed then receipt ->> 'country' else t.country end,
+            locale = case when is_placed then receipt ->> 'locale' else t.locale end,
             risk_tier = coalesce(risk.tier, 0), risk_categories = coalesce(risk.categories, '{}'),
             risk_subject = coalesce(risk.subject, 'unclear'), risk_patterns = coalesce(risk.patterns, '{}'),
             time_to_first_token_ms = (receipt ->> 'time_to_first_token_ms')::integer,

@@ -35,12 +35,25 @@ public struct ConversationLibrary: Sendable {
 }
 
 /// Takes one request of the caller's minute, exactly counted over all instances, and makes his row when he is new. Throws `StoreFault`,
-/// and `CountedRefusal` when there is none left or he is suspended.
+/// and `CountedRefusal` when there is none left or he is suspended. Who is in danger always has one left.
 public struct RequestCounter: Sendable {
-    public var take: @Sendable (Caller) async throws -> RateLimit
+    public var take: @Sendable (Caller) async throws -> CountedRequest
 
     /// Memberwise.
-    public init(take: @escaping @Sendable (Caller) async throws -> RateLimit) { self.take = take }
+    public init(take: @escaping @Sendable (Caller) async throws -> CountedRequest) { self.take = take }
+}
+
+/// A request that was counted.
+public struct CountedRequest: Sendable, Equatable {
+    public var rate: RateLimit
+    /// What is stored of the caller, whichever persona heard of it.
+    public var safetyLevel: SafetyLevel
+
+    /// Memberwise.
+    public init(rate: RateLimit, safetyLevel: SafetyLevel) {
+        self.rate = rate
+        self.safetyLevel = safetyLevel
+    }
 }
 
 /// A refusal that knows the caller's budget.

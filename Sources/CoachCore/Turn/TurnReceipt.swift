@@ -40,6 +40,9 @@ public struct TurnReceipt: Sendable, Equatable {
     public var domain: DomainDecision
     /// The tier after fusion with the stored state.
     public var risk: RiskAssessment
+    /// Where its user was taken to be: the card is the same whenever the turn is told again.
+    public var country: String?
+    public var locale: String?
     /// The code of the `error` event, when it ended with one.
     public var errorCode: String?
     /// Milliseconds from the request's arrival to the first released byte; nil when there was none.
@@ -52,7 +55,8 @@ public struct TurnReceipt: Sendable, Equatable {
     /// Memberwise.
     public init(
         userID: UserID, identity: TurnIdentity, status: TurnStatus, finishReason: FinishReason?, content: String, bill: TurnBill?,
-        domain: DomainDecision, risk: RiskAssessment, errorCode: String?, timeToFirstTokenMilliseconds: Int?, durationMilliseconds: Int,
+        domain: DomainDecision, risk: RiskAssessment, country: String? = nil, locale: String? = nil, errorCode: String?,
+        timeToFirstTokenMilliseconds: Int?, durationMilliseconds: Int,
         settledBy: Settler = .owner
     ) {
         self.userID = userID
@@ -63,6 +67,8 @@ public struct TurnReceipt: Sendable, Equatable {
         self.bill = bill
         self.domain = domain
         self.risk = risk
+        self.country = country
+        self.locale = locale
         self.errorCode = errorCode
         self.timeToFirstTokenMilliseconds = timeToFirstTokenMilliseconds
         self.durationMilliseconds = durationMilliseconds

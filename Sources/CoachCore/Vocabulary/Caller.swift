@@ -10,17 +10,17 @@ public enum Role: String, Hashable, Sendable, CaseIterable {
 public struct Caller: Sendable, Equatable {
     /// The token's `sub`.
     public let userID: UserID
-    /// From `app_metadata` only; users can write `user_metadata`.
-    public let roles: Set<Role>
+    /// From `app_metadata.role` only; users can write `user_metadata`. nil: a user and no more.
+    public let role: Role?
     /// Canonical JSON for `request.jwt.claims`: `sub`, `role` and `app_metadata.role`, nothing personal.
     public let claims: String
     /// The token's `exp`.
     public let expiresAt: Date
 
     /// Made by `Identity` alone, after verification.
-    public init(userID: UserID, roles: Set<Role>, claims: String, expiresAt: Date) {
+    public init(userID: UserID, role: Role? = nil, claims: String, expiresAt: Date) {
         self.userID = userID
-        self.roles = roles
+        self.role = role
         self.claims = claims
         self.expiresAt = expiresAt
     }

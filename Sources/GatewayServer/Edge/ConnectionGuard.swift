@@ -27,6 +27,11 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private var deadline: Scheduled<Void>?
     /// Requests whose answer has not ended.
     private var unanswered = 0
+    /// The decoder reads nothing behind a request that asks to speak another protocol from then on. Nobody here does: it is answered as any
+    /// other, and is the connection's last.
+    private var isLast = false
+    /// Bytes behind the last request would pile up in front of the decoder.
+    private var isDeaf = false
 
     init(limits: Limits = Limits()) { self.limits = limits }
 
@@ -44,18 +49,36 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         case .head(let head):
             unanswered += 1
             expect(within: limits.body, context)
+            if Self.asksToUpgrade(head) { isLast = true }
             if unanswered == 1, Self.waitsToGoOn(head) {
                 context.writeAndFlush(wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
             }
-        case .end: stopWaiting()
+        case .end:
+            stopWaiting()
+            isDeaf = isLast
         case .body: break
         }
         context.fireChannelRead(data)
     }
 
+    func read(context: ChannelHandlerContext) {
+        if !isDeaf { context.read() }
+    }
+
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if case .end = unwrapOutboundIn(data) { unanswered -= 1 }
-        context.write(data, promise: promise)
+        switch unwrapOutboundIn(data) {
+        case .head(var head) where isLast && head.status.kind != .informational:
+            head.headerFields[.connection] = "close"
+            context.write(wrapOutboundOut(.head(head)), promise: promise)
+        case .end:
+            unanswered -= 1
+            guard isLast, unanswered == 0 else { return context.write(data, promise: promise) }
+            let written = promise ?? context.eventLoop.makePromise()
+            let channel = context.channel
+            written.futureResult.whenComplete { _ in channel.close(promise: nil) }
+            context.write(data, promise: written)
+        default: context.write(data, promise: promise)
+        }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -82,6 +105,10 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func handlerRemoved(context: ChannelHandlerContext) { stopWaiting() }
+
+    private static func asksToUpgrade(_ head: HTTPRequest) -> Bool {
+        head.method == .connect || head.headerFields[values: .connection].contains { $0.lowercased().contains("upgrade") }
+    }
 
     /// A body that is too large is refused without it.
     private static func waitsToGoOn(_ head: HTTPRequest) -> Bool {

@@ -4,6 +4,7 @@ import HTTPTypes
 import Hummingbird
 import Logging
 import NIOCore
+import NIOHTTP1
 
 /// Around every request: its id, the header limit, errors in the form that the client reads, who may read it, one log line.
 struct EdgeMiddleware: RouterMiddleware {
@@ -36,6 +37,8 @@ struct EdgeMiddleware: RouterMiddleware {
         crossOrigin.write(to: &response.headers, for: request)
         response.headers[.requestID] = context.requestID
         response.headers[.apiVersion] = ResponseMeta.version
+        // Nothing below takes the body away, and the next response would begin with it.
+        if request.method == .head { response = response.createHeadResponse() }
         log(request, response, context)
         return response
     }
@@ -49,6 +52,7 @@ struct EdgeMiddleware: RouterMiddleware {
         if case StoreFault.unexpected(let reason)? = error as? StoreFault { report(reason, context) }
         if let known = GatewayError(known: error) { return known }
         switch error {
+        case is HTTPParserError: return GatewayError(.invalidInput, "the request's body cannot be read", status: 400)
         case let error as any HTTPResponseError:
             switch error.status.code {
             case 404: return .notFound

@@ -10,6 +10,8 @@ import TokenRelay
 struct ChatRoutes: Sendable {
     /// Streams of one turn at once (CONTRACT §4).
     static let maximumFollowers = 16
+    /// Repetitions of a request beyond those, which wait for the end of its turn.
+    static let maximumPatient = 256
 
     let pipeline: TurnPipeline
     let lines: ClientLines
@@ -28,36 +30,45 @@ struct ChatRoutes: Sendable {
 
     private func resume(_ request: Request, _ context: GatewayContext) async throws -> Response {
         // Who asks comes first: a stranger learns nothing about ids and cursors.
-        let caller = try await pipeline.authenticate(ask(request, context))
-        let cursor = try cursor(request)
-        let open = try await pipeline.find(caller, try turnID(context))
+        let ask = ask(request, context)
+        let caller = try await pipeline.authenticate(ask)
+        let (open, cursor) = try await pipeline.counting(caller, ask) { () async throws(GatewayError) -> (OpenTurn, Cursor) in
+            let cursor = try readCursor(request)
+            return (try await pipeline.find(caller, try readTurnID(context), ask), cursor)
+        }
         let isBehind = cursor.position > open.turn.releasedBytes
         if isBehind, open.turn.facts.identity.attempt > 1, open.turn.ending != nil || pipeline.isRunning(here: open.turn) {
             return lost(open, context)
         }
         if isBehind, let ending = open.turn.ending, ending.finishReason != nil {
-            var error = GatewayError(.invalidInput, Farewell.beyondMessage).naming(field: "after")
-            error.rate = open.rate
-            throw error
+            throw refusal(GatewayError(.invalidInput, Farewell.beyondMessage).naming(field: "after"), open)
         }
         return try follow(open, from: cursor, context)
     }
 
     private func stop(_ request: Request, _ context: GatewayContext) async throws -> Response {
-        let caller = try await pipeline.authenticate(ask(request, context))
-        let turnID = try turnID(context)
-        let status = try await pipeline.stop(caller, turnID)
-        return .envelope(context) { writer in
+        let ask = ask(request, context)
+        let caller = try await pipeline.authenticate(ask)
+        let (turnID, stopped) = try await pipeline.counting(caller, ask) { () async throws(GatewayError) -> (TurnID, StoppedTurn) in
+            let turnID = try readTurnID(context)
+            return (turnID, try await pipeline.stop(caller, turnID, ask))
+        }
+        var response = Response.envelope(context) { writer in
             writer.object { writer in
                 writer.member("turn_id", turnID.uuid)
-                writer.member("status", status.rawValue)
+                writer.member("status", stopped.status.rawValue)
             }
         }
+        stopped.rate?.write(to: &response.headers)
+        return response
     }
 
     private func retry(_ request: Request, _ context: GatewayContext) async throws -> Response {
         let ask = ask(request, context)
-        let open = try await pipeline.retry(ask, try await pipeline.authenticate(ask), try turnID(context))
+        let caller = try await pipeline.authenticate(ask)
+        let open = try await pipeline.counting(caller, ask) { () async throws(GatewayError) -> OpenTurn in
+            try await pipeline.retry(ask, caller, try readTurnID(context))
+        }
         return try follow(open, from: Cursor(after: 0), context)
     }
 
@@ -67,8 +78,8 @@ struct ChatRoutes: Sendable {
         var follower = Follower()
         if !turn.add(follower, limit: Self.maximumFollowers) {
             follower = Follower(isPatient: open.isRepeated)
-            guard turn.add(follower, limit: Self.maximumFollowers) else {
-                throw GatewayError(.rateLimited, "too many streams of one turn", retryAfter: 1)
+            guard follower.isPatient, turn.add(follower, limit: Self.maximumPatient) else {
+                throw refusal(GatewayError(.rateLimited, "too many streams of one turn", retryAfter: 1), open)
             }
         }
         let format = EventFormat(greeting: greeting(turn, context), facts: turn.facts)
@@ -93,10 +104,21 @@ struct ChatRoutes: Sendable {
         return Response(status: .ok, headers: fields, body: body)
     }
 
+    /// A refusal of who has a turn: of one in danger it carries the card.
+    private func refusal(_ error: GatewayError, _ open: OpenTurn) -> GatewayError {
+        var error = error
+        error.rate = open.rate
+        error.safety = card(of: open.turn)
+        return error
+    }
+
     private func greeting(_ turn: LiveTurn, _ context: GatewayContext) -> Greeting {
+        Greeting(requestID: context.requestID, safety: card(of: turn))
+    }
+
+    private func card(of turn: LiveTurn) -> StreamSafety? {
         let facts = turn.facts
-        let card = pipeline.coaching.card(facts.risk, country: facts.country, locale: facts.locale)
-        return Greeting(requestID: context.requestID, safety: card.map(StreamSafety.init))
+        return pipeline.coaching.card(facts.risk, country: facts.country, locale: facts.locale).map(StreamSafety.init)
     }
 
     private func ask(_ request: Request, _ context: GatewayContext, body: [UInt8] = []) -> TurnAsk {
@@ -106,15 +128,16 @@ struct ChatRoutes: Sendable {
     }
 
     /// A malformed id is an id that nobody has.
-    private func turnID(_ context: GatewayContext) throws(GatewayError) -> TurnID {
+    private func readTurnID(_ context: GatewayContext) throws(GatewayError) -> TurnID {
         guard let id = context.parameters.get("turn_id").flatMap({ TurnID(validating: $0) }) else { throw .notFound }
         return id
     }
 
     /// `Last-Event-ID` or `?after=`, in UTF-8 bytes; 0 without.
-    private func cursor(_ request: Request) throws(GatewayError) -> Cursor {
-        let text = request.headers[.lastEventID] ?? request.uri.queryParameters["after"].map(String.init)
-        guard let text, !text.isEmpty else { return Cursor(after: 0) }
+    private func readCursor(_ request: Request) throws(GatewayError) -> Cursor {
+        // Some clients send the header empty when they have read nothing.
+        let said = [request.headers[.lastEventID], request.uri.queryParameters["after"].map(String.init)]
+        guard let text = said.lazy.compactMap({ $0 }).first(where: { !$0.isEmpty }) else { return Cursor(after: 0) }
         guard let position = Int(text), position >= 0 else {
             throw GatewayError(.invalidInput, "the cursor must be a number of bytes").naming(field: "after")
         }

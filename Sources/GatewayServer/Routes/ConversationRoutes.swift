@@ -81,7 +81,7 @@ struct ConversationRoutes: Sendable {
     private func counted(_ request: Request, _ body: (Caller) async throws -> Response) async throws -> Response {
         let caller: Caller
         do { caller = try await identity.authenticate(request.headers[.authorization], now: Date()) } catch { throw GatewayError(error) }
-        let rate = try await counter.take(caller)
+        let rate = try await counter.take(caller).rate
         do {
             var response = try await body(caller)
             rate.write(to: &response.headers)

@@ -19,7 +19,7 @@ struct Greeting: Sendable {
     }
 }
 
-/// The last events of every stream of a turn: `usage` when anything was billed, then `done` or `error`.
+/// The last events of every stream of a turn: `usage` and `done`, or `error`, with `usage` before it when anything was billed.
 struct Farewell: Sendable {
     var facts: TurnFacts
     var ending: TurnEnding
@@ -35,7 +35,9 @@ struct Farewell: Sendable {
         if ending.finishReason != nil, cursor > keptBytes {
             return StreamEvent.error(beyondTheEnd).encode(cursor: keptBytes, into: &bytes)
         }
-        if let bill = ending.bill { StreamEvent.usage(usage(bill)).encode(cursor: keptBytes, into: &bytes) }
+        if let usage = ending.bill.map(usage) ?? (ending.finishReason != nil ? unbilled : nil) {
+            StreamEvent.usage(usage).encode(cursor: keptBytes, into: &bytes)
+        }
         if let reason = ending.finishReason.flatMap({ StreamDone.FinishReason(rawValue: $0.rawValue) }) {
             StreamEvent.done(StreamDone(finishReason: reason, messageID: facts.identity.messageID.uuid))
                 .encode(cursor: keptBytes, into: &bytes)
@@ -70,10 +72,18 @@ struct Farewell: Sendable {
             estimated: bill.estimated)
     }
 
+    /// No provider took the call.
+    private var unbilled: StreamUsage {
+        StreamUsage(
+            model: facts.model.model, provider: facts.model.provider, inputTokens: 0, cachedInputTokens: 0, outputTokens: 0,
+            costUSD: MoneyText.format(nanodollars: 0), estimated: false)
+    }
+
     private var failure: StreamFailure {
         if !ending.isSaved { return unsaved }
         let row = ErrorMapping.row(.providersUnavailable)
-        let partial = ending.status == .interrupted
+        // Who has read words of which none was kept must take them back.
+        let partial = ending.status == .interrupted || cursor > keptBytes
         return StreamFailure(
             code: .providersUnavailable, message: partial ? "the answer was interrupted" : "no provider could answer",
             userMessage: row.userMessage, action: row.action, retryable: true, retryAfter: nil, partial: partial,

@@ -67,6 +67,7 @@ public struct Reaper: Service {
         return TurnReceipt(
             userID: orphan.facts.userID, identity: orphan.facts.identity, status: orphan.content.isEmpty ? .failed : .interrupted,
             finishReason: nil, content: orphan.content, bill: bill, domain: orphan.facts.domain, risk: orphan.facts.risk,
-            errorCode: "EXT_4001", timeToFirstTokenMilliseconds: nil, durationMilliseconds: orphan.durationMilliseconds, settledBy: .reaper)
+            country: orphan.facts.country, locale: orphan.facts.locale, errorCode: "EXT_4001", timeToFirstTokenMilliseconds: nil,
+            durationMilliseconds: orphan.durationMilliseconds, settledBy: .reaper)
     }
 }

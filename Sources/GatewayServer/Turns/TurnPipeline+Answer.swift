@@ -79,11 +79,11 @@ extension LiveTurn {
 }
 
 extension TurnFacts {
-    /// What the ledger knows of a turn. Who answered is known once it was billed; until then it is the route's first choice.
+    /// What the ledger knows of a turn. Who answered is in its bill.
     init(_ known: KnownTurn, firstChoice: ModelName) {
         self.init(
             userID: known.userID, identity: known.identity, domain: known.domain, personaID: known.personaID,
-            model: known.bill.map { ModelName(provider: $0.provider, model: $0.model) } ?? firstChoice,
+            model: firstChoice,
             risk: known.risk,
             country: known.country, locale: known.locale)
     }

@@ -5,17 +5,13 @@ import TokenRelay
 /// What a client asks of a turn that it knows: follow it, stop it, try it again.
 extension TurnPipeline {
     /// The caller's turn, wherever it runs; 404 for everybody else's. A turn that runs here is told without the database, too.
-    func find(_ caller: Caller, _ turnID: TurnID) async throws(GatewayError) -> OpenTurn {
+    func find(_ caller: Caller, _ turnID: TurnID, _ ask: TurnAsk) async throws(GatewayError) -> OpenTurn {
         let local = registry.turn(turnID).flatMap { $0.facts.userID == caller.userID ? $0 : nil }
-        let rate = try await count(caller, optional: local != nil)
-        if let local { return OpenTurn(turn: local, rate: rate) }
-        do {
+        let counted = try await count(caller, ask, optional: local != nil)
+        if let local { return OpenTurn(turn: local, rate: counted?.rate) }
+        return try await telling(counted, ask) {
             guard let known = try await keeper.load(caller.userID, turnID) else { throw GatewayError.notFound }
-            return OpenTurn(turn: await attach(known), rate: rate)
-        } catch {
-            var refusal = understood(error)
-            refusal.rate = rate
-            throw refusal
+            return OpenTurn(turn: await attach(known), rate: counted?.rate)
         }
     }
 
@@ -23,29 +19,45 @@ extension TurnPipeline {
     func isRunning(here turn: LiveTurn) -> Bool { registry.turn(turn.facts.identity.turnID) === turn }
 
     /// One request of the caller's minute; nil when it is `optional` and the database is away.
-    private func count(_ caller: Caller, optional: Bool) async throws(GatewayError) -> RateLimit? {
+    private func count(_ caller: Caller, _ ask: TurnAsk, optional: Bool) async throws(GatewayError) -> CountedRequest? {
         do {
-            return try await counter.take(caller)
-        } catch is StoreFault where optional {
-            return nil
+            return try await count(caller, ask)
         } catch {
-            throw understood(error)
+            if optional, error.code == .databaseUnavailable { return nil }
+            throw error
         }
     }
 
-    /// Ends a turn of the caller: what was said is kept and billed. Returns how it stands; idempotent.
-    func stop(_ caller: Caller, _ turnID: TurnID) async throws(GatewayError) -> TurnStatus {
-        if let turn = registry.turn(turnID), turn.facts.userID == caller.userID {
-            turn.stop()
-            return await ending(of: turn)
-        }
+    /// The rest of a request that was counted: every refusal says what is left, and carries resources when the stored state tells of danger.
+    private func telling<Answer>(
+        _ counted: CountedRequest?, _ ask: TurnAsk, _ body: () async throws -> Answer
+    ) async throws(GatewayError) -> Answer {
         do {
+            return try await body()
+        } catch {
+            var refusal = understood(error)
+            refusal.rate = counted?.rate
+            refusal.safety = consolation(counted?.safetyLevel ?? .calm, ask)
+            throw refusal
+        }
+    }
+
+    /// Ends a turn of the caller: what was said is kept and billed. Returns how it stands; idempotent. A turn that runs here is stopped without
+    /// the database, too.
+    func stop(_ caller: Caller, _ turnID: TurnID, _ ask: TurnAsk) async throws(GatewayError) -> StoppedTurn {
+        let local = registry.turn(turnID).flatMap { $0.facts.userID == caller.userID ? $0 : nil }
+        let counted = try await count(caller, ask, optional: local != nil)
+        if let local {
+            local.stop()
+            return StoppedTurn(status: await ending(of: local), rate: counted?.rate)
+        }
+        return try await telling(counted, ask) {
             guard try await keeper.requestStop(caller, turnID), let known = try await keeper.load(caller.userID, turnID) else {
                 throw GatewayError.notFound
             }
-            return known.status == .running ? await ending(of: mirrors.mirror(known, firstChoice: model.firstChoice)) : known.status
-        } catch {
-            throw understood(error)
+            let isRunning = known.status == .running
+            let status = isRunning ? await ending(of: mirrors.mirror(known, firstChoice: model.firstChoice)) : known.status
+            return StoppedTurn(status: status, rate: counted?.rate)
         }
     }
 
@@ -55,7 +67,7 @@ extension TurnPipeline {
             try admission.check()
             switch try await keeper.retry(caller, turnID) {
             case .refused(let refusal, let rate):
-                throw self.refusal(refusal, rate, TurnRequest(message: ""), MessageAssessment(risk: .calm, domains: .silent), ask)
+                throw self.refusal(refusal, rate, ask)
             case .begun(let context, let message, let rate):
                 let request = TurnRequest(
                     message: message, pinnedDomain: context.pinnedDomain, locale: context.locale, country: context.country)
@@ -70,7 +82,7 @@ extension TurnPipeline {
     private func ending(of turn: LiveTurn) async -> TurnStatus {
         let deadline = ContinuousClock.now + .seconds(2)
         let follower = Follower(isPatient: true)
-        guard turn.add(follower, limit: 0) else { return .running }
+        guard turn.add(follower, limit: .max) else { return .running }
         defer { turn.remove(follower) }
         while turn.ending == nil, ContinuousClock.now < deadline, (try? await Task.sleep(for: .milliseconds(5))) != nil {}
         return turn.ending?.status ?? .running

@@ -16,7 +16,7 @@ extension TurnPipeline {
     }
 
     /// Step 2: the body, validated once; inside there is nothing malformed.
-    func parse(_ ask: TurnAsk) throws(GatewayError) -> TurnRequest {
+    func parse(_ ask: TurnAsk, by caller: Caller) async throws(GatewayError) -> TurnRequest {
         let body: ChatRequest
         let key: IdempotencyKey?
         do throws(RequestBodyError) {
@@ -31,7 +31,12 @@ extension TurnPipeline {
             idempotencyKey: key?.text, locale: body.locale, country: body.country)
         // Nobody in danger is turned away over a domain; the router finds one.
         if body.domain != nil, request.pinnedDomain == nil, assess(request).risk.tier < .crisis {
-            throw GatewayError(.personaOrDomainUnavailable, "there is no such domain").naming(field: "domain")
+            let counted = try await count(caller, ask)
+            if counted.safetyLevel == .calm {
+                var error = GatewayError(.personaOrDomainUnavailable, "there is no such domain").naming(field: "domain")
+                error.rate = counted.rate
+                throw error
+            }
         }
         return request
     }
@@ -57,6 +62,49 @@ extension TurnPipeline {
             error.safety = coaching.consolation(assessment.risk, at: Whereabouts(request, acceptLanguage: ask.acceptLanguage))
             throw error
         }
+    }
+
+    /// One request of the caller's minute.
+    func count(_ caller: Caller, _ ask: TurnAsk) async throws(GatewayError) -> CountedRequest {
+        do {
+            return try await counter.take(caller)
+        } catch let counted as CountedRefusal {
+            throw refusal(counted.refusal, counted.rate, ask)
+        } catch {
+            throw understood(error)
+        }
+    }
+
+    /// The rest of an authenticated request. What refuses it before it was counted is counted here: then it says what is left of the minute,
+    /// and carries resources when the stored state tells of danger.
+    func counting<Answer>(
+        _ caller: Caller, _ ask: TurnAsk, _ body: () async throws(GatewayError) -> Answer
+    ) async throws(GatewayError) -> Answer {
+        do throws(GatewayError) {
+            return try await body()
+        } catch {
+            // Without its database there is nothing to ask.
+            guard error.rate == nil, error.code != .databaseUnavailable else { throw error }
+            var refusal = error
+            do throws(GatewayError) {
+                let counted = try await count(caller, ask)
+                refusal.rate = counted.rate
+                if refusal.safety == nil { refusal.safety = consolation(counted.safetyLevel, ask) }
+            } catch {
+                if error.code != .databaseUnavailable { refusal = error }
+            }
+            throw refusal
+        }
+    }
+
+    /// Resources for somebody of whom only the stored state tells that he is in danger.
+    func consolation(_ stored: SafetyLevel, _ ask: TurnAsk) -> StreamSafety? {
+        coaching.consolation(.calm, stored: stored, at: Whereabouts(country: nil, locale: AcceptLanguage.first(ask.acceptLanguage)))
+    }
+
+    /// The same for a request that brings no message.
+    func refusal(_ refusal: Refusal, _ rate: RateLimit, _ ask: TurnAsk) -> GatewayError {
+        self.refusal(refusal, rate, TurnRequest(message: ""), MessageAssessment(risk: .calm, domains: .silent), ask)
     }
 
     /// What a refusal of the database looks like from outside. Whoever is in danger gets resources with it.

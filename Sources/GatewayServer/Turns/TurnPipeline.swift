@@ -19,7 +19,11 @@ struct TurnPipeline: Sendable {
     /// begun is finished whether or not anybody listens.
     func open(_ ask: TurnAsk) async throws(GatewayError) -> OpenTurn {
         let caller = try await authenticate(ask)
-        let request = try parse(ask)
+        return try await counting(caller, ask) { () async throws(GatewayError) in try await open(ask, by: caller) }
+    }
+
+    private func open(_ ask: TurnAsk, by caller: Caller) async throws(GatewayError) -> OpenTurn {
+        let request = try await parse(ask, by: caller)
         let assessment = assess(request)
         let opening = try await begin(caller, request, assessment, ask)
         switch opening {
@@ -52,6 +56,13 @@ struct TurnAsk: Sendable {
     var body: [UInt8]
     var arrivedAt: ContinuousClock.Instant
     var requestID: String
+}
+
+/// How a turn stands that was to be stopped, and what is left of the caller's request budget.
+struct StoppedTurn: Sendable {
+    var status: TurnStatus
+    /// nil when nothing was counted.
+    var rate: RateLimit?
 }
 
 /// A turn to follow, and what is left of the caller's request budget.

@@ -37,7 +37,8 @@ public struct TurnSettlement: Sendable {
             userID: turn.facts.userID, identity: turn.facts.identity, status: outcome.status, finishReason: outcome.finishReason,
             content: String(decoding: released.text, as: UTF8.self),
             bill: bill(outcome, promptTokens: turn.promptTokens, said: released.text),
-            domain: turn.facts.domain, risk: turn.facts.risk, errorCode: outcome.finishReason == nil ? "EXT_4001" : nil,
+            domain: turn.facts.domain, risk: turn.facts.risk, country: turn.facts.country, locale: turn.facts.locale,
+            errorCode: outcome.finishReason == nil ? "EXT_4001" : nil,
             timeToFirstTokenMilliseconds: released.firstAt.map { (arrivedAt.duration(to: $0)).milliseconds },
             durationMilliseconds: arrivedAt.duration(to: .now).milliseconds)
         TurnMetrics.record(receipt)

@@ -22,7 +22,7 @@ public final class Follower: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Hears nothing before the end, and then all of it: a place in the second row, of which there are as many as are needed.
+    /// Hears nothing before the end, and then all of it: a place in the second row, of which there are more.
     public let isPatient: Bool
 
     /// A follower whose bell nobody hears yet.
@@ -57,8 +57,10 @@ struct Followers: Sendable {
 
     var isEmpty: Bool { first == nil }
 
-    /// How many hear of each piece.
-    var impatientCount: Int { (first.map { $0.isPatient ? 0 : 1 } ?? 0) + others.count { !$0.isPatient } }
+    /// How many wait for the end, or how many hear of each piece.
+    func count(ofPatient isPatient: Bool) -> Int {
+        (first?.isPatient == isPatient ? 1 : 0) + others.count { $0.isPatient == isPatient }
+    }
 
     mutating func append(_ follower: Follower) {
         if first == nil { first = follower } else { others.append(follower) }

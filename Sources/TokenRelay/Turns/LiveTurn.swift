@@ -127,10 +127,10 @@ public final class LiveTurn: Sendable {
 
     // MARK: The clients' side
 
-    /// Adds a follower unless `limit` are there already. Patient ones have no limit.
+    /// Adds a follower unless `limit` of its kind, patient or not, are there already.
     public func add(_ follower: Follower, limit: Int) -> Bool {
         state.withLock { state in
-            guard follower.isPatient || state.followers.impatientCount < limit else { return false }
+            guard state.followers.count(ofPatient: follower.isPatient) < limit else { return false }
             state.followers.append(follower)
             return true
         }

@@ -80,7 +80,7 @@ private enum Forgetful {
         patch: { _, _, _ in throw nothing }, delete: { _, _ in throw nothing },
         messages: { _, _, _ in Page(items: [], nextCursor: nil) })
 
-    static let counter = RequestCounter { _ in unlimited }
+    static let counter = RequestCounter { _ in CountedRequest(rate: unlimited, safetyLevel: .calm) }
 
     static let spool = ReceiptSpool(keep: { _ in ReceiptSpool.Ticket(name: "") }, discard: { _ in }, leftovers: { [] })
 

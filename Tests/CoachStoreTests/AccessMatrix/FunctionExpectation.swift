@@ -53,8 +53,8 @@ enum FunctionExpectation {
     ]
 
     /// Called by triggers only, which ask nobody for permission.
-    static let forNobody: Set<String> = ["gateway.touch_updated_at()", "gateway.remove_conversations()"]
+    static let forNobody: Set<String> = ["gateway.touch_updated_at()", "gateway.remove_conversations()", "gateway.empty_conversations()"]
 
-    /// Runs with its owner's rights, as the foreign keys do in whose place it stands: who removes a user need not be one who may touch his turns.
-    static let withOwnersRights: Set<String> = ["gateway.remove_conversations()"]
+    /// Run with their owner's rights, as the foreign keys do in whose place they stand: who removes a user need not be one who may touch his turns.
+    static let withOwnersRights: Set<String> = ["gateway.remove_conversations()", "gateway.empty_conversations()"]
 }

@@ -15,7 +15,7 @@ struct Browser: Sendable {
         return try await Wire.run {
             let wire = try Wire(port: port, timeout: timeout)
             try wire.send(head + (body ?? []))
-            return try wire.readAnswer()
+            return try wire.readAnswer(hasBody: method != "HEAD")
         }
     }
 
@@ -54,14 +54,15 @@ extension Wire {
         return try receive(count: count + 2).dropLast(2)
     }
 
-    /// A whole answer, with either kind of length.
-    func readAnswer() throws -> Answer {
+    /// A whole answer, with either kind of length. `hasBody`: false for the answer to HEAD, whatever its length says.
+    func readAnswer(hasBody: Bool = true) throws -> Answer {
         let start = ContinuousClock.now
         let (status, headers) = try readHead()
         let headAfter = ContinuousClock.now - start
         var pieces: [(bytes: [UInt8], after: Duration)] = []
         func take(_ bytes: [UInt8]) { pieces.append((bytes, ContinuousClock.now - start)) }
-        if headers["transfer-encoding"] == "chunked" {
+        if !hasBody {
+        } else if headers["transfer-encoding"] == "chunked" {
             while case let chunk = try readChunk(), !chunk.isEmpty { take(chunk) }
         } else if let length = headers["content-length"].flatMap(Int.init) {
             take(try receive(count: length))
