@@ -106,6 +106,7 @@ extension Refusal: StoredReadable {
     init(_ stored: StoredValue) throws(StoredMismatch) {
         self.init(
             reason: try stored.choice("reason"), retryAfter: try stored.optional("retry_after"), limit: try stored.optional("limit"),
-            safetyLevel: try stored.choice("safety_level"))
+            safetyLevel: try stored.choice("safety_level"), country: try stored.optional("country"),
+            locale: try stored.optional("locale"))
     }
 }

@@ -24,12 +24,17 @@ extension RequestStore {
             let answer = try await take(caller, perMinute: perMinute())
             let reason: Refusal.Reason
             switch answer.outcome {
-            case .taken: return CountedRequest(rate: answer.rate, safetyLevel: answer.safetyLevel)
+            case .taken:
+                return CountedRequest(
+                    rate: answer.rate, safetyLevel: answer.safetyLevel, country: answer.country, locale: answer.locale)
             case .rateLimited: reason = .rateLimited
             case .suspended: reason = .suspended
             }
             throw CountedRefusal(
-                refusal: Refusal(reason: reason, retryAfter: answer.retryAfter, safetyLevel: answer.safetyLevel), rate: answer.rate)
+                refusal: Refusal(
+                    reason: reason, retryAfter: answer.retryAfter, safetyLevel: answer.safetyLevel, country: answer.country,
+                    locale: answer.locale),
+                rate: answer.rate)
         }
     }
 }

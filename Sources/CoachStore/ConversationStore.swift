@@ -73,14 +73,19 @@ public struct ConversationStore: Sendable {
     /// Puts a conversation away; its rows stay, so that what was spent stays explained. Returns the turn that still runs in it, to be stopped.
     /// Throws `Refusal` `notFound`, also the second time.
     public func delete(_ caller: Caller, _ id: ConversationID) async throws -> TurnID? {
+        let update: Query = """
+            update public.conversations set deleted_at = now()
+            where user_id = \(caller.userID) and id = \(id) and deleted_at is null
+            """
+        // A statement of its own: it sees a turn for whose beginning the update has waited. now() is the transaction's.
         let query: Query = """
-            update public.conversations c set deleted_at = now()
-            where c.user_id = \(caller.userID) and c.id = \(id) and c.deleted_at is null
-            returning (
+            select (
                 select t.id from public.turns t
                 where t.user_id = c.user_id and t.conversation_id = c.id and t.status = 'running')
+            from public.conversations c
+            where c.user_id = \(caller.userID) and c.id = \(id) and c.deleted_at = now()
             """
-        let found = try await rows(query, for: caller) { try $0.value(0, as: UUID?.self) }
+        let found = try await rows(update, query, for: caller) { try $0.value(0, as: UUID?.self) }
         guard let running = found.first else { throw Refusal(reason: .notFound) }
         return running.map { TurnID($0) }
     }
@@ -127,11 +132,12 @@ public struct ConversationStore: Sendable {
         return record
     }
 
+    /// The rows of the last query.
     private func rows<Record: Sendable>(
-        _ query: Query, for caller: Caller, decode: @escaping @Sendable (borrowing Row) throws -> Record
+        _ queries: Query..., for caller: Caller, decode: @escaping @Sendable (borrowing Row) throws -> Record
     ) async throws -> [Record] {
         try await StoreFault.translating(except: [Self.insufficientPrivilege]) {
-            try await client.batch([Claims.user(caller), query]) { rows in try rows.map(decode) }
+            try await client.batch([Claims.user(caller)] + queries) { rows in try rows.map(decode) }
         }
     }
 

@@ -18,6 +18,9 @@ public struct RequestStore: Sendable {
         /// Seconds until the next minute begins, when this one is used up.
         public let retryAfter: Int?
         public let safetyLevel: SafetyLevel
+        /// Where the user's profile says that he is.
+        public let country: String?
+        public let locale: String?
     }
 
     private let client: PostgresClient
@@ -38,7 +41,7 @@ public struct RequestStore: Sendable {
                 return try StoredJSON.decode(Answer.self, from: text)
             } catch let error as PostgresError where error.constraint == "users_id_fkey" {
                 let rate = RateLimit(limit: perMinute, remaining: 0, resetAt: 0)
-                return Answer(outcome: .suspended, rate: rate, retryAfter: nil, safetyLevel: .calm)
+                return Answer(outcome: .suspended, rate: rate, retryAfter: nil, safetyLevel: .calm, country: nil, locale: nil)
             }
         }
     }
@@ -51,5 +54,7 @@ extension RequestStore.Answer: StoredReadable {
         rate = try stored.member("rate")
         retryAfter = try stored.optional("retry_after")
         safetyLevel = try stored.choice("safety_level")
+        country = try stored.optional("country")
+        locale = try stored.optional("locale")
     }
 }

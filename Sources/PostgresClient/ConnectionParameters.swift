@@ -46,7 +46,7 @@ struct ConnectionParameters {
         }
     }
 
-    private static func options(_ list: UnsafeMutablePointer<PQconninfoOption>?) -> [String: String]? {
+    fileprivate static func options(_ list: UnsafeMutablePointer<PQconninfoOption>?) -> [String: String]? {
         guard let list else { return nil }
         defer { PQconninfoFree(list) }
         var options: [String: String] = [:]
@@ -73,4 +73,9 @@ struct ConnectionParameters {
             return pointers.withUnsafeBufferPointer { body($0.baseAddress) }
         }
     }
+}
+
+extension PostgresConfiguration {
+    /// Whether libpq understands a text as a connection string. Nothing is connected.
+    public static func isConnectionString(_ text: String) -> Bool { ConnectionParameters.options(PQconninfoParse(text, nil)) != nil }
 }

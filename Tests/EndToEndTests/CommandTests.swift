@@ -22,10 +22,14 @@ struct CommandTests {
             ["check"],
             environment: [
                 "COACH_ROOT": root.path, "COACH_PORT": "http", "COACH_ENV": "staging", "COACH_JWT_SECRET": "short",
-                "COACH_DRAIN_SECONDS": "-1",
+                "COACH_DRAIN_SECONDS": "-1", "DATABASE_URL": "postgres//nowhere", "COACH_JWKS_FILE": "/nope",
+                "COACH_JWKS_URL": "http://auth.example.com/jwks",
             ])
         #expect(status != 0)
-        for expected in ["COACH_PORT", "COACH_ENV", "COACH_JWT_SECRET", "COACH_DRAIN_SECONDS", "fitness.json", "prices"] {
+        for expected in [
+            "COACH_PORT", "COACH_ENV", "COACH_JWT_SECRET", "COACH_DRAIN_SECONDS", "DATABASE_URL", "COACH_JWKS_FILE", "COACH_JWKS_URL",
+            "fitness.json", "prices",
+        ] {
             #expect(output.contains(expected), "\(expected) in\n\(output)")
         }
         #expect(!output.contains("short\"") && output.split(separator: "\n").count >= 6)

@@ -104,6 +104,20 @@ struct SafetyTests {
         #expect(stream.first("safety")?.fields.objects("resources").contains { $0["phone"] == "116 123" } == true)
     }
 
+    @Test("is given the resources of his profile's place with a refusal, whoever made it")
+    func refusalAtHome() async throws {
+        let stage = try await Stage.shared()
+        let visitor = stage.visitor()
+        try await stage.database.fresh.psql("insert into users (id, country) values ('\(visitor.id)', 'GB')")
+        let header = ["Accept-Language": "en-US"]
+        let begun = try await visitor.say("I want to kill myself", ["conversation_id": UUID().uuidString], headers: header)
+        _ = try await visitor.say("I want to kill myself \(Self.quick)")
+        let found = try await visitor.browser.send("GET", "\(Browser.chatPath)/\(UUID())", headers: header)
+        for answer in [begun, found] {
+            #expect(answer.status == 404 && answer.text.contains("116 123") && !answer.text.contains("988"), "\(answer.text)")
+        }
+    }
+
     @Test("is given resources when the body cannot be accepted", arguments: ["persona_id", "conversation_id", "locale"])
     func badBody(field: String) async throws {
         let visitor = try await Stage.shared().visitor()

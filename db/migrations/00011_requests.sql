@@ -51,7 +51,7 @@ create function gateway.rate_of(counter public.rate_limits, per_minute integer) 
         'reset_at', ceil(extract(epoch from counter.window_started_at + interval '1 minute'))::bigint);
 
 -- Takes one request from the caller's minute; nobody in danger is turned away, whatever he asked before:
---   {outcome: taken | rate_limited | suspended, rate: {limit, remaining, reset_at}, retry_after, safety_level}
+--   {outcome: taken | rate_limited | suspended, rate: {limit, remaining, reset_at}, retry_after, safety_level, country, locale}
 create function gateway.take_request(per_minute integer) returns jsonb
     language plpgsql set search_path = '' set lock_timeout = '100ms' as $$
 declare
@@ -62,8 +62,10 @@ declare
         (select max(gateway.level_at(s.level, s.raised_at, moment)) from public.safety_states s where s.user_id = gateway.user_id()), 0);
     outcome text := 'taken';
     retry_after integer;
+    person record;
 begin
-    if (select u.suspended_at is not null from public.users u where u.id = uid) then
+    select u.suspended_at, u.country, u.locale into strict person from public.users u where u.id = gateway.user_id();
+    if person.suspended_at is not null then
         outcome := 'suspended';
     elsif counter.requests > per_minute and level = 0 then
         outcome := 'rate_limited';
@@ -73,7 +75,8 @@ begin
         counter := gateway.uncount(uid, 1, 0);
     end if;
     return jsonb_build_object(
-        'outcome', outcome, 'rate', gateway.rate_of(counter, per_minute), 'retry_after', retry_after, 'safety_level', level);
+        'outcome', outcome, 'rate', gateway.rate_of(counter, per_minute), 'retry_after', retry_after, 'safety_level', level,
+        'country', person.country, 'locale', person.locale);
 end $$;
 
 revoke all on all functions in schema gateway from public, anon, authenticated;

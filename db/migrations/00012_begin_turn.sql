@@ -94,7 +94,7 @@ create function gateway.refusal(reason text, retry_after integer, hit_limit inte
 --                            history: [{role, content}], persona, safety_level, conversation_domain, pinned_domain, country,
 --                            locale, message: the user's, when it was `retry_of`}
 --       | {outcome: known,   rate, known: <load_turn>}
---       | {outcome: refused, rate, reason, retry_after, limit, safety_level}
+--       | {outcome: refused, rate, reason, retry_after, limit, safety_level, country, locale}    the profile's place
 -- A refusal writes nothing but the user's row and his counter. `lock_not_available` means: ask again.
 create function gateway.begin_turn(request jsonb) returns json
     language plpgsql
@@ -296,7 +296,8 @@ begin
         counter := gateway.uncount(uid, (refused is not null and not counted_request)::integer, 1);
         if refused is not null then
             return gateway.refusal(refused, retry_after, hit_limit, person.safety_level)
-                || jsonb_build_object('rate', gateway.rate_of(counter, per_minute));
+                || jsonb_build_object(
+                    'rate', gateway.rate_of(counter, per_minute), 'country', person.country, 'locale', person.locale);
         end if;
     end if;
 

@@ -48,11 +48,16 @@ public struct CountedRequest: Sendable, Equatable {
     public var rate: RateLimit
     /// What is stored of the caller, whichever persona heard of it.
     public var safetyLevel: SafetyLevel
+    /// Where his profile says that he is.
+    public var country: String?
+    public var locale: String?
 
     /// Memberwise.
-    public init(rate: RateLimit, safetyLevel: SafetyLevel) {
+    public init(rate: RateLimit, safetyLevel: SafetyLevel, country: String? = nil, locale: String? = nil) {
         self.rate = rate
         self.safetyLevel = safetyLevel
+        self.country = country
+        self.locale = locale
     }
 }
 

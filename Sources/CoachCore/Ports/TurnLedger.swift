@@ -101,13 +101,21 @@ public struct Refusal: Sendable, Equatable, Error {
     public var limit: Int?
     /// Danger was detected in the message or is stored; the refusal then carries resources.
     public var safetyLevel: SafetyLevel
+    /// Where the user's profile says that he is.
+    public var country: String?
+    public var locale: String?
 
     /// Memberwise.
-    public init(reason: Reason, retryAfter: Int? = nil, limit: Int? = nil, safetyLevel: SafetyLevel = .calm) {
+    public init(
+        reason: Reason, retryAfter: Int? = nil, limit: Int? = nil, safetyLevel: SafetyLevel = .calm, country: String? = nil,
+        locale: String? = nil
+    ) {
         self.reason = reason
         self.retryAfter = retryAfter
         self.limit = limit
         self.safetyLevel = safetyLevel
+        self.country = country
+        self.locale = locale
     }
 }
 

@@ -37,7 +37,7 @@ extension TurnPipeline {
         } catch {
             var refusal = understood(error)
             refusal.rate = counted?.rate
-            refusal.safety = consolation(counted?.safetyLevel ?? .calm, ask)
+            refusal.safety = counted.flatMap { consolation($0, ask) }
             throw refusal
         }
     }

@@ -89,7 +89,7 @@ extension TurnPipeline {
             do throws(GatewayError) {
                 let counted = try await count(caller, ask)
                 refusal.rate = counted.rate
-                if refusal.safety == nil { refusal.safety = consolation(counted.safetyLevel, ask) }
+                if refusal.safety == nil { refusal.safety = consolation(counted, ask) }
             } catch {
                 if error.code != .databaseUnavailable { refusal = error }
             }
@@ -98,8 +98,11 @@ extension TurnPipeline {
     }
 
     /// Resources for somebody of whom only the stored state tells that he is in danger.
-    func consolation(_ stored: SafetyLevel, _ ask: TurnAsk) -> StreamSafety? {
-        coaching.consolation(.calm, stored: stored, at: Whereabouts(country: nil, locale: AcceptLanguage.first(ask.acceptLanguage)))
+    func consolation(_ counted: CountedRequest, _ ask: TurnAsk) -> StreamSafety? {
+        let profile = Whereabouts(country: counted.country, locale: counted.locale)
+        return coaching.consolation(
+            .calm, stored: counted.safetyLevel,
+            at: Whereabouts(TurnRequest(message: ""), profile: profile, acceptLanguage: ask.acceptLanguage))
     }
 
     /// The same for a request that brings no message.
@@ -115,7 +118,8 @@ extension TurnPipeline {
         error.rate = rate
         error.safety = coaching.consolation(
             coaching.fusion.fuse(assessment.risk, stored: refusal.safetyLevel).risk, stored: refusal.safetyLevel,
-            at: Whereabouts(request, acceptLanguage: ask.acceptLanguage))
+            at: Whereabouts(
+                request, profile: Whereabouts(country: refusal.country, locale: refusal.locale), acceptLanguage: ask.acceptLanguage))
         return error
     }
 

@@ -1,5 +1,7 @@
 import Foundation
+import Identity
 import Logging
+import PostgresClient
 
 /// Where the gateway runs.
 enum DeploymentEnvironment: String, CaseIterable, Sendable {
@@ -53,6 +55,19 @@ struct GatewayConfiguration: Sendable {
         let root = DataFolders.find(settings.text(.root))
         if root == nil { settings.complain(.root, "no folder with db, prompts, domains and deploy was found") }
         if let secret = settings.text(.jwtSecret), secret.utf8.count < 32 { settings.complain(.jwtSecret, "is shorter than 32 bytes") }
+        for key in [SettingKey.databaseURL, .databaseListenURL, .migrationURL] {
+            if let url = settings.text(key), !PostgresConfiguration.isConnectionString(url) {
+                settings.complain(key, "is no connection string that libpq understands")
+            }
+        }
+        do {
+            if let url = settings.text(.jwksURL) { _ = try KeySource.url(url) }
+        } catch {
+            settings.complain(.jwksURL, "\(error)")
+        }
+        if let file = settings.text(.jwksFile), !FileManager.default.isReadableFile(atPath: file) {
+            settings.complain(.jwksFile, "\(file) cannot be read")
+        }
         guard settings.findings.isEmpty, let deployment, let port, let level, let connections, let statements, let drain, let notice,
             let turns, let root
         else { return (nil, settings.findings) }
