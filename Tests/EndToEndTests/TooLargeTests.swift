@@ -31,6 +31,9 @@ struct TooLargeTests {
             return try wire.readAnswer()
         }
         #expect(unannounced.status == 413 && unannounced.errorCode == "VAL_3005")
+        // Who is a stranger is told that first.
+        let stranger = try await Browser(port: stage.gateway.port).send("POST", Browser.chatPath, body: large)
+        #expect(stranger.status == 401 && stranger.errorCode == "AUTH_1002")
         expectDone(try await visitor.say("Hello \(sim(["words": 2]))"))
     }
 

@@ -98,9 +98,11 @@ struct EdgeTests {
     }
 
     @Test(
-        "the first language of Accept-Language counts",
+        "the most wanted language of Accept-Language counts",
         arguments: [
             ("es-MX,es;q=0.9,en;q=0.8", "es-MX"), ("de;q=0.5", "de"), ("*", nil), ("", nil), (" fr ", "fr"), ("e\u{301}", nil),
+            ("en-US;q=0.1, es-ES", "es-ES"),
+            ("fr;q=0, de;q=0.2", "de"),
         ] as [(String, String?)])
     func languages(header: String, tag: String?) {
         #expect(AcceptLanguage.first(header) == tag)

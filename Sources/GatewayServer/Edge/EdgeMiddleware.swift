@@ -4,7 +4,6 @@ import HTTPTypes
 import Hummingbird
 import Logging
 import NIOCore
-import NIOHTTP1
 
 /// Around every request: its id, the header limit, errors in the form that the client reads, who may read it, one log line.
 struct EdgeMiddleware: RouterMiddleware {
@@ -51,17 +50,6 @@ struct EdgeMiddleware: RouterMiddleware {
     private func understand(_ error: any Error, _ context: GatewayContext) -> GatewayError {
         if case StoreFault.unexpected(let reason)? = error as? StoreFault { report(reason, context) }
         if let known = GatewayError(known: error) { return known }
-        switch error {
-        case is HTTPParserError: return GatewayError(.invalidInput, "the request's body cannot be read", status: 400)
-        case let error as any HTTPResponseError:
-            switch error.status.code {
-            case 404: return .notFound
-            case 413: return GatewayError(.tooLarge, "the request's body is larger than 256 KiB")
-            case 400: return GatewayError(.invalidInput, "the request is malformed", status: 400)
-            default: break
-            }
-        default: break
-        }
         report("\(type(of: error))", context)
         return GatewayError(.unforeseen, "unforeseen error")
     }

@@ -31,16 +31,15 @@ enum AnswerForm: Sendable, Equatable {
     /// One `error` event: the app's stream reader never looks at the status.
     case eventStream
 
-    /// By the `Accept` header; the first that is named wins.
+    /// By the `Accept` header: the more wanted one; an envelope when neither is named.
     init(accept: String?) {
-        let types = (accept ?? "").lowercased()
-        let stream = types.range(of: "text/event-stream")?.lowerBound
-        let problem = types.range(of: "application/problem+json")?.lowerBound
-        switch (stream, problem) {
-        case (let stream?, let problem?): self = stream < problem ? .eventStream : .problem
-        case (_?, nil): self = .eventStream
-        case (nil, _?): self = .problem
-        case (nil, nil): self = .envelope
+        let forms = WeightedValues.parse(accept?.lowercased()).lazy.compactMap { type -> AnswerForm? in
+            switch type {
+            case "text/event-stream": .eventStream
+            case "application/problem+json": .problem
+            default: nil
+            }
         }
+        self = forms.first ?? .envelope
     }
 }

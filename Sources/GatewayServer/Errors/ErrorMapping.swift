@@ -1,6 +1,8 @@
 import CoachCore
 import GatewayAPI
+import Hummingbird
 import Identity
+import NIOHTTP1
 
 /// The one place where codes become statuses, texts and actions (CONTRACT §2).
 enum ErrorMapping {
@@ -78,7 +80,7 @@ extension GatewayError {
         if let limit = refusal.limit { details.append(("limit", .integer(Int64(limit)))) }
     }
 
-    /// What the product's own errors mean to the client; nil for what nobody foresaw.
+    /// What the product's errors, and those of the edge below it, mean to the client; nil for what nobody foresaw.
     init?(known error: any Error) {
         switch error {
         case let error as GatewayError: self = error
@@ -88,6 +90,14 @@ extension GatewayError {
             self.init(counted.refusal)
             rate = counted.rate
         case is InvalidCursor: self = GatewayError(.invalidInput, "the cursor is not one of this list").naming(field: "cursor")
+        case is HTTPParserError: self = GatewayError(.invalidInput, "the request's body cannot be read", status: 400)
+        case let error as any HTTPResponseError:
+            switch error.status.code {
+            case 404: self = .notFound
+            case 413: self = GatewayError(.tooLarge, "the request's body is larger than 256 KiB")
+            case 400: self = GatewayError(.invalidInput, "the request is malformed", status: 400)
+            default: return nil
+            }
         default: return nil
         }
     }

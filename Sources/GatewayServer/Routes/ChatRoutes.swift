@@ -24,7 +24,7 @@ struct ChatRoutes: Sendable {
     }
 
     private func post(_ request: Request, _ context: GatewayContext) async throws -> Response {
-        let open = try await pipeline.open(ask(request, context, body: try await request.collectBytes()))
+        let open = try await pipeline.open(ask(request, context)) { try await request.collectBytes() }
         return try follow(open, from: Cursor(after: 0), context)
     }
 
@@ -121,10 +121,10 @@ struct ChatRoutes: Sendable {
         return pipeline.coaching.card(facts.risk, country: facts.country, locale: facts.locale).map(StreamSafety.init)
     }
 
-    private func ask(_ request: Request, _ context: GatewayContext, body: [UInt8] = []) -> TurnAsk {
+    private func ask(_ request: Request, _ context: GatewayContext) -> TurnAsk {
         TurnAsk(
             authorization: request.headers[.authorization], idempotencyKey: request.headers[.idempotencyKey],
-            acceptLanguage: request.headers[.acceptLanguage], body: body, arrivedAt: context.arrivedAt, requestID: context.requestID)
+            acceptLanguage: request.headers[.acceptLanguage], arrivedAt: context.arrivedAt, requestID: context.requestID)
     }
 
     /// A malformed id is an id that nobody has.

@@ -17,9 +17,14 @@ struct TurnPipeline: Sendable {
 
     /// From the request to a turn that runs, or to one that is told again. The answer streams from it while it is spoken; what was
     /// begun is finished whether or not anybody listens.
-    func open(_ ask: TurnAsk) async throws(GatewayError) -> OpenTurn {
+    /// The body is read when it is known whose it is.
+    func open(_ ask: TurnAsk, body: () async throws -> [UInt8]) async throws(GatewayError) -> OpenTurn {
         let caller = try await authenticate(ask)
-        return try await counting(caller, ask) { () async throws(GatewayError) in try await open(ask, by: caller) }
+        return try await counting(caller, ask) { () async throws(GatewayError) in
+            var ask = ask
+            do { ask.body = try await body() } catch { throw understood(error) }
+            return try await open(ask, by: caller)
+        }
     }
 
     private func open(_ ask: TurnAsk, by caller: Caller) async throws(GatewayError) -> OpenTurn {
@@ -53,7 +58,7 @@ struct TurnAsk: Sendable {
     var authorization: String?
     var idempotencyKey: String?
     var acceptLanguage: String?
-    var body: [UInt8]
+    var body: [UInt8] = []
     var arrivedAt: ContinuousClock.Instant
     var requestID: String
 }
