@@ -98,8 +98,8 @@ public final class Mirrors: Service {
     /// Tells the end, once the owner or a reaper has settled it.
     private func end(_ turn: LiveTurn) async throws {
         guard let known = try await keeper.load(turn.facts.userID, turn.facts.identity.turnID) else {
-            // Its conversation was deleted meanwhile.
-            return turn.close(TurnEnding(status: .interrupted, finishReason: nil, bill: nil))
+            // Its conversation was deleted meanwhile, which stopped it.
+            return turn.close(TurnEnding(status: .stopped, finishReason: .stopped, bill: nil))
         }
         guard known.identity.attempt == turn.facts.identity.attempt else { return forget(turn) }
         guard known.status != .running else { return }

@@ -120,17 +120,18 @@ struct StopTests {
         expectDone(try await visitor.say("And now? \(sim(["words": 2]))", ["conversation_id": conversation]))
     }
 
-    @Test("is what deleting the conversation does; the turn is still billed")
+    @Test("is what deleting the conversation does, for who follows elsewhere, too; the turn is still billed")
     func deletion() async throws {
         let pair = try await Pair.shared()
         let visitor = pair.one.visitor()
         let word = marker()
         let first = try await visitor.listen("Hello \(word) \(sim(["words": 400, "pace_ms": 20]))").until(bytes: 60)
         let conversation = try #require(first.events.first?["conversation_id"])
+        let far = try await visitor.at(pair.other.port).follow(first.turnID).until(bytes: 1)
         let deleted = try await visitor.at(pair.other.port).browser.send("DELETE", "/api/v1/conversations/\(conversation)")
         #expect((200...299).contains(deleted.status), "\(deleted.text)")
         #expect(try await end(of: word, pair.simulator).outcome == "client_closed")
-        try await first.toEnd()
+        for listening in [first, far] { #expect(try await listening.toEnd().end?["finish_reason"] == "stopped") }
         try await eventually("the bill") { try await pair.database.usage(of: visitor.id).count == 1 }
     }
 }
