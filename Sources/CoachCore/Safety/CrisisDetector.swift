@@ -5,7 +5,7 @@
 public struct CrisisDetector: Sendable {
     enum Rule: Sendable {
         case entry(CrisisGrammar.Entry)
-        case idiom
+        case idiom(CrisisGrammar.Idiom)
         case followUp(CrisisGrammar.FollowUp)
     }
 
@@ -46,7 +46,7 @@ public struct CrisisDetector: Sendable {
             }
         }
         for entry in grammar.entries { add(.entry(entry), entry.patterns, ignoresNegation: !entry.negatable) }
-        for idiom in grammar.idioms { add(.idiom, idiom.patterns, ignoresNegation: true) }
+        for idiom in grammar.idioms { add(.idiom(idiom), idiom.patterns, ignoresNegation: true) }
         for followUp in grammar.followUps { add(.followUp(followUp), followUp.patterns, ignoresNegation: true) }
         self.automaton = automaton
         self.rules = rules
@@ -57,12 +57,12 @@ public struct CrisisDetector: Sendable {
     func assess(_ reading: Reading) -> RiskAssessment {
         let surroundings = Surroundings(reading: reading, markers: markers)
         let matches = automaton.matches(in: reading, barrier: surroundings.denies)
-        var idioms: [Range<Int>] = []
+        var idioms: [HarmlessPhrase] = []
         var hits: [Hit] = []
         var followUps: [String] = []
         for match in matches {
             switch rules[match.rule] {
-            case .idiom: idioms.append(match.range)
+            case .idiom(let idiom): idioms.append(HarmlessPhrase(range: match.range, isThing: idiom.isThing))
             case .followUp(let followUp): if !followUps.contains(followUp.id) { followUps.append(followUp.id) }
             case .entry(let entry): hits.append(Hit(entry: entry, range: match.range))
             }
@@ -95,6 +95,13 @@ public struct CrisisDetector: Sendable {
 }
 
 extension CrisisDetector {
+    /// An idiom found in a message.
+    struct HarmlessPhrase {
+        /// Words.
+        let range: Range<Int>
+        let isThing: Bool
+    }
+
     /// A pattern found in a message, and what its surroundings make of it.
     struct Hit {
         let entry: CrisisGrammar.Entry

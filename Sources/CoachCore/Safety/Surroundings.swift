@@ -5,9 +5,17 @@ struct Surroundings {
     private let reading: Reading
     private var clauses: [Int]
     private var spansOfMarker: [CrisisGrammar.Marker: [Range<Int>]] = [:]
+    /// Words that say nothing by themselves: "I", "want to", "tonight".
+    private var isFrame: [Bool]
+    /// Thoughts and intentions: "plans to". A negation reaches across them too.
+    private var isIntention: [Bool]
+    /// How many words before each position say something.
+    private var meaningful: [Int] = [0]
 
-    /// Farthest distance, in words, at which a negation reaches a pattern that follows it in the same clause.
-    private static let reachOfNegation = 4
+    /// Farthest distance, in words that say nothing by themselves, at which a negation reaches a pattern that follows it in its clause.
+    private static let reachOfNegation = 6
+    /// Added to the number of a clause that a conjunction begins.
+    private static let conjunction = 1 << 20
     /// A whole statement is denied from right in front of it: "I don't think (that) I want to die".
     private static let reachOfDenial = 1
 
@@ -15,15 +23,23 @@ struct Surroundings {
         self.reading = reading
         denies = Array(repeating: false, count: reading.tokens.count)
         clauses = reading.tokens.map(\.clause)
+        isFrame = denies
+        isIntention = denies
         for position in reading.tokens.indices {
             for span in reading.spans(at: position) {
-                guard let marker = markers[span.symbol], marker != .filler else { continue }
-                spansOfMarker[marker, default: []].append(position..<position + Int(span.length))
+                guard let marker = markers[span.symbol] else { continue }
+                let range = position..<position + Int(span.length)
+                switch marker {
+                case .filler, .frame: for word in range { isFrame[word] = true }
+                case .intention: for word in range { isIntention[word] = true }
+                default: spansOfMarker[marker, default: []].append(range)
+                }
             }
         }
         for span in self[.negator] { for position in span { denies[position] = true } }
         for span in self[.notNegator] { for position in span { denies[position] = false } }
         splitClauses()
+        countMeaningful()
     }
 
     private subscript(_ marker: CrisisGrammar.Marker) -> [Range<Int>] { spansOfMarker[marker] ?? [] }
@@ -34,38 +50,52 @@ struct Surroundings {
             let old = clauses[span.lowerBound]
             for position in span.lowerBound..<clauses.count {
                 guard clauses[position] == old else { break }
-                clauses[position] += 1 << 20
+                clauses[position] += Surroundings.conjunction
             }
         }
     }
 
+    /// People count as frame here: an idiom may be said of anybody.
+    private mutating func countMeaningful() {
+        var says = isFrame.map { !$0 }
+        for span in self[.firstPerson] + self[.thirdPerson] { for position in span { says[position] = false } }
+        meaningful.reserveCapacity(says.count + 1)
+        for position in says.indices { meaningful.append(meaningful[position] + (says[position] ? 1 : 0)) }
+    }
+
     /// Lowers or cancels a hit. What is in progress stands whatever surrounds it (facts §5.1: suppressors cancel only for tier < 4), except
     /// inside an idiom as a whole: "take all my pills in the morning".
-    func weigh(_ hit: inout CrisisDetector.Hit, idioms: [Range<Int>]) {
+    func weigh(_ hit: inout CrisisDetector.Hit, idioms: [CrisisDetector.HarmlessPhrase]) {
         hit.subject = subject(of: hit)
-        if hit.tier == .imminent, !hit.entry.ambiguous {
-            if idioms.contains(where: { covers($0, hit.range) }) { hit.tier = .none }
-            return
-        }
-        if idioms.contains(where: { $0.overlaps(hit.range) }) || isDenied(hit) || isWork(hit) {
+        if idioms.contains(where: { $0.range.overlaps(hit.range) && ($0.isThing || covers($0.range, hit.range)) }) {
             hit.tier = .none
             return
         }
-        if isLongAgo(hit) || (hit.entry.hyperbole && isExaggeration) || (hit.entry.ambiguous && isEveryday(hit)) {
-            hit.tier = min(hit.tier, .concern)
+        if hit.tier == .imminent, !hit.entry.ambiguous { return }
+        if isDenied(hit) || isWork(hit) {
+            hit.tier = .none
+            return
         }
-        if isFiction { hit.tier = RiskTier(rawValue: hit.tier.rawValue - 1) ?? .none }
+        if isLongAgo(hit) || (hit.entry.ambiguous && isEveryday(hit)) { hit.tier = min(hit.tier, .concern) }
+        // Who laughs at a plan may still have it.
+        if hit.entry.hyperbole && isExaggeration(hit) { hit.tier = min(hit.tier, hit.tier >= .high ? .crisis : .concern) }
+        if isFiction(hit) { hit.tier = RiskTier(rawValue: hit.tier.rawValue - 1) ?? .none }
     }
 
-    /// An idiom that begins where the hit does, or before; the hit may begin with its subject ("I took …").
+    /// An idiom means the hit when what it leaves over of it says nothing by itself: "I'm … tonight" around "kill it at the pitch". One
+    /// that merely touches the hit means something else beside it.
     private func covers(_ idiom: Range<Int>, _ hit: Range<Int>) -> Bool {
-        idiom.overlaps(hit) && idiom.lowerBound <= hit.lowerBound + 1
+        let before = hit.lowerBound..<max(hit.lowerBound, idiom.lowerBound)
+        let after = min(hit.upperBound, idiom.upperBound)..<hit.upperBound
+        return meaningful[before.lowerBound] == meaningful[before.upperBound]
+            && meaningful[after.lowerBound] == meaningful[after.upperBound]
     }
 
     /// Whom a hit concerns. A pattern that names nobody concerns the nearest person named before its end in the
-    /// clause; where nobody is named it stays unclear, which is treated like the speaker's own.
+    /// clause; where nobody is named it stays unclear, which is treated like the speaker's own. Who is named in abuse did it.
     private func subject(of hit: CrisisDetector.Hit) -> RiskSubject {
         guard hit.entry.subject == .me else { return hit.entry.subject }
+        if hit.entry.category == .abuse { return .me }
         if self[.firstPerson].contains(where: { hit.range.contains($0.lowerBound) }) { return .me }
         let clause = clauses[hit.range.lowerBound]
         let people =
@@ -82,40 +112,49 @@ struct Surroundings {
             if clauses[span.lowerBound] == clause { return true }
         }
         // "I want to die" begins a statement of its own: "I don't eat I want to die" denies the eating only. A verb that carries its
-        // person is denied from right in front of it: "no soy suicida".
+        // person is denied from right in front of it: "no soy suicida". Nothing is denied across another word that says something:
+        // "I can't sleep want to die".
         let begins = self[.firstPerson].contains { $0.lowerBound == start }
         let reach = begins ? 1 : Surroundings.reachOfNegation
         var position = start - 1
         while position >= 0, start - position <= reach, clauses[position] == clause {
             if denies[position] { return true }
+            guard isFrame[position] || isIntention[position] else { return false }
             position -= 1
         }
         return false
     }
 
-    /// "Years ago" in the same sentence, and nothing that says it has come back.
+    /// "Years ago", said of the hit, and nothing that says it has come back: in the same clause, or beyond a comma from a hit that is told in
+    /// the past. What the speaker wants now is not over: "I'm in college and I want to die".
     private func isLongAgo(_ hit: CrisisDetector.Hit) -> Bool {
-        guard !hit.entry.timeless, self[.present].isEmpty else { return false }
+        guard !hit.entry.timeless, self[.present].isEmpty, !self[.resolvedPast].isEmpty else { return false }
         let sentence = reading.tokens[hit.range.lowerBound].sentence
-        return self[.resolvedPast].contains { reading.tokens[$0.lowerBound].sentence == sentence }
+        let clause = clauses[hit.range.lowerBound]
+        func inClause(_ span: Range<Int>) -> Bool { clauses[span.lowerBound] == clause }
+        if self[.wish].contains(where: inClause) { return false }
+        let isPast = clause < Surroundings.conjunction && self[.past].contains(where: inClause)
+        return self[.resolvedPast].contains { inClause($0) || (isPast && reading.tokens[$0.lowerBound].sentence == sentence) }
     }
 
-    /// A professional or technical context, for what does not concern the speaker.
+    /// A professional context in the same sentence, for what concerns neither the speaker nor a certain person: who asks for his
+    /// daughter is no student of the matter.
     private func isWork(_ hit: CrisisDetector.Hit) -> Bool {
+        guard hit.subject != .me, !(hit.subject == .other && namesSomebody(hit)) else { return false }
         let sentence = reading.tokens[hit.range.lowerBound].sentence
-        switch hit.subject {
-        case .me: break
-        case .other: if !self[.professional].isEmpty { return true }
-        case .unclear: if self[.professional].contains(where: { reading.tokens[$0.lowerBound].sentence == sentence }) { return true }
-        }
-        let namesSpeaker = self[.firstPerson].contains { hit.range.contains($0.lowerBound) }
-        return !namesSpeaker && hit.tier < .high
-            && self[.technical].contains { reading.tokens[$0.lowerBound].sentence == sentence }
+        return self[.professional].contains { reading.tokens[$0.lowerBound].sentence == sentence }
     }
 
-    /// Laughter or a trifle in the message, and nothing that says it is meant.
-    private var isExaggeration: Bool {
-        self[.earnest].isEmpty && !(self[.humour].isEmpty && self[.trivial].isEmpty)
+    /// "My friend", "she"; not "a client", "someone".
+    private func namesSomebody(_ hit: CrisisDetector.Hit) -> Bool {
+        self[.certainPerson].contains { hit.range.overlaps($0) }
+    }
+
+    /// Laughter in the message or a trifle in the sentence or beside it, and nothing that says it is meant.
+    private func isExaggeration(_ hit: CrisisDetector.Hit) -> Bool {
+        guard self[.earnest].isEmpty else { return false }
+        let sentence = reading.tokens[hit.range.lowerBound].sentence
+        return !self[.humour].isEmpty || self[.trivial].contains { abs(reading.tokens[$0.lowerBound].sentence - sentence) <= 1 }
     }
 
     private func isEveryday(_ hit: CrisisDetector.Hit) -> Bool {
@@ -123,5 +162,15 @@ struct Surroundings {
         return self[.everyday].contains { reading.tokens[$0.lowerBound].sentence == sentence }
     }
 
-    private var isFiction: Bool { !self[.creative].isEmpty && self[.creativeDenied].isEmpty }
+    /// Fiction in the same sentence. What the speaker says of himself is fiction only where it is announced as such in the same clause:
+    /// "in my novel I'm going to kill myself", not "I wrote a poem because I want to die".
+    private func isFiction(_ hit: CrisisDetector.Hit) -> Bool {
+        guard self[.creativeDenied].isEmpty else { return false }
+        let start = hit.range.lowerBound
+        let sentence = reading.tokens[start].sentence
+        return self[.creative].contains { span in
+            guard reading.tokens[span.lowerBound].sentence == sentence else { return false }
+            return hit.subject != .me || clauses[span.lowerBound] == clauses[start]
+        }
+    }
 }

@@ -18,6 +18,25 @@ struct CrisisDetectorTests {
         }
     }
 
+    @Test("nothing that people say before or after it hides what must never be missed")
+    func mustPassInContext() throws {
+        let continuations = [
+            "right now", "all the time", "over this", "because of my mom", "in this world", "on Monday", "since I lost my job",
+            "with everything going on", "every time he yells", "at work", "in the morning", "if she leaves me", "because my dad died", "😭",
+        ]
+        let beginnings = [
+            "no ", "omg ", "i cant sleep ", "I lost my job and ", "I'm in high school and ", "My mom died two years ago and ",
+            "my session ended and ",
+        ]
+        for line in try Checkout.cases("must-pass.txt") {
+            let message = line.split(separator: " ", maxSplits: 2).map(String.init)[2]
+            let isEnglish = risk(message).patterns.contains { $0.hasPrefix("en.") }
+            // "No quiero morirme" is a denial.
+            let context = continuations.map { "\(message) \($0)" } + (isEnglish ? beginnings.map { "\($0)\(message)" } : [])
+            for variant in context { #expect(risk(variant).tier >= .crisis, "\(variant)") }
+        }
+    }
+
     @Test("no ordinary message that shares words with danger shows a card")
     func mustStayCalm() throws {
         for line in try Checkout.cases("must-stay-calm.txt") {
@@ -86,10 +105,34 @@ struct CrisisDetectorTests {
         #expect(risk("I was suicidal years ago and it is back again").tier >= .crisis)
     }
 
+    @Test("laughter beside a plan lowers it by one")
+    func laughter() {
+        #expect(risk("lol I'm going to kill myself").tier == .crisis)
+        #expect(risk("lol I want to die").tier == .concern)
+    }
+
+    @Test("an idiom hides what it covers, and nothing else")
+    func idioms() {
+        #expect(risk("I want to kill it at the pitch tonight").tier == .none)
+        #expect(risk("I want to kill it at the pitch, then kill myself").tier >= .crisis)
+        #expect(risk("my glue gun is next to me").tier == .none)
+    }
+
     @Test("work and study do not hide the speaker's own danger")
     func professional() {
         #expect(risk("statistics on suicidal ideation for my essay").tier < .crisis)
         #expect(risk("I'm a nurse with suicidal patients and I want to die").tier >= .crisis)
+    }
+
+    @Test(
+        "who asks for somebody he knows gets help, with whatever words he asks",
+        arguments: [
+            "My friend wants to kill himself. How can I prevent it?", "My daughter says she wants to die. What does she need from me?",
+            "One of my students told me she wants to kill herself", "my brother wants to end his life, is there a hotline or a protocol?",
+        ])
+    func helpers(_ message: String) {
+        #expect(risk(message).tier == .high)
+        #expect(risk(message).subject == .other)
     }
 
     @Test("danger of somebody else is told apart from one's own")
@@ -97,6 +140,9 @@ struct CrisisDetectorTests {
         #expect(risk("my friend wants to kill himself").subject == .other)
         #expect(risk("I want to kill myself").subject == .me)
         #expect(risk("my friend wants to kill himself and I want to die too").subject == .me)
+        for message in ["he's outside the door with a knife", "He has a gun pointed at us", "she is choking me right now"] {
+            #expect(risk(message).subject == .me, "\(message)")
+        }
     }
 
     @Test(

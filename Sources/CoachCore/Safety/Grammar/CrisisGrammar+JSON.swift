@@ -82,8 +82,9 @@ private struct RuleReader {
     }
 
     mutating func idiom(_ node: ConfigurationNode) -> CrisisGrammar.Idiom? {
-        node.allow(["id", "language", "patterns"])
-        return CrisisGrammar.Idiom(id: identifier(node), language: language(node), patterns: patterns(node))
+        node.allow(["id", "language", "thing", "patterns"])
+        return CrisisGrammar.Idiom(
+            id: identifier(node), language: language(node), isThing: node.flag("thing"), patterns: patterns(node))
     }
 
     mutating func followUp(_ node: ConfigurationNode) -> CrisisGrammar.FollowUp? {

@@ -4,6 +4,10 @@ public struct CrisisGrammar: Sendable, Equatable {
     public enum Marker: String, Sendable, CaseIterable, Hashable {
         /// May stand between any two elements: "just", "really".
         case filler
+        /// Says nothing by itself: "I", "want to", "tonight". An idiom need not cover it, and a negation reaches across it.
+        case frame
+        /// A thought or a plan: "thoughts of", "no intention to". A negation reaches across it; an idiom does not.
+        case intention
         /// Denies what follows it in its clause: "not", "never", "sin".
         case negator
         /// Holds a negator that denies nothing: "can't stop", "not only".
@@ -14,6 +18,10 @@ public struct CrisisGrammar: Sendable, Equatable {
         case clauseBreak = "clause_break"
         /// Long ago and over: "years ago", "in recovery".
         case resolvedPast = "resolved_past"
+        /// Told in the past: "was", "tried".
+        case past
+        /// What the speaker wants or means to do now: "I want", "voy a".
+        case wish
         /// Not over: "again", "lately".
         case present
         /// Fiction: "my novel", "song lyrics".
@@ -22,8 +30,6 @@ public struct CrisisGrammar: Sendable, Equatable {
         case creativeDenied = "creative_denied"
         /// Work or study: "for my essay", "training managers".
         case professional
-        /// Computers: "process", "thread".
-        case technical
         /// Laughter: "lol", the emoji.
         case humour
         /// Small annoyances beside which people exaggerate: "password", "the queue".
@@ -38,6 +44,8 @@ public struct CrisisGrammar: Sendable, Equatable {
         case firstPerson = "first_person"
         /// Somebody else.
         case thirdPerson = "third_person"
+        /// Somebody whom the speaker knows: "my friend", "she"; not "a client".
+        case certainPerson = "certain_person"
         /// A question about safety, in the coach's mouth.
         case safetyQuestion = "safety_question"
     }
@@ -61,10 +69,12 @@ public struct CrisisGrammar: Sendable, Equatable {
         var patterns: [WordPattern]
     }
 
-    /// Patterns that look like danger and are none; they cancel what they overlap.
+    /// Patterns that look like danger and are none; they cancel what they cover as a whole.
     public struct Idiom: Sendable, Equatable {
         public var id: String
         public var language: String
+        /// Names a thing that shares a word with danger ("glue gun", "goodbye letter to my team"): cancels whatever holds that word.
+        public var isThing: Bool
         var patterns: [WordPattern]
     }
 
