@@ -34,8 +34,8 @@ extension DomainConfiguration {
         return ["en", "es"].flatMap { language -> [Term] in
             guard let weights = routing.object(language) else { return [] }
             return weights.keys.flatMap { key -> [Term] in
-                guard let weight = Float(key), weight > 0, weight <= 10 else {
-                    weights.report(key, .outOfBounds("a weight above 0, at most 10"))
+                guard let weight = Float(key), weight >= 0, weight <= 10 else {
+                    weights.report(key, .outOfBounds("a weight from 0 to 10"))
                     return []
                 }
                 return weights.texts(key, count: 1...600, length: 1...80).flatMap(PhraseExpansion.expand).filter { phrase in

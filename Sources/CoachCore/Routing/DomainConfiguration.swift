@@ -3,7 +3,7 @@ public struct DomainConfiguration: Sendable, Equatable {
     /// A word or phrase that speaks for the domain, and how strongly.
     public struct Term: Sendable, Equatable {
         public var phrase: String
-        /// 1 hints, 2 suggests, 3 names the domain.
+        /// 1 hints, 2 suggests, 3 names the domain; 0 says nothing and hides the terms inside it: "a couple of questions".
         public var weight: Float
 
         /// Memberwise.

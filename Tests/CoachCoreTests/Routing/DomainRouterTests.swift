@@ -37,6 +37,17 @@ struct DomainRouterTests {
         #expect(decide(message) == DomainDecision(domain: nil, confidence: decide(message).confidence, source: .abstained))
     }
 
+    @Test(
+        "a word that names a domain says nothing inside an everyday phrase",
+        arguments: [
+            "I have a couple of questions", "What are my next steps?", "That sounds perfect, thank you", "I'm running late today",
+            "I want to get back on track",
+        ])
+    func everydayPhrases(_ message: String) {
+        #expect(decide(message).domain == nil)
+        #expect(decide(message, conversation: .leadership).domain == .leadership)
+    }
+
     @Test("the pin wins over the persona, the persona over the message")
     func precedence() {
         let message = "build me a workout"
