@@ -109,6 +109,25 @@ struct EdgeTests {
     }
 }
 
+@Suite("Where somebody is")
+struct WhereaboutsTests {
+    private func place(country: String? = nil, locale: String? = nil, profile: Whereabouts? = nil, header: String? = nil) -> Whereabouts {
+        Whereabouts(TurnRequest(message: "m", locale: locale, country: country), profile: profile, acceptLanguage: header)
+    }
+
+    @Test("country and language come each from the first source that tells them")
+    func sources() {
+        let british = Whereabouts(country: "GB", locale: nil)
+        #expect(place(locale: "en", profile: british, header: "es-ES") == Whereabouts(country: "GB", locale: "en"))
+        #expect(place(locale: "en", header: "en-GB") == Whereabouts(country: "GB", locale: "en"))
+        #expect(place(locale: "en-AU", profile: british) == Whereabouts(country: "AU", locale: "en-AU"))
+        #expect(place(country: "gb", locale: "en-US", header: "en-AU") == Whereabouts(country: "GB", locale: "en-US"))
+        #expect(place(country: "nowhere", profile: british) == british)
+        #expect(place(header: "es-MX,es;q=0.9") == Whereabouts(country: "MX", locale: "es-MX"))
+        #expect(place() == Whereabouts(country: nil, locale: nil))
+    }
+}
+
 @Suite("The first and last events of a stream")
 struct FramingTests {
     private let facts = TurnFacts(

@@ -7,7 +7,7 @@ extension CrisisResources {
         guard let root = ConfigurationNode.root(of: json, file: file, collector: collector) else {
             throw ConfigurationRejected(findings: collector.findings)
         }
-        root.allow(["version", "about", "countries", "international", "texts"])
+        root.allow(["version", "about", "countries", "same_as", "international", "texts"])
         version = root.integer("version", 1...1_000_000)
         var countries: [String: Country] = [:]
         if let object = root.object("countries") {
@@ -20,10 +20,21 @@ extension CrisisResources {
                     entries: node.list("resources", 1...40).map { CrisisResources.entry($0, country: code) })
             }
         }
-        self.countries = countries
+        self.countries = CrisisResources.readAliases(root, countries)
         international = root.list("international", 1...10).map { CrisisResources.entry($0, country: nil) }
         texts = CrisisResources.readTexts(root)
         try collector.rejectIfAny()
+    }
+
+    /// Places that use the lines of another: Puerto Rico those of the United States. "UK" is what people write for GB.
+    private static func readAliases(_ root: ConfigurationNode, _ countries: [String: Country]) -> [String: Country] {
+        guard root.member("same_as") != nil, let object = root.object("same_as") else { return countries }
+        var all = countries
+        for code in object.keys {
+            let other = object.text(code, 2...2)
+            if let country = countries[other] { all[code] = country } else { object.report(code, .unknownReference(other)) }
+        }
+        return all
     }
 
     private static func entry(_ node: ConfigurationNode, country: String?) -> Entry {

@@ -190,14 +190,14 @@ extension CrisisResources.Texts {
 }
 
 /// Where somebody is and what he reads, as far as it is known.
-struct Place: Equatable {
+public struct Place: Sendable, Equatable {
     /// ISO 3166-1 alpha-2, upper case.
-    var country: String?
+    public var country: String?
     /// ISO 639-1, lower case.
-    var language: String?
+    public var language: String?
 
     /// `locale` is a BCP 47 tag, with `-` or `_`, or an `Accept-Language` of which the first tag counts.
-    init(country: String?, locale: String?) {
+    public init(country: String?, locale: String?) {
         let tag = locale?.split(whereSeparator: { $0 == "," || $0 == ";" }).first ?? ""
         let parts = tag.split(whereSeparator: { $0 == "-" || $0 == "_" || $0 == " " })
         language = parts.first.flatMap { $0.count == 2 ? $0.lowercased() : nil }

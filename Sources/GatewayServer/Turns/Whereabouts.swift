@@ -1,7 +1,7 @@
 import CoachCore
 
-/// Where somebody is, for crisis resources: what the request says, else the profile, else the `Accept-Language` header (CONTRACT §4). A
-/// source that says anything is taken whole: a profile's country never meets another source's language.
+/// Where somebody is, for crisis resources: what the request says, else the profile, else the `Accept-Language` header (CONTRACT §4).
+/// Country and language are each taken from the first that tells them: an app that says "en" does not hide that the profile says GB.
 struct Whereabouts: Sendable, Equatable {
     /// ISO 3166-1 alpha-2.
     var country: String?
@@ -16,6 +16,8 @@ struct Whereabouts: Sendable, Equatable {
     init(_ request: TurnRequest, profile: Whereabouts? = nil, acceptLanguage: String?) {
         let asked = Whereabouts(country: request.country, locale: request.locale)
         let header = Whereabouts(country: nil, locale: AcceptLanguage.first(acceptLanguage))
-        self = [asked, profile].lazy.compactMap { $0 }.first { $0.country != nil || $0.locale != nil } ?? header
+        let sources = [asked, profile, header].compactMap { $0 }
+        country = sources.lazy.compactMap { Place(country: $0.country, locale: $0.locale).country }.first
+        locale = sources.lazy.filter { Place(country: nil, locale: $0.locale).language != nil }.first?.locale
     }
 }

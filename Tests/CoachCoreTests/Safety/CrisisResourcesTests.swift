@@ -22,6 +22,15 @@ struct CrisisResourcesTests {
         #expect(phones(Shipped.resources.card(for: risk(.crisis), country: nil, locale: "en-AU,en;q=0.9")).contains("13 11 14"))
     }
 
+    @Test(
+        "places without lines of their own get those of the country they belong to",
+        arguments: [("PR", "US"), ("je", "GB"), ("UK", "GB")])
+    func aliases(_ code: String, _ country: String) {
+        #expect(
+            phones(Shipped.resources.card(for: risk(.crisis), country: code, locale: "en"))
+                == phones(Shipped.resources.card(for: risk(.crisis), country: country, locale: "en")))
+    }
+
     @Test("an unknown place never gets the numbers of the United States", arguments: [nil, "XX", "ZZ", "JP", "1!"] as [String?])
     func unknownPlace(_ country: String?) {
         for tier in [RiskTier.crisis, .high, .imminent] {
@@ -98,9 +107,10 @@ struct CrisisResourcesTests {
     func findings() {
         let json = """
             {"version": 0, "countries": {"us": {"emergency": "911", "language": "en", "resources": [{"name": "x", "phone": "1"}]}},
-             "international": [], "texts": {}, "extra": 1}
+             "same_as": {"UK": "XX"}, "international": [], "texts": {}, "extra": 1}
             """
         let error = #expect(throws: ConfigurationRejected.self) { try CrisisResources(json: Data(json.utf8)) }
-        #expect((error?.findings.count ?? 0) >= 6)
+        #expect((error?.findings.count ?? 0) >= 7)
+        #expect(error?.findings.contains { $0.description.contains("same_as.UK") } == true)
     }
 }
