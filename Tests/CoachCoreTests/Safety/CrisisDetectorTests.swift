@@ -150,7 +150,7 @@ struct CrisisDetectorTests {
         arguments: [
             "k i l l m y s e l f", "I want to k.i.l.l myself", "su1c1dal", "I want to d1e", "i WANT to DIEEEE", "𝐈 𝐰𝐚𝐧𝐭 𝐭𝐨 𝐝𝐢𝐞",
             "i want to kіll myself", "I want\u{200B} to di\u{200D}e", "ｉ ｗａｎｔ ｔｏ ｄｉｅ", "i want to kill mysefl", "I'm sucidal",
-            "I want to d!e",
+            "I want to d!e", "I want to kill mysef", "i wnat to die", "w a n t t o d i e", "5uicidal again",
         ])
     func disguises(_ message: String) { #expect(risk(message).tier >= .crisis) }
 

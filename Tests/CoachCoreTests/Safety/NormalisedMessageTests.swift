@@ -36,6 +36,7 @@ struct NormalisedMessageTests {
     @Test("disguises are undone in a second view, which exists only when there are any")
     func disguise() throws {
         #expect(NormalisedMessage("I want a plan").undisguised == nil)
+        #expect(NormalisedMessage("10k at 5am, 3x a week, 20 mg").undisguised == nil)
         let view = try #require(NormalisedMessage("k i l l  s3lf $uicide su*cide k.m.s d!e!").undisguised)
         #expect(words(view) == ["kill", "self", "suicide", "sucide", "kms", "die"])
     }

@@ -108,7 +108,7 @@ private struct RuleReader {
 
     private func language(_ node: ConfigurationNode) -> String {
         let language = node.text("language", 2...2)
-        if !["en", "es", "mi", ""].contains(language) { node.report("language", .outOfBounds("en, es or mi")) }
+        if !["en", "es", "mi", "de", "fr", ""].contains(language) { node.report("language", .outOfBounds("en, es, mi, de or fr")) }
         return language
     }
 

@@ -53,7 +53,7 @@ public struct CrisisGrammar: Sendable, Equatable {
     /// Patterns that mean danger.
     public struct Entry: Sendable, Equatable {
         public var id: String
-        /// `en`, `es` or, for a few phrases, `mi` (te reo Māori).
+        /// `en`, `es` or, for a few phrases, `mi` (te reo Māori), `de`, `fr`.
         public var language: String
         public var category: RiskCategory
         public var tier: RiskTier

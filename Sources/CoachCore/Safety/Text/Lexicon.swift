@@ -10,7 +10,7 @@ struct Lexicon: Sendable {
     fileprivate var edges: [UInt64: Int32] = [:]
     fileprivate var symbolsOfNode: [[Symbol]] = [[]]
 
-    /// Shortest word for which a spelling mistake is looked for: shorter ones are too close to other words.
+    /// Shortest word that is recognised with a spelling mistake: shorter ones are too close to other words.
     static let shortestCorrected = 6
 
     /// The words, their spelling mistakes undone, and every known phrase that starts at each of them.
@@ -42,8 +42,10 @@ struct Lexicon: Sendable {
         if let known = words[token.hash] { return known }
         let bytes = sequence.bytes[token.bytes]
         if token.stretched, let known = words[Lexicon.hashWithoutRuns(bytes)] { return known }
-        guard bytes.count >= Lexicon.shortestCorrected, !nearMisses.isEmpty else { return -1 }
+        // What was typed may be one letter short of it.
+        guard bytes.count >= Lexicon.shortestCorrected - 1, !nearMisses.isEmpty else { return -1 }
         if let near = nearMisses[token.hash] { return near }
+        guard bytes.count >= Lexicon.shortestCorrected else { return -1 }
         for omitted in bytes.indices {
             if let near = nearMisses[Lexicon.hash(bytes, omitting: omitted)] { return near }
         }

@@ -80,16 +80,17 @@ enum Disguise {
     }
 
     /// Appends a run without spaces, substituting in words of two letters or more; true when anything was. What follows the last
-    /// letter is punctuation unless it is a digit.
+    /// letter is punctuation unless it is a digit; a digit before one or two letters counts something: "5am".
     private static func appendUnleeted(_ blob: ArraySlice<UInt32>, to result: inout [UInt32]) -> Bool {
         guard let first = blob.firstIndex(where: isLetter), let last = blob.lastIndex(where: isLetter), first < last else {
             result.append(contentsOf: blob)
             return false
         }
+        let begin = last - first < 2 ? first : blob.startIndex
         var changed = false
         for index in blob.indices {
             let unit = blob[index]
-            guard let letter = substitute(unit), index < last || (0x30...0x39).contains(unit) else {
+            guard index >= begin, let letter = substitute(unit), index < last || (0x30...0x39).contains(unit) else {
                 result.append(unit)
                 continue
             }
