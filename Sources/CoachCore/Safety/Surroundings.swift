@@ -4,7 +4,8 @@ struct Surroundings {
     private(set) var denies: [Bool]
     private let reading: Reading
     private var clauses: [Int]
-    private var spansOfMarker: [CrisisGrammar.Marker: [Range<Int>]] = [:]
+    /// By the marker's raw value.
+    private var spansOfMarker = Array(repeating: [Range<Int>](), count: CrisisGrammar.Marker.allCases.count)
     /// Words that say nothing by themselves: "I", "want to", "tonight".
     private var isFrame: [Bool]
     /// Thoughts and intentions: "plans to". A negation reaches across them too.
@@ -32,7 +33,7 @@ struct Surroundings {
                 switch marker {
                 case .filler, .frame: for word in range { isFrame[word] = true }
                 case .intention: for word in range { isIntention[word] = true }
-                default: spansOfMarker[marker, default: []].append(range)
+                default: spansOfMarker[marker.rawValue].append(range)
                 }
             }
         }
@@ -42,7 +43,7 @@ struct Surroundings {
         countMeaningful()
     }
 
-    private subscript(_ marker: CrisisGrammar.Marker) -> [Range<Int>] { spansOfMarker[marker] ?? [] }
+    private subscript(_ marker: CrisisGrammar.Marker) -> [Range<Int>] { spansOfMarker[marker.rawValue] }
 
     /// Punctuation has split clauses already; conjunctions do it here.
     private mutating func splitClauses() {

@@ -40,10 +40,10 @@ extension CrisisGrammar {
 
     private static func readMarkers(_ root: ConfigurationNode) -> [Marker: [String]] {
         guard let object = root.object("markers") else { return [:] }
-        object.allow(Set(Marker.allCases.map(\.rawValue)))
+        object.allow(Set(Marker.allCases.map(\.name)))
         return Dictionary(
             uniqueKeysWithValues: Marker.allCases.map { marker in
-                (marker, object.texts(marker.rawValue, count: 1...400, length: 1...100).flatMap(PhraseExpansion.expand))
+                (marker, object.texts(marker.name, count: 1...400, length: 1...100).flatMap(PhraseExpansion.expand))
             })
     }
 }

@@ -1,7 +1,7 @@
 /// What `domains/safety/crisis-grammar.json` says, read and checked: the words and patterns by which danger is recognised.
 public struct CrisisGrammar: Sendable, Equatable {
     /// Words that change what a pattern means.
-    public enum Marker: String, Sendable, CaseIterable, Hashable {
+    public enum Marker: Int, Sendable, CaseIterable {
         /// May stand between any two elements: "just", "really".
         case filler
         /// Says nothing by itself: "I", "want to", "tonight". An idiom need not cover it, and a negation reaches across it.
@@ -11,13 +11,13 @@ public struct CrisisGrammar: Sendable, Equatable {
         /// Denies what follows it in its clause: "not", "never", "sin".
         case negator
         /// Holds a negator that denies nothing: "can't stop", "not only".
-        case notNegator = "not_negator"
+        case notNegator
         /// Denies a whole statement that follows: "I don't think", "no es que".
-        case deniedStatement = "denied_statement"
+        case deniedStatement
         /// Begins a new clause: "but", "because", "pero".
-        case clauseBreak = "clause_break"
+        case clauseBreak
         /// Long ago and over: "years ago", "in recovery".
-        case resolvedPast = "resolved_past"
+        case resolvedPast
         /// Told in the past: "was", "tried".
         case past
         /// What the speaker wants or means to do now: "I want", "voy a".
@@ -27,7 +27,7 @@ public struct CrisisGrammar: Sendable, Equatable {
         /// Fiction: "my novel", "song lyrics".
         case creative
         /// Not fiction after all: "fine, not a story".
-        case creativeDenied = "creative_denied"
+        case creativeDenied
         /// Work or study: "for my essay", "training managers".
         case professional
         /// Laughter: "lol", the emoji.
@@ -41,13 +41,16 @@ public struct CrisisGrammar: Sendable, Equatable {
         /// Takes a denial back: "I lied".
         case retraction
         /// The speaker.
-        case firstPerson = "first_person"
+        case firstPerson
         /// Somebody else.
-        case thirdPerson = "third_person"
+        case thirdPerson
         /// Somebody whom the speaker knows: "my friend", "she"; not "a client".
-        case certainPerson = "certain_person"
+        case certainPerson
         /// A question about safety, in the coach's mouth.
-        case safetyQuestion = "safety_question"
+        case safetyQuestion
+
+        /// As the grammar's file spells it: `not_negator`.
+        var name: String { "\(self)".reduce(into: "") { $0 += $1.isUppercase ? "_" + $1.lowercased() : String($1) } }
     }
 
     /// Patterns that mean danger.
