@@ -22,7 +22,7 @@ public final class Reactor: SerialExecutor, Sendable {
 
     /// Ready descriptors in one wake-up from which on the thread rests. A thousand streams of 20 tokens a second bring about 6 in `rest`.
     static let crowd = 32
-    /// Microseconds. At saturation 300 gave 8 % more tokens with a fifth less CPU each, and in a paced load cost nothing; 1,000 gave no more,
+    /// Microseconds. At saturation 300 gave 8 % more tokens with a fifth less CPU each, and in a paced load cost nothing that stood out of the noise; 1,000 gave no more,
     /// and kept up the crowd that it waits for.
     static let rest: UInt32 = 300
 

@@ -29,6 +29,14 @@ struct JSONDocumentTests {
         #expect(kind { _ = try JSONValue(parsing: Array(json.utf8)) } == .loneSurrogate)
     }
 
+    @Test("a number beyond a double is collected, and is the largest there is")
+    func largestNumber() throws {
+        let document = try JSONDocument(parsing: Array(#"{"a":[1e400,-1e400],"b":"kept"}"#.utf8))
+        #expect(document.findings.map(\.kind) == [.numberOutOfRange, .numberOutOfRange])
+        #expect(document.value["a"] == .array([.number(.greatestFiniteMagnitude), .number(-.greatestFiniteMagnitude)]))
+        #expect(document.value["b"] == "kept")
+    }
+
     @Test("a name with a flaw is found, and two normal forms of a name are two names")
     func names() throws {
         #expect(try JSONDocument(parsing: Array(#"{"a\ud800":1}"#.utf8)).findings.map(\.kind) == [.loneSurrogate])
