@@ -58,7 +58,7 @@ let package = Package(
         room("Telemetry", [.logging, .metrics]),
         room("CoachCore"),
 
-        room("GatewayAPI", ["EventStream"]),
+        room("GatewayAPI", ["EventStream"], exclude: ["README.md"]),
         room("Reactor", ["CGatewayShims"]),
         room("PostgresClient", ["CLibPQ", "Reactor"]),
         room("CoachStore", ["CoachCore", "EventStream", "PostgresClient"]),
@@ -72,7 +72,7 @@ let package = Package(
                 .hummingbird, .nio, .nioPosix, .nioHTTP1, .logging, .metrics, .serviceLifecycle,
             ]),
         room("CoachClient", ["GatewayAPI", "EventStream"]),
-        room("ProviderSimulator", [.nio, .nioPosix, .nioHTTP1, .serviceLifecycle]),
+        room("ProviderSimulator", [.nio, .nioPosix, .nioHTTP1, .serviceLifecycle], exclude: ["README.md"]),
         .executableTarget(
             name: "coach-gateway",
             dependencies: [

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("The README is true")
+@Suite("The documents are true")
 struct ReadmeTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
@@ -10,25 +10,36 @@ struct ReadmeTests {
         try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
     }
 
-    @Test("its configuration table has every key of the code with its default and meaning, and no other")
+    @Test("the configuration table has every key of the code with its default and meaning, and no other")
     func configuration() throws {
         let code = try Self.text("Sources/coach-gateway/Configuration/SettingKey.swift")
-        let readme = try Self.text("README.md")
+        let table = try Self.text("deploy/README.md")
         let pattern = /SettingKey\(\s*name: "([A-Z_]+)",\s*fallback: (nil|"[^"]*"),\s*meaning:\s*"([^"]*)"/
         let keys = code.matches(of: pattern)
         #expect(keys.count > 15)
         for key in keys {
             let fallback = key.2 == "nil" ? "" : key.2 == "\"\"" ? "none" : "`\(key.2.dropFirst().dropLast())`"
-            #expect(readme.contains("| `\(key.1)` | \(fallback) | \(key.3) |"), "\(key.1)")
+            #expect(table.contains("| `\(key.1)` | \(fallback) | \(key.3) |"), "\(key.1)")
         }
-        let named = Set(readme.matches(of: /\| `(COACH_[A-Z_]+|DATABASE_[A-Z_]+)` \| [^|]*\| [^|]*\|/).map { String($0.1) })
+        let named = Set(table.matches(of: /\| `(COACH_[A-Z_]+|DATABASE_[A-Z_]+)` \| [^|]*\| [^|]*\|/).map { String($0.1) })
         #expect(named.subtracting(keys.map { String($0.1) }).isEmpty)
     }
 
-    @Test("every file that it names exists")
-    func files() throws {
+    @Test("the README is short: at most 120 lines and 1,500 words")
+    func length() throws {
         let readme = try Self.text("README.md")
-        for match in readme.matches(of: /`((?:Sources|Tests|db|deploy|domains|prompts)\/[A-Za-z0-9_\/.+-]+)`/) {
+        #expect(readme.split(separator: "\n", omittingEmptySubsequences: false).count <= 121)
+        #expect(readme.split(whereSeparator: \.isWhitespace).count <= 1500)
+    }
+
+    @Test(
+        "every file that a document names exists",
+        arguments: [
+            "README.md", "deploy/README.md", "deploy/bench.d/README.md", "Tests/README.md", "Sources/GatewayAPI/README.md",
+            "Sources/ProviderSimulator/README.md", "Sources/TokenRelay/README.md",
+        ])
+    func files(document: String) throws {
+        for match in try Self.text(document).matches(of: /`((?:Sources|Tests|db|deploy|domains|prompts)\/[A-Za-z0-9_\/.+-]+)`/) {
             let path = String(match.1)
             #expect(FileManager.default.fileExists(atPath: Self.root.appendingPathComponent(path).path), "\(path)")
         }

@@ -1,4 +1,4 @@
-/// One configuration key: the README's table is this table (a test holds them together).
+/// One configuration key. `deploy/README.md` has the same table; a test compares them.
 struct SettingKey: Sendable {
     /// The name of the environment variable, and of the member in the configuration file.
     let name: String
