@@ -27,24 +27,30 @@ values (
 on conflict do nothing;
 
 insert into public.coaching_personas
-    (id, user_id, slug, name, description, domain, tone, methodology, personality, status, published_at)
+    (id, user_id, slug, name, description, domain, tone, methodology, personality)
 values
     (
         '00000000-0000-4000-8000-0000000000a1', '00000000-0000-4000-8000-000000000001', 'maya-career', 'Maya',
         'A calm career coach who helps you find the next honest step.', '"career_coaching"',
         '{"style": "calm, warm, precise", "length": "short paragraphs"}',
         '{"framework": "GROW", "habit": "ends with one step small enough for this week"}',
-        '"A former engineering manager who has changed careers twice and remembers how uncertain it felt."', 'published', now()),
+        '"A former engineering manager who has changed careers twice and remembers how uncertain it felt."'),
     (
         '00000000-0000-4000-8000-0000000000a2', '00000000-0000-4000-8000-000000000001', 'leo-fitness', 'Leo',
         'An encouraging fitness coach for people who are starting again.', '"fitness"',
         '{"style": "upbeat, never shaming", "length": "brief"}',
         '{"framework": "tiny habits", "habit": "asks about sleep and pain before he suggests effort"}',
-        '"Trains beginners, celebrates what was done and never counts what was not."', 'published', now()),
+        '"Trains beginners, celebrates what was done and never counts what was not."'),
     (
         '00000000-0000-4000-8000-0000000000a3', '00000000-0000-4000-8000-000000000001', 'ines-reflection', 'Inés',
         'A reflective companion who asks better questions, in English and Spanish.', null,
         '{"style": "quiet, curious", "length": "a thought and a question"}',
         '["reflective listening", "values clarification", "one open question at a time"]',
-        '"Listens first; answers in the language she is spoken to in."', 'published', now())
+        '"Listens first; answers in the language she is spoken to in."')
 on conflict do nothing;
+
+select gateway.publish_persona(p.user_id, p.id)
+from public.coaching_personas p
+where p.id in (
+    '00000000-0000-4000-8000-0000000000a1', '00000000-0000-4000-8000-0000000000a2', '00000000-0000-4000-8000-0000000000a3')
+    and p.status = 'draft';

@@ -42,7 +42,8 @@ public struct ConversationStore: Sendable {
         return try await one(query, for: caller)
     }
 
-    /// A new, empty conversation. The caller's row exists already: `RequestStore.take` came first. Throws `Refusal` `unknownPersona`.
+    /// A new, empty conversation. The caller's row exists already: `RequestStore.take` came first. Throws `Refusal` `unknownPersona`,
+    /// and `quotaExhausted` when the caller has too many empty conversations.
     public func create(_ caller: Caller, title: String?, domain: Domain?, personaID: PersonaID?) async throws -> ConversationRecord {
         let query: Query = """
             insert into public.conversations (user_id, title, domain, persona_id)
@@ -53,6 +54,8 @@ public struct ConversationStore: Sendable {
         } catch let error as PostgresError where error.sqlState == Self.insufficientPrivilege && personaID != nil {
             // The policy lets a conversation begin with a persona that its owner may see.
             throw Refusal(reason: .unknownPersona)
+        } catch let error as PostgresError where error.constraint == "conversations_quota" {
+            throw Refusal(reason: .quotaExhausted)
         }
     }
 
@@ -124,6 +127,7 @@ public struct ConversationStore: Sendable {
     }
 
     private static let insufficientPrivilege = "42501"
+    private static let checkViolation = "23514"
 
     private func one(_ query: Query, for caller: Caller) async throws -> ConversationRecord {
         guard let record = try await rows(query, for: caller, decode: { try ConversationRecord(row: $0) }).first else {
@@ -136,7 +140,7 @@ public struct ConversationStore: Sendable {
     private func rows<Record: Sendable>(
         _ queries: Query..., for caller: Caller, decode: @escaping @Sendable (borrowing Row) throws -> Record
     ) async throws -> [Record] {
-        try await StoreFault.translating(except: [Self.insufficientPrivilege]) {
+        try await StoreFault.translating(except: [Self.insufficientPrivilege, Self.checkViolation]) {
             try await client.batch([Claims.user(caller)] + queries) { rows in try rows.map(decode) }
         }
     }

@@ -128,7 +128,11 @@ struct MigratorTests {
         try await fixture.migrator.migrate()
         let seeder = Seeder(client: fixture.client, file: Project.seed)
         try await seeder.seed()
-        try await fixture.database.psql("update public.coaching_personas set name = 'Edited' where slug = 'maya-career'")
+        try await fixture.database.psql(
+            """
+            update public.coaching_personas set name = 'Edited' where slug = 'maya-career';
+            select gateway.publish_persona(user_id, id) from public.coaching_personas where slug = 'maya-career'
+            """)
         try await seeder.seed()
         #expect(try await fixture.database.psql("select count(*) from public.published_personas") == "3")
         #expect(try await fixture.database.psql("select count(*) from public.published_personas where name = 'Edited'") == "1")

@@ -29,7 +29,7 @@ struct PersonaTests {
         }
     }
 
-    @Test("a draft speaks to its creator alone; unknown, unpublished and deleted ones to nobody else")
+    @Test("a draft speaks to nobody, nor do unknown, unpublished and deleted personas")
     func closed() async throws {
         let store = try await StoreFixture.shared()
         let (caller, creator, turns) = (Caller.someone(), Caller.someone(role: .creator), store.turns())
@@ -44,19 +44,64 @@ struct PersonaTests {
         let shared = TurnRequest(message: "Hi", shareToken: "no-such-link")
         #expect(try await turns.begin(caller, shared, risk: .calm).refusal.reason == .unknownPersona)
         #expect(try await store.count("select count(*) from public.conversations where user_id = \(caller.userID.uuid)") == 0)
-        #expect(try await turns.begin(creator, TurnRequest(message: "Hi", personaID: draft), risk: .calm).begun.persona?.id == draft)
+        let own = try await turns.begin(creator, TurnRequest(message: "Hi", personaID: draft), risk: .calm)
+        #expect(try own.refusal.reason == .unknownPersona)
     }
 
-    @Test("a conversation whose persona was withdrawn goes on without it")
-    func withdrawn() async throws {
+    @Test("what a creator edits behind PostgREST does not speak until it is published, and not in conversations that have begun")
+    func versions() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, creator, turns) = (Caller.someone(), Caller.someone(role: .creator), store.turns())
+        let persona = try await store.persona(of: creator.userID)
+        let first = try await turns.begin(caller, TurnRequest(message: "Hi", personaID: persona), risk: .calm).begun
+        try await turns.finish(.complete(first.identity, of: caller))
+
+        let edit: Query = "update public.coaching_personas set name = 'Doom', tone = '\"Shout.\"' where id = \(persona.uuid)"
+        #expect(try await store.postgrest(creator, edit) == 1)
+        let published: Query = "select name || ' ' || version from public.published_personas where id = \(persona.uuid)"
+        #expect(try await store.value(published) == "Maya 1")
+        let next = try await turns.begin(caller, TurnRequest(message: "Hi", personaID: persona), risk: .calm).begun
+        #expect(next.persona == first.persona)
+
+        let publish: Query = "select gateway.publish_persona(\(creator.userID.uuid), \(persona.uuid))::text"
+        #expect(try await store.value(publish) == "2")
+        #expect(try await store.value(publish) == "2", "nothing has changed")
+        #expect(try await store.value(published) == "Doom 2")
+        let kept = TurnRequest(message: "On", conversationID: first.identity.conversationID)
+        #expect(try await turns.begin(caller, kept, risk: .calm).begun.persona == first.persona)
+        #expect(try await turns.begin(caller, TurnRequest(message: "Hi", personaID: persona), risk: .calm).begun.persona?.name == "Doom")
+
+        for rewrite in [
+            "update public.persona_versions set name = 'x' where persona_id = \(persona.uuid)",
+            "insert into public.persona_versions (persona_id, version, name) values (\(persona.uuid), 3, 'x')",
+            "update public.coaching_personas set published_version = 1 where id = \(persona.uuid)",
+        ] as [Query] {
+            await #expect(throws: PostgresError.self) { try await store.postgrest(creator, rewrite) }
+        }
+        await #expect(throws: PostgresError.self) { try await store.admin.execute("update public.persona_versions set name = 'x'") }
+    }
+
+    @Test("who publishes is the persona's creator, and nobody what an operator has withdrawn")
+    func publishers() async throws {
+        let store = try await StoreFixture.shared()
+        let creator = UserID.random()
+        let persona = try await store.persona(status: "draft", of: creator)
+        #expect(try await store.value("select gateway.publish_persona(\(UserID.random().uuid), \(persona.uuid))::text") == nil)
+        #expect(try await store.value("select gateway.publish_persona(\(creator.uuid), \(persona.uuid))::text") == "1")
+        try await store.admin.execute("update public.coaching_personas set status = 'withdrawn' where id = \(persona.uuid)")
+        #expect(try await store.value("select gateway.publish_persona(\(creator.uuid), \(persona.uuid))::text") == nil)
+    }
+
+    @Test("a conversation keeps an unpublished persona, and loses one that was withdrawn", arguments: ["unpublished", "withdrawn"])
+    func withdrawn(status: String) async throws {
         let store = try await StoreFixture.shared()
         let (caller, turns) = (Caller.someone(), store.turns())
         let persona = try await store.persona()
         let first = try await turns.begin(caller, TurnRequest(message: "Hi", personaID: persona), risk: .calm).begun.identity
         try await turns.finish(.complete(first, of: caller))
-        try await store.admin.execute("update public.coaching_personas set status = 'unpublished' where id = \(persona.uuid)")
+        try await store.admin.execute("update public.coaching_personas set status = \(status) where id = \(persona.uuid)")
         let request = TurnRequest(message: "Still there?", conversationID: first.conversationID)
         let context = try await turns.begin(caller, request, risk: .calm).begun
-        #expect(context.persona == nil && context.history.count == 2)
+        #expect((context.persona?.id == persona) == (status == "unpublished") && context.history.count == 2)
     }
 }

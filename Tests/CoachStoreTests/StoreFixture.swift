@@ -70,6 +70,16 @@ final class StoreFixture: Sendable {
         try await admin.query(query) { rows in try rows.only { row in try row.value(0) } }
     }
 
+    /// A statement of a user behind PostgREST.
+    @discardableResult
+    func postgrest(_ caller: Caller, _ statement: Query) async throws -> Int {
+        try await admin.withTransaction { lease in
+            try await lease.execute(
+                "select set_config('request.jwt.claims', \(caller.claims), true), set_config('role', 'authenticated', true)")
+            return try await lease.execute(statement)
+        }
+    }
+
     /// Removes what was saved of turns that have ended; returns how many checkpoints that were.
     func sweep() async throws -> Int {
         try await gateway.query("select gateway.sweep_checkpoints()") { rows in try rows.only { row in try row.value(0) } }
@@ -83,11 +93,14 @@ final class StoreFixture: Sendable {
         try await admin.execute("insert into public.users (id) values (\(creator.uuid)) on conflict do nothing")
         try await admin.execute(
             """
-            insert into public.coaching_personas (id, user_id, name, domain, tone, methodology, personality, status)
+            insert into public.coaching_personas (id, user_id, name, domain, tone, methodology, personality)
             values (
                 \(id.uuid), \(creator.uuid), \(name), to_jsonb(\(domain?.rawValue ?? "")::text), '{"style": "calm"}', '["GROW", "tiny steps"]',
-                '"Kind."', \(status))
+                '"Kind."')
             """)
+        guard status != "draft" else { return id }
+        try await admin.execute("select gateway.publish_persona(\(creator.uuid), \(id.uuid))")
+        if status != "published" { try await admin.execute("update public.coaching_personas set status = \(status) where id = \(id.uuid)") }
         return id
     }
 }

@@ -131,10 +131,10 @@ end $$;
 
 create table public.context_profiles (
     user_id uuid primary key default auth.uid() references public.users (id) on delete cascade,
-    -- Arrays of statements: strings, or objects with a `text`.
-    values jsonb not null default '[]' check (jsonb_typeof(values) = 'array'),
-    goals jsonb not null default '[]' check (jsonb_typeof(goals) = 'array'),
-    situation jsonb not null default '[]' check (jsonb_typeof(situation) = 'array'),
+    -- Arrays of statements: strings, or objects with a `text`. All of it enters every prompt, hence the limit.
+    values jsonb not null default '[]' check (jsonb_typeof(values) = 'array' and octet_length(values::text) <= 16000),
+    goals jsonb not null default '[]' check (jsonb_typeof(goals) = 'array' and octet_length(goals::text) <= 16000),
+    situation jsonb not null default '[]' check (jsonb_typeof(situation) = 'array' and octet_length(situation::text) <= 16000),
     version integer not null default 1,
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now()
@@ -159,6 +159,21 @@ create table public.conversations (
     deleted_at timestamptz,
     primary key (user_id, id)
 );
+
+-- At most 1,000 conversations without a message a user, deleted ones included, so that nobody fills the database behind PostgREST. Those that
+-- begin with a message are limited with it, and do not come here. The lock makes the count exact.
+create index idx_conversations_empty on public.conversations (user_id) where last_seq = 0;
+create function gateway.limit_conversations() returns trigger
+    language plpgsql set search_path = '' as $$
+begin
+    perform pg_advisory_xact_lock(hashtextextended('conversations ' || new.user_id, 0));
+    if (select count(*) from public.conversations c where c.user_id = new.user_id and c.last_seq = 0) >= 1000 then
+        raise exception 'at most 1000 empty conversations a user' using errcode = 'check_violation', constraint = 'conversations_quota';
+    end if;
+    return new;
+end $$;
+create trigger quota before insert on public.conversations for each row when (new.last_seq = 0)
+    execute function gateway.limit_conversations();
 
 create table public.messages (
     -- Goes with its conversation: see gateway.remove_conversations.

@@ -3,7 +3,7 @@
 
 revoke all on
     public.users, public.context_profiles, public.conversations, public.messages,
-    public.coaching_personas, public.published_personas, public.usage_logs
+    public.coaching_personas, public.persona_versions, public.published_personas, public.usage_logs
     from anon, authenticated, coach_gateway;
 
 alter table public.users enable row level security;
@@ -11,6 +11,7 @@ alter table public.context_profiles enable row level security;
 alter table public.conversations enable row level security;
 alter table public.messages enable row level security;
 alter table public.coaching_personas enable row level security;
+alter table public.persona_versions enable row level security;
 alter table public.usage_logs enable row level security;
 alter table gateway.schema_migrations enable row level security;
 
@@ -39,9 +40,7 @@ create policy conversations_owner_select on public.conversations for select to a
 create policy conversations_owner_insert on public.conversations for insert to authenticated
     with check (
         user_id = (select auth.uid())
-        and (persona_id is null
-            or exists (select from public.published_personas p where p.id = persona_id)
-            or exists (select from public.coaching_personas p where p.id = persona_id)));
+        and (persona_id is null or exists (select from public.published_personas p where p.id = persona_id)));
 create policy conversations_owner_update on public.conversations for update to authenticated
     using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));
 create policy conversations_gateway on public.conversations to coach_gateway
@@ -54,11 +53,14 @@ create policy messages_owner_select on public.messages for select to authenticat
 create policy messages_gateway on public.messages to coach_gateway
     using (user_id = gateway.user_id()) with check (user_id = gateway.user_id());
 
--- Personas: creators edit their own; status, version and slug are the server's. The gateway reads them all, to let them speak.
+-- Personas: creators edit their own drafts; status, version and slug are the server's. The gateway reads them all, to let them speak, and
+-- publishes those of the user at hand.
 grant select, insert (id, user_id, name, description, domain, tone, methodology, personality),
     update (name, description, domain, tone, methodology, personality, deleted_at)
     on public.coaching_personas to authenticated;
-grant select on public.coaching_personas to coach_gateway;
+grant select, update (status, published_version, published_at) on public.coaching_personas to coach_gateway;
+grant select on public.persona_versions to authenticated;
+grant select, insert on public.persona_versions to coach_gateway;
 grant select on public.published_personas to authenticated, coach_gateway;
 create policy coaching_personas_owner_select on public.coaching_personas for select to authenticated
     using (user_id = (select auth.uid()));
@@ -68,6 +70,13 @@ create policy coaching_personas_creator_update on public.coaching_personas for u
     using (user_id = (select auth.uid()) and (select auth.jwt() #>> '{app_metadata,role}') = 'creator')
     with check (user_id = (select auth.uid()));
 create policy coaching_personas_gateway_select on public.coaching_personas for select to coach_gateway using (true);
+create policy coaching_personas_gateway_update on public.coaching_personas for update to coach_gateway
+    using (user_id = gateway.user_id()) with check (user_id = gateway.user_id());
+create policy persona_versions_owner_select on public.persona_versions for select to authenticated
+    using (exists (select from public.coaching_personas p where p.id = persona_id and p.user_id = (select auth.uid())));
+create policy persona_versions_gateway_select on public.persona_versions for select to coach_gateway using (true);
+create policy persona_versions_gateway_insert on public.persona_versions for insert to coach_gateway
+    with check (exists (select from public.coaching_personas p where p.id = persona_id and p.user_id = gateway.user_id()));
 
 -- The ledger: read by whom it concerns.
 grant select on public.usage_logs to authenticated;
@@ -81,4 +90,4 @@ grant select on gateway.schema_migrations to coach_gateway;
 create policy schema_migrations_gateway_select on gateway.schema_migrations for select to coach_gateway using (true);
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
-grant execute on function gateway.user_id(), gateway.is_unbound() to coach_gateway;
+grant execute on function gateway.user_id(), gateway.is_unbound(), gateway.publish_persona(uuid, uuid) to coach_gateway;

@@ -7,6 +7,5 @@ create index idx_conversations_last_message_at on public.conversations (user_id,
 -- A user's spending, newest first; the operator's by time.
 create index idx_usage_logs_user_id on public.usage_logs (user_id, created_at);
 create index idx_usage_logs_created_at on public.usage_logs (created_at, user_id);
--- A creator's own personas, and what the foreign key to them looks up.
+-- A creator's own personas.
 create index idx_coaching_personas_user_id on public.coaching_personas (user_id);
-create index idx_conversations_persona_id on public.conversations (persona_id, user_id) where persona_id is not null;

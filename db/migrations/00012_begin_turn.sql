@@ -129,8 +129,10 @@ declare
     kept_persona uuid;
     conversation_domain public.coaching_domain;
     summary text;
-    persona public.coaching_personas;
+    kept_version integer;
+    persona public.persona_versions;
     speaker_id uuid;
+    speaker_version integer;
     speaker json;
     safety_level integer;
     -- What a refusal has to take back.
@@ -223,7 +225,7 @@ begin
 
         -- Where it is said.
         if again or is_retry or request ->> 'conversation_id' is not null then
-            select c.id, c.persona_id, c.last_seq, c.domain, c.summary into conversation from public.conversations c
+            select c.id, c.persona_id, c.persona_version, c.last_seq, c.domain, c.summary into conversation from public.conversations c
             where c.user_id = gateway.user_id() and c.deleted_at is null
                 and c.id = case
                     when again then turn.conversation_id
@@ -240,6 +242,7 @@ begin
             end if;
             said_in := conversation.id;
             kept_persona := conversation.persona_id;
+            kept_version := conversation.persona_version;
             conversation_domain := conversation.domain;
             summary := conversation.summary;
             if is_retry then
@@ -254,20 +257,25 @@ begin
 
         -- Who answers.
         if request ->> 'persona_id' is not null or request ->> 'share_token' is not null then
-            select * into persona from public.coaching_personas p
-            where p.id = (request ->> 'persona_id')::uuid and p.deleted_at is null and (p.user_id = uid or p.status = 'published');
+            select v.* into persona from public.coaching_personas p
+            join public.persona_versions v on v.persona_id = p.id and v.version = p.published_version
+            where p.id = (request ->> 'persona_id')::uuid and p.status = 'published' and p.deleted_at is null;
             if not found and not exempt then
                 refused := 'unknown_persona';
                 exit checks;
             end if;
-            speaker_id := persona.id;
+            speaker_id := persona.persona_id;
+            speaker_version := persona.version;
         end if;
 
-        -- A conversation keeps the persona it has.
+        -- A conversation keeps the persona that it has, in the version that its first turn met.
         if kept_persona is not null then
-            select * into persona from public.coaching_personas p
-            where p.id = kept_persona and p.deleted_at is null and (p.user_id = uid or p.status = 'published');
-            speaker_id := persona.id;
+            select v.* into persona from public.coaching_personas p
+            join public.persona_versions v on v.persona_id = p.id and v.version = coalesce(kept_version, p.published_version)
+            where p.id = kept_persona and p.deleted_at is null
+                and (p.status = 'published' or p.status = 'unpublished' and kept_version is not null);
+            speaker_id := persona.persona_id;
+            speaker_version := persona.version;
         end if;
 
         -- What the tier allows.
@@ -305,15 +313,16 @@ begin
     if said_in is null then
         said_in := gen_random_uuid();
         place := 1;
-        insert into public.conversations (user_id, id, persona_id, title, last_seq, last_message_at)
-        values (uid, said_in, speaker_id, gateway.title_of(message), 2, moment);
+        insert into public.conversations (user_id, id, persona_id, persona_version, title, last_seq, last_message_at)
+        values (uid, said_in, speaker_id, speaker_version, gateway.title_of(message), 2, moment);
     else
         update public.conversations c
         set last_seq = c.last_seq + case when again or is_retry then 0 else 2 end,
             last_message_at = moment,
             updated_at = moment,
             title = coalesce(c.title, gateway.title_of(message)),
-            persona_id = coalesce(c.persona_id, speaker_id)
+            persona_id = coalesce(c.persona_id, speaker_id),
+            persona_version = coalesce(c.persona_version, speaker_version)
         where c.user_id = gateway.user_id() and c.id = said_in and c.deleted_at is null
         returning c.last_seq - 1 into place;
         if not found then
@@ -398,7 +407,7 @@ begin
 
     if speaker_id is not null then
         speaker := json_build_object(
-            'id', persona.id, 'name', persona.name, 'domain', gateway.domain_of(persona.domain), 'tone', gateway.prompt_text(persona.tone),
+            'id', speaker_id, 'name', persona.name, 'domain', gateway.domain_of(persona.domain), 'tone', gateway.prompt_text(persona.tone),
             'methodology', gateway.prompt_text(persona.methodology), 'personality', gateway.prompt_text(persona.personality));
     end if;
 

@@ -66,7 +66,7 @@ extension GatewayError {
         case .unknownPersona: self.init(.personaOrDomainUnavailable, "the persona does not exist or is not open to this user")
         case .turnInProgress: self.init(.turnInProgress, "this conversation has a turn in progress")
         case .idempotencyMismatch: self.init(.idempotencyConflict, "the idempotency key was used with another body")
-        case .quotaExhausted: self.init(.quotaExhausted, "daily message limit of the tier reached")
+        case .quotaExhausted: self.init(.quotaExhausted, "a limit on messages or conversations is reached")
         case .budgetExhausted: self.init(.quotaExhausted, "the budget of the tier is used up")
         case .tooManyTurns:
             self.init(.quotaExhausted, "too many turns at once for the tier")

@@ -64,6 +64,7 @@ struct AccessGround: Sendable {
             switch table.name {
             case "public.users": "where id = :owner"
             case "public.published_personas", "gateway.schema_migrations", "gateway.instances", "gateway.checkpoints": ""
+            case "public.persona_versions": "where persona_id in (select id from public.coaching_personas where user_id = :owner)"
             default: "where user_id = :owner"
             }
         let statement: String =
@@ -95,7 +96,8 @@ struct AccessGround: Sendable {
             do {
                 answer = .rows(try await lease.execute(Query(unsafeSQL: sql)))
             } catch let error as PostgresError where error.kind == .server {
-                answer = error.sqlState == "42501" ? .denied : .failed
+                // 55000: a view that is a join takes no rows.
+                answer = ["42501", "55000"].contains(error.sqlState) ? .denied : .failed
             }
             try await lease.execute("rollback")
             return answer

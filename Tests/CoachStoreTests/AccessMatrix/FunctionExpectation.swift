@@ -41,6 +41,7 @@ enum FunctionExpectation {
         "gateway.orphans(uuid, bigint, integer)",
         "gateway.sweep_checkpoints()",
         "gateway.request_stop(uuid)",
+        "gateway.publish_persona(uuid, uuid)",
     ]
 
     /// Called at every turn by functions that have pinned the search path, and by nobody else: to pin it again costs more than what they do.
@@ -53,7 +54,10 @@ enum FunctionExpectation {
     ]
 
     /// Called by triggers only, which ask nobody for permission.
-    static let forNobody: Set<String> = ["gateway.touch_updated_at()", "gateway.remove_conversations()", "gateway.empty_conversations()"]
+    static let forNobody: Set<String> = [
+        "gateway.touch_updated_at()", "gateway.remove_conversations()", "gateway.empty_conversations()", "gateway.refuse_update()",
+        "gateway.limit_personas()", "gateway.limit_conversations()",
+    ]
 
     /// Run with their owner's rights, as the foreign keys do in whose place they stand: who removes a user need not be one who may touch his turns.
     static let withOwnersRights: Set<String> = ["gateway.remove_conversations()", "gateway.empty_conversations()"]

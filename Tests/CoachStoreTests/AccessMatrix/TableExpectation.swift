@@ -83,6 +83,16 @@ struct TableExpectation: Sendable {
             insertable: ["id", "user_id", "name", "description", "domain", "tone", "methodology", "personality"],
             updatable: ["name", "description", "domain", "tone", "methodology", "personality", "deleted_at"]),
         .init(
+            name: "public.persona_versions",
+            allowed: [
+                .owner: "S...", .postgrest: "S...", .creator: "S...", .gateway: "SI..", .gatewayForOther: "S...", .gatewayForNobody: "S...",
+                .gatewayHalfBound: "S...",
+            ],
+            insert: """
+                insert into public.persona_versions (persona_id, version, name)
+                select id, 2, 'x' from public.coaching_personas where user_id = :owner
+                """, update: "set name = 'x'"),
+        .init(
             name: "public.published_personas",
             allowed: everybodySignedIn.merging([
                 .gateway: "S...", .gatewayForOther: "S...", .gatewayForNobody: "S...", .gatewayHalfBound: "S...",

@@ -1,0 +1,86 @@
+import CoachCore
+import CoachStore
+import PostgresClient
+import Testing
+
+/// PostgREST has no limit of its own on what a user writes: the schema has.
+@Suite("Sizes and numbers of what users write")
+struct UserTextLimitTests {
+    @Test("a text of 5 MB is refused in every column that a user may write")
+    func sizes() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone(role: .creator)
+        _ = try await store.requests.take(caller, perMinute: 600)
+        let persona = try await store.persona(status: "draft", of: caller.userID)
+        try await store.postgrest(caller, "insert into public.context_profiles (user_id) values (\(caller.userID.uuid))")
+        try await store.postgrest(caller, "insert into public.conversations (user_id) values (\(caller.userID.uuid))")
+        try await store.postgrest(caller, "insert into public.push_tokens (user_id, token) values (\(caller.userID.uuid), 'a')")
+
+        let (text, json) = ("repeat('x', 5000000)", "to_jsonb(array[repeat('x', 5000000)])")
+        let columns = [
+            "public.users": ["display_name": text, "locale": text, "country": text],
+            "public.context_profiles": ["values": json, "goals": json, "situation": json],
+            "public.conversations": ["title": text],
+            "public.push_tokens": ["platform": text, "environment": text],
+            "public.coaching_personas": [
+                "name": text, "description": text, "domain": json, "tone": json, "methodology": json, "personality": json,
+            ],
+        ]
+        for (table, texts) in columns {
+            let key = table == "public.users" ? "id" : "user_id"
+            for (column, value) in texts {
+                let update = Query(unsafeSQL: "update \(table) set \"\(column)\" = \(value) where \(key) = '\(caller.userID)'")
+                await #expect(throws: PostgresError.self, "\(table).\(column)") { try await store.postgrest(caller, update) }
+            }
+            // Every text that is granted is in the list.
+            let granted = try await store.value(
+                """
+                select string_agg(attname::text, ',' order by attname) from pg_attribute
+                where attrelid = \(table)::regclass and attnum > 0 and has_column_privilege('authenticated', attrelid, attnum, 'UPDATE')
+                    and atttypid in ('text'::regtype, 'varchar'::regtype, 'jsonb'::regtype)
+                """)
+            #expect(granted == texts.keys.sorted().joined(separator: ","), "\(table)")
+        }
+        let insert: Query = "insert into public.push_tokens (user_id, token) values (\(caller.userID.uuid), repeat('x', 5000000))"
+        await #expect(throws: PostgresError.self) { try await store.postgrest(caller, insert) }
+        #expect(try await store.count("select count(*) from public.coaching_personas where id = \(persona.uuid) and name = 'Maya'") == 1)
+    }
+
+    @Test("a creator has at most 100 personas, however many are made at once")
+    func personas() async throws {
+        let store = try await StoreFixture.shared()
+        let creator = Caller.someone(role: .creator)
+        _ = try await store.requests.take(creator, perMinute: 600)
+        let insert: Query = """
+            insert into public.coaching_personas (user_id, name) select \(creator.userID.uuid), 'x' from generate_series(1, \(20)::integer)
+            """
+        let made = await insertions(7) { try await store.postgrest(creator, insert) }
+        #expect(made == 5)
+        #expect(try await store.count("select count(*) from public.coaching_personas where user_id = \(creator.userID.uuid)") == 100)
+    }
+
+    @Test("a user has at most 1,000 empty conversations, deleted ones included, and may go on talking")
+    func conversations() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        _ = try await store.requests.take(caller, perMinute: 600)
+        let insert: Query = """
+            insert into public.conversations (user_id) select \(caller.userID.uuid) from generate_series(1, \(200)::integer)
+            """
+        let made = await insertions(6) { try await store.postgrest(caller, insert) }
+        #expect(made == 5)
+        try await store.postgrest(caller, "update public.conversations set deleted_at = now() where user_id = \(caller.userID.uuid)")
+        await #expect(throws: Refusal(reason: .quotaExhausted)) {
+            try await store.conversations.create(caller, title: nil, domain: nil, personaID: nil)
+        }
+        try await store.turns().talk(caller, "Hello")
+    }
+
+    /// How many of so many insertions at once succeeded.
+    private func insertions(_ count: Int, _ insert: @escaping @Sendable () async throws -> Int) async -> Int {
+        await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<count { group.addTask { (try? await insert()) != nil } }
+            return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+    }
+}
