@@ -8,6 +8,8 @@ class Batch: Ticket, @unchecked Sendable {
     }
 
     let work: Work
+    /// Written by the caller before the batch is handed over.
+    var affinity: UInt64?
     /// Written to a connection: what was sent runs on even if nobody waits for it any more, its result is dropped.
     var wasSent = false
     /// The prepared statements that this attempt relies on.

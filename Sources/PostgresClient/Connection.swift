@@ -42,18 +42,26 @@ final class Connection: @unchecked Sendable {
     var lastHeard = ContinuousClock.now
 
     private let connectionString: String
-    private let configuration: PostgresConfiguration
+    let configuration: PostgresConfiguration
     private let silenceLimit: Duration?
-    private var parameters: ConnectionParameters?
-    private var resolvedHosts: HostList?
+    let hosts: SharedHostRotation
+    var parameters: ConnectionParameters?
     private var watch: Watch?
-    private var connectTimer: TimerHandle?
+    /// When the round over the addresses must be over.
+    var connectDeadline = ContinuousClock.now
+    private var roundStart = 0
+    var attemptFailures: [PostgresError] = []
+    var attemptTimer: TimerHandle?
     private var silenceTimer: TimerHandle?
 
-    /// - Parameter silenceLimit: how long statements may be out without a word from the server; nil: for ever.
+    /// - Parameters:
+    ///   - hosts: shared by all connections with this connection string.
+    ///   - silenceLimit: how long statements may be out without a word from the server; nil: for ever.
     init(
-        _ connectionString: String, _ configuration: PostgresConfiguration, silenceLimit: Duration?, on reactor: Reactor, events: Events
+        _ connectionString: String, _ configuration: PostgresConfiguration, hosts: SharedHostRotation, silenceLimit: Duration?,
+        on reactor: Reactor, events: Events
     ) {
+        self.hosts = hosts
         self.connectionString = connectionString
         self.configuration = configuration
         self.silenceLimit = silenceLimit
@@ -69,11 +77,16 @@ final class Connection: @unchecked Sendable {
 
     /// Begins to connect; `opened` or `ended` follows.
     func open() {
-        connectTimer = reactor.schedule(after: configuration.connectTimeout) { [weak self] in
-            guard let self else { return }
-            perform(machine.connectTimedOut())
+        connectDeadline = .now + configuration.connectTimeout
+        parameters = ConnectionParameters(connectionString, configuration)
+        guard let parameters else {
+            attemptFailures = [
+                PostgresError(.unavailable, "the connection string is not understood", connectionFailure: .connectionString)
+            ]
+            return perform(machine.end(.unreachable))
         }
-        perform(machine.begin())
+        roundStart = hosts.rotation.first
+        perform(machine.begin(hosts.rotation.targets(of: parameters.hosts, preferringStandby: parameters.prefersStandby)))
     }
 
     /// Ends the connection now. What is out is answered with `unavailable`.
@@ -105,8 +118,8 @@ final class Connection: @unchecked Sendable {
     func perform(_ action: ConnectionMachine.Action) {
         switch action {
         case .none: break
-        case .resolveHost: resolveHost()
-        case .startHandshake: startHandshake()
+        case .resolveHost(let target): resolveHost(target)
+        case .startHandshake(let target): startHandshake(target)
         case .watchHandshake(let interest): watchAnew(interest)
         case .pollHandshake: pollHandshake()
         case .becomeOpen: becomeOpen()
@@ -117,48 +130,17 @@ final class Connection: @unchecked Sendable {
         }
     }
 
-    private func resolveHost() {
-        parameters = ConnectionParameters(connectionString, configuration)
-        guard let parameters else { return perform(machine.resolved(false)) }
-        guard parameters.hosts.needsLookup else { return resolved(parameters.hosts) }
-        let (hosts, reactor) = (parameters.hosts, reactor)
-        let isRunning = HelperThread.run {
-            let found = hosts.resolved()
-            reactor.submit { self.resolved(found) }
-        }
-        if !isRunning { resolved(nil) }
-    }
-
-    private func resolved(_ hosts: HostList?) {
-        resolvedHosts = hosts
-        perform(machine.resolved(hosts != nil))
-    }
-
-    private func startHandshake() {
-        handle = resolvedHosts.flatMap { parameters?.startConnection($0) }
-        // By default libpq prints notices on stderr.
-        PQsetNoticeProcessor(handle, { _, _ in }, nil)
-        perform(machine.handshakeStarted(PQstatus(handle) != CONNECTION_BAD))
-    }
-
-    private func pollHandshake() {
-        switch PQconnectPoll(handle) {
-        case PGRES_POLLING_READING: perform(machine.polled(.reading))
-        case PGRES_POLLING_WRITING: perform(machine.polled(.writing))
-        case PGRES_POLLING_OK: perform(machine.polled(.done))
-        default: perform(machine.polled(.failed))
-        }
-    }
-
     private func becomeOpen() {
-        connectTimer?.cancel()
+        attemptTimer?.cancel()
+        if let target = machine.current { hosts.rotation.succeeded(target) }
+        PQsetErrorVerbosity(handle, PQERRORS_DEFAULT)
         PQsetnonblocking(handle, 1)
         guard PQenterPipelineMode(handle) == 1 else { return perform(machine.end(.violation)) }
         watchAnew(.read)
         events.opened()
     }
 
-    private func watchAnew(_ interest: Interest) {
+    func watchAnew(_ interest: Interest) {
         if let watch { reactor.unwatch(watch) }
         watch = try? reactor.watch(PQsocket(handle), interest) { [weak self] readiness in
             guard let self else { return }
@@ -192,13 +174,11 @@ final class Connection: @unchecked Sendable {
     }
 
     private func finish(_ end: ConnectionMachine.End) {
-        connectTimer?.cancel()
+        attemptTimer?.cancel()
         silenceTimer?.cancel()
-        if let watch { reactor.unwatch(watch) }
-        watch = nil
+        if end == .unreachable, let parameters { hosts.rotation.failed(roundFrom: roundStart, hosts: parameters.hosts.entries.count) }
         let error = error(for: end)
-        PQfinish(handle)
-        handle = nil
+        dropHandle()
         for case .batch(let batch) in queue.removeAll() {
             // An error before the sync means that the server has rolled back; unless it was the error of its own end.
             if let headFailure, headFailure.sqlState?.hasPrefix("57P") != true {
@@ -215,21 +195,20 @@ final class Connection: @unchecked Sendable {
         ended(error)
     }
 
-    private func error(for end: ConnectionMachine.End) -> PostgresError {
-        let message =
-            switch end {
-            case .hostUnknown: parameters == nil ? "the connection string is not understood" : "the host has no address"
-            case .refused: handle.map { firstLine(String(cString: PQerrorMessage($0))) } ?? "out of memory"
-            case .connectTimeout: "no connection within \(configuration.connectTimeout)"
-            case .lost: "the connection was lost"
-            case .silent: "the server has fallen silent"
-            case .violation: "the server or the statement broke the protocol of the pipeline"
-            case .requested: "the connection was closed"
-            }
-        return PostgresError(end == .violation ? .protocolViolation : .unavailable, message)
+    func dropHandle() {
+        if let watch { reactor.unwatch(watch) }
+        watch = nil
+        PQfinish(handle)
+        handle = nil
     }
 
-    private func firstLine(_ text: String) -> String {
-        text.split(separator: "\n").first.map(String.init) ?? "refused"
+    private func error(for end: ConnectionMachine.End) -> PostgresError {
+        switch end {
+        case .unreachable: PostgresError(round: attemptFailures)
+        case .lost: PostgresError(.unavailable, "the connection was lost")
+        case .silent: PostgresError(.unavailable, "the server has fallen silent")
+        case .violation: PostgresError(.protocolViolation, "the server or the statement broke the protocol of the pipeline")
+        case .requested: PostgresError(.unavailable, "the connection was closed")
+        }
     }
 }

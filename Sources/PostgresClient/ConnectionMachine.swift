@@ -1,12 +1,19 @@
 import Reactor
 
 /// The life of one connection. Pure: it decides, `Connection` acts.
+///
+/// Connecting is a round over addresses, each with its own time limit: libpq's own asynchronous connect ignores `connect_timeout` and would
+/// wait for the first address of a list as long as the system does.
 struct ConnectionMachine {
     private(set) var state = State.new
+    private var pending: [ConnectionTarget] = []
+    private(set) var current: ConnectionTarget?
+    /// Numbers the attempts of the round: a lookup may end after its attempt.
+    private(set) var attempt = 0
 
     enum State: Equatable {
         case new
-        /// Host names are being looked up on a helper thread.
+        /// A host name is being looked up on a helper thread.
         case resolving
         /// libpq negotiates: TCP, TLS, authentication.
         case handshaking
@@ -18,7 +25,6 @@ struct ConnectionMachine {
         case reading
         case writing
         case done
-        case failed
     }
 
     enum Flushed {
@@ -29,9 +35,8 @@ struct ConnectionMachine {
 
     /// Why a connection ended.
     enum End: Equatable {
-        case hostUnknown
-        case refused
-        case connectTimeout
+        /// The round is over: no address let us in.
+        case unreachable
         /// The other side or the network ended it.
         case lost
         /// Statements are out and nothing has come back for longer than any statement may run.
@@ -42,8 +47,8 @@ struct ConnectionMachine {
 
     enum Action: Equatable {
         case none
-        case resolveHost
-        case startHandshake
+        case resolveHost(ConnectionTarget)
+        case startHandshake(ConnectionTarget)
         /// libpq may have exchanged the socket: forget the old watch, begin a new one.
         case watchHandshake(Interest)
         case pollHandshake
@@ -54,36 +59,50 @@ struct ConnectionMachine {
         case end(End)
     }
 
-    mutating func begin() -> Action {
+    var isConnecting: Bool { state == .resolving || state == .handshaking }
+
+    /// How long the current attempt may take. One that is not the last gets its share of what is left, and at most a second (a SYN that was
+    /// dropped is sent again after one); the last gets everything.
+    func attemptLimit(remaining: Duration) -> Duration {
+        pending.isEmpty ? remaining : min(.seconds(1), remaining / (pending.count + 1))
+    }
+
+    mutating func begin(_ targets: [ConnectionTarget]) -> Action {
         guard state == .new else { return .none }
-        state = .resolving
-        return .resolveHost
+        pending = targets
+        return nextAttempt()
     }
 
-    mutating func resolved(_ found: Bool) -> Action {
-        // A connection that timed out meanwhile is closed already.
-        guard state == .resolving else { return .none }
-        guard found else { return end(.hostUnknown) }
-        state = .handshaking
-        return .startHandshake
+    /// The addresses of the current target, at least one.
+    mutating func resolved(_ addresses: [String]) -> Action {
+        guard state == .resolving, let target = current else { return .none }
+        pending =
+            addresses.map { address in
+                var resolved = target
+                resolved.entry.address = address
+                return resolved
+            } + pending
+        return nextAttempt()
     }
 
-    mutating func handshakeStarted(_ started: Bool) -> Action {
-        guard state == .handshaking else { return .none }
-        // As if PQconnectPoll had said "writing" (PostgreSQL manual, 34.1).
-        return started ? .watchHandshake(.write) : end(.refused)
-    }
+    /// As if PQconnectPoll had said "writing" (PostgreSQL manual, 34.1).
+    mutating func handshakeStarted() -> Action { state == .handshaking ? .watchHandshake(.write) : .none }
 
     mutating func polled(_ polled: Polled) -> Action {
         guard state == .handshaking else { return .none }
         switch polled {
         case .reading: return .watchHandshake(.read)
         case .writing: return .watchHandshake(.write)
-        case .failed: return end(.refused)
         case .done:
             state = .open
             return .becomeOpen
         }
+    }
+
+    /// The current address does not let us in. `isFinal`: the others are not asked either, as libpq does when a server has refused the login.
+    mutating func attemptFailed(isFinal: Bool) -> Action {
+        guard isConnecting else { return .none }
+        return isFinal ? end(.unreachable) : nextAttempt()
     }
 
     mutating func ready(_ readiness: Readiness) -> Action {
@@ -109,14 +128,18 @@ struct ConnectionMachine {
         }
     }
 
-    mutating func connectTimedOut() -> Action {
-        guard state == .resolving || state == .handshaking else { return .none }
-        return end(.connectTimeout)
-    }
-
     mutating func end(_ end: End) -> Action {
         guard state != .closed else { return .none }
         state = .closed
         return .end(end)
+    }
+
+    private mutating func nextAttempt() -> Action {
+        guard !pending.isEmpty else { return end(.unreachable) }
+        let target = pending.removeFirst()
+        current = target
+        attempt += 1
+        state = target.entry.needsLookup ? .resolving : .handshaking
+        return target.entry.needsLookup ? .resolveHost(target) : .startHandshake(target)
     }
 }

@@ -3,6 +3,7 @@ import CLibPQ
 /// What is handed to libpq to connect: the caller's string, and after it what the driver adds or decides.
 struct ConnectionParameters {
     let hosts: HostList
+    let prefersStandby: Bool
     private let connectionString: String
     private let given: [String: String]
     private let applicationName: String
@@ -17,7 +18,7 @@ struct ConnectionParameters {
         "tcp_user_timeout": "10000",
     ]
 
-    /// Nil when libpq does not understand the string. (Its own message may quote the password.)
+    /// Nil when libpq does not understand the string (its own message may quote the password), or its lists of hosts do not fit together.
     init?(_ connectionString: String, _ configuration: PostgresConfiguration) {
         guard let given = Self.options(PQconninfoParse(connectionString, nil)),
             let fallback = Self.options(PQconndefaults())
@@ -25,17 +26,20 @@ struct ConnectionParameters {
         self.connectionString = connectionString
         self.given = given
         func value(_ keyword: String) -> String { given[keyword] ?? fallback[keyword] ?? "" }
-        hosts = HostList(hosts: value("host"), addresses: value("hostaddr"), ports: value("port"))
+        guard let hosts = HostList(hosts: value("host"), addresses: value("hostaddr"), ports: value("port")) else { return nil }
+        self.hosts = hosts
+        prefersStandby = value("target_session_attrs") == "prefer-standby"
         applicationName = configuration.applicationName
         sessionOptions = [given["options"], configuration.sessionOptions].compactMap { $0 }.joined(separator: " ")
     }
 
-    /// Begins a connection attempt that does not block, because every host has its address. Nil when there is no memory.
-    func startConnection(_ hosts: HostList) -> OpaquePointer? {
+    /// Begins a connection attempt that does not block, because the target has an address. Nil when there is no memory.
+    func startConnection(_ target: ConnectionTarget) -> OpaquePointer? {
         var keywords = Self.defaults.filter { given[$0.key] == nil }
-        keywords["host"] = hosts.hosts
-        keywords["hostaddr"] = hosts.addresses
-        keywords["port"] = hosts.ports
+        keywords["host"] = target.entry.host
+        keywords["hostaddr"] = target.entry.address ?? ""
+        keywords["port"] = target.entry.port
+        if let session = target.session { keywords["target_session_attrs"] = session }
         keywords["application_name"] = given["application_name"] ?? applicationName
         keywords["options"] = sessionOptions
         keywords["client_encoding"] = "UTF8"
@@ -76,6 +80,8 @@ struct ConnectionParameters {
 }
 
 extension PostgresConfiguration {
-    /// Whether libpq understands a text as a connection string. Nothing is connected.
-    public static func isConnectionString(_ text: String) -> Bool { ConnectionParameters.options(PQconninfoParse(text, nil)) != nil }
+    /// Whether a text is a connection string. Nothing is connected.
+    public static func isConnectionString(_ text: String) -> Bool {
+        ConnectionParameters(text, PostgresConfiguration(text)) != nil
+    }
 }

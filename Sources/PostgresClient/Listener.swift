@@ -22,6 +22,7 @@ final class Listener: @unchecked Sendable {
     private let configuration: PostgresConfiguration
     private let statements: [EncodedQuery]
     private let stream: AsyncStream<ListenEvent>.Continuation
+    private let hosts = SharedHostRotation()
     private var connection: Connection?
     private var listeningSince: ContinuousClock.Instant?
     private var isStopped = false
@@ -65,7 +66,7 @@ final class Listener: @unchecked Sendable {
             self?.tell(.notification(channel: channel, payload: payload, processID: processID))
         }
         connection = Connection(
-            configuration.listenConnectionString ?? configuration.connectionString, configuration,
+            configuration.listenConnectionString ?? configuration.connectionString, configuration, hosts: hosts,
             silenceLimit: configuration.silenceLimit, on: reactor, events: events)
         connection?.open()
     }

@@ -13,6 +13,7 @@ final class Pool: @unchecked Sendable {
     private var batches: [PoolMachine.RequestID: Batch] = [:]
     private var leases: [PoolMachine.RequestID: LeaseTicket] = [:]
     private var listeners: [ObjectIdentifier: Listener] = [:]
+    private let hosts = SharedHostRotation()
     private var lastRequest = 0
     private var backoff = Backoff()
     private var openSince: [PoolMachine.ConnectionID: ContinuousClock.Instant] = [:]
@@ -71,7 +72,7 @@ final class Pool: @unchecked Sendable {
         let request = nextRequest()
         batch.begin(on: reactor, deadline: deadline) { [weak self] in self?.withdraw(request) }
         batches[request] = batch
-        perform(machine.batchArrived(request, now: .now))
+        perform(machine.batchArrived(request, affinity: batch.affinity, now: .now))
     }
 
     func admit(_ ticket: LeaseTicket, deadline: Duration) {
@@ -154,7 +155,7 @@ final class Pool: @unchecked Sendable {
         events.ended = { [weak self] error in self?.ended(id, error) }
         events.answered = { [weak self] batch, error in self?.answered(id, batch, error) }
         let connection = Connection(
-            configuration.connectionString, configuration, silenceLimit: silenceLimit, on: reactor, events: events)
+            configuration.connectionString, configuration, hosts: hosts, silenceLimit: silenceLimit, on: reactor, events: events)
         connections[id] = connection
         connection.open()
     }
@@ -186,7 +187,7 @@ final class Pool: @unchecked Sendable {
             let request = nextRequest()
             batches[request] = batch
             batch.whenAbandoned = { [weak self] in self?.withdraw(request) }
-            return perform(machine.batchArrived(request, now: .now))
+            return perform(machine.batchArrived(request, affinity: batch.affinity, now: .now))
         }
         if let error { batch.fail(error) } else { batch.succeed() }
         perform(machine.batchEnded(on: id, now: .now))
@@ -205,7 +206,9 @@ final class Pool: @unchecked Sendable {
 
     private func error(for rejection: PoolMachine.Rejection) -> PostgresError {
         switch rejection {
-        case .unavailable: PostgresError(.unavailable, lastError.message, sqlState: lastError.sqlState)
+        case .unavailable:
+            PostgresError(
+                .unavailable, lastError.message, sqlState: lastError.sqlState, connectionFailure: lastError.connectionFailure)
         case .poolExhausted: PostgresError(.poolExhausted, "\(configuration.maximumWaiters) callers are waiting already")
         case .shutDown: PostgresError(.unavailable, "the client was shut down")
         }

@@ -1,7 +1,9 @@
 /// Who uses which connection. Pure: time is an argument, every input returns what is to be done.
 ///
-/// Lanes are shared: a batch goes to the lane with the fewest outstanding batches, but never behind one that has held its lane for long;
-/// then it waits here, and the first lane to move takes it. Leased connections belong to one caller at a time and are opened on demand.
+/// Lanes are shared. A batch without an affinity goes to the lane with the fewest outstanding batches; one with an affinity to the lane that its
+/// affinity names, or, while that one is not open, to the next open one: equal affinities never occupy more than one lane. No batch goes behind
+/// one that has held its lane for long: it waits here until the lane moves. Leased connections belong to one caller at a time and are opened
+/// on demand.
 ///
 /// While the database is known to be away one connection at a time is tried and callers fail at once. From the loss of the last connection
 /// until the first failed attempt callers wait: most often that is a few milliseconds.
@@ -52,6 +54,8 @@ struct PoolMachine {
 
     private struct Lane {
         let id: ConnectionID
+        /// What affinities name: a connection that replaces another takes its slot.
+        let slot: Int
         var isOpen = false
         var outstanding = 0
         /// Since when the oldest outstanding batch has been the oldest.
@@ -69,7 +73,8 @@ struct PoolMachine {
     private(set) var healthSince: Instant
     private var lanes: [Lane] = []
     private var leases: [ConnectionID: Lease] = [:]
-    private var waitingBatches = WaitingLine<RequestID>()
+    /// One queue a slot, and a last one for batches without an affinity.
+    private var waitingBatches: [WaitingLine<RequestID>]
     private var waitingLeases = WaitingLine<RequestID>()
     private var isRetryScheduled = false
     private var isShutDown = false
@@ -78,10 +83,12 @@ struct PoolMachine {
     init(limits: Limits, now: Instant) {
         self.limits = limits
         healthSince = now
+        waitingBatches = Array(repeating: WaitingLine(), count: limits.lanes + 1)
     }
 
     var connectionCount: Int { lanes.count + leases.count }
-    var waiterCount: Int { waitingBatches.count + waitingLeases.count }
+    var waiterCount: Int { waitingBatchCount + waitingLeases.count }
+    private var waitingBatchCount: Int { waitingBatches.reduce(0) { $0 + $1.count } }
 
     mutating func start(now: Instant) -> [Action] {
         connectMissing(now: now)
@@ -89,11 +96,14 @@ struct PoolMachine {
 
     // MARK: Batches
 
-    mutating func batchArrived(_ request: RequestID, now: Instant) -> [Action] {
+    /// - Parameter affinity: batches with the same one share a lane; nil: any lane will do.
+    mutating func batchArrived(_ request: RequestID, affinity: UInt64? = nil, now: Instant) -> [Action] {
         if let rejection = rejection { return [.reject(request, rejection)] }
-        if waitingBatches.isEmpty, let lane = bestLane(now: now) { return [send(request, lane: lane, now: now)] }
-        guard limits.lanes > 0, waitingBatches.count < limits.waiters else { return [.reject(request, .poolExhausted)] }
-        waitingBatches.join(request)
+        guard limits.lanes > 0 else { return [.reject(request, .poolExhausted)] }
+        let queue = affinity.map { Int($0 % UInt64(limits.lanes)) } ?? limits.lanes
+        if waitingBatches[queue].isEmpty, let lane = lane(for: queue, now: now) { return [send(request, lane: lane, now: now)] }
+        guard waitingBatchCount < limits.waiters else { return [.reject(request, .poolExhausted)] }
+        waitingBatches[queue].join(request)
         return []
     }
 
@@ -135,7 +145,7 @@ struct PoolMachine {
 
     /// A waiting caller has given up. Nothing happens when it was not waiting any more.
     mutating func withdraw(_ request: RequestID) {
-        if !waitingBatches.leave(request) { waitingLeases.leave(request) }
+        if !waitingBatches.indices.contains(where: { waitingBatches[$0].leave(request) }) { waitingLeases.leave(request) }
     }
 
     // MARK: Connections
@@ -167,11 +177,12 @@ struct PoolMachine {
         guard !isShutDown else { return [] }
         var actions: [Action] = []
         switch (wasOpen, isServing) {
-        case (true, true): break
+        // Those who waited for it go to the next one.
+        case (true, true): actions = sendWaiting(now: now)
         case (true, false): if limits.lanes > 0, health == .reachable { change(to: .connecting, now: now) }
         case (false, false):
             change(to: .unreachable, now: now)
-            actions = Self.reject(waitingBatches.removeAll() + waitingLeases.removeAll(), .unavailable)
+            actions = rejectWaiting(.unavailable)
         case (false, true):
             // Others work but this one was refused, for instance because the server has no slot left.
             if leases.isEmpty { actions = Self.reject(waitingLeases.removeAll(), .unavailable) }
@@ -194,7 +205,7 @@ struct PoolMachine {
     /// Nobody new is let in. Connections close when their work is done; call `connectionCount` to see when all are.
     mutating func shutDown(now: Instant) -> [Action] {
         isShutDown = true
-        return Self.reject(waitingBatches.removeAll() + waitingLeases.removeAll(), .shutDown)
+        return rejectWaiting(.shutDown)
             + lanes.filter { $0.outstanding == 0 }.map { .close($0.id) }
             + leases.filter { $0.value != .lent }.map { .close($0.key) }
     }
@@ -214,14 +225,19 @@ struct PoolMachine {
         limits.lanes > 0 ? lanes.contains(where: \.isOpen) : leases.values.contains { $0 != .connecting }
     }
 
-    private func bestLane(now: Instant) -> Int? {
-        lanes.indices
-            .filter { index in
-                let lane = lanes[index]
-                let isStale = lane.outstanding > 0 && now - lane.headSince >= limits.staleHead
-                return lane.isOpen && !isStale && lane.outstanding < limits.laneDepth
-            }
-            .min { lanes[$0].outstanding < lanes[$1].outstanding }
+    /// The lane for the next batch of a queue; nil when it has to wait.
+    private func lane(for queue: Int, now: Instant) -> Int? {
+        guard queue < limits.lanes else {
+            return lanes.indices.filter { mayTake(lanes[$0], now: now) }.min { lanes[$0].outstanding < lanes[$1].outstanding }
+        }
+        func distance(_ lane: Lane) -> Int { (lane.slot - queue + limits.lanes) % limits.lanes }
+        let nearest = lanes.indices.filter { lanes[$0].isOpen }.min { distance(lanes[$0]) < distance(lanes[$1]) }
+        return nearest.flatMap { mayTake(lanes[$0], now: now) ? $0 : nil }
+    }
+
+    private func mayTake(_ lane: Lane, now: Instant) -> Bool {
+        let isStale = lane.outstanding > 0 && now - lane.headSince >= limits.staleHead
+        return lane.isOpen && !isStale && lane.outstanding < limits.laneDepth
     }
 
     private mutating func send(_ request: RequestID, lane: Int, now: Instant) -> Action {
@@ -230,12 +246,18 @@ struct PoolMachine {
         return .send(request, on: lanes[lane].id)
     }
 
+    /// Oldest first, over all queues.
     private mutating func sendWaiting(now: Instant) -> [Action] {
         var actions: [Action] = []
-        while !waitingBatches.isEmpty, let lane = bestLane(now: now), let request = waitingBatches.next() {
-            actions.append(send(request, lane: lane, now: now))
+        while true {
+            let ready = waitingBatches.indices.compactMap { queue -> (request: RequestID, queue: Int, lane: Int)? in
+                guard let request = waitingBatches[queue].first, let lane = lane(for: queue, now: now) else { return nil }
+                return (request, queue, lane)
+            }
+            guard let next = ready.min(by: { $0.request.number < $1.request.number }) else { return actions }
+            _ = waitingBatches[next.queue].next()
+            actions.append(send(next.request, lane: next.lane, now: now))
         }
-        return actions
     }
 
     private func idleLease() -> ConnectionID? {
@@ -272,13 +294,19 @@ struct PoolMachine {
 
     private mutating func connectLane(now: Instant) -> Action {
         let id = nextConnection()
-        lanes.append(Lane(id: id, headSince: now))
+        let slot = (0..<limits.lanes).first { slot in !lanes.contains { $0.slot == slot } } ?? 0
+        lanes.append(Lane(id: id, slot: slot, headSince: now))
         return .connectLane(id)
     }
 
     private mutating func nextConnection() -> ConnectionID {
         lastConnection += 1
         return ConnectionID(number: lastConnection)
+    }
+
+    private mutating func rejectWaiting(_ rejection: Rejection) -> [Action] {
+        let batches = waitingBatches.indices.flatMap { waitingBatches[$0].removeAll() }
+        return Self.reject(batches + waitingLeases.removeAll(), rejection)
     }
 
     private static func reject(_ requests: [RequestID], _ rejection: Rejection) -> [Action] {

@@ -48,14 +48,18 @@ public final class PostgresClient: Sendable {
     /// A batch that waits for a lock holds up those that were sent behind it: keep `lock_timeout` short, or use a lease. Statements that
     /// control transactions or change the session do not belong here.
     /// - Parameters:
+    ///   - affinity: batches with the same affinity share one connection, so that they never occupy all and do not wait for each other's locks;
+    ///     nil means whichever is least busy.
     ///   - deadline: how long to wait, for a connection and for the answer together; nil means the configuration's.
     ///   - decode: sees the rows of the last statement, on the reactor's thread: small work only.
     /// - Throws: `PostgresError`, or what `decode` throws (the batch is committed then).
     @discardableResult
     public func batch<Value: Sendable>(
-        _ queries: [Query], deadline: Duration? = nil, decode: @escaping @Sendable (borrowing Rows) throws -> Value
+        _ queries: [Query], affinity: UInt64? = nil, deadline: Duration? = nil,
+        decode: @escaping @Sendable (borrowing Rows) throws -> Value
     ) async throws -> Value {
         let batch = try TypedBatch(queries, decode: decode)
+        batch.affinity = affinity
         let deadline = deadline ?? pool.configuration.defaultDeadline
         return try await batch.answer(on: pool.reactor) { [pool] in pool.admit(batch, deadline: deadline) }
     }
@@ -63,9 +67,10 @@ public final class PostgresClient: Sendable {
     /// A batch of one statement.
     @discardableResult
     public func query<Value: Sendable>(
-        _ query: Query, deadline: Duration? = nil, decode: @escaping @Sendable (borrowing Rows) throws -> Value
+        _ query: Query, affinity: UInt64? = nil, deadline: Duration? = nil,
+        decode: @escaping @Sendable (borrowing Rows) throws -> Value
     ) async throws -> Value {
-        try await batch([query], deadline: deadline, decode: decode)
+        try await batch([query], affinity: affinity, deadline: deadline, decode: decode)
     }
 
     /// A batch of one statement, of which only the number of rows it touched matters.

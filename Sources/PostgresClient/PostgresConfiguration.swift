@@ -4,9 +4,8 @@ public struct PostgresConfiguration: Sendable {
     public enum StatementMode: Sendable {
         /// Prepared under a name, at most 100 per connection. All statements of a batch are parsed before the batch begins.
         case prepared
-        /// Parsed with each use: for proxies that pool transactions, behind which the next statement may meet another server process. Such a
-        /// proxy must let the startup parameter `options` pass, or ignore it (PgBouncer: `ignore_startup_parameters = options`); then set
-        /// `statement_timeout` for the login role.
+        /// Parsed with each use: for proxies that pool transactions, behind which the next statement may meet another server process. Such
+        /// proxies refuse or drop the startup parameter `options`, so none is sent: `statement_timeout` and `settings` are for the role to set.
         case unnamed
     }
 
@@ -18,14 +17,15 @@ public struct PostgresConfiguration: Sendable {
     /// What `pg_stat_activity` shows.
     public var applicationName = "postgres-client"
     /// Connections that all callers of `batch` share. 0: this client only leases.
-    public var lanes = 3
+    public var lanes = 4
     /// Connections that can be leased at the same time.
     public var maximumLeases = 8
     /// Callers who may wait for a lane, and as many again for a lease; the next one fails with `poolExhausted` at once.
     public var maximumWaiters = 1024
     /// The server ends a statement after this time (`statement_timeout`); zero: never.
     public var statementTimeout = Duration.seconds(2)
-    /// Lookup of the host, TCP, TLS and authentication together.
+    /// Lookup of the host, TCP, TLS and authentication together, over all addresses: each but the last gets its share and at most a second.
+    /// libpq's `connect_timeout` has no effect.
     public var connectTimeout = Duration.seconds(2)
     /// How long a caller waits, for a connection or for an answer, if he names no deadline himself.
     public var defaultDeadline = Duration.seconds(3)
@@ -35,6 +35,9 @@ public struct PostgresConfiguration: Sendable {
     public var statements = StatementMode.prepared
     /// More server settings for every session, for instance `["search_path": "public"]`.
     public var settings: [String: String] = [:]
+
+    /// Called on the reactor's thread with what the server remarks.
+    public var onNotice: (@Sendable (PostgresNotice) -> Void)?
 
     public init(_ connectionString: String) {
         self.connectionString = connectionString
@@ -52,8 +55,9 @@ public struct PostgresConfiguration: Sendable {
         statementTimeout > .zero ? statementTimeout + .seconds(3) : nil
     }
 
-    /// The `options` keyword: settings of the session, as the server's command line takes them.
-    var sessionOptions: String {
+    /// The `options` keyword: settings of the session, as the server's command line takes them. Nil when none may be sent.
+    var sessionOptions: String? {
+        guard statements == .prepared else { return nil }
         var all = settings
         all["statement_timeout"] = "\(milliseconds(statementTimeout))"
         return all.sorted { $0.key < $1.key }

@@ -33,12 +33,14 @@ public struct PostgresError: Error, Sendable, Hashable {
     public let constraint: String?
     /// Whether the work may have been committed all the same: it was sent, and no answer came. False means that it surely was not.
     public let mayHaveTakenEffect: Bool
+    /// Why there is no connection, when none could be made.
+    public let connectionFailure: ConnectionFailure?
     /// The server has lost the prepared statement, or a change of the schema has outdated it: preparing it again helps.
     let isOutdatedStatement: Bool
 
     init(
         _ kind: Kind, _ message: String, sqlState: String? = nil, detail: String? = nil, hint: String? = nil, constraint: String? = nil,
-        mayHaveTakenEffect: Bool = false, isOutdatedStatement: Bool = false
+        mayHaveTakenEffect: Bool = false, isOutdatedStatement: Bool = false, connectionFailure: ConnectionFailure? = nil
     ) {
         self.kind = kind
         self.sqlState = sqlState
@@ -48,6 +50,7 @@ public struct PostgresError: Error, Sendable, Hashable {
         self.constraint = constraint
         self.mayHaveTakenEffect = mayHaveTakenEffect
         self.isOutdatedStatement = isOutdatedStatement
+        self.connectionFailure = connectionFailure
     }
 
     /// Whether the server ended the statement because it ran longer than `statement_timeout`, or was cancelled (57014).

@@ -26,6 +26,9 @@ struct WaitingLine<Ticket: Hashable> {
         return true
     }
 
+    /// The one that `next` would return.
+    var first: Ticket? { order[head...].first(where: waiting.contains) }
+
     mutating func next() -> Ticket? {
         while head < order.count {
             let ticket = order[head]

@@ -1,6 +1,7 @@
 import Foundation
 import PostgresClient
 import Reactor
+import Synchronization
 import TestSupport
 import Testing
 
@@ -39,38 +40,105 @@ import Testing
         }
     }
 
-    @Test("what cannot work is said in words, without the password")
+    @Test("what cannot work is said in words and by its kind, without the password")
     func refusals() async throws {
         let database = try await FreshDatabase()
-        for (connection, words) in [
-            ("postgres://user:canary@[nonsense", "the connection string is not understood"),
-            ("postgres://user:canary@host.invalid/db", "the host has no address"),
-            ("postgres://user:canary@127.0.0.1:1/db", "Connection refused"),
-            (database.url + "_not_there", "does not exist"),
-        ] {
-            try await withClient(at: connection, configure: { $0.connectTimeout = .seconds(5) }) { client in
-                let error = await postgresError { _ = try await client.int("select 1", deadline: .seconds(10)) }
-                #expect(error?.kind == .unavailable)
-                #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
-                #expect(error?.message.contains("canary") == false)
-                guard case .unreachable(_, let reason) = client.status else {
-                    Issue.record("the status must say that the database is unreachable")
-                    return
-                }
-                #expect(reason.message == error?.message)
-            }
-        }
+        let cases: [(String, String, ConnectionFailure)] = [
+            ("postgres://user:canary@[nonsense", "the connection string is not understood", .connectionString),
+            ("postgres://user:canary@a,b/db?port=1,2,3", "the connection string is not understood", .connectionString),
+            ("postgres://user:canary@host.invalid/db", "the host has no address: host.invalid", .unknownHost),
+            ("postgres://user:canary@127.0.0.1:1/db", "Connection refused", .refused),
+            (database.url + "_not_there", "does not exist", .unknownDatabase),
+            (database.url + "?sslmode=require", "server does not support SSL", .certificate),
+            (database.url + "?target_session_attrs=standby", "server is not in hot standby mode", .wrongSession),
+        ]
+        for (connection, words, kind) in cases { try await expectRefusal(connection, words, kind) }
     }
 
-    @Test("an address that swallows packets costs the connect timeout")
-    func blackHole() async throws {
-        // A socket that listens, whose owner never answers: the handshake hangs.
+    @Test("a wrong password is one, and the other hosts are not asked for a second opinion")
+    func wrongPassword() async throws {
+        let cluster = try await ThrowawayCluster.start(passwords: true)
+        for hosts in ["127.0.0.1:\(cluster.port)", "127.0.0.1:\(cluster.port),127.0.0.1:1"] {
+            let url = "postgres://\(ThrowawayCluster.user):canary@\(hosts)/postgres"
+            let error = try await expectRefusal(url, "password authentication failed", .credentials)
+            #expect(error?.sqlState == "28P01")
+            #expect(error?.message.contains("Connection refused") == false)
+        }
+        let noPassword = "postgres://\(ThrowawayCluster.user)@127.0.0.1:\(cluster.port)/postgres?passfile=/dev/null"
+        try await expectRefusal(noPassword, "no password supplied", .credentials)
+    }
+
+    @discardableResult
+    private func expectRefusal(_ connection: String, _ words: String, _ kind: ConnectionFailure) async throws -> PostgresError? {
+        var found: PostgresError?
+        try await withClient(at: connection, configure: { $0.connectTimeout = .seconds(5) }) { client in
+            let error = await postgresError { _ = try await client.int("select 1", deadline: .seconds(10)) }
+            found = error
+            #expect(error?.kind == .unavailable)
+            #expect(error?.connectionFailure == kind, "\(error?.message ?? "")")
+            #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
+            #expect(error?.message.contains("canary") == false)
+            guard case .unreachable(_, let reason) = client.status else {
+                Issue.record("the status must say that the database is unreachable")
+                return
+            }
+            #expect(reason.message == error?.message)
+        }
+        return found
+    }
+
+    @Test("a server that accepts and never answers costs the connect timeout")
+    func silentServer() async throws {
         let silent = try SilentListener()
         try await withClient(at: "postgres://u@127.0.0.1:\(silent.port)/db", configure: { $0.connectTimeout = .milliseconds(100) }) {
             client in
             let error = await postgresError { _ = try await client.int("select 1") }
             #expect(error?.kind == .unavailable)
-            #expect(error?.message.contains("no connection within") == true)
+            #expect(error?.connectionFailure == .noAnswer)
+            #expect(error?.message.contains("no connection to 127.0.0.1:\(silent.port) within") == true, "\(error?.message ?? "")")
+        }
+    }
+
+    @Test("of several hosts those that swallow packets are passed by within three seconds", arguments: [1, 2])
+    func blackHoles(count: Int) async throws {
+        let cluster = try await ThrowawayCluster.start()
+        let holes = try (1...count).map { _ in try SilentListener(swallowing: true) }
+        let hosts = (holes.map(\.port) + [cluster.port]).map { "127.0.0.1:\($0)" }.joined(separator: ",")
+        // The limits of the product, not of the other tests.
+        let shipped = PostgresConfiguration("")
+        try await withClient(at: "postgres://\(ThrowawayCluster.user)@\(hosts)/postgres") {
+            $0.connectTimeout = shipped.connectTimeout
+        } _: { client in
+            let begin = ContinuousClock.now
+            try await expectEqual(client.int("select 1", deadline: .seconds(20)), 1)
+            #expect(begin.duration(to: .now) < .seconds(3))
+            // The host that answered is the first one now: a lost connection is back at once.
+            let again = ContinuousClock.now
+            _ = await postgresError { _ = try await client.int("select pg_terminate_backend(pg_backend_pid())::int") }
+            try await expectEventually(within: .seconds(20)) { (try? await client.int("select 1")) == 1 }
+            #expect(again.duration(to: .now) < .seconds(1))
+        }
+    }
+
+    @Test("a first host that is not what target_session_attrs asks for is passed by")
+    func sessionAttributes() async throws {
+        let cluster = try await ThrowawayCluster.start()
+        let readOnly = try await ThrowawayCluster.start(settings: ["default_transaction_read_only": "on"])
+        let hosts = "127.0.0.1:\(readOnly.port),127.0.0.1:\(cluster.port)"
+        for (attribute, port) in [("read-write", cluster.port), ("read-only", readOnly.port), ("prefer-standby", readOnly.port)] {
+            let url = "postgres://\(ThrowawayCluster.user)@\(hosts)/postgres?target_session_attrs=\(attribute)"
+            try await withClient(at: url) { client in
+                try await expectEqual(client.int("select inet_server_port()"), port)
+            }
+        }
+    }
+
+    @Test("notices of the server are passed on")
+    func notices() async throws {
+        let heard = Mutex<[String]>([])
+        try await withClient(configure: { $0.onNotice = { notice in heard.withLock { $0.append(notice.message) } } }) { client, _ in
+            try await client.execute("drop table if exists not_there")
+            #expect(heard.withLock { $0 } == ["table \"not_there\" does not exist, skipping"])
         }
     }
 
@@ -102,7 +170,10 @@ import Testing
         let database = try await FreshDatabase()
         let reactor = try Reactor(name: "run")
         reactor.start()
-        let client = PostgresClient(PostgresConfiguration(database.url), reactor: reactor)
+        var configuration = PostgresConfiguration(database.url)
+        configuration.connectTimeout = .seconds(20)
+        configuration.defaultDeadline = .seconds(60)
+        let client = PostgresClient(configuration, reactor: reactor)
         let service = Task { await client.run() }
         try await expectEqual(client.int("select 1"), 1)
         service.cancel()
@@ -112,28 +183,38 @@ import Testing
     }
 }
 
-/// Accepts connections (the kernel does) and never says anything.
+/// Accepts connections (the kernel does) and never says anything. Swallowing, it does not even accept: its backlog is full, so that the kernel
+/// drops every further SYN.
 private final class SilentListener {
     let port: Int
     private let descriptor: Int32
+    private var fillers: [Int32] = []
 
-    init() throws {
+    init(swallowing: Bool = false) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = inet_addr("127.0.0.1")
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let descriptor = descriptor
+        let (descriptor, backlog) = (descriptor, Int32(swallowing ? 0 : 8))
         let isListening = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, length) == 0 && listen(descriptor, 8) == 0 && getsockname(descriptor, $0, &length) == 0
+                bind(descriptor, $0, length) == 0 && listen(descriptor, backlog) == 0 && getsockname(descriptor, $0, &length) == 0
             }
         }
         try #require(isListening)
         port = Int(UInt16(bigEndian: address.sin_port))
+        for _ in 0..<(swallowing ? 8 : 0) {
+            let filler = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+            withUnsafeMutablePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = connect(filler, $0, length) }
+            }
+            fillers.append(filler)
+        }
     }
 
     deinit {
+        for filler in fillers { close(filler) }
         close(descriptor)
     }
 }

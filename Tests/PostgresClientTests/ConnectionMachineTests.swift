@@ -6,10 +6,16 @@ import Testing
 @Suite struct ConnectionMachineTests {
     private var machine = ConnectionMachine()
 
+    private static func target(_ host: String, at index: Int = 0, address: String? = nil) -> ConnectionTarget {
+        ConnectionTarget(host: index, entry: HostList.Entry(host: host, address: address, port: "5432"))
+    }
+    private let name = target("db.example")
+    private let first = target("10.0.0.1", address: "10.0.0.1")
+    private let second = target("10.0.0.2", at: 1, address: "10.0.0.2")
+
     private mutating func handshake() {
-        _ = machine.begin()
-        _ = machine.resolved(true)
-        _ = machine.handshakeStarted(true)
+        _ = machine.begin([first])
+        _ = machine.handshakeStarted()
     }
 
     private mutating func open() {
@@ -19,51 +25,62 @@ import Testing
 
     @Test("connecting goes: look up, start, wait as libpq says, open")
     mutating func connecting() {
-        #expect(machine.begin() == .resolveHost)
-        #expect(machine.resolved(true) == .startHandshake)
-        #expect(machine.handshakeStarted(true) == .watchHandshake(.write))
+        #expect(machine.begin([name]) == .resolveHost(name))
+        let found = Self.target("db.example", address: "10.0.0.1")
+        #expect(machine.resolved(["10.0.0.1"]) == .startHandshake(found))
+        #expect(machine.handshakeStarted() == .watchHandshake(.write))
         #expect(machine.ready(.writable) == .pollHandshake)
         #expect(machine.polled(.reading) == .watchHandshake(.read))
         #expect(machine.ready(.readable) == .pollHandshake)
         #expect(machine.polled(.writing) == .watchHandshake(.write))
         #expect(machine.polled(.done) == .becomeOpen)
         #expect(machine.state == .open)
+        #expect(machine.current == found)
     }
 
     @Test("a connection begins once")
     mutating func beginTwice() {
-        _ = machine.begin()
-        #expect(machine.begin() == .none)
+        _ = machine.begin([first])
+        #expect(machine.begin([first]) == .none)
     }
 
-    @Test("an unknown host, a refused start and a failed poll end it")
+    @Test("a failed attempt is followed by the next address, the last one's failure ends the round")
     mutating func failures() {
-        _ = machine.begin()
-        #expect(machine.resolved(false) == .end(.hostUnknown))
-        machine = ConnectionMachine()
-        _ = machine.begin()
-        _ = machine.resolved(true)
-        #expect(machine.handshakeStarted(false) == .end(.refused))
-        machine = ConnectionMachine()
-        handshake()
-        #expect(machine.polled(.failed) == .end(.refused))
+        _ = machine.begin([name, second])
+        #expect(machine.resolved(["10.0.0.1", "::1"]) == .startHandshake(Self.target("db.example", address: "10.0.0.1")))
+        #expect(machine.attemptFailed(isFinal: false) == .startHandshake(Self.target("db.example", address: "::1")))
+        #expect(machine.attemptFailed(isFinal: false) == .startHandshake(second))
+        #expect(machine.attemptFailed(isFinal: false) == .end(.unreachable))
+        #expect(machine.attemptFailed(isFinal: false) == .none)
     }
 
-    @Test("the time limit ends a connection while it connects, and does nothing once it is open")
-    mutating func connectTimeout() {
-        _ = machine.begin()
-        #expect(machine.connectTimedOut() == .end(.connectTimeout))
-        machine = ConnectionMachine()
+    @Test("a server that has judged the login ends the round")
+    mutating func finalFailure() {
+        _ = machine.begin([first, second])
+        #expect(machine.attemptFailed(isFinal: true) == .end(.unreachable))
+    }
+
+    @Test("each attempt but the last gets its share of the time, and at most a second")
+    mutating func limits() {
+        _ = machine.begin([first, second, second, second])
+        #expect(machine.attemptLimit(remaining: .seconds(2)) == .milliseconds(500))
+        #expect(machine.attemptLimit(remaining: .seconds(40)) == .seconds(1))
+        for _ in 1...3 { _ = machine.attemptFailed(isFinal: false) }
+        #expect(machine.attemptLimit(remaining: .milliseconds(1700)) == .milliseconds(1700))
+    }
+
+    @Test("once it is open a failed attempt means nothing")
+    mutating func lateFailure() {
         open()
-        #expect(machine.connectTimedOut() == .none)
+        #expect(machine.attemptFailed(isFinal: true) == .none)
     }
 
-    @Test("a lookup that ends after the time limit is ignored")
+    @Test("a lookup that ends after its attempt is ignored")
     mutating func lateLookup() {
-        _ = machine.begin()
-        _ = machine.connectTimedOut()
-        #expect(machine.resolved(true) == .none)
-        #expect(machine.state == .closed)
+        _ = machine.begin([name, second])
+        _ = machine.attemptFailed(isFinal: false)
+        #expect(machine.resolved(["10.0.0.1"]) == .none)
+        #expect(machine.current == second)
     }
 
     @Test("readable means read, then flush, because reading may have made room for writing")
@@ -97,7 +114,7 @@ import Testing
         #expect(machine.polled(.done) == .none)
         #expect(machine.consumed(true) == .none)
         #expect(machine.flushed(.done) == .none)
-        #expect(machine.handshakeStarted(true) == .none)
-        #expect(machine.begin() == .none)
+        #expect(machine.handshakeStarted() == .none)
+        #expect(machine.begin([first]) == .none)
     }
 }

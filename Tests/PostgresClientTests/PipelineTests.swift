@@ -184,4 +184,22 @@ import Testing
             try await expectEqual(client.int("select 2"), 2)
         }
     }
+
+    @Test("batches of one affinity run on one connection, also all at once; different affinities use them all")
+    func affinity() async throws {
+        try await withClient(configure: { $0.lanes = 4 }) { client, _ in
+            // Until its own connection is open an affinity uses the next one.
+            let sessions: Query = "select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+            try await expectEventually { try await client.int(sessions) == 3 }
+            let backends = try await withThrowingTaskGroup(of: (UInt64, Int?).self) { group in
+                for number in 0..<80 {
+                    let affinity = UInt64(number % 8)
+                    group.addTask { (affinity, try await client.query("select pg_backend_pid()", affinity: affinity) { $0.int(0, 0) }) }
+                }
+                return try await group.reduce(into: [UInt64: Set<Int?>]()) { $0[$1.0, default: []].insert($1.1) }
+            }
+            #expect(backends.values.allSatisfy { $0.count == 1 })
+            #expect(Set(backends.values).count == 4)
+        }
+    }
 }

@@ -82,6 +82,40 @@ import Testing
         #expect(pool.opened(connection(2), now: at(5)) == [.send(request(1), on: connection(2))])
     }
 
+    // MARK: Affinity
+
+    @Test("equal affinities keep to one lane, however busy it is, and different ones share the lanes")
+    mutating func affinity() {
+        openLanes()
+        #expect(pool.batchArrived(request(1), affinity: 7, now: at(0)) == [.send(request(1), on: connection(2))])
+        #expect(pool.batchArrived(request(2), affinity: 7, now: at(0)) == [.send(request(2), on: connection(2))])
+        #expect(pool.batchArrived(request(3), affinity: 7, now: at(0)) == [])
+        #expect(pool.batchArrived(request(4), affinity: 8, now: at(0)) == [.send(request(4), on: connection(1))])
+        #expect(pool.batchArrived(request(5), now: at(0)) == [.send(request(5), on: connection(1))])
+        #expect(pool.batchEnded(on: connection(1), now: at(1)) == [])
+        #expect(pool.batchEnded(on: connection(2), now: at(1)) == [.send(request(3), on: connection(2))])
+    }
+
+    @Test("a batch with an affinity waits behind an old head, and the others do not wait with it")
+    mutating func affinityBehindOldHead() {
+        openLanes()
+        _ = pool.batchArrived(request(1), affinity: 0, now: at(0))
+        #expect(pool.batchArrived(request(2), affinity: 0, now: at(30)) == [])
+        #expect(pool.batchArrived(request(3), now: at(30)) == [.send(request(3), on: connection(2))])
+        #expect(pool.batchEnded(on: connection(1), now: at(100)) == [.send(request(2), on: connection(1))])
+    }
+
+    @Test("while its lane is lost an affinity keeps to the next one, and returns to the one that replaces it")
+    mutating func affinityOfLostLane() {
+        openLanes()
+        for number in 1...3 { _ = pool.batchArrived(request(number), affinity: 0, now: at(0)) }
+        #expect(pool.closed(connection(1), now: at(1)) == [.send(request(3), on: connection(2)), .scheduleRetry])
+        #expect(pool.batchArrived(request(4), affinity: 0, now: at(1)) == [.send(request(4), on: connection(2))])
+        #expect(pool.retryDue(now: at(2)) == [.connectLane(connection(3))])
+        _ = pool.opened(connection(3), now: at(3))
+        #expect(pool.batchArrived(request(5), affinity: 0, now: at(3)) == [.send(request(5), on: connection(3))])
+    }
+
     // MARK: The database goes away
 
     @Test("while a lane is left, a lost one is replaced and nobody notices")

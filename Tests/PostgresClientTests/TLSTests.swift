@@ -26,14 +26,19 @@ struct TLSTests {
         }
     }
 
-    @Test("a certificate for another name is refused")
-    func wrongName() async throws {
+    @Test("a certificate for another name, from a stranger, or without anything to check it with is refused")
+    func wrongCertificate() async throws {
         let cluster = try await ThrowawayCluster.start(tls: true)
-        let url = cluster.url() + "?sslmode=verify-full&sslrootcert=\(cluster.certificate)"
-        try await withClient(at: url) { client in
-            let error = await postgresError { _ = try await client.int("select 1") }
-            #expect(error?.kind == .unavailable)
-            #expect(error?.message.contains("does not match") == true, "\(error?.message ?? "")")
+        for (authority, words) in [
+            (cluster.certificate, "does not match"), ("/not/there", "does not exist"),
+            ("/etc/ssl/certs/ca-certificates.crt", "certificate verify failed"),
+        ] {
+            try await withClient(at: cluster.url() + "?sslmode=verify-full&sslrootcert=\(authority)") { client in
+                let error = await postgresError { _ = try await client.int("select 1") }
+                #expect(error?.kind == .unavailable)
+                #expect(error?.connectionFailure == .certificate)
+                #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
+            }
         }
     }
 }

@@ -33,9 +33,13 @@ public final class ThrowawayCluster: @unchecked Sendable {
     /// - Parameters:
     ///   - settings: server settings beyond the usual, such as `["max_connections": "20"]`.
     ///   - tls: whether the server also speaks TLS, with a certificate of its own for `localhost`.
-    public static func start(settings: [String: String] = [:], tls: Bool = false) async throws -> ThrowawayCluster {
+    ///   - passwords: whether TCP asks for passwords; by default everybody is trusted.
+    public static func start(
+        settings: [String: String] = [:], tls: Bool = false, passwords: Bool = false
+    ) async throws -> ThrowawayCluster {
         let cluster = try await ThrowawayCluster(settings: tls ? settings.merging(["ssl": "on"]) { $1 } : settings)
         if tls { try await cluster.makeCertificate() }
+        if passwords { try cluster.askForPasswords() }
         try await cluster.start()
         return cluster
     }
@@ -139,6 +143,11 @@ public final class ThrowawayCluster: @unchecked Sendable {
             ])
         try await Command.run(openssl.program, openssl.arguments)
         try await Command.run(try Self.tool("chmod"), ["600", directory + "/data/server.key"])
+    }
+
+    private func askForPasswords() throws {
+        try Data("local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n".utf8)
+            .write(to: URL(fileURLWithPath: directory + "/data/pg_hba.conf"))
     }
 
     private func end(signal: Int32) async {

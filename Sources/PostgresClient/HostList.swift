@@ -1,0 +1,40 @@
+import Reactor
+
+/// The hosts of a connection string, in the order in which it names them.
+struct HostList: Equatable, Sendable {
+    struct Entry: Equatable, Sendable {
+        /// A name, an address or the directory of a Unix socket. TLS checks the certificate against it.
+        var host: String
+        /// Nil: not looked up. libpq would look it up itself, and block.
+        var address: String?
+        var port: String
+
+        /// Whether the name must be looked up: it is no address, nor a Unix socket (libpq's default when no host is named).
+        var needsLookup: Bool { address == nil && !host.isEmpty && !host.hasPrefix("/") && !host.hasPrefix("@") }
+
+        /// What people are told: never more than the connection string's host and port.
+        var label: String { (host.isEmpty ? address ?? "the local socket" : host) + (port.isEmpty ? "" : ":\(port)") }
+    }
+
+    let entries: [Entry]
+
+    /// From libpq's comma-separated lists. Nil when they do not fit together (PostgreSQL manual, 34.1.1.3): as many addresses as hosts, and
+    /// one port for all or one for each.
+    init?(hosts: String, addresses: String, ports: String) {
+        func split(_ list: String) -> [String] {
+            list.isEmpty ? [] : list.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        }
+        let (hosts, addresses, ports) = (split(hosts), split(addresses), split(ports))
+        let count = max(hosts.count, addresses.count, 1)
+        guard hosts.isEmpty || addresses.isEmpty || hosts.count == addresses.count, ports.count <= 1 || ports.count == count else {
+            return nil
+        }
+        entries = (0..<count).map { index in
+            let host = index < hosts.count ? hosts[index] : ""
+            let address = index < addresses.count ? addresses[index] : ""
+            return Entry(
+                host: host, address: address.isEmpty ? (NameLookup.isAddress(host) ? host : nil) : address,
+                port: ports.count > 1 ? ports[index] : ports.first ?? "")
+        }
+    }
+}
