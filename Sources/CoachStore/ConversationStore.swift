@@ -141,7 +141,7 @@ public struct ConversationStore: Sendable {
         _ queries: Query..., for caller: Caller, decode: @escaping @Sendable (borrowing Row) throws -> Record
     ) async throws -> [Record] {
         try await StoreFault.translating(except: [Self.insufficientPrivilege, Self.checkViolation]) {
-            try await client.batch([Claims.user(caller)] + queries) { rows in try rows.map(decode) }
+            try await client.batch([Claims.user(caller)] + queries, affinity: caller.userID.affinity) { rows in try rows.map(decode) }
         }
     }
 

@@ -71,7 +71,8 @@ extension TurnStore {
     public func requestStop(_ caller: Caller, _ turnID: TurnID) async throws -> Bool {
         try await StoreFault.translating {
             try await repeatingContended {
-                try await client.query(Claims.gateway(for: caller, calling: "gateway.request_stop(\(turnID))")) { rows in
+                let query = Claims.gateway(for: caller, calling: "gateway.request_stop(\(turnID))")
+                return try await client.query(query, affinity: caller.userID.affinity) { rows in
                     try rows.only { row in try row.value(0) }
                 }
             }

@@ -44,7 +44,8 @@ public struct TurnStore: Sendable {
         guard request.idempotencyKey != nil else { return nil }
         let argument = StoredJSON.encode(BeginTurnRequest(request, risk: .calm, limits: limits(), owner: try owner()))
         return try await StoreFault.translating {
-            let text = try await client.query(Claims.gateway(for: caller, calling: "gateway.repeated_turn(\(argument)::jsonb)")) { rows in
+            let query = Claims.gateway(for: caller, calling: "gateway.repeated_turn(\(argument)::jsonb)")
+            let text = try await client.query(query, affinity: caller.userID.affinity) { rows in
                 try rows.only { row in try row.value(0, as: String?.self) }
             }
             return try text.map { try StoredJSON.decode(BeginTurnAnswer.self, from: $0).opening }
@@ -64,7 +65,7 @@ public struct TurnStore: Sendable {
         let argument = StoredJSON.encode(FinishTurnRequest(receipt: receipt))
         let query = Claims.gateway(for: receipt.userID, calling: "gateway.finish_turn(\(argument)::jsonb)")
         return try await StoreFault.translating {
-            let text = try await repeatingContended { try await answer(to: query) }
+            let text = try await repeatingContended { try await answer(to: query, for: receipt.userID) }
             return try StoredJSON.decode(FinishTurnAnswer.self, from: text).outcome
         }
     }
@@ -73,7 +74,8 @@ public struct TurnStore: Sendable {
     /// conversation was deleted. Throws `StoreFault`.
     public func load(_ turnID: TurnID, of userID: UserID) async throws -> KnownTurn? {
         try await StoreFault.translating {
-            let text = try await client.query(Claims.gateway(for: userID, calling: "gateway.load_turn(\(turnID))")) { rows in
+            let query = Claims.gateway(for: userID, calling: "gateway.load_turn(\(turnID))")
+            let text = try await client.query(query, affinity: userID.affinity) { rows in
                 try rows.only { row in try row.value(0, as: String?.self) }
             }
             return try text.map { try StoredJSON.decode(KnownTurn.self, from: $0) }
@@ -83,12 +85,12 @@ public struct TurnStore: Sendable {
     private func begin(_ caller: Caller, _ request: BeginTurnRequest) async throws -> BeginTurnAnswer {
         let argument = StoredJSON.encode(request)
         let query = Claims.gateway(for: caller, calling: "gateway.begin_turn(\(argument)::jsonb)")
-        let text = try await repeatingContended { try await answer(to: query) }
+        let text = try await repeatingContended { try await answer(to: query, for: caller.userID) }
         return try StoredJSON.decode(BeginTurnAnswer.self, from: text)
     }
 
-    private func answer(to query: Query) async throws -> String {
+    private func answer(to query: Query, for userID: UserID) async throws -> String {
         // JSON is read by the caller's task: the reactor's thread has other work.
-        try await client.query(query) { rows in try rows.only { row in try row.value(0) } }
+        try await client.query(query, affinity: userID.affinity) { rows in try rows.only { row in try row.value(0) } }
     }
 }

@@ -28,7 +28,7 @@ struct Gateway {
         self.configuration = configuration
         self.logger = logger
         reactor = try Reactor(name: "reactor")
-        database = PostgresClient(Self.database(configuration, url: databaseURL), reactor: reactor)
+        database = PostgresClient(Self.database(configuration, url: databaseURL, logger: logger), reactor: reactor)
         let database = database
 
         // What this process is, and what it leaves on disk.
@@ -124,13 +124,20 @@ struct Gateway {
         }.run()
     }
 
-    private static func database(_ configuration: GatewayConfiguration, url: String) -> PostgresConfiguration {
+    private static func database(_ configuration: GatewayConfiguration, url: String, logger: Logger) -> PostgresConfiguration {
         var database = PostgresConfiguration(url)
         database.listenConnectionString = configuration.databaseListenURL
         database.applicationName = "coach-gateway"
         // Below the contract's 3 s, so that a hanging database is answered in time.
         database.defaultDeadline = .milliseconds(2500)
-        database.maximumLeases = configuration.databaseConnections
+        database.lanes = configuration.databaseConnections
+        database.onNotice = { notice in
+            logger.debug(
+                "database notice",
+                metadata: [
+                    "severity": "\(notice.severity)", "sqlstate": "\(notice.sqlState ?? "")", "message": "\(notice.message)",
+                ])
+        }
         database.statements = configuration.statements == .prepared ? .prepared : .unnamed
         return database
     }

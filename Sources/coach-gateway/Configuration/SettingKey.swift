@@ -39,7 +39,8 @@ struct SettingKey: Sendable {
         name: "COACH_DATABASE_PASSWORD", fallback: nil,
         meaning: "when set, `migrate` gives the login role `coach_gateway` this password", secret: true)
     static let databaseConnections = SettingKey(
-        name: "COACH_DATABASE_CONNECTIONS", fallback: "8", meaning: "connections that may be leased, besides the shared pipelined ones")
+        name: "COACH_DATABASE_CONNECTIONS", fallback: "4",
+        meaning: "pipelined connections that all requests share; a user's statements keep to one of them")
     static let databaseStatements = SettingKey(
         name: "COACH_DATABASE_STATEMENTS", fallback: "prepared", meaning: "`prepared`, or `unnamed` behind a transaction pooler")
     static let jwtSecret = SettingKey(

@@ -1,0 +1,36 @@
+import Testing
+
+@testable import CoachStore
+@testable import PostgresClient
+
+@Suite struct ContentionTests {
+    @Test("a pause grows, is at least half of its length by chance, and never longer than a lock is waited for")
+    func pauses() {
+        #expect((1...7).map { Contention.pause(afterAttempt: $0) } == [5...10, 10...20, 20...40, 40...80, 50...100, 50...100, 50...100])
+    }
+
+    @Test("contention is tried again after a pause, and the last error is thrown")
+    func repeats() async throws {
+        let lockTimeout = PostgresError(.server, "lock timeout", sqlState: "55P03")
+        var (attempts, pauses) = (0, 0)
+        let answer = try await repeatingContended(pause: { _ in pauses += 1 }) {
+            attempts += 1
+            if attempts < 3 { throw lockTimeout }
+            return "done"
+        }
+        #expect(answer == "done" && attempts == 3 && pauses == 2)
+        await #expect(throws: PostgresError.self) {
+            try await repeatingContended(attempts: 4, pause: { _ in pauses += 1 }) { throw lockTimeout }
+        }
+        #expect(pauses == 5)
+    }
+
+    @Test("what is no contention is thrown at once")
+    func others() async {
+        await #expect(throws: PostgresError.self) {
+            try await repeatingContended(pause: { _ in Issue.record("a pause") }) {
+                throw PostgresError(.server, "duplicate", sqlState: "23505", constraint: "users_pkey")
+            }
+        }
+    }
+}

@@ -1,0 +1,19 @@
+import Testing
+
+@Suite struct DatabaseConnectionsTests {
+    @Test("COACH_DATABASE_CONNECTIONS is the number of connections that requests share, beside the one that listens")
+    func count() async throws {
+        let stage = try await Stage.shared()
+        let database = try await Database(.init())
+        let gateway = try await Gateway(
+            database: database.gatewayURL, simulator: stage.simulator.url, environment: ["COACH_DATABASE_CONNECTIONS": "6"])
+        let sessions = """
+            select count(*) as count from pg_stat_activity where datname = current_database() and application_name = 'coach-gateway'
+            """
+        try await eventually("seven connections") { try await database.row(sessions).number("count") == 7 }
+        // Nothing that requests do opens more.
+        let visitor = gateway.visitor()
+        for _ in 1...3 { _ = try await visitor.say("Hello " + sim(["words": 3])) }
+        #expect(try await database.row(sessions).number("count") == 7)
+    }
+}
