@@ -69,12 +69,9 @@ public struct GatewayApplication: Service {
 
     /// Listens until the task is cancelled or a graceful shutdown is asked for.
     public func run() async throws {
-        var http = HTTP1Channel.Configuration(additionalChannelHandlers: [ConnectionGuard()], idleTimeout: Self.idle)
-        // The edge answers a large head itself, with 431 and the envelope; beyond this NIO closes the connection.
-        http.httpDecoder.maxHeaderFieldSize = Self.hardHeaderLimit
-        http.httpDecoder.maxHeaderListSize = Self.hardHeaderLimit
+        let log = RequestLog(logger: parts.logger)
         let application = Application(
-            responder: BriefResponder(router().buildResponder()), server: .http1(configuration: http),
+            responder: BriefResponder(router(log).buildResponder()), server: .gateway(log: log),
             configuration: .init(
                 address: .hostname(parts.host, port: parts.port), backlog: 1024,
                 availableConnectionsDelegate: MaximumAvailableConnections(Self.maximumConnections)),
@@ -88,11 +85,8 @@ public struct GatewayApplication: Service {
         }
     }
 
-    /// Connections without a request in progress are closed after this (CONTRACT §2).
-    private static let idle = TimeAmount.seconds(75)
     /// Beyond this many, new connections wait in the kernel's backlog.
     private static let maximumConnections = 20_000
-    private static let hardHeaderLimit = 256 * 1024
 
     /// Hummingbird's own lines say nothing that ours do not; its debug lines would print paths.
     private static var quiet: Logger {
@@ -101,10 +95,10 @@ public struct GatewayApplication: Service {
         return logger
     }
 
-    private func router() -> Router<GatewayContext> {
+    private func router(_ log: RequestLog) -> Router<GatewayContext> {
         let router = Router(context: GatewayContext.self)
         router.addMiddleware {
-            EdgeMiddleware(logger: parts.logger, crossOrigin: CrossOrigin(origins: Set(parts.corsOrigins)))
+            EdgeMiddleware(log: log, crossOrigin: CrossOrigin(origins: Set(parts.corsOrigins)))
         }
         let pipeline = TurnPipeline(
             identity: parts.identity, coaching: parts.coaching, ledger: parts.ledger, model: parts.model, settlement: parts.settlement,

@@ -52,7 +52,7 @@ public struct MetricsApplication: Service {
         var quiet = Logger(label: "metrics")
         quiet.logLevel = .critical
         try await Application(
-            router: router, configuration: .init(address: .hostname(host, port: port)),
+            router: router, server: .gateway(log: RequestLog(logger: quiet)), configuration: .init(address: .hostname(host, port: port)),
             eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), logger: quiet
         ).run()
     }

@@ -5,41 +5,73 @@ import Testing
 struct ConnectionTests {
     private static let lastChunk = "\r\n0\r\n\r\n"
 
-    @Test("is there for the next request after a short answer")
-    func short() async throws {
+    @Test(
+        "ends with the stream, as its head says, whether it was short or long and whatever the client sends meanwhile",
+        arguments: [(2, 0), (30, 50)], [false, true])
+    func ends(answer: (words: Int, pace: Int), speaks: Bool) async throws {
         let stage = try await Stage.shared()
         let visitor = stage.visitor()
-        let requests = try (0..<5).map { try visitor.request("Hello \($0) \(sim(["words": 2]))") }
-        let answered = try await Wire.run {
-            let wire = try Wire(port: stage.gateway.port)
-            var answered = 0
-            for request in requests {
-                try wire.send(request)
-                guard let stream = try? wire.receive(until: Self.lastChunk) else { break }
-                #expect(String(decoding: stream, as: UTF8.self).contains(#""type":"done""#))
-                answered += 1
-            }
-            return answered
-        }
-        // On a machine that is very busy one may take a second: what is told here is that connections are kept at all.
-        #expect(answered >= 2)
-    }
-
-    @Test("ends with the last bytes of an answer that lasted, also when the client has spoken meanwhile", arguments: [false, true])
-    func long(speaks: Bool) async throws {
-        let stage = try await Stage.shared()
-        let visitor = stage.visitor()
-        let request = try visitor.request("Hello \(sim(["words": 40, "pace_ms": 50]))")
+        let request = try visitor.request("Hello \(sim(["words": answer.words, "pace_ms": answer.pace]))")
         try await Wire.run {
             let wire = try Wire(port: stage.gateway.port)
             try wire.send(request)
-            _ = try wire.readHead()
+            let head = try wire.readHead()
+            #expect(head.status == 200 && head.headers["connection"] == "close" && head.headers["transfer-encoding"] == "chunked")
             try wire.read(untilEvent: "token")
-            if speaks { try wire.send(request) }
+            if speaks { try? wire.send(request) }
             let rest = String(decoding: try wire.receive(until: Self.lastChunk), as: UTF8.self)
             #expect(rest.contains(#""type":"done""#))
             #expect(try wire.receive().isEmpty)
         }
+        // What was sent behind it was not begun in secret: its client could not have been told (RFC 9112 §9.6).
+        #expect(try await stage.database.messages(of: visitor.id, role: "user").count == 1)
         #expect(try await stage.database.messages(of: visitor.id, role: "assistant").count == 1)
+    }
+
+    @Test("a request that is pipelined behind a stream is not begun")
+    func pipelinedBehind() async throws {
+        let stage = try await Stage.shared()
+        let visitor = stage.visitor()
+        let request = try visitor.request("Hello \(sim(["words": 3]))")
+        try await Wire.run {
+            let wire = try Wire(port: stage.gateway.port)
+            try wire.send(request + request)
+            _ = try wire.receive(until: Self.lastChunk)
+            #expect((try? wire.receive())?.isEmpty ?? true)
+        }
+        #expect(try await stage.database.messages(of: visitor.id, role: "user").count == 1)
+    }
+
+    @Test("every other answer keeps it, and pipelined requests are answered in their order")
+    func kept() async throws {
+        let stage = try await Stage.shared()
+        let browser = stage.visitor().browser
+        try await Wire.run {
+            let wire = try Wire(port: stage.gateway.port)
+            for _ in 0..<3 {
+                try wire.send(browser.head("GET", "/api/v1/conversations", bodyCount: nil))
+                let list = try wire.readAnswer()
+                #expect(list.status == 200 && list.headers["connection"] == nil)
+                try wire.send(browser.head("POST", Browser.chatPath, bodyCount: 2) + Array("[]".utf8))
+                #expect(try wire.readAnswer().status == 422)
+            }
+            try wire.send(
+                browser.head("GET", "/healthz", bodyCount: nil) + browser.head("GET", "/nowhere", bodyCount: nil)
+                    + browser.head("POST", Browser.chatPath, bodyCount: 1) + Array("x".utf8)
+                    + browser.head("GET", "/healthz", bodyCount: nil))
+            #expect(try (0..<4).map { _ in try wire.readAnswer().status } == [200, 404, 400, 200])
+        }
+    }
+
+    @Test("a client that asks for its end is told of it", arguments: ["close", "Close", "keep-alive, close"])
+    func asked(value: String) async throws {
+        let stage = try await Stage.shared()
+        try await Wire.run {
+            let wire = try Wire(port: stage.gateway.port)
+            try wire.send("GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: \(value)\r\n\r\nGET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+            let answer = try wire.readAnswer()
+            #expect(answer.status == 200 && answer.headers["connection"] == "close")
+            #expect(try wire.receive().isEmpty)
+        }
     }
 }

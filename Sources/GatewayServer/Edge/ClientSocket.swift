@@ -8,20 +8,20 @@ enum ClientSocket {
     /// A client that does not take them in this time is one that has stopped reading (CONTRACT §2).
     private static let patience = Duration.seconds(75)
 
-    /// A duplicate of the connection's descriptor, as soon as NIO has written everything that it was given. From then on nobody but the
-    /// caller writes, until the caller gives NIO something again. The caller closes it; NIO goes on reading.
-    static func duplicate(of channel: any Channel) async throws -> Int32 {
+    /// Takes the socket from NIO, as soon as it has written everything that it was given. From then on the caller writes and reads; it also
+    /// closes the descriptor, a duplicate, and the channel, which lets go of its own.
+    static func detach(from channel: any Channel) async throws -> (descriptor: Int32, isChunked: Bool) {
         let deadline = ContinuousClock.now + Self.patience
         repeat {
             // What was written before is on the loop before this.
-            let descriptor = try await channel.eventLoop.submit { try duplicateIfIdle(channel) }.get()
-            if let descriptor { return descriptor }
+            let detached = try await channel.eventLoop.submit { try detachIfIdle(channel) }.get()
+            if let detached { return detached }
             try await Task.sleep(for: pause)
         } while ContinuousClock.now < deadline
         throw ClientStalled()
     }
 
-    private static func duplicateIfIdle(_ channel: any Channel) throws -> Int32? {
+    private static func detachIfIdle(_ channel: any Channel) throws -> (descriptor: Int32, isChunked: Bool)? {
         guard let options = channel.syncOptions else { throw ChannelError.operationUnsupported }
         guard channel.isActive else { throw ChannelError.ioOnClosedChannel }
         guard try options.getOption(.bufferedWritableBytes) == 0 else { return nil }
@@ -31,7 +31,7 @@ enum ClientSocket {
         }
         guard let descriptor else { throw ChannelError.operationUnsupported }
         guard descriptor >= 0 else { throw IOError(errnoCode: errno, reason: "dup") }
-        return descriptor
+        return (descriptor, try channel.pipeline.syncOperations.handler(type: ConnectionHandler.self).detach())
     }
 }
 

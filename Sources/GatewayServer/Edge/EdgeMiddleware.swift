@@ -2,15 +2,11 @@ import CoachCore
 import GatewayAPI
 import HTTPTypes
 import Hummingbird
-import Logging
 import NIOCore
 
-/// Around every request: its id, the header limit, errors in the form that the client reads, who may read it, one log line.
+/// Around every request: its id, errors in the form that the client reads, who may read it, one log line.
 struct EdgeMiddleware: RouterMiddleware {
-    /// All header names and values together (CONTRACT §2).
-    static let maximumHeaderBytes = 32 * 1024
-
-    let logger: Logger
+    let log: RequestLog
     let crossOrigin: CrossOrigin
 
     func handle(_ request: Request, context: GatewayContext, next: @concurrent (Request, GatewayContext) async throws -> Response)
@@ -21,9 +17,6 @@ struct EdgeMiddleware: RouterMiddleware {
         context.requestID = RequestIdentifier.choose(request.headers)
         var response: Response
         do {
-            guard headerBytes(request) <= Self.maximumHeaderBytes else {
-                throw GatewayError(.tooLarge, "the request's headers are larger than 32 KiB", status: 431)
-            }
             if let preflight = crossOrigin.preflight(request) {
                 response = preflight
             } else {
@@ -38,12 +31,10 @@ struct EdgeMiddleware: RouterMiddleware {
         response.headers[.apiVersion] = ResponseMeta.version
         // Nothing below takes the body away, and the next response would begin with it.
         if request.method == .head { response = response.createHeadResponse() }
-        log(request, response, context)
+        log.record(
+            requestID: context.requestID, method: request.method.rawValue, route: context.endpointPath ?? "none",
+            status: response.status.code, milliseconds: context.arrivedAt.duration(to: .now).milliseconds)
         return response
-    }
-
-    private func headerBytes(_ request: Request) -> Int {
-        request.headers.reduce(request.head.path?.utf8.count ?? 0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 4 }
     }
 
     /// What a thrown error means to the client. What nobody foresaw is logged with its type and told as `SYS_5000`.
@@ -55,17 +46,6 @@ struct EdgeMiddleware: RouterMiddleware {
     }
 
     private func report(_ reason: String, _ context: GatewayContext) {
-        logger.error("unforeseen error", metadata: ["request_id": "\(context.requestID)", "error": "\(reason)"])
-    }
-
-    /// Route patterns, never paths: a path can hold a share token.
-    private func log(_ request: Request, _ response: Response, _ context: GatewayContext) {
-        TurnMetrics.request(route: context.endpointPath ?? "none", status: response.status.code)
-        logger.info(
-            "request",
-            metadata: [
-                "request_id": "\(context.requestID)", "method": "\(request.method.rawValue)", "route": "\(context.endpointPath ?? "none")",
-                "status": "\(response.status.code)", "ms": "\(context.arrivedAt.duration(to: .now).milliseconds)",
-            ])
+        log.logger.error("unforeseen error", metadata: ["request_id": "\(context.requestID)", "error": "\(reason)"])
     }
 }

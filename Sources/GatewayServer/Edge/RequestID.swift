@@ -5,9 +5,11 @@ import HTTPTypes
 /// Names a request for logs, answers and support.
 enum RequestIdentifier {
     /// A valid incoming `X-Request-ID` or `X-Correlation-ID` (1–128 printable ASCII characters) is kept; anything else is replaced.
-    static func choose(_ headers: HTTPFields) -> String {
+    static func choose(_ headers: HTTPFields) -> String { choose { headers[$0] } }
+
+    static func choose(_ value: (HTTPField.Name) -> String?) -> String {
         for name in [HTTPField.Name.requestID, .correlationID] {
-            if let value = headers[name], isValid(value) { return value }
+            if let value = value(name), isValid(value) { return value }
         }
         return UUID.random().canonicalText
     }
@@ -18,16 +20,13 @@ enum RequestIdentifier {
 }
 
 extension HTTPField.Name {
-    /// The names that HTTPTypes does not know. Literals that are valid tokens: the initialiser cannot fail for them.
-    private static func custom(_ name: String) -> Self { Self(name) ?? .userAgent }
-
-    static let requestID = custom("X-Request-ID")
-    static let correlationID = custom("X-Correlation-ID")
-    static let apiVersion = custom("X-API-Version")
-    static let rateLimit = custom("X-RateLimit-Limit")
-    static let rateRemaining = custom("X-RateLimit-Remaining")
-    static let rateReset = custom("X-RateLimit-Reset")
-    static let idempotencyKey = custom("Idempotency-Key")
-    static let lastEventID = custom("Last-Event-ID")
-    static let accelBuffering = custom("X-Accel-Buffering")
+    static let requestID = Self("X-Request-ID")!
+    static let correlationID = Self("X-Correlation-ID")!
+    static let apiVersion = Self("X-API-Version")!
+    static let rateLimit = Self("X-RateLimit-Limit")!
+    static let rateRemaining = Self("X-RateLimit-Remaining")!
+    static let rateReset = Self("X-RateLimit-Reset")!
+    static let idempotencyKey = Self("Idempotency-Key")!
+    static let lastEventID = Self("Last-Event-ID")!
+    static let accelBuffering = Self("X-Accel-Buffering")!
 }

@@ -2,7 +2,6 @@ import CoachCore
 import GatewayAPI
 import Hummingbird
 import Identity
-import NIOHTTP1
 
 /// The one place where codes become statuses, texts and actions (CONTRACT §2).
 enum ErrorMapping {
@@ -90,7 +89,7 @@ extension GatewayError {
             self.init(counted.refusal)
             rate = counted.rate
         case is InvalidCursor: self = GatewayError(.invalidInput, "the cursor is not one of this list").naming(field: "cursor")
-        case is HTTPParserError: self = GatewayError(.invalidInput, "the request's body cannot be read", status: 400)
+        case let fault as RequestFault: self.init(fault)
         case let error as any HTTPResponseError:
             switch error.status.code {
             case 404: self = .notFound
@@ -99,6 +98,21 @@ extension GatewayError {
             default: return nil
             }
         default: return nil
+        }
+    }
+
+    /// A request that is no sound HTTP, or came too slowly.
+    init(_ fault: RequestFault) {
+        switch fault {
+        case .malformed: self.init(.invalidInput, "the request is no HTTP that can be read", status: 400)
+        case .host: self.init(.invalidInput, "the request must have one valid Host field", status: 400)
+        case .transferEncoding: self.init(.invalidInput, "the length of the request's body is ambiguous", status: 400)
+        case .transferCoding: self.init(.invalidInput, "no transfer coding but chunked is supported", status: 501)
+        case .headTooLarge: self.init(.tooLarge, "the request's header is larger than 32 KiB or 200 fields", status: 431)
+        case .headTooSlow, .bodyTooSlow:
+            self.init(.invalidInput, "the request did not arrive in time", status: 408)
+            action = .retry
+            userMessage = "I couldn't get all of that in time. Let's try again."
         }
     }
 

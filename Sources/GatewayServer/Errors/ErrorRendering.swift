@@ -5,6 +5,7 @@ import GatewayAPI
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import NIOHTTP1
 
 extension GatewayError {
     /// The answer in the form that the client reads.
@@ -16,7 +17,9 @@ extension GatewayError {
     /// The same as its parts.
     func rendered(form: AnswerForm, requestID: String) -> (status: HTTPResponse.Status, fields: HTTPFields, body: [UInt8]) {
         let row = ErrorMapping.row(code)
-        let status = HTTPResponse.Status(integerLiteral: self.status ?? row.status)
+        let code = self.status ?? row.status
+        // The phrase is RFC 9457's `title`, too.
+        let status = HTTPResponse.Status(code: code, reasonPhrase: HTTPResponseStatus(statusCode: code).reasonPhrase)
         let meta = ResponseMeta(requestID: requestID, timestamp: .now)
         var fields = HTTPFields()
         for (name, value) in headers { if let name = HTTPField.Name(name) { fields[name] = value } }
@@ -41,7 +44,7 @@ extension GatewayError {
         var members = details.map { JSONMember($0.0, $0.1) }
         if let safety, let json = try? JSONValue(parsing: JSONWriter.encode(safety.write)) { members.append(JSONMember("safety", json)) }
         return ErrorBody(
-            code: code, message: message, userMessage: userMessage ?? row.userMessage, action: row.action, retryAfter: retryAfter,
+            code: code, message: message, userMessage: userMessage ?? row.userMessage, action: action ?? row.action, retryAfter: retryAfter,
             details: members.isEmpty ? nil : .object(members))
     }
 
@@ -55,9 +58,8 @@ extension GatewayError {
 
     private func failure(_ row: ErrorMapping.Row) -> StreamFailure {
         StreamFailure(
-            code: code, message: message, userMessage: userMessage ?? row.userMessage, action: row.action,
-            retryable: row.action.isRetryable,
-            retryAfter: retryAfter, partial: false, keptBytes: nil)
+            code: code, message: message, userMessage: userMessage ?? row.userMessage, action: action ?? row.action,
+            retryable: (action ?? row.action).isRetryable, retryAfter: retryAfter, partial: false, keptBytes: nil)
     }
 
     /// 429 and 503 always say when to come back.

@@ -12,6 +12,8 @@ struct GatewayError: Error, Sendable {
     var userMessage: String?
     /// Overrides the mapped status where a code has two.
     var status: Int?
+    /// Overrides the mapped action where a code has two.
+    var action: ErrorAction?
     /// Seconds; also sent as `Retry-After`.
     var retryAfter: Int?
     /// Machine-readable extras, such as `field` and `limit`.

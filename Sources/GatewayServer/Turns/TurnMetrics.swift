@@ -1,5 +1,6 @@
 import CoachCore
 import CoreMetrics
+import TokenRelay
 
 /// What operators watch of turns.
 enum TurnMetrics {
@@ -18,6 +19,8 @@ enum TurnMetrics {
     static func request(route: String, status: Int) {
         requests[Answer(route: route, status: status)].increment()
     }
+
+    static func stream(_ end: LineEnd) { streams[end].increment() }
 
     // MARK: Handles
 
@@ -61,6 +64,7 @@ enum TurnMetrics {
             output: Counter(label: "coach_output_tokens", dimensions: model),
             money: Counter(label: billing.isPriced ? "coach_cost_nanodollars" : "coach_unpriced_turns", dimensions: model))
     }
+    private static let streams = MetricHandles { (end: LineEnd) in Counter(label: "coach_streams", dimensions: [("end", end.rawValue)]) }
     private static let requests = MetricHandles { (answer: Answer) in
         Counter(label: "coach_requests", dimensions: [("route", answer.route), ("status", "\(answer.status)")])
     }

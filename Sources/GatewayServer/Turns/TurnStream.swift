@@ -7,8 +7,8 @@ import NIOCore
 import Synchronization
 import TokenRelay
 
-/// Tells a turn to one client: NIO writes the head, then the relay's line has the socket for itself until the last event. A line that lasts
-/// takes the connection with it: what NIO and Hummingbird hold for one is more than all that a stream takes here.
+/// Tells a turn to one client: NIO writes the head, then the relay's line has the socket for itself, and ends the connection with the last event.
+/// What NIO and Hummingbird hold for a connection is more than all that a stream takes here, and a stream may last for minutes.
 struct TurnStream: Sendable {
     let turn: LiveTurn
     let cursor: Cursor
@@ -19,34 +19,22 @@ struct TurnStream: Sendable {
     func response(follower: Follower, channel: any Channel, rate: RateLimit?) -> Response {
         var fields = HTTPFields()
         fields.writeEventStream()
+        fields[.connection] = "close"
         rate?.write(to: &fields)
         let seat = Seat(follower, at: turn)
         // The client may be gone before the body begins.
         channel.closeFuture.whenComplete { _ in seat.leave() }
-        let body = ResponseBody { writer in
+        let body = ResponseBody { _ in
             defer { seat.leave() }
-            let descriptor = try await ClientSocket.duplicate(of: channel)
+            let (descriptor, isChunked) = try await ClientSocket.detach(from: channel)
             seat.pass()
-            switch await tell(to: descriptor, follower) {
-            case .told, .handedOver: try await writer.finish(nil)
-            case .gone, .stalled, .movedOut: channel.close(promise: nil)
-            }
+            lines.open(
+                LineOrder(
+                    turn, follower: follower, from: cursor, format: format, descriptor: descriptor, isChunked: isChunked,
+                    onEnd: TurnMetrics.stream))
+            channel.close(promise: nil)
         }
         return Response(status: .ok, headers: fields, body: body)
-    }
-
-    /// Returns when the line has ended, or moved out; cancelled, it hands the client over.
-    private func tell(to descriptor: Int32, _ follower: Follower) async -> LineEnd {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                lines.open(
-                    LineOrder(turn, follower: follower, from: cursor, format: format, descriptor: descriptor) { end in
-                        continuation.resume(returning: end)
-                    })
-            }
-        } onCancel: {
-            follower.ring(.handOver)
-        }
     }
 }
 

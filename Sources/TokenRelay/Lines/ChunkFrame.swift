@@ -2,6 +2,7 @@
 struct ChunkFrame {
     /// Room for the longest size line: eight hexadecimal digits and a line end.
     private static let room = 10
+    private static let lineEnd = 2
 
     private(set) var bytes: [UInt8] = []
     /// Where the frame begins.
@@ -9,6 +10,11 @@ struct ChunkFrame {
 
     /// The framed bytes; empty when nothing was appended.
     var framed: ArraySlice<UInt8> { bytes[start...] }
+
+    /// What was appended, without the frame around it.
+    var content: ArraySlice<UInt8> {
+        bytes.count > Self.room ? bytes[Self.room..<(bytes.count - Self.lineEnd)] : []
+    }
 
     /// Empties the buffer, calls `body` to append to it, and frames what it appended.
     mutating func fill(_ body: (inout [UInt8]) -> Void) {

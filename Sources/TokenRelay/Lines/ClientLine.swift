@@ -17,10 +17,11 @@ final class ClientLine: FollowerListener, ReadinessHandler, @unchecked Sendable 
     private let follower: Follower
     private let format: any StreamFormat
     private let descriptor: Int32
+    /// HTTP/1.0 has no chunked coding: its body ends with the connection (RFC 9112 §6.1).
+    private let isChunked: Bool
     private unowned let lines: LineDriver
     private let reactor: Reactor
-    /// Who answered the request, and has the connection too; nil when the line has moved out.
-    private var host: (@Sendable (LineEnd) -> Void)?
+    private let onEnd: @Sendable (LineEnd) -> Void
 
     private var cursor: Cursor
     private var pulse: LinePulse
@@ -40,8 +41,9 @@ final class ClientLine: FollowerListener, ReadinessHandler, @unchecked Sendable 
         follower = order.follower
         format = order.format
         descriptor = order.descriptor
+        isChunked = order.isChunked
         cursor = order.cursor
-        host = order.onEnd
+        onEnd = order.onEnd
         self.lines = lines
         reactor = lines.reactor
         pulse = LinePulse(lines.limits, now: .now)
@@ -78,21 +80,18 @@ final class ClientLine: FollowerListener, ReadinessHandler, @unchecked Sendable 
         }
     }
 
-    /// What the client says is the host's, as long as there is one: it may be the next request.
-    private var interest: Interest {
-        let reading: Interest = host == nil ? [.read, .edge] : .edge
-        return isBlocked ? reading.union(.write) : reading
-    }
+    private var interest: Interest { isBlocked ? [.read, .write, .edge] : [.read, .edge] }
 
     func ready(_ readiness: Readiness) {
         if readiness.contains(.failed) { return end(.gone) }
-        if readiness.contains(.readable), host == nil { overhear() }
+        if readiness.contains(.readable) { overhear() }
         // It sends no more, and may be gone: only a write shows which.
         if readiness.contains(.ending), !isOver, unsent.isEmpty, closing == nil { write { format.appendHeartbeat(into: &$0) } }
         if readiness.contains(.writable), !isOver, !unsent.isEmpty { resume() }
     }
 
-    /// Reads away what the client says: closed over unread bytes, a connection is reset, and its client loses what it has not read either.
+    /// Discards what the client sends. The head announced the end of the connection, so no answer to it is expected (RFC 9112 §9.6); but a
+    /// connection that is closed over unread bytes is reset, and its client may lose what it has not read either.
     private func overhear() {
         var heard = 0
         while heard <= Self.chatter {
@@ -125,9 +124,8 @@ final class ClientLine: FollowerListener, ReadinessHandler, @unchecked Sendable 
 
     private func write(_ body: (inout [UInt8]) -> Void) {
         lines.frame.fill(body)
-        // The end of the response is the host's to write, who goes on behind it.
-        if closing != nil, host == nil { lines.frame.finish() }
-        let framed = lines.frame.framed
+        if closing != nil, isChunked { lines.frame.finish() }
+        let framed = isChunked ? lines.frame.framed : lines.frame.content
         guard !framed.isEmpty else { return }
         let sent = send(framed)
         guard !isOver else { return }
@@ -158,8 +156,8 @@ final class ClientLine: FollowerListener, ReadinessHandler, @unchecked Sendable 
     /// Bytes that the socket took. A broken connection ends the line.
     private func send(_ bytes: ArraySlice<UInt8>) -> Int {
         var flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
-        // The connection's end goes out with the last bytes: nobody gets to think that it can be used again.
-        if closing != nil, host == nil { flags |= Int32(MSG_MORE) }
+        // The connection's end goes out with the last bytes, in one segment.
+        if closing != nil { flags |= Int32(MSG_MORE) }
         let sent = bytes.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, flags) }
         if sent >= 0 { return sent }
         if errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR { end(.gone) }
@@ -172,20 +170,11 @@ final class ClientLine: FollowerListener, ReadinessHandler, @unchecked Sendable 
         timer = reactor.schedule(after: max(wait, .zero)) { [self] in
             switch pulse.due(at: .now) {
             case .none: break
-            case .moveOut: moveOut()
             case .heartbeat: write { format.appendHeartbeat(into: &$0) }
             case .cutOff: end(.stalled)
             }
             if !isOver { setTimer() }
         }
-    }
-
-    /// A line that is about to end leaves the end to its host.
-    private func moveOut() {
-        guard closing == nil, let host else { return }
-        self.host = nil
-        if let watch { reactor.update(watch, interest) }
-        host(.movedOut)
     }
 
     /// Lets go of all that holds the line: bell, timer, watch and driver. Strong references that end here cost less than weak ones, which
@@ -197,10 +186,10 @@ final class ClientLine: FollowerListener, ReadinessHandler, @unchecked Sendable 
         timer?.cancel()
         if let watch { reactor.unwatch(watch) }
         watch = nil
-        if host == nil { overhear() }
+        overhear()
         close(descriptor)
         turn.remove(follower)
         lines.forget(self)
-        host?(end)
+        onEnd(end)
     }
 }

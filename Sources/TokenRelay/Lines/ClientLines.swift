@@ -2,10 +2,8 @@ import CoachCore
 import Reactor
 import Synchronization
 
-/// How a line to a client ended for whoever opened it.
-public enum LineEnd: Sendable, Equatable {
-    /// It has not: it goes on by itself, and ends the response and the connection. Whoever shared the connection lets go of it now.
-    case movedOut
+/// How a line to a client ended, and with it the connection.
+public enum LineEnd: String, Sendable {
     /// The client has the whole stream.
     case told
     /// The client was told to resume.
@@ -23,21 +21,24 @@ public struct LineOrder: Sendable {
     var cursor: Cursor
     var format: any StreamFormat
     var descriptor: Int32
+    var isChunked: Bool
     var onEnd: @Sendable (LineEnd) -> Void
 
     /// - Parameters:
-    ///   - descriptor: a connected socket to which nobody else writes meanwhile; the line owns and closes it, so it should be a duplicate.
-    ///   - onEnd: told once, on the reactor's thread; it must not block. Who is told that the line has moved out reads nothing from the
-    ///     connection any more, and closes what it holds of it.
+    ///   - descriptor: a connected socket that nobody else uses any more; the line owns it, ends the response and closes it. The response's head
+    ///     has announced the end of the connection.
+    ///   - isChunked: whether the head announced chunks; without them the body ends with the connection.
+    ///   - onEnd: called once, on the reactor's thread; it must not block.
     public init(
         _ turn: LiveTurn, follower: Follower, from cursor: Cursor, format: any StreamFormat, descriptor: Int32,
-        onEnd: @escaping @Sendable (LineEnd) -> Void
+        isChunked: Bool = true, onEnd: @escaping @Sendable (LineEnd) -> Void
     ) {
         self.turn = turn
         self.follower = follower
         self.cursor = cursor
         self.format = format
         self.descriptor = descriptor
+        self.isChunked = isChunked
         self.onEnd = onEnd
     }
 }

@@ -7,28 +7,20 @@ struct LinePulse {
         case heartbeat
         /// The client does not read: end the line.
         case cutOff
-        /// The line has lasted: it is worth a connection of its own.
-        case moveOut
     }
 
     private let limits: LineLimits
     private var lastWrite: Moment
     /// Since when bytes have waited of which the client has taken none.
     private var stuckSince: Moment?
-    /// nil once it has moved out.
-    private var sharesUntil: Moment?
 
     init(_ limits: LineLimits, now: Moment) {
         self.limits = limits
         lastWrite = now
-        sharesUntil = now + limits.sharing
     }
 
     /// When `due` is to be asked.
-    var deadline: Moment {
-        let silent = stuckSince.map { $0 + limits.stall } ?? lastWrite + limits.silence
-        return sharesUntil.map { min($0, silent) } ?? silent
-    }
+    var deadline: Moment { stuckSince.map { $0 + limits.stall } ?? lastWrite + limits.silence }
 
     /// The client's socket took bytes; `isWaiting`: not all there were.
     mutating func wrote(isWaiting: Bool, at now: Moment) {
@@ -41,12 +33,8 @@ struct LinePulse {
         if stuckSince == nil { stuckSince = now }
     }
 
-    mutating func due(at now: Moment) -> Action {
+    func due(at now: Moment) -> Action {
         guard now >= deadline else { return .none }
-        if let end = sharesUntil, now >= end {
-            sharesUntil = nil
-            return .moveOut
-        }
         return stuckSince == nil ? .heartbeat : .cutOff
     }
 }
@@ -57,15 +45,10 @@ public struct LineLimits: Sendable {
     public var silence: Duration
     /// A client that takes nothing for this long is cut off (CONTRACT §2).
     public var stall: Duration
-    /// For so long a line shares its connection with whoever answered the request, who may use it for the next one; then it has it alone.
-    /// What is given up is a connection kept alive, which a short answer would notice, and a long one does not; what is won is two thirds of a
-    /// stream's memory.
-    public var sharing: Duration
 
     /// Memberwise.
-    public init(silence: Duration = .seconds(9), stall: Duration = .seconds(75), sharing: Duration = .seconds(1)) {
+    public init(silence: Duration = .seconds(9), stall: Duration = .seconds(75)) {
         self.silence = silence
         self.stall = stall
-        self.sharing = sharing
     }
 }

@@ -93,6 +93,9 @@ final class Wire: @unchecked Sendable {
         return Array(chunk[..<count])
     }
 
+    /// To be received again.
+    func putBack(_ bytes: [UInt8]) { buffer = bytes + buffer }
+
     /// Bytes up to and with `mark`.
     func receive(until mark: String) throws -> [UInt8] {
         let mark = Array(mark.utf8)

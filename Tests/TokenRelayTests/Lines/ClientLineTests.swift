@@ -119,53 +119,51 @@ struct ClientLineTests {
         bench.reactor.stop()
     }
 
-    @Test("a line that lasts moves out: its host is told once, and the line ends response and connection by itself")
-    func movesOut() async throws {
-        let bench = try LineBench(sharing: .milliseconds(20))
-        let script = ScriptedModel()
-        let turn = LiveTurn(facts: .sample)
-        turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
-        let client = try bench.follow(turn)
-        #expect(await client.end() == .movedOut)
-        script.say("more")
-        script.end(.stop)
-        turn.close(.sample)
-        #expect(client.readAll() == "<more>" && client.isWhole)
-        try await eventually { !turn.isFollowed && bench.lines.count == 0 }
-        bench.reactor.stop()
-    }
-
-    @Test("the end of a response is the host's to write, as long as there is one")
-    func leavesTheEnd() async throws {
+    @Test("the line ends response and connection, each once")
+    func ends() async throws {
         let bench = try LineBench()
         let client = try bench.follow(LiveTurn(replaying: .sample, content: "text", ending: .sample))
         #expect(await client.end() == .told)
-        #expect(client.readAll() == "<text>" && !client.isWhole)
+        #expect(client.readAll() == "<text>" && client.isWhole && client.endings == 1)
+        try await eventually { bench.lines.count == 0 }
+        bench.reactor.stop()
+    }
+
+    @Test("a client of HTTP/1.0 gets the same bytes without chunks, until the connection ends")
+    func unchunked() async throws {
+        let bench = try LineBench()
+        let script = ScriptedModel()
+        let turn = LiveTurn(facts: .sample)
+        turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
+        let client = try bench.follow(turn, isChunked: false)
+        script.say("more")
+        script.say(" and more")
+        script.end(.stop)
+        turn.close(.sample)
+        #expect(await client.end() == .told)
+        #expect(client.readAllRaw() == "<more and more>")
         bench.reactor.stop()
     }
 
     @Test("a client that is gone before its line begins is told nothing, then or later")
     func goneBefore() async throws {
-        let bench = try LineBench(sharing: .milliseconds(20))
+        let bench = try LineBench(LineLimits(silence: .milliseconds(20)))
         let gone = try bench.follow(LiveTurn(facts: .sample), hangsUpFirst: true)
         #expect(await gone.end() == .gone)
         // Its timer would have been due before this one's.
         let later = try bench.follow(LiveTurn(facts: .sample))
-        #expect(await later.end() == .movedOut)
+        later.read(until: "<.")
         #expect(gone.endings == 1 && bench.lines.count == 1)
         later.hangUp()
         bench.reactor.stop()
     }
 
-    @Test("who has moved out does not listen to what the client says, and cuts one off that goes on and on")
+    @Test("what a client sends meanwhile is discarded, and one that goes on and on is cut off")
     func chatter() async throws {
-        let bench = try LineBench(sharing: .milliseconds(20))
+        let bench = try LineBench()
         let turn = LiveTurn(facts: .sample)
         let (polite, flooding) = (try bench.follow(turn), try bench.follow(turn))
-        for client in [polite, flooding] {
-            #expect(await client.end() == .movedOut)
-            client.read(until: "<")
-        }
+        for client in [polite, flooding] { client.read(until: "<") }
         polite.say(100)
         flooding.say(10 << 20)
         try await eventually { bench.lines.count == 1 }
@@ -176,10 +174,9 @@ struct ClientLineTests {
 
     @Test("all clients are handed over at once, and nobody is left")
     func handOverAll() async throws {
-        let bench = try LineBench(sharing: .milliseconds(20))
+        let bench = try LineBench()
         let clients = try (0..<3).map { _ in try bench.follow(LiveTurn(facts: .sample)) }
         #expect(bench.lines.count == 3)
-        for client in clients { #expect(await client.end() == .movedOut) }
         bench.lines.handOver()
         for client in clients { #expect(client.readAll() == "<!" && client.isWhole) }
         try await eventually { bench.lines.count == 0 }
@@ -223,16 +220,13 @@ private final class LineBench {
     let reactor: Reactor
     let lines: ClientLines
 
-    /// Nobody moves out by himself, unless `sharing` says when.
-    init(_ limits: LineLimits = LineLimits(), sharing: Duration = .seconds(3600)) throws {
+    init(_ limits: LineLimits = LineLimits()) throws {
         reactor = try Reactor(name: "lines")
         reactor.start()
-        var limits = limits
-        limits.sharing = sharing
         lines = ClientLines(reactor: reactor, limits: limits)
     }
 
-    func follow(_ turn: LiveTurn, isPatient: Bool = false, hangsUpFirst: Bool = false) throws -> LineClient {
+    func follow(_ turn: LiveTurn, isPatient: Bool = false, isChunked: Bool = true, hangsUpFirst: Bool = false) throws -> LineClient {
         var pair: [Int32] = [0, 0]
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)
         let client = LineClient(descriptor: pair[0], follower: Follower(isPatient: isPatient))
@@ -241,7 +235,7 @@ private final class LineBench {
         lines.open(
             LineOrder(
                 turn, follower: client.follower, from: Cursor(after: 0), format: PlainFormat(), descriptor: pair[1],
-                onEnd: client.ends.finish))
+                isChunked: isChunked, onEnd: client.ends.finish))
         return client
     }
 }
@@ -295,6 +289,12 @@ private final class LineClient {
     func readAll(pieces: Int = 64 * 1024) -> String {
         while receive(pieces) {}
         return decoded()
+    }
+
+    /// For a line without chunks.
+    func readAllRaw() -> String {
+        while receive(64 * 1024) {}
+        return String(decoding: raw, as: UTF8.self)
     }
 
     private func receive(_ count: Int) -> Bool {

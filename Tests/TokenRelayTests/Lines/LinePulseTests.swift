@@ -5,7 +5,7 @@ import Testing
 @Suite("A line's pulse")
 struct LinePulseTests {
     private let start = Moment.now
-    private let limits = LineLimits(silence: .seconds(10), stall: .seconds(75), sharing: .seconds(3600))
+    private let limits = LineLimits(silence: .seconds(10), stall: .seconds(75))
 
     @Test("a silent line wants a heartbeat, and one after every further silence")
     func silence() {
@@ -35,14 +35,6 @@ struct LinePulseTests {
         #expect(pulse.due(at: start + .seconds(20 * 60 + 83)) == .none)
         #expect(pulse.due(at: start + .seconds(20 * 60 + 84)) == .heartbeat)
     }
-
-    @Test("a line moves out once, whatever else is due; then its heartbeats are")
-    func moveOut() {
-        var pulse = LinePulse(LineLimits(silence: .seconds(10), sharing: .seconds(1)), now: start)
-        #expect(pulse.deadline == start + .seconds(1) && pulse.due(at: start + .milliseconds(999)) == .none)
-        #expect(pulse.due(at: start + .seconds(11)) == .moveOut)
-        #expect(pulse.due(at: start + .seconds(11)) == .heartbeat)
-    }
 }
 
 @Suite("Chunked coding")
@@ -53,12 +45,13 @@ struct ChunkFrameTests {
         frame.fill { $0.append(contentsOf: repeatElement(UInt8(ascii: "x"), count: size)) }
         let expected = String(size, radix: 16) + "\r\n" + String(repeating: "x", count: size) + "\r\n"
         #expect(String(decoding: frame.framed, as: UTF8.self) == expected)
+        #expect(String(decoding: frame.content, as: UTF8.self) == String(repeating: "x", count: size))
     }
 
     @Test("nothing is no frame: a chunk of size 0 would be the end")
     func empty() {
         var frame = ChunkFrame()
         frame.fill { _ in }
-        #expect(frame.framed.isEmpty)
+        #expect(frame.framed.isEmpty && frame.content.isEmpty)
     }
 }

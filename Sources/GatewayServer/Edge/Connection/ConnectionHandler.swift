@@ -1,0 +1,199 @@
+import GatewayAPI
+import Hummingbird
+import NIOCore
+import NIOHTTP1
+
+/// Drives ``ConnectionMachine``: stands between the decoder and the requests' handlers, and sees every part of both directions.
+///
+/// What the decoder cannot read, or what comes too late, is answered here with the same envelope as everywhere else; a client that waits for
+/// `100 Continue` gets it.
+final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let log: RequestLog
+    private var machine: ConnectionMachine
+    /// nil before and after its time in a pipeline.
+    private var context: ChannelHandlerContext?
+    private var timer: Scheduled<Void>?
+    private var timerDeadline = NIODeadline.distantFuture
+    /// Of the request that is the last: HTTP/1.0 gets no chunks (RFC 9112 §7).
+    private var isHTTP10 = false
+    /// Of a head that is refused, for the form of the answer.
+    private var refusedHead: HTTPRequestHead?
+
+    init(limits: ConnectionLimits, log: RequestLog, now: NIODeadline) {
+        self.log = log
+        machine = ConnectionMachine(limits, now: now)
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        setTimer(context)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+        timer?.cancel()
+    }
+
+    // MARK: Bytes, before they are decoded
+
+    /// Whether they are to be decoded.
+    func bytesArrived(_ count: Int) -> Bool {
+        if machine.isLingering { machine.discarded(count) }
+        machine.bytesArrived(count)
+        return machine.isReading
+    }
+
+    func bytesDecoded(isBlank: Bool) {
+        guard let context else { return }
+        act(machine.bytesDecoded(isBlank: isBlank, now: .now()), context)
+        setTimer(context)
+    }
+
+    /// Gives the socket to somebody else, who writes the rest of the answer. Returns whether its head announced chunks.
+    func detach() -> Bool {
+        machine.detached()
+        return !isHTTP10
+    }
+
+    // MARK: Requests
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let action =
+            switch unwrapInboundIn(data) {
+            case .head(let head): headArrived(head, context)
+            case .body(let bytes): machine.bodyArrived(bytes.readableBytes)
+            case .end: machine.requestEnded(now: .now())
+            }
+        if action == .forward { context.fireChannelRead(data) } else { act(action, context) }
+    }
+
+    private func headArrived(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) -> ConnectionMachine.Action {
+        let isChunked = head.headers.contains(name: "transfer-encoding")
+        let length = isChunked ? nil : head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
+        let fault = RequestFault(in: head)
+        let action = machine.headArrived(
+            fault, closes: !head.isKeepAlive || head.version == .http1_0 || Self.asksToUpgrade(head), length: length, now: .now())
+        if fault != nil { refusedHead = head }
+        guard action == .forward else { return action }
+        isHTTP10 = head.version == .http1_0
+        // A body that is too large is refused without it.
+        if !isHTTP10, head.headers.first(name: "expect")?.lowercased() == "100-continue", length ?? 0 <= Request.maximumBodyBytes {
+            context.writeAndFlush(wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
+        }
+        return action
+    }
+
+    /// The decoder reads nothing behind a request that asks to speak another protocol from then on. Nobody here does: it is answered as any
+    /// other, and is the connection's last.
+    private static func asksToUpgrade(_ head: HTTPRequestHead) -> Bool {
+        head.method == .CONNECT || head.headers[canonicalForm: "connection"].contains { $0.lowercased() == "upgrade" }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard let error = error as? HTTPParserError else { return context.fireErrorCaught(error) }
+        act(machine.decodingFailed(error == .headerOverflow ? .headTooLarge : .malformed), context)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event as? ChannelEvent == .inputClosed { act(machine.inputEnded(), context) }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if machine.isReading || machine.discards { context.read() }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        context.fireChannelReadComplete()
+        // Those behind have nothing to read any more, and do not ask.
+        if machine.discards { context.read() }
+    }
+
+    // MARK: Answers
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        switch unwrapOutboundIn(data) {
+        case .head(var head) where head.status.code >= 200:
+            if machine.answerBegan(closes: !head.isKeepAlive) { head.headers.replaceOrAdd(name: "connection", value: "close") }
+            if isHTTP10 { head.version = .http1_0 }
+            context.write(wrapOutboundOut(.head(head)), promise: promise)
+        case .end:
+            context.write(data, promise: promise)
+            act(machine.answerEnded(now: .now()), context)
+            setTimer(context)
+        default: context.write(data, promise: promise)
+        }
+    }
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        switch mode {
+        // Whoever closes has written its last answer: the connection is closed as soon as the client has read it.
+        case .all where machine.isLingering: context.channel.closeFuture.cascade(to: promise)
+        case .output where machine.isLingering: promise?.succeed()
+        case .output:
+            machine.finished(now: .now())
+            setTimer(context)
+            context.close(mode: mode, promise: promise)
+            context.read()
+        case .all, .input: context.close(mode: mode, promise: promise)
+        }
+    }
+
+    // MARK: Actions
+
+    private func act(_ action: ConnectionMachine.Action, _ context: ChannelHandlerContext) {
+        switch action {
+        case .none, .forward: break
+        case .failBody(let fault): context.fireErrorCaught(fault)
+        case .reject(let fault): reject(fault, context)
+        case .finish: finish(context)
+        case .close: context.close(promise: nil)
+        }
+    }
+
+    private func reject(_ fault: RequestFault, _ context: ChannelHandlerContext) {
+        let error = GatewayError(fault)
+        let requestID = RequestIdentifier.choose { refusedHead?.headers.first(name: $0.rawName) }
+        let form = AnswerForm(accept: refusedHead?.headers.first(name: "accept"))
+        let (status, fields, body) = error.rendered(form: form, requestID: requestID)
+        var head = HTTPResponseHead(
+            version: isHTTP10 ? .http1_0 : .http1_1, status: HTTPResponseStatus(statusCode: status.code), headers: HTTPHeaders(fields))
+        head.headers.add(name: "x-request-id", value: requestID)
+        head.headers.add(name: "x-api-version", value: ResponseMeta.version)
+        head.headers.add(name: "connection", value: "close")
+        head.headers.add(name: "content-length", value: String(body.count))
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        if refusedHead?.method != .HEAD { context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: body)))), promise: nil) }
+        context.write(wrapOutboundOut(.end(nil)), promise: nil)
+        log.record(requestID: requestID, method: refusedHead?.method.rawValue ?? "none", route: "none", status: status.code)
+        finish(context)
+    }
+
+    /// Says that nothing more comes. What the client still sends is thrown away for a moment: a connection that is closed over unread bytes is
+    /// reset, and the answer may be lost with it.
+    private func finish(_ context: ChannelHandlerContext) {
+        machine.finished(now: .now())
+        setTimer(context)
+        context.flush()
+        context.close(mode: .output, promise: nil)
+        context.read()
+    }
+
+    /// A timer that is due too early is left alone, and set again when it fires: most deadlines only move away.
+    private func setTimer(_ context: ChannelHandlerContext) {
+        guard let deadline = machine.deadline, deadline < timerDeadline else { return }
+        timer?.cancel()
+        timerDeadline = deadline
+        timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
+            timerDeadline = .distantFuture
+            guard let context = self.context else { return }
+            act(machine.timeout(now: .now()), context)
+            setTimer(context)
+        }
+    }
+}

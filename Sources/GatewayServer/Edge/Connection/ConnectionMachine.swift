@@ -1,0 +1,227 @@
+import NIOCore
+
+/// What one HTTP/1.1 connection still waits for, until when, and when it ends. Pure: the clock is an argument; `ConnectionHandler` acts.
+///
+/// Requests that are pipelined are decoded as they come and answered in their order. After the last one, which may be the client's choice, ours
+/// or a fault's, nothing more is read until its answer is written; then the connection ends.
+struct ConnectionMachine {
+    /// What the driver does.
+    enum Action: Equatable {
+        case none
+        /// Gives the decoded part to the request's handler.
+        case forward
+        /// Throws the fault to whoever reads the request's body; its answer is the connection's last.
+        case failBody(RequestFault)
+        /// Answers the fault itself, for no handler knows of the request, and ends the connection.
+        case reject(RequestFault)
+        /// Ends our side, and reads on for a moment.
+        case finish
+        /// Closes at once.
+        case close
+    }
+
+    private enum Reading: Equatable {
+        /// No byte of the next request has come.
+        case nothing
+        case head
+        /// Bytes that are still to come; nil when it is chunked.
+        case body(remaining: Int?)
+        /// No further request is taken.
+        case ended
+    }
+
+    private enum Life: Equatable {
+        case open
+        /// We have ended our side.
+        case lingering(until: NIODeadline, bytes: Int)
+        /// Somebody else has the socket.
+        case detached
+    }
+
+    /// What one read brought.
+    private struct Read {
+        var bytes = 0
+        var bodyBytes = 0
+        var parts = 0
+        var hasHead = false
+    }
+
+    private let limits: ConnectionLimits
+    private var reading = Reading.nothing
+    /// Since when it waits for what `reading` says.
+    private var since: NIODeadline
+    private var isFirst = true
+    private var life = Life.open
+    /// Requests that were forwarded and whose answers have not ended.
+    private var unanswered = 0
+    /// The request that is being decoded, or was decoded last, is the connection's last.
+    private var isLast = false
+    /// To be answered after all others.
+    private var deferred: RequestFault?
+    private var read = Read()
+    private var chunkOverhead = 0
+
+    init(_ limits: ConnectionLimits, now: NIODeadline) {
+        self.limits = limits
+        since = now
+    }
+
+    /// Whether anything that arrives is still a request's.
+    var isReading: Bool { life == .open && reading != .ended }
+
+    /// Whether what arrives is to be thrown away.
+    var isLingering: Bool { if case .lingering = life { true } else { false } }
+
+    /// When `timeout` is to be asked; nil while there is only our own work to wait for.
+    var deadline: NIODeadline? {
+        switch life {
+        case .lingering(let until, _): return until
+        case .detached: return nil
+        case .open: break
+        }
+        switch reading {
+        case .nothing where unanswered == 0: return since + (isFirst ? limits.head : limits.idle)
+        case .head where unanswered == 0: return since + limits.head
+        // While an earlier answer is written nothing is read: then it is not the client who is late.
+        case .body where unanswered <= 1: return since + limits.body
+        case .nothing, .head, .body, .ended: return nil
+        }
+    }
+
+    // MARK: Reading
+
+    /// Bytes arrived, not decoded yet.
+    mutating func bytesArrived(_ count: Int) { read = Read(bytes: count) }
+
+    /// They are decoded. `isBlank`: they were line ends only, which may stand before a request line (RFC 9112 §2.2) and begin none.
+    mutating func bytesDecoded(isBlank: Bool, now: NIODeadline) -> Action {
+        guard life == .open else { return .none }
+        if reading == .nothing, read.parts == 0, !isBlank {
+            reading = .head
+            if !isFirst { since = now }
+        }
+        if case .body(nil) = reading, !read.hasHead {
+            // What small chunks did not need is not saved up for a long line.
+            chunkOverhead = max(0, chunkOverhead + read.bytes - read.bodyBytes - read.parts * limits.chunkOverheadPerPiece)
+            if chunkOverhead > limits.chunkOverhead { return failBody(.malformed) }
+        }
+        return .none
+    }
+
+    /// A whole head. `closes`: the client, or its protocol's version, wants this to be the last. `length`: of the body; nil when it is chunked.
+    mutating func headArrived(_ fault: RequestFault?, closes: Bool, length: Int?, now: NIODeadline) -> Action {
+        guard isReading else { return .none }
+        read.parts += 1
+        read.hasHead = true
+        chunkOverhead = 0
+        isFirst = false
+        if let fault { return refuse(fault) }
+        unanswered += 1
+        isLast = closes
+        reading = .body(remaining: length)
+        since = now
+        return .forward
+    }
+
+    mutating func bodyArrived(_ count: Int) -> Action {
+        guard isReading, case .body(let remaining) = reading else { return .none }
+        read.parts += 1
+        read.bodyBytes += count
+        reading = .body(remaining: remaining.map { $0 - count })
+        return .forward
+    }
+
+    mutating func requestEnded(now: NIODeadline) -> Action {
+        guard isReading else { return .none }
+        read.parts += 1
+        reading = isLast ? .ended : .nothing
+        since = now
+        return .forward
+    }
+
+    /// What arrived is no HTTP, or too much of it.
+    mutating func decodingFailed(_ fault: RequestFault) -> Action {
+        guard isReading else { return .none }
+        if case .body = reading { return failBody(fault) }
+        return refuse(fault)
+    }
+
+    /// The client sends no more.
+    func inputEnded() -> Action { isLingering ? .close : .none }
+
+    /// More of what is thrown away.
+    mutating func discarded(_ count: Int) {
+        if case .lingering(let until, let bytes) = life { life = .lingering(until: until, bytes: bytes + count) }
+    }
+
+    /// Whether to go on throwing away. Beyond the limit the client is left to wait.
+    var discards: Bool { if case .lingering(_, let bytes) = life { bytes < limits.lingerBytes } else { false } }
+
+    // MARK: Answering
+
+    /// The head of an answer; `closes`: it says itself that the connection ends. Returns whether it has to.
+    mutating func answerBegan(closes: Bool) -> Bool {
+        // The answer to an earlier request.
+        guard unanswered == 1 else { return false }
+        switch reading {
+        case .body(let remaining) where remaining.map({ $0 > limits.drainedBody }) ?? true: isLast = true
+        default: break
+        }
+        guard isLast || closes else { return false }
+        isLast = true
+        if reading == .nothing || reading == .head { reading = .ended }
+        return true
+    }
+
+    mutating func answerEnded(now: NIODeadline) -> Action {
+        unanswered -= 1
+        let isBody = if case .body = reading { true } else { false }
+        guard unanswered == 0 else {
+            // The next request's body was held back by this answer.
+            if isBody { since = now }
+            return .none
+        }
+        if let deferred { return .reject(deferred) }
+        if isLast { return .finish }
+        if !isBody { since = now }
+        return .none
+    }
+
+    // MARK: The end
+
+    /// We ended our side.
+    mutating func finished(now: NIODeadline) {
+        guard life == .open else { return }
+        reading = .ended
+        life = .lingering(until: now + limits.linger, bytes: 0)
+    }
+
+    /// Somebody else has the socket from now on.
+    mutating func detached() {
+        reading = .ended
+        life = .detached
+    }
+
+    mutating func timeout(now: NIODeadline) -> Action {
+        guard let deadline, now >= deadline else { return .none }
+        switch reading {
+        case .head: return refuse(.headTooSlow)
+        case .body where unanswered > 0: return failBody(.bodyTooSlow)
+        case .nothing, .body, .ended: return .close
+        }
+    }
+
+    private mutating func failBody(_ fault: RequestFault) -> Action {
+        reading = .ended
+        isLast = true
+        // It was answered without its body, and the connection kept for the next request, of which nobody can tell now where it begins.
+        return unanswered == 0 ? .finish : .failBody(fault)
+    }
+
+    private mutating func refuse(_ fault: RequestFault) -> Action {
+        reading = .ended
+        if unanswered == 0 { return .reject(fault) }
+        deferred = fault
+        return .none
+    }
+}
