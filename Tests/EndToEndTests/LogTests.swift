@@ -50,7 +50,49 @@ struct LogTests {
             let lines = gateway.log.filter { $0["request_id"] == id }
             #expect(Set(lines.compactMap { $0["message"] }).isSuperset(of: ["request", "turn ended"]), "\(id)")
         }
+        let requests = gateway.log.filter { $0["message"] == "request" }
+        #expect(requests.count > 8 && requests.allSatisfy { $0.number("status") != nil && $0.number("ms") != nil })
         let ended = gateway.log.filter { $0["message"] == "turn ended" }
         #expect(ended.count == 4 && ended.allSatisfy { $0["request_id"] != nil && $0["turn_id"] != nil })
+        #expect(ended.allSatisfy { $0.number("tier") != nil && $0.number("bytes") != nil && $0.number("duration_ms") != nil })
+    }
+
+    @Test("goes to a pipe that nobody reads, or whose reader is gone: new turns go on", arguments: [false, true])
+    func unread(isGone: Bool) async throws {
+        let stage = try await Stage.shared()
+        let log = Pipe()
+        let environment = Gateway.environment(database: stage.database.gatewayURL, simulator: stage.simulator.url)
+        let program = try Program(["serve"], environment: try StateFolder().state(environment), log: log)
+        let port = try await Self.port(in: log)
+        if isGone { try log.fileHandleForReading.close() }
+        let browser = Browser(port: port, token: Token(user: UUID().uuidString.lowercased()).text)
+        try await eventually("readiness") { try await browser.send("GET", "/readyz").status == 200 }
+        try await Wire.run {
+            let wire = try Wire(port: port, timeout: 5)
+            // Each is a line of more than 150 bytes: several times what a pipe holds.
+            for _ in 0..<2000 {
+                try wire.send("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+                #expect(try wire.readAnswer().status == 200)
+            }
+        }
+        for _ in 0..<3 {
+            expectDone(try await browser.send("POST", Browser.chatPath, body: Visitor.body("Hello \(sim(["words": 3]))"), timeout: 5))
+        }
+        // It ends although its last lines cannot be written.
+        program.signal(SIGTERM)
+        #expect(try await program.exit() == 0)
+    }
+
+    /// Reads a log as far as the line that names the port, and not a byte further than that read.
+    private static func port(in log: Pipe) async throws -> Int {
+        try await Wire.run {
+            var text = ""
+            while true {
+                let more = log.fileHandleForReading.availableData
+                guard !more.isEmpty else { throw Program.Failure(description: "it ended without listening:\n\(text)") }
+                text += String(decoding: more, as: UTF8.self)
+                if let match = text.firstMatch(of: /listening[^\n]*?"port":([0-9]+)/), let port = Int(match.1) { return port }
+            }
+        }
     }
 }

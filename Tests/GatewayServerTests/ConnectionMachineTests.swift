@@ -1,3 +1,6 @@
+import Foundation
+import GatewayAPI
+import Hummingbird
 import NIOCore
 import NIOHTTP1
 import Testing
@@ -127,6 +130,23 @@ struct ConnectionMachineTests {
         #expect(!machine.discards && machine.isLingering)
         #expect(machine.timeout(now: start + .seconds(2)) == .close)
         #expect(machine.inputEnded() == .close)
+    }
+
+    @Test("the limits are those that the interface's document names")
+    func documented() throws {
+        let document = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../Sources/GatewayAPI/README.md")
+        let table = try String(contentsOf: document, encoding: .utf8)
+        func seconds(_ time: TimeAmount) -> String { "\(time.nanoseconds / 1_000_000_000) s" }
+        let rows = [
+            "target, header names and values together | \(limits.headBytes / 1024) KiB", "header fields | \(limits.headFields)",
+            "body | \(Request.maximumBodyBytes / 1024) KiB",
+            "sizes, extensions and trailers around a chunked body | \(limits.chunkOverhead / 1024) KiB, and \(limits.chunkOverheadPerPiece) bytes",
+            "head, from the connection, later from its first byte | \(seconds(limits.head))",
+            "body, from its head | \(seconds(limits.body))",
+            "idle connection | \(seconds(limits.idle))", "`message` | \(ChatRequest.messageLimit / 1000),000 Unicode scalars",
+        ]
+        for row in rows { #expect(table.contains("| \(row)"), "\(row)") }
     }
 
     @Test(

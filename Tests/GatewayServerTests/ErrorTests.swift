@@ -51,6 +51,19 @@ struct ErrorTests {
         #expect(response.headers[.retryAfter] == "60")
     }
 
+    @Test("a problem has its status' phrase as title, and a 401 says how to authenticate")
+    func titles() throws {
+        for code in ErrorCode.allCases {
+            let (status, fields, body) = GatewayError(code, "x").rendered(form: .problem, requestID: "r")
+            let problem = try JSONValue(parsing: body)
+            #expect(problem["title"]?.string == status.reasonPhrase && !status.reasonPhrase.isEmpty, "\(code)")
+            #expect(problem["status"]?.integer == Int64(status.code) && problem["code"]?.string == code.rawValue)
+            #expect(fields[.wwwAuthenticate] == (status.code == 401 ? "Bearer" : nil))
+        }
+        let missing = GatewayError(.preconditionFailed, "x", status: 428).rendered(form: .problem, requestID: "r")
+        #expect(try JSONValue(parsing: missing.body)["title"]?.string == "Precondition Required")
+    }
+
     @Test("503 always says when to come back")
     func retryAfter() {
         #expect(GatewayError(.overloaded, "x").response(form: .envelope, requestID: "r").headers[.retryAfter] == "1")

@@ -9,9 +9,19 @@ import Testing
 struct JSONLogHandlerTests {
     /// Collects lines, each as it was written.
     private final class Lines: Sendable {
-        private let collected = Mutex<[[UInt8]]>([])
-        var all: [String] { collected.withLock { $0.map { String(decoding: $0, as: UTF8.self) } } }
-        var writer: LogWriter { LogWriter { line in self.collected.withLock { $0.append(line) } } }
+        let writer: LogWriter
+        private let collected: Shared
+
+        init() {
+            let collected = Shared()
+            self.collected = collected
+            writer = LogWriter { lines in collected.bytes.withLock { $0 += lines } }
+        }
+
+        var all: [String] {
+            writer.flush(within: .seconds(10))
+            return String(decoding: collected.bytes.withLock { $0 }, as: UTF8.self).split(separator: "\n").map { $0 + "\n" }
+        }
     }
 
     private static func logger(_ lines: Lines, level: Logger.Level = .trace, provider: Logger.MetadataProvider? = nil) -> Logger {
@@ -20,6 +30,8 @@ struct JSONLogHandlerTests {
         }
         return Logger(label: "gateway") { _ in handler }
     }
+
+    private final class Shared: Sendable { let bytes = Mutex<[UInt8]>([]) }
 
     private struct Failure: Error {}
 
@@ -89,9 +101,8 @@ struct JSONLogHandlerTests {
     @Test("lines of many tasks through a pipe arrive whole")
     func concurrency() async throws {
         let pipe = Pipe()
-        let logger = Logger(label: "l") { label in
-            JSONLogHandler(label: label, writer: LogWriter(descriptor: pipe.fileHandleForWriting.fileDescriptor))
-        }
+        let writer = LogWriter(descriptor: pipe.fileHandleForWriting.fileDescriptor)
+        let logger = Logger(label: "l") { label in JSONLogHandler(label: label, writer: writer) }
         let (read, finished) = AsyncStream.makeStream(of: Data.self)
         // A thread of its own: writers that wait for the pipe's reader must not take the threads that it needs.
         Thread.detachNewThread { finished.yield(pipe.fileHandleForReading.readDataToEndOfFile()) }
@@ -104,12 +115,57 @@ struct JSONLogHandlerTests {
                 }
             }
         }
+        #expect(writer.flush(within: .seconds(10)))
         try pipe.fileHandleForWriting.close()
         let data = try #require(await read.first { _ in true })
         let lines = data.split(separator: UInt8(ascii: "\n"))
         let ids = try lines.map { try JSONDecoder().decode([String: String].self, from: $0)["id"] }
         #expect(ids.count == 2000)
         #expect(Set(ids).count == 2000)
+    }
+
+    @Test("whoever logs does not wait for a reader that stands still; what is too much is dropped, counted, and told of")
+    func stuckReader() async throws {
+        let pipe = Pipe()
+        // More than a pipe holds, and one batch that is written meanwhile.
+        let writer = LogWriter(descriptor: pipe.fileHandleForWriting.fileDescriptor, capacity: 400_000)
+        let logger = Logger(label: "l") { JSONLogHandler(label: $0, writer: writer) }
+        let factory = PrometheusMetricsFactory()
+        factory.addLogMetrics(of: writer)
+        let start = ContinuousClock.now
+        let text = String(repeating: "word ", count: 180)
+        for number in 0..<5000 { logger.info("\(text)", metadata: ["number": .stringConvertible(number)]) }
+        #expect(start.duration(to: .now) < .seconds(5))
+        #expect(writer.droppedLines > 4000)
+        // The last words before an end are waited for, but not again and again.
+        #expect(!writer.flush(within: .milliseconds(20)))
+        let again = ContinuousClock.now
+        logger.critical("no reader")
+        #expect(again.duration(to: .now) < .milliseconds(200))
+
+        let (read, finished) = AsyncStream.makeStream(of: Data.self)
+        Thread.detachNewThread { finished.yield(pipe.fileHandleForReading.readDataToEndOfFile()) }
+        try await eventually { writer.flush(within: .seconds(10)) }
+        logger.info("the end")
+        #expect(writer.flush(within: .seconds(10)))
+        try pipe.fileHandleForWriting.close()
+        let lines = try #require(await read.first { _ in true }).split(separator: UInt8(ascii: "\n")).map {
+            String(decoding: $0, as: UTF8.self)
+        }
+        let dropped = writer.droppedLines
+        #expect(lines.count == 5002 + 1 - dropped, "\(lines.count) \(dropped)")
+        #expect(lines.last?.contains("the end") ?? false)
+        #expect(lines.contains { $0.contains(#""message":"log lines were dropped because nobody read them","count":\#(dropped)}"#) })
+        let page = String(decoding: factory.render(.text), as: UTF8.self)
+        #expect(page.contains("coach_log_lines_dropped_total \(dropped)"), "\(page)")
+    }
+
+    private func eventually(_ condition: () -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(10)
+        while !condition() {
+            try #require(ContinuousClock.now < deadline)
+            try await Task.sleep(for: .milliseconds(5))
+        }
     }
 
     @Test(

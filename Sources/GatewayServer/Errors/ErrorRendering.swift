@@ -24,6 +24,8 @@ extension GatewayError {
         var fields = HTTPFields()
         for (name, value) in headers { if let name = HTTPField.Name(name) { fields[name] = value } }
         if let seconds = retryAfterHeader(status: status.code) { fields[.retryAfter] = String(seconds) }
+        // RFC 9110 §11.6.1.
+        if code == 401 { fields[.wwwAuthenticate] = "Bearer" }
         rate?.write(to: &fields)
         let bytes: [UInt8]
         switch form {

@@ -47,7 +47,7 @@ public struct Reaper: Service {
                 "a dead instance's turn was settled",
                 metadata: [
                     "turn_id": "\(receipt.identity.turnID)", "user_id": "\(receipt.userID)", "status": "\(receipt.status.rawValue)",
-                    "bytes": "\(receipt.content.utf8.count)",
+                    "bytes": .stringConvertible(receipt.content.utf8.count),
                 ])
         } catch {
             logger.error(

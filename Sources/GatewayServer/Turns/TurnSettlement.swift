@@ -128,16 +128,17 @@ public struct TurnSettlement: Sendable {
     }
 
     private func log(_ receipt: TurnReceipt, fault: ModelFault?, requestID: String) {
-        logger.info(
-            "turn ended",
-            metadata: [
-                "request_id": "\(requestID)", "turn_id": "\(receipt.identity.turnID)", "user_id": "\(receipt.userID)",
-                "status": "\(receipt.status.rawValue)", "domain": "\(receipt.domain.domain?.rawValue ?? "none")",
-                "tier": "\(receipt.risk.tier.rawValue)", "model": "\(receipt.bill?.model ?? "none")",
-                "output_tokens": "\(receipt.bill?.usage.totalOutput ?? 0)", "bytes": "\(receipt.content.utf8.count)",
-                "ttft_ms": "\(receipt.timeToFirstTokenMilliseconds ?? -1)", "duration_ms": "\(receipt.durationMilliseconds)",
-                "fault": "\(fault.map { "\($0.kind.rawValue): \($0.detail)" } ?? "none")",
-            ])
+        var metadata: Logger.Metadata = [
+            "request_id": "\(requestID)", "turn_id": "\(receipt.identity.turnID)", "user_id": "\(receipt.userID)",
+            "status": "\(receipt.status.rawValue)", "domain": "\(receipt.domain.domain?.rawValue ?? "none")",
+            "tier": .stringConvertible(receipt.risk.tier.rawValue), "model": "\(receipt.bill?.model ?? "none")",
+            "bytes": .stringConvertible(receipt.content.utf8.count), "duration_ms": .stringConvertible(receipt.durationMilliseconds),
+            "fault": "\(fault.map { "\($0.kind.rawValue): \($0.detail)" } ?? "none")",
+        ]
+        // What is unknown is left out.
+        metadata["output_tokens"] = receipt.bill?.usage.totalOutput.map { .stringConvertible($0) }
+        metadata["ttft_ms"] = receipt.timeToFirstTokenMilliseconds.map { .stringConvertible($0) }
+        logger.info("turn ended", metadata: metadata)
     }
 }
 

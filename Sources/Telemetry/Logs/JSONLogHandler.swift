@@ -1,3 +1,4 @@
+import Dispatch
 import Logging
 
 /// Writes every log event as one JSON object on one line: `time`, `level`, `label`, `message`, then `error`, then the metadata, its keys
@@ -51,7 +52,11 @@ public struct JSONLogHandler: LogHandler {
         write(metadata(of: event), under: nil, into: &line)
         line.end()
         writer.append(line.bytes)
+        // The process may be about to end.
+        if event.level == .critical { writer.flush(within: Self.criticalFlush) }
     }
+
+    private static let criticalFlush = DispatchTimeInterval.milliseconds(250)
 
     private func metadata(of event: LogEvent) -> Logger.Metadata {
         // The usual case: nothing to merge, nothing to copy.

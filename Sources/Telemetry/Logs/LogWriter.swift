@@ -1,3 +1,4 @@
+import Dispatch
 import Synchronization
 
 #if canImport(Darwin)
@@ -6,27 +7,121 @@ import Synchronization
     import Glibc
 #endif
 
-/// Where log lines go. A line is handed over whole and lines never mix, whoever writes them.
+/// Where log lines go. Whoever logs never waits for whoever reads: lines are queued, up to a number of bytes, and one thread writes them in
+/// their order. When the reader stands still for too long, lines are dropped and counted, and the log says so when it goes on.
 public final class LogWriter: Sendable {
-    private let lock = Mutex<Void>(())
+    private struct Queue {
+        var lines: [[UInt8]] = []
+        /// Also of those that are being written.
+        var bytes = 0
+        var isDraining = false
+        var dropped = 0
+        var reportedDropped = 0
+        var written = 0
+        /// `written` when a flush waited in vain.
+        var stuckAt: Int?
+    }
+
+    /// Some ten thousand lines.
+    public static let defaultCapacity = 2 * 1024 * 1024
+    /// Lines are written together up to this size.
+    private static let batchBytes = 64 * 1024
+
+    private let queue = Mutex(Queue())
+    private let capacity: Int
+    private let thread = DispatchQueue(label: "log")
     private let write: @Sendable ([UInt8]) -> Void
 
-    /// A writer that calls `write` with one whole line, its end included, at a time.
-    public init(_ write: @escaping @Sendable (_ line: [UInt8]) -> Void) { self.write = write }
+    /// A writer that calls `write` with one or more whole lines, their ends included, always on one thread at a time.
+    public init(capacity: Int = LogWriter.defaultCapacity, _ write: @escaping @Sendable (_ lines: [UInt8]) -> Void) {
+        self.capacity = capacity
+        self.write = write
+    }
 
-    /// Writes to a file descriptor, one write(2) a line. Blocks while a pipe's reader is behind; an error drops the line, because there
-    /// is nowhere left to report it.
-    public convenience init(descriptor: Int32) {
-        self.init { line in Self.write(line, to: descriptor) }
+    /// Writes to a file descriptor. An error drops the lines, because there is nowhere left to report it.
+    public convenience init(descriptor: Int32, capacity: Int = LogWriter.defaultCapacity) {
+        self.init(capacity: capacity) { lines in Self.write(lines, to: descriptor) }
     }
 
     /// The process's standard error.
     public static let standardError = LogWriter(descriptor: STDERR_FILENO)
 
-    func append(_ line: [UInt8]) { lock.withLock { _ in write(line) } }
+    /// Lines that were dropped because too many waited.
+    public var droppedLines: Int { queue.withLock { $0.dropped } }
 
-    private static func write(_ line: [UInt8], to descriptor: Int32) {
-        line.withUnsafeBytes { bytes in
+    func append(_ line: [UInt8]) {
+        let isIdle = queue.withLock { queue in
+            guard queue.bytes + line.count <= capacity else {
+                queue.dropped += 1
+                return false
+            }
+            queue.lines.append(line)
+            queue.bytes += line.count
+            defer { queue.isDraining = true }
+            return !queue.isDraining
+        }
+        if isIdle { thread.async { self.drain() } }
+    }
+
+    /// Waits until everything logged so far is written; false when that takes longer. It does not wait again for a reader that has not read
+    /// anything since it was waited for in vain.
+    @discardableResult
+    public func flush(within time: DispatchTimeInterval) -> Bool {
+        guard queue.withLock({ $0.stuckAt != $0.written || $0.lines.isEmpty && !$0.isDraining }) else { return false }
+        let isDone = DispatchSemaphore(value: 0)
+        thread.async { isDone.signal() }
+        let isInTime = isDone.wait(timeout: .now() + time) == .success
+        queue.withLock { $0.stuckAt = isInTime ? nil : $0.written }
+        return isInTime
+    }
+
+    private func drain() {
+        while let (lines, dropped) = next() {
+            if dropped > 0 { write(Self.notice(dropped)) }
+            var batch: [UInt8] = []
+            for line in lines {
+                if batch.count + line.count > Self.batchBytes, !batch.isEmpty {
+                    write(batch)
+                    batch.removeAll(keepingCapacity: true)
+                }
+                batch += line
+            }
+            write(batch)
+            queue.withLock { queue in
+                queue.bytes -= lines.reduce(0) { $0 + $1.count }
+                queue.written += lines.count
+            }
+        }
+    }
+
+    /// What waits, and how many lines were dropped since this was asked last; nil when nothing waits.
+    private func next() -> (lines: [[UInt8]], dropped: Int)? {
+        queue.withLock { queue in
+            guard !queue.lines.isEmpty else {
+                queue.isDraining = false
+                return nil
+            }
+            defer {
+                queue.lines = []
+                queue.reportedDropped = queue.dropped
+            }
+            return (queue.lines, queue.dropped - queue.reportedDropped)
+        }
+    }
+
+    private static func notice(_ dropped: Int) -> [UInt8] {
+        var line = LogLine()
+        line.field("time", Timestamp.now().rfc3339)
+        line.field("level", "warning")
+        line.field("label", "log")
+        line.field("message", "log lines were dropped because nobody read them")
+        line.field("count", literal: "\(dropped)")
+        line.end()
+        return line.bytes
+    }
+
+    private static func write(_ lines: [UInt8], to descriptor: Int32) {
+        lines.withUnsafeBytes { bytes in
             var rest = bytes[...]
             while !rest.isEmpty {
                 #if canImport(Darwin)

@@ -32,6 +32,22 @@ extension PrometheusMetricsFactory {
     }
 }
 
+extension PrometheusMetricsFactory {
+    /// Adds the count of log lines that a writer dropped.
+    public func addLogMetrics(of writer: LogWriter) {
+        let dropped = Counter(label: "coach_log_lines_dropped_total", factory: self)
+        let counted = Mutex(0)
+        beforeRender {
+            let all = writer.droppedLines
+            dropped.increment(
+                by: counted.withLock { last in
+                    defer { last = all }
+                    return all - last
+                })
+        }
+    }
+}
+
 /// What the system says about this process.
 struct ProcessReading {
     var cpuSeconds: Double

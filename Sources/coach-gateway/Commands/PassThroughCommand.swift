@@ -21,7 +21,7 @@ struct PassThroughCommand: AsyncParsableCommand {
             throw ExitCode(78)
         }
         let logger = ProcessLog.bootstrap(level: configuration.logLevel)
-        logger.notice("open files", metadata: ["limit": "\(FileLimit.raise())"])
+        logger.notice("open files", metadata: ["limit": .stringConvertible(FileLimit.raise())])
         try await PassThrough(configuration, files, secret: secret, logger: logger).run()
     }
 }

@@ -19,9 +19,10 @@ struct ServeCommand: AsyncParsableCommand {
             throw ExitCode(78)
         }
         let logger = ProcessLog.bootstrap(level: configuration.logLevel)
-        logger.notice("open files", metadata: ["limit": "\(FileLimit.raise())"])
+        logger.notice("open files", metadata: ["limit": .stringConvertible(FileLimit.raise())])
         let metrics = PrometheusMetricsFactory()
         metrics.addProcessMetrics()
+        metrics.addLogMetrics(of: .standardError)
         MetricsSystem.bootstrap(metrics)
         try await Gateway(configuration, files, databaseURL: databaseURL, logger: logger, metrics: metrics).run()
     }

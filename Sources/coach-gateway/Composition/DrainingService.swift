@@ -52,7 +52,7 @@ struct DrainingService: Service {
     }
 
     private func drain(_ server: ServiceGroup) async {
-        logger.notice("draining", metadata: ["turns": "\(registry.count)"])
+        logger.notice("draining", metadata: ["turns": .stringConvertible(registry.count)])
         admission.close()
         try? await Task.sleep(for: notice)
         await server.triggerGracefulShutdown()

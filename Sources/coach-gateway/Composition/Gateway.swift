@@ -80,7 +80,7 @@ struct Gateway {
                 counter: RequestStore(client: database).counter { files.limits.requestsPerMinute }, admission: admission,
                 lines: lines, readiness: readiness, logger: logger,
                 onListening: { port in
-                    logger.notice("listening", metadata: ["host": "\(configuration.listen.host)", "port": "\(port)"])
+                    logger.notice("listening", metadata: ["host": "\(configuration.listen.host)", "port": .stringConvertible(port)])
                 }))
 
         // Started in this order, stopped in the reverse one.
@@ -163,7 +163,8 @@ struct Gateway {
                 switch event {
                 case .loaded(let identifiers, let findings):
                     logger.notice(
-                        "key set loaded", metadata: ["kids": "\(identifiers.joined(separator: " "))", "findings": "\(findings.count)"])
+                        "key set loaded",
+                        metadata: ["kids": "\(identifiers.joined(separator: " "))", "findings": .stringConvertible(findings.count)])
                 case .failed(let reason): logger.error("key set could not be read", metadata: ["reason": "\(reason)"])
                 }
             })

@@ -38,7 +38,7 @@ struct PassThrough {
                 registry: registry, mirrors: mirrors, keeper: keeper, library: Forgetful.library, counter: Forgetful.counter,
                 admission: admission, lines: lines,
                 readiness: { InstanceReadiness(database: true, accepting: admission.isOpen) }, logger: logger,
-                onListening: { port in logger.notice("listening, nothing is saved", metadata: ["port": "\(port)"]) }))
+                onListening: { port in logger.notice("listening, nothing is saved", metadata: ["port": .stringConvertible(port)]) }))
         service = DrainingService(
             application, admission: admission, registry: registry, lines: lines, patience: configuration.drain,
             notice: configuration.drainNotice, logger: logger)

@@ -1,7 +1,8 @@
+import Foundation
 import Logging
 import Telemetry
 
-/// The process's log: one JSON object a line on standard error.
+/// The process's log: one JSON object a line on standard error, written to its end when the process ends.
 enum ProcessLog {
     /// To be called once, by a command that serves.
     static func bootstrap(level: Logger.Level) -> Logger {
@@ -10,6 +11,9 @@ enum ProcessLog {
             handler.logLevel = level
             return handler
         }
+        // A reader that is gone costs lines, not the process.
+        signal(SIGPIPE, SIG_IGN)
+        atexit { LogWriter.standardError.flush(within: .seconds(1)) }
         return Logger(label: "gateway")
     }
 }

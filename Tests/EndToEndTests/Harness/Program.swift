@@ -27,8 +27,12 @@ final class Program: @unchecked Sendable {
         .deletingLastPathComponent().deletingLastPathComponent()
 
     /// Starts it. The environment is exactly the one given, besides PATH, HOME and COACH_ROOT.
-    /// - Parameter takesInput: it reads what `type` gives it; otherwise nothing.
-    init(_ arguments: [String], environment: [String: String] = [:], takesInput: Bool = false, executable: URL? = nil) throws {
+    /// - Parameters:
+    ///   - takesInput: it reads what `type` gives it; otherwise nothing.
+    ///   - log: where its standard error goes; nil: to `output`.
+    init(
+        _ arguments: [String], environment: [String: String] = [:], takesInput: Bool = false, log: Pipe? = nil, executable: URL? = nil
+    ) throws {
         process.executableURL = executable ?? Self.executable
         process.arguments = arguments
         process.currentDirectoryURL = FileManager.default.temporaryDirectory
@@ -37,7 +41,7 @@ final class Program: @unchecked Sendable {
         process.environment = all.merging(environment) { $1 }
         writing = try Writing()
         process.standardOutput = writing.handle
-        process.standardError = writing.handle
+        process.standardError = log ?? writing.handle
         input = takesInput ? Pipe() : nil
         process.standardInput = input ?? FileHandle.nullDevice
         try process.run()
