@@ -19,7 +19,7 @@ private let mayImport: [String: Set<String>] = [
     "GatewayServer": [
         "CoachCore", "GatewayAPI", "EventStream", "Identity", "TokenRelay", "Hummingbird", "HummingbirdCore", "HTTPTypes", "NIOCore",
         "NIOHTTP1",
-        "NIOHTTPTypes",
+        "NIOHTTPTypes", "NIOHTTPTypesHTTP1",
         "NIOPosix", "Logging", "CoreMetrics", "ServiceLifecycle",
     ],
     "CoachClient": ["GatewayAPI", "EventStream"],
