@@ -9,37 +9,51 @@ extension CoachClient {
         public var elements: [Element]
         /// What asks for the next page; nil on the last one.
         public var nextCursor: String?
+        /// What asks for the changes after this answer, as `updatedSince`; nil on pages that a cursor asked for.
+        public var nextUpdatedSince: String?
+        /// More follows: by `nextCursor`, or by `nextUpdatedSince` when that was asked for.
+        public var hasNext: Bool
+        /// What `updatedSince` meant is gone: these are the first elements of the whole list, and what was kept is to be dropped.
+        public var isReset: Bool
     }
 
     /// The user's conversations.
-    /// - Parameter limit: 1–100 a page.
-    public func conversations(limit: Int = 20, cursor: String? = nil) async throws -> Page<ConversationResource> {
-        try await list("api/v1/conversations", limit, cursor) { (value) throws(WireError) in try ConversationResource(value) }
+    /// - Parameters:
+    ///   - updatedSince: `nextUpdatedSince` of an earlier answer: only what changed after it, deleted conversations included; without a cursor.
+    ///   - limit: 1–100 a page.
+    public func conversations(
+        updatedSince: String? = nil, limit: Int = 20, cursor: String? = nil
+    ) async throws -> Page<ConversationResource> {
+        try await list("api/v1/conversations", limit, cursor, updatedSince) { (value) throws(WireError) in try ConversationResource(value) }
     }
 
     /// The messages of a conversation.
     /// - Parameters:
-    ///   - updatedSince: only what changed at or after this moment.
+    ///   - updatedSince: `nextUpdatedSince` of an earlier answer: only what changed after it; without a cursor.
     ///   - limit: 1–100 a page.
     public func messages(
-        of conversation: UUID, updatedSince: Date? = nil, limit: Int = 20, cursor: String? = nil
+        of conversation: UUID, updatedSince: String? = nil, limit: Int = 20, cursor: String? = nil
     ) async throws -> Page<MessageResource> {
-        let since = updatedSince.map { [URLQueryItem(name: "updated_since", value: Timestamp($0).rfc3339)] } ?? []
-        return try await list("api/v1/conversations/\(conversation.pathText)/messages", limit, cursor, since) { (value) throws(WireError) in
+        try await list("api/v1/conversations/\(conversation.pathText)/messages", limit, cursor, updatedSince) { (value) throws(WireError) in
             try MessageResource(value)
         }
     }
 
     private func list<Element>(
-        _ path: String, _ limit: Int, _ cursor: String?, _ query: [URLQueryItem] = [], _ read: (JSONValue) throws(WireError) -> Element
+        _ path: String, _ limit: Int, _ cursor: String?, _ updatedSince: String?, _ read: (JSONValue) throws(WireError) -> Element
     ) async throws -> Page<Element> {
-        let paging = [URLQueryItem(name: "limit", value: String(limit))] + (cursor.map { [URLQueryItem(name: "cursor", value: $0)] } ?? [])
-        let envelope = try await call("GET", path, query: query + paging)
+        let query = [("limit", String(limit)), ("cursor", cursor), ("updated_since", updatedSince)].compactMap { name, value in
+            value.map { URLQueryItem(name: name, value: $0) }
+        }
+        let envelope = try await call("GET", path, query: query)
         do throws(WireError) {
             guard case .success(let data) = envelope.result, let values = data.elements else { throw .unexpected(field: "data") }
             var elements: [Element] = []
             for value in values { elements.append(try read(value)) }
-            return Page(elements: elements, nextCursor: envelope.pagination?.nextCursor)
+            let pagination = envelope.pagination
+            return Page(
+                elements: elements, nextCursor: pagination?.nextCursor, nextUpdatedSince: pagination?.nextUpdatedSince,
+                hasNext: pagination?.hasNext ?? false, isReset: pagination?.reset ?? false)
         } catch {
             throw CoachError.unreadable("the list cannot be read: \(error)")
         }

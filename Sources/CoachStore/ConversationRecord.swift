@@ -9,13 +9,14 @@ extension ConversationRecord {
         (extract(epoch from deleted_at) * 1000000)::bigint
         """
 
-    init(row: borrowing Row) throws {
+    init(row: borrowing Row, at first: Int) throws {
         self.init(
-            id: ConversationID(try row.value(0)), title: try row.value(1),
-            domain: try row.value(2, as: String?.self).map { try .stored($0) },
-            personaID: try row.value(3, as: UUID?.self).map { PersonaID($0) }, lastMessageAt: Date(microseconds: try row.value(4)),
-            createdAt: Date(microseconds: try row.value(5)), updatedAt: Date(microseconds: try row.value(6)),
-            deletedAt: try row.value(7, as: Int64?.self).map { Date(microseconds: $0) })
+            id: ConversationID(try row.value(first)), title: try row.value(first + 1),
+            domain: try row.value(first + 2, as: String?.self).map { try .stored($0) },
+            personaID: try row.value(first + 3, as: UUID?.self).map { PersonaID($0) },
+            lastMessageAt: Date(microseconds: try row.value(first + 4)),
+            createdAt: Date(microseconds: try row.value(first + 5)), updatedAt: Date(microseconds: try row.value(first + 6)),
+            deletedAt: try row.value(first + 7, as: Int64?.self).map { Date(microseconds: $0) })
     }
 }
 
@@ -25,12 +26,12 @@ extension MessageRecord {
         (extract(epoch from m.updated_at) * 1000000)::bigint, m.turn_id, m.seq
         """
 
-    init(row: borrowing Row) throws {
+    init(row: borrowing Row, at first: Int) throws {
         self.init(
-            id: MessageID(try row.value(0)), speaker: try .stored(try row.value(1)), content: try row.value(2),
-            status: try .stored(try row.value(3)), domain: try row.value(4, as: String?.self).map { try .stored($0) },
-            createdAt: Date(microseconds: try row.value(5)), updatedAt: Date(microseconds: try row.value(6)),
-            turnID: try row.value(7, as: UUID?.self).map { TurnID($0) }, position: try row.value(8))
+            id: MessageID(try row.value(first)), speaker: try .stored(try row.value(first + 1)), content: try row.value(first + 2),
+            status: try .stored(try row.value(first + 3)), domain: try row.value(first + 4, as: String?.self).map { try .stored($0) },
+            createdAt: Date(microseconds: try row.value(first + 5)), updatedAt: Date(microseconds: try row.value(first + 6)),
+            turnID: try row.value(first + 7, as: UUID?.self).map { TurnID($0) }, position: try row.value(first + 8))
     }
 }
 

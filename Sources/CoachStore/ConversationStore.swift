@@ -13,24 +13,50 @@ public struct ConversationStore: Sendable {
         self.client = client
     }
 
-    /// Conversations, the one spoken in last first. With `updatedSince` those changed at or after that time, deleted ones included.
+    /// Conversations, the most recently active first. With `updatedSince`, those changed after it, deleted ones included, in the order of their
+    /// changes. Throws also `InvalidChangeToken`.
     public func list(
-        _ caller: Caller, limit: Int, cursor: String? = nil, updatedSince: Date? = nil
+        _ caller: Caller, limit: Int, cursor: String? = nil, updatedSince: String? = nil
     ) async throws -> Page<ConversationRecord> {
-        var query: Query = "select \(ConversationRecord.columns) from public.conversations where user_id = \(caller.userID)"
-        if let updatedSince {
-            query.append(" and updated_at >= \(Self.timestamp(updatedSince))")
-        } else {
-            query.append(" and deleted_at is null")
+        if let updatedSince, let changes = try await conversations(caller, changedAfter: try ChangeToken(text: updatedSince), limit: limit)
+        {
+            return changes
         }
+        var page: Query = "select * from public.conversations where user_id = \(caller.userID) and deleted_at is null"
         if let cursor = try Self.parse(cursor) {
             // The years 1970 to 9999.
             guard (0..<253_402_300_800_000_000).contains(cursor.key) else { throw InvalidCursor() }
-            query.append(" and (last_message_at, id) < (\(Self.timestamp(microseconds: cursor.key)), \(cursor.id))")
+            page.append(" and (last_message_at, id) < (\(Self.timestamp(microseconds: cursor.key)), \(cursor.id))")
         }
-        query.append(" order by last_message_at desc, id desc limit \(limit + 1)")
-        let found = try await rows(query, for: caller) { try ConversationRecord(row: $0) }
-        return Page(found, limit: limit) { PageCursor(key: $0.lastMessageAt.microseconds, id: $0.id.uuid) }
+        page.append(" order by last_message_at desc, id desc limit \(limit + 1)")
+        let query: Query = """
+            select \(ChangeCounter.columns), \(ConversationRecord.columns) from (\(ChangeCounter.query(for: caller))) counter
+            left join lateral (\(page)) c on true order by c.last_message_at desc, c.id desc
+            """
+        let found = try await rows(query, for: caller) {
+            try Counted<ConversationRecord>(row: $0) { try ConversationRecord(row: $0, at: $1) }
+        }
+        return Page(found.compactMap(\.record), limit: limit) { PageCursor(key: $0.lastMessageAt.microseconds, id: $0.id.uuid) }
+            .with(cursor == nil ? found.first?.counter.start : nil, isReset: updatedSince != nil)
+    }
+
+    /// Nil: the token means nothing any more.
+    private func conversations(
+        _ caller: Caller, changedAfter token: ChangeToken, limit: Int
+    ) async throws -> Page<ConversationRecord>? {
+        let query: Query = """
+            select \(ChangeCounter.columns), c.change, \(ConversationRecord.columns) from (\(ChangeCounter.query(for: caller))) counter
+            left join lateral (
+                select * from public.conversations
+                where user_id = \(caller.userID) and (change, id) > (\(token.number), \(token.lastRow)) order by change, id limit \(limit + 1)
+            ) c on true order by c.change, c.id
+            """
+        let found = try await rows(query, for: caller) {
+            try Counted<Changed<ConversationRecord>>(row: $0) { row, column in
+                Changed(number: try row.value(column), record: try ConversationRecord(row: row, at: column + 1))
+            }
+        }
+        return Page(changes: found, after: token, limit: limit) { $0.id.uuid }
     }
 
     /// One conversation. Throws `Refusal` `notFound` when it is somebody else's, deleted, or nobody's.
@@ -98,13 +124,16 @@ public struct ConversationStore: Sendable {
         case oldestFirst, newestFirst
     }
 
-    /// The messages of a conversation, with `updatedSince` those changed at or after that time. Throws `Refusal` `notFound` as `get`.
+    /// The messages of a conversation; with `updatedSince`, those changed after it in the order of their changes. Throws `Refusal` `notFound` as
+    /// `get`, and `InvalidChangeToken`.
     public func messages(
-        _ caller: Caller, _ id: ConversationID, limit: Int, cursor: String? = nil, order: Order = .oldestFirst, updatedSince: Date? = nil
+        _ caller: Caller, _ id: ConversationID, limit: Int, cursor: String? = nil, order: Order = .oldestFirst, updatedSince: String? = nil
     ) async throws -> Page<MessageRecord> {
+        if let updatedSince, let changes = try await messages(caller, id, changedAfter: try ChangeToken(text: updatedSince), limit: limit) {
+            return changes
+        }
         let sequence: Query = order == .oldestFirst ? "m.seq, m.id" : "m.seq desc, m.id desc"
         var page: Query = "select * from public.messages m where m.user_id = c.user_id and m.conversation_id = c.id"
-        if let updatedSince { page.append(" and m.updated_at >= \(Self.timestamp(updatedSince))") }
         if let cursor = try Self.parse(cursor) {
             let isBeyond: Query = order == .oldestFirst ? ">" : "<"
             guard Int32(exactly: cursor.key) != nil else { throw InvalidCursor() }
@@ -113,24 +142,46 @@ public struct ConversationStore: Sendable {
         page.append(" order by \(sequence) limit \(limit + 1)")
         // Joined from the conversation's side: a conversation without messages is one row of NULLs, none at all is no row.
         let query: Query = """
-            select \(MessageRecord.columns) from public.conversations c
+            select \(ChangeCounter.columns), \(MessageRecord.columns) from (\(ChangeCounter.query(for: caller))) counter
+            cross join public.conversations c
             left join lateral (\(page)) m on true
             left join public.turns t on t.user_id = m.user_id and t.id = m.turn_id
             where c.user_id = \(caller.userID) and c.id = \(id) and c.deleted_at is null
             order by \(sequence)
             """
-        let found = try await rows(query, for: caller) { row in
-            try row.value(0, as: UUID?.self) == nil ? nil : try MessageRecord(row: row)
+        let found = try await rows(query, for: caller) { try Counted<MessageRecord>(row: $0) { try MessageRecord(row: $0, at: $1) } }
+        guard let counter = found.first?.counter else { throw Refusal(reason: .notFound) }
+        return Page(found.compactMap(\.record), limit: limit) { PageCursor(key: Int64($0.position), id: $0.id.uuid) }
+            .with(cursor == nil ? counter.start : nil, isReset: updatedSince != nil)
+    }
+
+    /// Nil: the token means nothing any more. A message changes with the domain of its turn, which it is shown with.
+    private func messages(
+        _ caller: Caller, _ id: ConversationID, changedAfter token: ChangeToken, limit: Int
+    ) async throws -> Page<MessageRecord>? {
+        let change: Query = "greatest(m.change, t.change)"
+        let query: Query = """
+            select \(ChangeCounter.columns), \(change), \(MessageRecord.columns) from (\(ChangeCounter.query(for: caller))) counter
+            cross join public.conversations c
+            left join (public.messages m left join public.turns t on t.user_id = m.user_id and t.id = m.turn_id)
+                on m.user_id = c.user_id and m.conversation_id = c.id and (\(change), m.id) > (\(token.number), \(token.lastRow))
+            where c.user_id = \(caller.userID) and c.id = \(id) and c.deleted_at is null
+            order by \(change), m.id limit \(limit + 1)
+            """
+        let found = try await rows(query, for: caller) {
+            try Counted<Changed<MessageRecord>>(row: $0) { row, column in
+                Changed(number: try row.value(column), record: try MessageRecord(row: row, at: column + 1))
+            }
         }
         guard !found.isEmpty else { throw Refusal(reason: .notFound) }
-        return Page(found.compactMap { $0 }, limit: limit) { PageCursor(key: Int64($0.position), id: $0.id.uuid) }
+        return Page(changes: found, after: token, limit: limit) { $0.id.uuid }
     }
 
     private static let insufficientPrivilege = "42501"
     private static let checkViolation = "23514"
 
     private func one(_ query: Query, for caller: Caller) async throws -> ConversationRecord {
-        guard let record = try await rows(query, for: caller, decode: { try ConversationRecord(row: $0) }).first else {
+        guard let record = try await rows(query, for: caller, decode: { try ConversationRecord(row: $0, at: 0) }).first else {
             throw Refusal(reason: .notFound)
         }
         return record
@@ -149,10 +200,6 @@ public struct ConversationStore: Sendable {
         guard let cursor else { return nil }
         guard let parsed = PageCursor(text: cursor) else { throw InvalidCursor() }
         return parsed
-    }
-
-    private static func timestamp(_ date: Date) -> Query {
-        timestamp(microseconds: date.microseconds)
     }
 
     private static func timestamp(microseconds: Int64) -> Query {

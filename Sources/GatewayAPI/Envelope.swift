@@ -23,11 +23,24 @@ public struct Pagination: Sendable, Equatable {
     public var nextCursor: String?
     /// Whether another page follows.
     public var hasNext: Bool
+    /// On lists that take `updated_since`: what to send as that the next time, opaque. Nil on a page that was asked for by a cursor: the first
+    /// page's holds for all of them.
+    public var nextUpdatedSince: String?
+    /// The `updated_since` of the request was of another database, or too old: this is the first page of the whole list, and the client drops
+    /// what it has.
+    public var reset: Bool
 
     /// The page after which `nextCursor` follows, or the last page.
     public init(nextCursor: String?) {
+        self.init(nextCursor: nextCursor, hasNext: nextCursor != nil, nextUpdatedSince: nil)
+    }
+
+    /// A page of a list that takes `updated_since`. Of one that answers to it the next page follows with `nextUpdatedSince`.
+    public init(nextCursor: String?, hasNext: Bool, nextUpdatedSince: String?, reset: Bool = false) {
         self.nextCursor = nextCursor
-        hasNext = nextCursor != nil
+        self.hasNext = hasNext
+        self.nextUpdatedSince = nextUpdatedSince
+        self.reset = reset
     }
 }
 
@@ -85,6 +98,10 @@ public enum Envelope {
         writer.object { writer in
             writer.member("next_cursor", pagination.nextCursor)
             writer.member("has_next", pagination.hasNext)
+            if let next = pagination.nextUpdatedSince {
+                writer.member("next_updated_since", next)
+                writer.member("reset", pagination.reset)
+            }
         }
     }
 
@@ -116,7 +133,10 @@ public struct ReceivedEnvelope: Sendable, Equatable {
             result = .failure(try ErrorBody(try fields.object("error")))
         }
         if let page = try fields.optionalObject("pagination") {
-            pagination = Pagination(nextCursor: try page.optionalString("next_cursor"))
+            let cursor = try page.optionalString("next_cursor")
+            pagination = Pagination(
+                nextCursor: cursor, hasNext: try page.optionalBool("has_next") ?? (cursor != nil),
+                nextUpdatedSince: try page.optionalString("next_updated_since"), reset: try page.optionalBool("reset") ?? false)
         }
         requestID = try fields.optionalObject("meta")?.optionalString("request_id")
     }

@@ -52,6 +52,7 @@ struct WireFields {
 
     func string(_ name: String) throws(WireError) -> String { try require(name, try optionalString(name)) }
     func integer(_ name: String) throws(WireError) -> Int { try require(name, try optionalInteger(name)) }
+    func optionalBool(_ name: String) throws(WireError) -> Bool? { try optional(name) { $0.bool } }
     func bool(_ name: String) throws(WireError) -> Bool { try require(name, try optional(name) { $0.bool }) }
     func id(_ name: String) throws(WireError) -> UUID { try require(name, try optionalID(name)) }
     func timestamp(_ name: String) throws(WireError) -> Timestamp { try require(name, try optionalTimestamp(name)) }

@@ -18,7 +18,9 @@ struct ResourceTests {
         deletedAt: nil)
 
     private static func envelope(cursor: String? = nil, _ write: (inout JSONWriter) -> Void) -> ScriptedServer.Step {
-        let bytes = Envelope.success(meta: meta, pagination: Pagination(nextCursor: cursor), data: write)
+        let bytes = Envelope.success(
+            meta: meta, pagination: Pagination(nextCursor: cursor, hasNext: cursor != nil, nextUpdatedSince: "t2", reset: cursor == nil),
+            data: write)
         return ScriptedServer.response("200 OK", headers: ["Content-Type: application/json"], body: String(decoding: bytes, as: UTF8.self))
     }
 
@@ -48,10 +50,10 @@ struct ResourceTests {
     func messages() async throws {
         let server = try ScriptedServer { _, _ in [Self.envelope { writer in writer.array { Self.message.write(to: &$0) } }] }
         defer { server.stop() }
-        let page = try await client(server).messages(of: Transcript.conversation, updatedSince: Self.now.date)
-        #expect(page.elements == [Self.message])
+        let page = try await client(server).messages(of: Transcript.conversation, updatedSince: "t1")
+        #expect(page.elements == [Self.message] && page.nextUpdatedSince == "t2" && page.isReset && !page.hasNext)
         #expect(server.requests[0].path.hasPrefix("/api/v1/conversations/\(Transcript.conversation.pathText)/messages?"))
-        #expect(URLComponents(string: server.requests[0].path)?.queryItems?.first?.value == "2026-01-01T00:00:00.000Z")
+        #expect(URLComponents(string: server.requests[0].path)?.queryItems?.last?.value == "t1")
     }
 
     @Test("a stop is repeated until it has arrived")

@@ -135,6 +135,7 @@ create table public.context_profiles (
     values jsonb not null default '[]' check (jsonb_typeof(values) = 'array' and octet_length(values::text) <= 16000),
     goals jsonb not null default '[]' check (jsonb_typeof(goals) = 'array' and octet_length(goals::text) <= 16000),
     situation jsonb not null default '[]' check (jsonb_typeof(situation) = 'array' and octet_length(situation::text) <= 16000),
+    -- Counted by a trigger, never by the client: see gateway.version_profile.
     version integer not null default 1,
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now()

@@ -15,8 +15,9 @@ alter table public.persona_versions enable row level security;
 alter table public.usage_logs enable row level security;
 alter table gateway.schema_migrations enable row level security;
 
--- A user's own row.
-grant select, update (display_name, locale, country) on public.users to authenticated;
+-- A user's own row, without what the operator notes in it.
+grant select (id, display_name, locale, country, created_at, updated_at), update (display_name, locale, country)
+    on public.users to authenticated;
 grant select, insert, update on public.users to coach_gateway;
 create policy users_owner_select on public.users for select to authenticated using (id = (select auth.uid()));
 create policy users_owner_update on public.users for update to authenticated
@@ -25,7 +26,7 @@ create policy users_gateway on public.users to coach_gateway
     using (id = gateway.user_id()) with check (id = gateway.user_id());
 
 -- What he told about himself.
-grant select, insert (user_id, values, goals, situation), update (values, goals, situation, version)
+grant select, insert (user_id, values, goals, situation), update (values, goals, situation)
     on public.context_profiles to authenticated;
 grant select on public.context_profiles to coach_gateway;
 create policy context_profiles_owner on public.context_profiles to authenticated

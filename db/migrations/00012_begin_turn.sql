@@ -392,7 +392,7 @@ begin
     -- The state before this message: what it adds is for the caller to fuse. Stored already, in case he does not live to say so.
     if person.safety_level > 0 then
         select max(gateway.level_at(s.level, s.raised_at, moment)) into safety_level
-        from public.safety_states s where s.user_id = uid and s.persona_id is not distinct from speaker_id;
+        from public.safety_states s where s.user_id = uid and s.persona_id = coalesce(speaker_id, gateway.no_persona());
     end if;
     -- A message is heard once, however often it is answered.
     if heard.tier > 0 and not is_retry then

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// Closures throw `StoreFault`, and `Refusal` `notFound` for what is somebody else's, deleted, or nobody's.
 public struct ConversationLibrary: Sendable {
-    /// The one spoken in last first; with a time, those changed since, deleted ones included.
+    /// Most recently active first; with `updatedSince`, those changed after it in the order of their changes, deleted ones included.
     public var list: @Sendable (Caller, PageRequest) async throws -> Page<ConversationRecord>
     public var get: @Sendable (Caller, ConversationID) async throws -> ConversationRecord
     /// A new, empty conversation.
@@ -13,7 +13,7 @@ public struct ConversationLibrary: Sendable {
     public var patch: @Sendable (Caller, ConversationID, ConversationPatch) async throws -> ConversationRecord
     /// Puts it away; the turn that still runs in it is returned, to be stopped.
     public var delete: @Sendable (Caller, ConversationID) async throws -> TurnID?
-    /// Oldest first; with a time, those changed since.
+    /// Oldest first; with `updatedSince`, those changed after it in the order of their changes.
     public var messages: @Sendable (Caller, ConversationID, PageRequest) async throws -> Page<MessageRecord>
 
     /// Memberwise.
@@ -79,10 +79,11 @@ public struct PageRequest: Sendable, Equatable {
     public var limit: Int
     /// Of the page before; nil for the first.
     public var cursor: String?
-    public var updatedSince: Date?
+    /// The `Changes.next` of an earlier page; then without a cursor.
+    public var updatedSince: String?
 
     /// Memberwise.
-    public init(limit: Int, cursor: String? = nil, updatedSince: Date? = nil) {
+    public init(limit: Int, cursor: String? = nil, updatedSince: String? = nil) {
         self.limit = limit
         self.cursor = cursor
         self.updatedSince = updatedSince
@@ -95,16 +96,42 @@ public struct InvalidCursor: Error, Sendable, Equatable {
     public init() {}
 }
 
+/// The `updatedSince` of a list request has not the form of one.
+public struct InvalidChangeToken: Error, Sendable, Equatable {
+    /// Nothing to say.
+    public init() {}
+}
+
+/// How far a client that keeps a copy of a list has come with its changes.
+public struct Changes: Sendable, Equatable {
+    /// What asks for the changes after those of this page; opaque.
+    public var next: String
+    /// There are some already.
+    public var hasMore: Bool
+    /// The request's `updatedSince` means nothing here any more: the page is the first of the whole list.
+    public var isReset: Bool
+
+    /// Memberwise.
+    public init(next: String, hasMore: Bool = false, isReset: Bool = false) {
+        self.next = next
+        self.hasMore = hasMore
+        self.isReset = isReset
+    }
+}
+
 /// One page of a list, and where the next begins.
 public struct Page<Element: Sendable>: Sendable {
     public var items: [Element]
     /// Opaque; nil on the last page.
     public var nextCursor: String?
+    /// Nil on a page that was asked for by a cursor: what changed meanwhile may be on a page before it.
+    public var changes: Changes?
 
     /// Memberwise.
-    public init(items: [Element], nextCursor: String?) {
+    public init(items: [Element], nextCursor: String?, changes: Changes? = nil) {
         self.items = items
         self.nextCursor = nextCursor
+        self.changes = changes
     }
 }
 

@@ -88,6 +88,9 @@ extension GatewayError {
         case let counted as CountedRefusal:
             self.init(counted.refusal)
             rate = counted.rate
+        case is InvalidChangeToken:
+            self = GatewayError(.invalidInput, "updated_since must be the next_updated_since of an earlier answer")
+                .naming(field: "updated_since")
         case is InvalidCursor: self = GatewayError(.invalidInput, "the cursor is not one of this list").naming(field: "cursor")
         case let fault as RequestFault: self.init(fault)
         case let error as any HTTPResponseError:

@@ -28,7 +28,7 @@ struct ConversationRoutes: Sendable {
     private func list(_ request: Request, _ context: GatewayContext) async throws -> Response {
         try await counted(request) { caller in
             let page = try await library.list(caller, try request.page())
-            return .envelope(context, pagination: Pagination(nextCursor: page.nextCursor)) { writer in
+            return .envelope(context, pagination: Pagination(page)) { writer in
                 writer.array { writer in for item in page.items { ConversationResource(item).write(to: &writer) } }
             }
         }
@@ -71,7 +71,7 @@ struct ConversationRoutes: Sendable {
     private func messages(_ request: Request, _ context: GatewayContext) async throws -> Response {
         try await counted(request) { caller in
             let page = try await library.messages(caller, try id(context), try request.page())
-            return .envelope(context, pagination: Pagination(nextCursor: page.nextCursor)) { writer in
+            return .envelope(context, pagination: Pagination(page)) { writer in
                 writer.array { writer in for item in page.items { MessageResource(item).write(to: &writer) } }
             }
         }
@@ -104,7 +104,7 @@ struct ConversationRoutes: Sendable {
 }
 
 extension Request {
-    /// `?limit=` 1–100, default 20; `?cursor=`; `?updated_since=` RFC 3339.
+    /// `?limit=` 1–100, default 20; `?cursor=`; `?updated_since=` the `next_updated_since` of an earlier answer.
     fileprivate func page() throws(GatewayError) -> PageRequest {
         let query = uri.queryParameters
         var page = PageRequest(limit: 20)
@@ -115,13 +115,19 @@ extension Request {
             page.limit = limit
         }
         page.cursor = query["cursor"].map(String.init)
-        if let text = query["updated_since"] {
-            guard let since = Timestamp(rfc3339: String(text)) else {
-                throw GatewayError(.invalidInput, "updated_since must be an RFC 3339 time").naming(field: "updated_since")
-            }
-            page.updatedSince = since.date
+        page.updatedSince = query["updated_since"].map(String.init)
+        if page.updatedSince != nil, page.cursor != nil {
+            throw GatewayError(.invalidInput, "cursor and updated_since exclude each other").naming(field: "cursor")
         }
         return page
+    }
+}
+
+extension Pagination {
+    fileprivate init<Element>(_ page: Page<Element>) {
+        self.init(
+            nextCursor: page.nextCursor, hasNext: page.nextCursor != nil || page.changes?.hasMore == true,
+            nextUpdatedSince: page.changes?.next, reset: page.changes?.isReset == true)
     }
 }
 

@@ -27,11 +27,9 @@ struct MigrateCommand: AsyncParsableCommand {
         }
     }
 
-    /// ALTER ROLE takes no parameters: PostgreSQL itself quotes the literal.
+    /// The server never sees the password. ALTER ROLE takes no parameters; a verifier has no character that needs quoting.
     private static func setPassword(_ password: String, _ client: PostgresClient) async throws {
-        let statement: String = try await client.query("select format('alter role coach_gateway login password %L', \(password)::text)") {
-            try $0.only { try $0.value(0) }
-        }
-        try await client.withConnection { try await $0.execute(script: statement) }
+        let verifier = try ScramVerifier.make(password: password, user: "coach_gateway")
+        try await client.withConnection { try await $0.execute(script: "alter role coach_gateway login password '\(verifier)'") }
     }
 }

@@ -49,6 +49,7 @@ struct AccessGround: Sendable {
         let running = try await turns.begin(caller, TurnRequest(message: "Go on"), risk: .calm).begun.identity
         _ = try await turns.checkpoint([.first(running, of: caller, "Well,")])
         try await store.admin.execute("insert into public.context_profiles (user_id) values (\(owner))")
+        try await store.admin.execute("update public.context_profiles set goals = '[\"x\"]' where user_id = \(owner)")
         try await store.admin.execute("insert into public.entitlements (user_id, tier) values (\(owner), 'free')")
         try await store.admin.execute("insert into public.push_tokens (user_id, token) values (\(owner), 'abc')")
     }
@@ -63,7 +64,9 @@ struct AccessGround: Sendable {
         let rows: String =
             switch table.name {
             case "public.users": "where id = :owner"
-            case "public.published_personas", "gateway.schema_migrations", "gateway.instances", "gateway.checkpoints": ""
+            case "public.published_personas", "public.database_epoch", "gateway.schema_migrations", "gateway.instances",
+                "gateway.checkpoints":
+                ""
             case "public.persona_versions": "where persona_id in (select id from public.coaching_personas where user_id = :owner)"
             default: "where user_id = :owner"
             }

@@ -42,10 +42,12 @@ enum FunctionExpectation {
         "gateway.sweep_checkpoints()",
         "gateway.request_stop(uuid)",
         "gateway.publish_persona(uuid, uuid)",
+        "gateway.no_persona()",
     ]
 
     /// Called at every turn by functions that have pinned the search path, and by nobody else: to pin it again costs more than what they do.
     static let nested: Set<String> = [
+        "gateway.take_change(uuid)",
         "gateway.count_request(integer)",
         "gateway.uncount(uuid, integer, integer)",
         "gateway.supersede_answers(public.turns)",
@@ -57,8 +59,15 @@ enum FunctionExpectation {
     static let forNobody: Set<String> = [
         "gateway.touch_updated_at()", "gateway.remove_conversations()", "gateway.empty_conversations()", "gateway.refuse_update()",
         "gateway.limit_personas()", "gateway.limit_conversations()",
+        "gateway.claim_push_token()", "gateway.release_push_token()", "gateway.version_profile()",
+        "gateway.number_change()", "gateway.take_change(uuid)", "gateway.note_removal()", "gateway.number_statement()",
     ]
 
     /// Run with their owner's rights, as the foreign keys do in whose place they stand: who removes a user need not be one who may touch his turns.
-    static let withOwnersRights: Set<String> = ["gateway.remove_conversations()", "gateway.empty_conversations()"]
+    static let withOwnersRights: Set<String> = [
+        "gateway.remove_conversations()", "gateway.empty_conversations()",
+        // Write what users only read: the owner of a device, the history of a profile.
+        "gateway.claim_push_token()", "gateway.release_push_token()", "gateway.version_profile()", "gateway.number_change()",
+        "gateway.note_removal()", "gateway.number_statement()",
+    ]
 }

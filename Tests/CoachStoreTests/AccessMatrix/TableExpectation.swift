@@ -30,7 +30,10 @@ struct TableExpectation: Sendable {
         .init(
             name: "public.context_profiles", allowed: own("SIU.", gateway: "S..."),
             insert: "insert into public.context_profiles (user_id) values (:owner)", update: "set goals = '[]'",
-            insertable: ["user_id", "values", "goals", "situation"], updatable: ["values", "goals", "situation", "version"]),
+            insertable: ["user_id", "values", "goals", "situation"], updatable: ["values", "goals", "situation"]),
+        .init(
+            name: "public.context_profile_history", allowed: own("S...", gateway: "...."),
+            insert: "insert into public.context_profile_history values (:owner, 9, '[]', '[]', '[]', now())", update: "set goals = '[]'"),
         .init(
             name: "public.conversations", allowed: own("SIU.", gateway: "SIU."),
             insert: "insert into public.conversations (user_id) values (:owner)", update: "set title = 'x'",
@@ -39,6 +42,14 @@ struct TableExpectation: Sendable {
             name: "public.push_tokens", allowed: own("SIUD", gateway: "...."),
             insert: "insert into public.push_tokens (user_id, token) values (:owner, 'x')", update: "set platform = 'ios'",
             insertable: ["user_id", "token", "platform", "environment"], updatable: ["platform", "environment"]),
+
+        // Whose a device is: written by a trigger, read by the gateway through the view.
+        .init(
+            name: "gateway.push_token_owners", allowed: [:],
+            insert: "insert into gateway.push_token_owners values ('', :owner)", update: "set user_id = user_id"),
+        .init(
+            name: "gateway.deliverable_push_tokens", allowed: [.gateway: "S..."],
+            insert: "insert into gateway.deliverable_push_tokens (user_id, token) values (:owner, 'x')", update: "set platform = 'ios'"),
 
         // What the gateway writes about him: he only reads it.
         .init(
@@ -117,6 +128,14 @@ struct TableExpectation: Sendable {
                 insert into gateway.checkpoints (instance, epoch, turns, attempts, from_bytes, to_bytes, offsets, said)
                 values (gen_random_uuid(), 1, '{}', '{}', '{}', '{}', '{}', '')
                 """, update: "set said = ''"),
+
+        // What tells a client that was offline what has changed: written by triggers.
+        .init(
+            name: "public.change_counters", allowed: own("S...", gateway: "...."),
+            insert: "insert into public.change_counters (user_id) values (:owner)", update: "set last_change = 0"),
+        .init(
+            name: "public.database_epoch",
+            allowed: everybodySignedIn, insert: "insert into public.database_epoch default values", update: "set epoch = gen_random_uuid()"),
 
         // The house's own.
         .init(

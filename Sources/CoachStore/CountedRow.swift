@@ -1,0 +1,40 @@
+import CoachCore
+import Foundation
+import PostgresClient
+
+/// A row of a page beside the counter of the snapshot that it was read in. A page without rows is one without a record.
+struct Counted<Record: Sendable>: Sendable {
+    let counter: ChangeCounter
+    let record: Record?
+
+    /// `decode` reads from a column on; NULL there: no record.
+    init(row: borrowing Row, decode: (borrowing Row, Int) throws -> Record) throws {
+        counter = try ChangeCounter(row: row)
+        let isThere = try row.value(ChangeCounter.width, as: String?.self) != nil
+        record = isThere ? try decode(row, ChangeCounter.width) : nil
+    }
+}
+
+/// A record and the number of its latest change.
+struct Changed<Record: Sendable>: Sendable {
+    let number: Int64
+    let record: Record
+}
+
+extension Page {
+    /// A page of changes in their order, from one more than asked for, if there is one. Nil when the token means nothing any more.
+    init?(changes found: [Counted<Changed<Element>>], after token: ChangeToken, limit: Int, id: (Element) -> UUID) {
+        guard let counter = found.first?.counter, counter.knows(token) else { return nil }
+        let changed = found.compactMap(\.record)
+        let page = changed.prefix(limit)
+        let resumeAt = changed.count > limit ? page.last.map { ($0.number, id($0.record)) } : nil
+        self.init(items: page.map(\.record), nextCursor: nil, changes: counter.changes(resumeAt: resumeAt))
+    }
+
+    func with(_ changes: Changes?, isReset: Bool) -> Self {
+        var page = self
+        page.changes = changes
+        page.changes?.isReset = isReset
+        return page
+    }
+}

@@ -1,0 +1,18 @@
+import CLibPQ
+
+/// What PostgreSQL stores of a password (RFC 5803). `ALTER ROLE … PASSWORD` takes it instead of the password, which then is in no statement, and
+/// so in no log and no statistics of the server.
+public enum ScramVerifier {
+    /// `SCRAM-SHA-256$4096:…`, with a random salt. Letters, digits and `$:+/=` only. Throws `PostgresError` when libpq refuses the password.
+    public static func make(password: String, user: String) throws -> String {
+        // libpq wants a connection, which it does not use when the algorithm is given. A string that is none gives one that was never opened.
+        // SAFETY: both are owned here and freed on every path.
+        guard let connection = PQconnectStart("not a connection string") else { throw PostgresError(.unavailable, "out of memory") }
+        defer { PQfinish(connection) }
+        guard let verifier = PQencryptPasswordConn(connection, password, user, "scram-sha-256") else {
+            throw PostgresError(.protocolViolation, "libpq cannot make a verifier of the password")
+        }
+        defer { PQfreemem(verifier) }
+        return String(cString: verifier)
+    }
+}

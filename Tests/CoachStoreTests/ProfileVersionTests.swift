@@ -1,0 +1,54 @@
+import CoachCore
+import Foundation
+import PostgresClient
+import Testing
+
+@Suite("Versions of a context profile")
+struct ProfileVersionTests {
+    @Test("are counted by the database, and what was replaced is kept")
+    func history() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, id) = try await newcomer(store)
+        let version: Query = "select version::text from public.context_profiles where user_id = \(id)"
+        try await store.postgrest(caller, "insert into public.context_profiles (user_id, goals) values (\(id), '[\"a\"]')")
+        #expect(try await store.value(version) == "1")
+        try await store.postgrest(caller, "update public.context_profiles set goals = '[\"b\"]' where user_id = \(id)")
+        try await store.postgrest(caller, "update public.context_profiles set goals = '[\"b\"]' where user_id = \(id)")
+        #expect(try await store.value(version) == "2", "an update that changes nothing is no version")
+        await #expect(throws: PostgresError.self) {
+            try await store.postgrest(caller, "update public.context_profiles set version = 7 where user_id = \(id)")
+        }
+        await #expect(throws: PostgresError.self) { try await store.postgrest(caller, "delete from public.context_profile_history") }
+        let kept = try await store.value(
+            "select string_agg(version || goals::text, ',' order by version) from public.context_profile_history where user_id = \(id)")
+        #expect(kept == #"1["a"]"#)
+        #expect(try await store.postgrest(caller, "select 1 from public.context_profile_history") == 1)
+    }
+
+    @Test("concurrent edits each make one, and the last 100 are kept")
+    func concurrent() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, id) = try await newcomer(store)
+        try await store.postgrest(caller, "insert into public.context_profiles (user_id) values (\(id))")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 1...110 {
+                group.addTask {
+                    try await store.admin.execute(
+                        "update public.context_profiles set goals = to_jsonb(array[\(number)::integer]) where user_id = \(id)")
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await store.value("select version::text from public.context_profiles where user_id = \(id)") == "111")
+        let kept: Query = """
+            select min(version) || '-' || max(version) || ' ' || count(*) from public.context_profile_history where user_id = \(id)
+            """
+        #expect(try await store.value(kept) == "11-110 100")
+    }
+
+    private func newcomer(_ store: StoreFixture) async throws -> (Caller, UUID) {
+        let caller = Caller.someone()
+        _ = try await store.requests.take(caller, perMinute: 600)
+        return (caller, caller.userID.uuid)
+    }
+}

@@ -1,0 +1,89 @@
+import CoachCore
+import Foundation
+import PostgresClient
+import Testing
+
+@Suite("Push tokens")
+struct PushTokenTests {
+    @Test("belong to the user who registered them last, and nobody else's row is touched")
+    func oneOwner() async throws {
+        let store = try await StoreFixture.shared()
+        let (first, second) = (try await newcomer(store), try await newcomer(store))
+        let device = UUID().uuidString
+        try await register(device, of: first, store)
+        let before = try await row(of: first, store)
+        try await register(device, of: second, store)
+        #expect(try await deliverable(to: first, store) == [])
+        #expect(try await deliverable(to: second, store) == [device])
+        #expect(try await row(of: first, store) == before)
+
+        // The device changes hands again, as an app does it: by an upsert that returns the row.
+        try await register(device, of: first, store)
+        #expect(try await deliverable(to: first, store) == [device])
+        #expect(try await deliverable(to: second, store) == [])
+        try await store.postgrest(second, "delete from public.push_tokens where token = \(device)")
+        #expect(try await deliverable(to: first, store) == [device])
+        try await store.postgrest(first, "delete from public.push_tokens where token = \(device)")
+        #expect(try await deliverable(to: first, store) == [])
+    }
+
+    @Test("two users who register a device at once do not both get it")
+    func race() async throws {
+        let store = try await StoreFixture.shared()
+        let (first, second) = (try await newcomer(store), try await newcomer(store))
+        for _ in 0..<10 {
+            let device = UUID().uuidString
+            async let one: Void = register(device, of: first, store)
+            async let two: Void = register(device, of: second, store)
+            _ = try await (one, two)
+            let owners = try await [first, second].asyncCount { try await deliverable(to: $0, store).contains(device) }
+            #expect(owners == 1)
+        }
+    }
+
+    @Test("are at most 20 a user: the newest stay")
+    func quota() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = try await newcomer(store)
+        let devices = (0..<25).map { "\(UUID().uuidString)-\($0)" }
+        for device in devices { try await register(device, of: caller, store) }
+        #expect(try await Set(deliverable(to: caller, store)) == Set(devices.suffix(20)))
+        #expect(try await store.count("select count(*) from public.push_tokens where user_id = \(caller.userID.uuid)") == 20)
+    }
+
+    private func newcomer(_ store: StoreFixture) async throws -> Caller {
+        let caller = Caller.someone()
+        _ = try await store.requests.take(caller, perMinute: 600)
+        return caller
+    }
+
+    private func register(_ device: String, of caller: Caller, _ store: StoreFixture) async throws {
+        try await store.postgrest(
+            caller,
+            """
+            insert into public.push_tokens (user_id, token) values (\(caller.userID.uuid), \(device))
+            on conflict (user_id, token) do update set platform = excluded.platform returning *
+            """)
+    }
+
+    private func deliverable(to caller: Caller, _ store: StoreFixture) async throws -> [String] {
+        try await store.gateway.withTransaction { lease in
+            try await lease.execute("select set_config('request.jwt.claim.sub', \(caller.userID.description), true)")
+            return try await lease.query("select token from gateway.deliverable_push_tokens") { try $0.map { try $0.value(0) } }
+        }
+    }
+
+    /// The version of the user's row as stored: another one when it was written again.
+    private func row(of caller: Caller, _ store: StoreFixture) async throws -> String? {
+        try await store.value(
+            "select string_agg(xmin::text || ctid::text, ',') from public.push_tokens where user_id = \(caller.userID.uuid)")
+    }
+}
+
+extension Array {
+    fileprivate func asyncCount(where holds: (Element) async throws -> Bool) async rethrows -> Int {
+        var count = 0
+        for element in self where try await holds(element) { count += 1 }
+        return count
+    }
+}

@@ -1,0 +1,37 @@
+import CoachCore
+import PostgresClient
+import Testing
+
+@Suite("Suspended users behind PostgREST")
+struct SuspensionTests {
+    @Test("write nothing, and do not read why")
+    func suspended() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone(role: .creator)
+        let id = caller.userID.uuid
+        _ = try await store.requests.take(caller, perMinute: 600)
+        let inserts: [Query] = [
+            "insert into public.context_profiles (user_id) values (\(id))", "insert into public.conversations (user_id) values (\(id))",
+            "insert into public.push_tokens (user_id, token) values (\(id), 'a')",
+            "insert into public.coaching_personas (user_id, name) values (\(id), 'x')",
+        ]
+        for insert in inserts { #expect(try await store.postgrest(caller, insert) == 1) }
+        let changes: [Query] = [
+            "update public.users set display_name = 'x' where id = \(id)",
+            "update public.context_profiles set goals = '[\"x\"]' where user_id = \(id)",
+            "update public.conversations set title = 'x' where user_id = \(id)",
+            "update public.push_tokens set platform = 'web' where user_id = \(id)", "delete from public.push_tokens where user_id = \(id)",
+            "update public.coaching_personas set name = 'y' where user_id = \(id)",
+        ]
+        try await store.admin.execute("update public.users set suspended_at = now(), suspended_reason = 'secret' where id = \(id)")
+        for insert in inserts { await #expect(throws: PostgresError.self) { try await store.postgrest(caller, insert) } }
+        for change in changes { #expect(try await store.postgrest(caller, change) == 0) }
+        #expect(try await store.postgrest(caller, "select id, suspended_at from public.users") == 1)
+        for column in ["suspended_reason", "*"] {
+            let read = Query(unsafeSQL: "select \(column) from public.users")
+            await #expect(throws: PostgresError.self) { try await store.postgrest(caller, read) }
+        }
+        try await store.admin.execute("update public.users set suspended_at = null where id = \(id)")
+        for change in changes { #expect(try await store.postgrest(caller, change) == 1) }
+    }
+}

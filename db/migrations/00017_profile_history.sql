@@ -1,0 +1,42 @@
+-- The version of a context profile and its earlier texts, kept by the database: a client cannot choose a version, nor change without leaving one.
+
+create table public.context_profile_history (
+    user_id uuid not null references public.users (id) on delete cascade,
+    version integer not null,
+    values jsonb not null,
+    goals jsonb not null,
+    situation jsonb not null,
+    -- When this version was written, and when the next one replaced it.
+    written_at timestamptz not null,
+    replaced_at timestamptz not null default now(),
+    primary key (user_id, version)
+);
+
+-- Row-local: reads and writes rows of the profile's own user. Keeps the last 100 versions. With its owner's rights: users read their history and
+-- do not write it.
+create function gateway.version_profile() returns trigger
+    language plpgsql security definer set search_path = '' as $$
+begin
+    if tg_op = 'INSERT' then
+        new.version := 1 + coalesce(
+            (select max(h.version) from public.context_profile_history h where h.user_id = new.user_id), 0);
+        return new;
+    end if;
+    new.version := old.version;
+    if (new."values", new.goals, new.situation) is distinct from (old."values", old.goals, old.situation) then
+        new.version := old.version + 1;
+        insert into public.context_profile_history (user_id, version, "values", goals, situation, written_at)
+        values (old.user_id, old.version, old."values", old.goals, old.situation, old.updated_at);
+        delete from public.context_profile_history h where h.user_id = old.user_id and h.version <= old.version - 100;
+    end if;
+    return new;
+end $$;
+create trigger version before insert or update on public.context_profiles for each row execute function gateway.version_profile();
+
+revoke all on public.context_profile_history from anon, authenticated, coach_gateway;
+alter table public.context_profile_history enable row level security;
+grant select on public.context_profile_history to authenticated;
+create policy context_profile_history_owner on public.context_profile_history for select to authenticated
+    using (user_id = (select auth.uid()));
+
+revoke all on all functions in schema gateway from public, anon, authenticated;
