@@ -130,7 +130,7 @@ extension Caller {
 
 extension RiskAssessment {
     static func danger(_ tier: RiskTier) -> RiskAssessment {
-        RiskAssessment(tier: tier, categories: [.suicide], subject: .me, patterns: ["wish-to-die"])
+        RiskAssessment(tier: tier, categories: [.suicide], subject: .user, patterns: ["wish-to-die"])
     }
 }
 

@@ -33,7 +33,7 @@ struct StoredJSONTests {
                         provider: "openai", model: "m", usage: TokenUsage(input: 7, output: 20), cost: Nanodollars(123_456_789_012),
                         estimated: true),
                     domain: DomainDecision(domain: .mindset, confidence: 0.3, source: .conversation),
-                    risk: RiskAssessment(tier: .imminent, categories: [.selfHarm], subject: .me, patterns: ["a", "b"]), errorCode: nil,
+                    risk: RiskAssessment(tier: .imminent, categories: [.selfHarm], subject: .user, patterns: ["a", "b"]), errorCode: nil,
                     timeToFirstTokenMilliseconds: 45, durationMilliseconds: 1200, settledBy: .reaper))
         #expect(try StoredJSON.decode(StoredReceipt.self, from: StoredJSON.bytes(StoredReceipt(receipt))).receipt == receipt)
     }

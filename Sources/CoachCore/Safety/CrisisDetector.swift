@@ -1,19 +1,19 @@
-/// Recognises danger in a message by the patterns of a `CrisisGrammar`. Deterministic, in memory, without a network; it gives signals,
-/// never a clinical score.
+/// Matches the patterns of a `CrisisGrammar` against a message and returns its risk. Deterministic and in memory. The result is a
+/// signal, never a clinical score.
 ///
-/// Built once; a message costs one walk over its words (see `MessageReader`).
-public struct CrisisDetector: Sendable {
-    enum Rule: Sendable {
+/// `MessageAssessor` is the public entry: it tokenises a message once for crisis detection and domain scoring.
+struct CrisisDetector: Sendable {
+    private enum Rule: Sendable {
         case entry(CrisisGrammar.Entry)
         case idiom(CrisisGrammar.Idiom)
         case followUp(CrisisGrammar.FollowUp)
     }
 
-    private let automaton: PatternAutomaton
+    private let matcher: PatternMatcher
     private let rules: [Rule]
     private let markers: SymbolTable<CrisisGrammar.Marker>
 
-    /// Compiles a grammar into a lexicon that it may share with others.
+    /// Compiles the patterns and adds their words to the lexicon, which other components share.
     init(grammar: CrisisGrammar, lexicon: inout LexiconBuilder) {
         var symbols: [WordPattern.Alternative: Symbol] = [:]
         for (name, phrases) in grammar.classes.sorted(by: { $0.key < $1.key }) {
@@ -31,12 +31,12 @@ public struct CrisisDetector: Sendable {
         }
         for word in grammar.corrected { lexicon.correct(word) }
 
-        var automaton = PatternAutomaton(filler: filler)
+        var matcher = PatternMatcher(filler: filler)
         var rules: [Rule] = []
         func add(_ rule: Rule, _ patterns: [WordPattern], ignoresNegation: Bool) {
             rules.append(rule)
             for pattern in patterns {
-                automaton.add(pattern, rule: rules.count - 1, ignoresNegation: ignoresNegation) { alternative in
+                matcher.add(pattern, rule: rules.count - 1, ignoresNegation: ignoresNegation) { alternative in
                     if let known = symbols[alternative] { return known }
                     let symbol = lexicon.makeSymbol()
                     symbols[alternative] = symbol
@@ -48,64 +48,64 @@ public struct CrisisDetector: Sendable {
         for entry in grammar.entries { add(.entry(entry), entry.patterns, ignoresNegation: !entry.negatable) }
         for idiom in grammar.idioms { add(.idiom(idiom), idiom.patterns, ignoresNegation: true) }
         for followUp in grammar.followUps { add(.followUp(followUp), followUp.patterns, ignoresNegation: true) }
-        self.automaton = automaton
+        self.matcher = matcher
         self.rules = rules
         self.markers = markers
     }
 
-    /// What one view of a message says about danger, with the ids of follow-ups that `SafetyFusion` may use.
-    func assess(_ reading: Reading) -> RiskAssessment {
-        let surroundings = Surroundings(reading: reading, markers: markers)
-        let matches = automaton.matches(in: reading, barrier: surroundings.denies)
-        var idioms: [HarmlessPhrase] = []
-        var hits: [Hit] = []
+    /// Assesses one form of a message (plain or deobfuscated). `patterns` of the result includes the ids of all matched follow-ups;
+    /// `SafetyFusion` removes those that do not apply at the stored level.
+    func assess(_ message: AnnotatedTokens) -> RiskAssessment {
+        let context = ContextModifiers(message: message, markers: markers)
+        var idioms: [IdiomMatch] = []
+        var entries: [EntryMatch] = []
         var followUps: [String] = []
-        for match in matches {
+        for match in matcher.matches(in: message, isNegated: context.isNegated) {
             switch rules[match.rule] {
-            case .idiom(let idiom): idioms.append(HarmlessPhrase(range: match.range, isThing: idiom.isThing))
+            case .idiom(let idiom): idioms.append(IdiomMatch(range: match.range, isThing: idiom.isThing))
             case .followUp(let followUp): if !followUps.contains(followUp.id) { followUps.append(followUp.id) }
-            case .entry(let entry): hits.append(Hit(entry: entry, range: match.range))
+            case .entry(let entry): entries.append(EntryMatch(entry: entry, range: match.range))
             }
         }
-        for index in hits.indices { surroundings.weigh(&hits[index], idioms: idioms) }
-        return CrisisDetector.summary(of: hits.filter { $0.tier > .none }, followUps: followUps)
+        for index in entries.indices { context.modify(&entries[index], idioms: idioms) }
+        return CrisisDetector.summary(of: entries.filter { $0.tier > .none }, followUps: followUps)
     }
 
-    /// True when a coach's message asks about safety, so that a bare "yes" after it means something.
-    func asksAboutSafety(_ reading: Reading) -> Bool {
-        reading.tokens.indices.contains { position in
-            reading.spans(at: position).contains { markers[$0.symbol] == .safetyQuestion }
+    /// True when a coach's message asks about the user's safety.
+    func asksAboutSafety(_ coachMessage: AnnotatedTokens) -> Bool {
+        coachMessage.tokens.indices.contains { position in
+            coachMessage.spans(at: position).contains { markers[$0.symbol] == .safetyQuestion }
         }
     }
 
-    /// One assessment of several hits: the highest tier, and the speaker's own danger before that of others.
-    private static func summary(of hits: [Hit], followUps: [String]) -> RiskAssessment {
-        let byTier = hits.sorted { ($0.tier, $1.range.lowerBound) > ($1.tier, $0.range.lowerBound) }
+    /// Combines matches into one assessment: the highest tier; `.user` as subject when any match concerns the user, else `.other`.
+    private static func summary(of matches: [EntryMatch], followUps: [String]) -> RiskAssessment {
+        let byTier = matches.sorted { ($0.tier, $1.range.lowerBound) > ($1.tier, $0.range.lowerBound) }
         var result = RiskAssessment.calm
         result.tier = byTier.first?.tier ?? .none
-        for hit in byTier {
-            if !result.categories.contains(hit.entry.category) { result.categories.append(hit.entry.category) }
-            if !result.patterns.contains(hit.entry.id) { result.patterns.append(hit.entry.id) }
+        for match in byTier {
+            if !result.categories.contains(match.entry.category) { result.categories.append(match.entry.category) }
+            if !result.patterns.contains(match.entry.id) { result.patterns.append(match.entry.id) }
         }
         let subjects = Set(byTier.map(\.subject))
-        result.subject = subjects.contains(.me) ? .me : subjects.contains(.other) ? .other : .unclear
+        result.subject = subjects.contains(.user) ? .user : subjects.contains(.other) ? .other : .unclear
         result.patterns += followUps
         return result
     }
 }
 
 extension CrisisDetector {
-    /// An idiom found in a message.
-    struct HarmlessPhrase {
-        /// Words.
+    /// A harmless idiom found in a message.
+    struct IdiomMatch {
+        /// Token indices.
         let range: Range<Int>
         let isThing: Bool
     }
 
-    /// A pattern found in a message, and what its surroundings make of it.
-    struct Hit {
+    /// A grammar entry found in a message. Starts with the entry's tier and subject; `ContextModifiers` changes them.
+    struct EntryMatch {
         let entry: CrisisGrammar.Entry
-        /// Words.
+        /// Token indices.
         let range: Range<Int>
         var tier: RiskTier
         var subject: RiskSubject

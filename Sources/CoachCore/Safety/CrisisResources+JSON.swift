@@ -1,7 +1,7 @@
 import Foundation
 
 extension CrisisResources {
-    /// Reads and checks the file. Throws everything that is wrong with it at once.
+    /// Parses and validates the file. The error has all findings.
     public init(json: Data, file: String = "resources.json") throws(ConfigurationRejected) {
         let collector = FindingCollector()
         guard let root = ConfigurationNode.root(of: json, file: file, collector: collector) else {
@@ -26,7 +26,8 @@ extension CrisisResources {
         try collector.rejectIfAny()
     }
 
-    /// Places that use the lines of another: Puerto Rico those of the United States. "UK" is what people write for GB.
+    /// Adds the codes of `same_as`, which share another country's resources: Puerto Rico those of the United States, the non-standard
+    /// code "UK" those of GB.
     private static func readAliases(_ root: ConfigurationNode, _ countries: [String: Country]) -> [String: Country] {
         guard root.member("same_as") != nil, let object = root.object("same_as") else { return countries }
         var all = countries
@@ -61,9 +62,9 @@ extension CrisisResources {
 
     private static func readTexts(_ root: ConfigurationNode) -> [String: Texts] {
         guard let object = root.object("texts") else { return [:] }
-        object.allow(["en", "es"])
+        object.allow(Set(languages))
         var texts: [String: Texts] = [:]
-        for language in ["en", "es"] {
+        for language in languages {
             guard let node = object.object(language) else { continue }
             node.allow(["messages", "emergency_name", "local_emergency_name", "call", "text"])
             texts[language] = Texts(
@@ -74,17 +75,16 @@ extension CrisisResources {
         return texts
     }
 
-    private static func messages(_ node: ConfigurationNode) -> [String: [String: String]] {
+    private static func messages(_ node: ConfigurationNode) -> [MessageKind: [String: String]] {
         guard let object = node.object("messages") else { return [:] }
-        let bands = ["concern", "acute", "imminent", "fixed", "fixed_imminent"]
-        object.allow(Set(bands))
+        object.allow(Set(MessageKind.allCases.map(\.rawValue)))
         let keys = RiskCategory.allCases.map(\.rawValue) + ["default", "other"]
-        var messages: [String: [String: String]] = [:]
-        for band in bands {
-            guard let variants = object.object(band) else { continue }
+        var messages: [MessageKind: [String: String]] = [:]
+        for kind in MessageKind.allCases {
+            guard let variants = object.object(kind.rawValue) else { continue }
             variants.allow(Set(keys))
             for required in ["default", "other"] where variants.member(required) == nil { variants.report(required, .missing) }
-            for key in variants.keys where keys.contains(key) { messages[band, default: [:]][key] = variants.text(key, 20...900) }
+            for key in variants.keys where keys.contains(key) { messages[kind, default: [:]][key] = variants.text(key, 20...900) }
         }
         return messages
     }

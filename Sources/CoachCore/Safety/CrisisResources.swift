@@ -1,56 +1,14 @@
-/// One place that helps: an element of `resources` in a `safety` event (CONTRACT §4).
-public struct CrisisResource: Sendable, Hashable {
-    public var name: String
-    /// What to dial.
-    public var phone: String?
-    /// What to text, as an instruction: "HOME to 741741".
-    public var sms: String?
-    public var url: String?
-    public var hours: String?
-    /// ISO 3166-1 alpha-2; nil for international ones.
-    public var country: String?
-
-    /// Memberwise.
-    public init(name: String, phone: String?, sms: String?, url: String?, hours: String?, country: String?) {
-        self.name = name
-        self.phone = phone
-        self.sms = sms
-        self.url = url
-        self.hours = hours
-        self.country = country
-    }
-}
-
-/// What a person in danger is shown: a warm text and where to turn.
-public struct SafetyCard: Sendable, Equatable {
-    /// How the client shows it (CONTRACT §4): tier 2 is concern, tiers 3 and 4 are acute.
-    public enum Severity: String, Sendable {
-        case concern, acute
-    }
-    public var severity: Severity
-    public var tier: RiskTier
-    public var categories: [RiskCategory]
-    /// Never empty.
-    public var resources: [CrisisResource]
-    /// Why the card is shown, warmly; holds no number.
-    public var message: String
-    /// `message` and the resources as one text, for clients that know no cards.
-    public var plainText: String
-    /// The whole answer when no model could give one (CONTRACT §4): at tiers 3 and 4 it is served alone.
-    public var fixedAnswer: String
-}
-
-/// The crisis resources of `domains/safety/resources.json`, by place, category and language.
+/// The crisis resources of `domains/safety/resources.json` by country, category and language, and the texts of safety cards.
 public struct CrisisResources: Sendable, Equatable {
     struct Entry: Sendable, Equatable {
         var resource: CrisisResource
         /// Name in Spanish, when it differs.
         var spanishName: String?
-        /// Language it serves, when it is not the country's own: Spanish lines in the United States.
+        /// ISO 639-1 language that it serves, when it serves one only: Spanish lines in the United States.
         var language: String?
-        /// Empty: for everything.
+        /// Empty for general lines.
         var categories: Set<RiskCategory>
-        /// Shown in the full list only.
+        /// Never on a card for a message; only in the list of `all(country:locale:)`.
         var listedOnly: Bool
     }
 
@@ -60,68 +18,86 @@ public struct CrisisResources: Sendable, Equatable {
         var entries: [Entry]
     }
 
+    /// A kind of message in the file. The raw values are its keys.
+    enum MessageKind: String, CaseIterable, Sendable {
+        /// Card messages by tier: up to 2, 3, 4.
+        case concern, acute, imminent
+        /// Introductions of `SafetyCard.fixedAnswer`: up to tier 3, 4.
+        case fixed
+        case fixedImminent = "fixed_imminent"
+    }
+
+    /// The texts of one language.
     struct Texts: Sendable, Equatable {
-        /// By band ("concern", "acute", "imminent", "fixed", "fixed_imminent"), then by category or "default" or "other".
-        var messages: [String: [String: String]]
+        /// By kind, then by `RiskCategory`, "default", or "other" (danger of another person).
+        var messages: [MessageKind: [String: String]]
+        /// Name of the emergency number in a known country.
         var emergencyName: String
+        /// Name of the emergency number when the country is unknown.
         var localEmergencyName: String
+        /// The verbs before a phone number and an SMS instruction.
         var call: String
         var text: String
     }
 
+    /// ISO 639-1 languages in which the file has texts.
+    static let languages = ["en", "es"]
+
+    /// Version of the file; its editors increment it.
     public var version: Int
+    /// By ISO 3166-1 alpha-2 code, aliases included.
     var countries: [String: Country]
     var international: [Entry]
+    /// By language.
     var texts: [String: Texts]
 
-    /// Most resources on one card: a list that is longer is not read in a crisis.
-    static let mostOnCard = 5
+    /// Maximum number of resources on a card for a message. A person in a crisis does not read a longer list.
+    static let maximumOnCard = 5
 
-    /// The card for what a message says. The place is the country, else the region of the locale, else international: numbers of the
-    /// United States are never given to somebody whose place is unknown. At tier 4 the emergency number is first.
+    /// The card for the risk of a message. The country is `country`, else the region of `locale`. Without either the resources are
+    /// international, never those of the United States. At tier 4 the emergency number is first.
     ///
-    /// `locale` may be a BCP 47 tag or a whole `Accept-Language`.
+    /// `locale` is a BCP 47 tag or an `Accept-Language` header.
     public func card(for risk: RiskAssessment, country: String?, locale: String?) -> SafetyCard {
-        let place = Place(country: country, locale: locale)
-        let home = place.country.flatMap { countries[$0] }
-        let language = language(of: risk, place: place, home: home)
+        let userLocale = UserLocale(country: country, locale: locale)
+        let home = userLocale.country.flatMap { countries[$0] }
+        let language = language(of: risk, userLocale: userLocale, home: home)
         let texts = texts[language] ?? Texts.empty
-        let resources = choose(for: risk, place: place, home: home, language: language, texts: texts)
-        let message = texts.message(band: risk.tier.band, risk: risk)
+        let resources = choose(for: risk, userLocale: userLocale, home: home, language: language, texts: texts)
+        let message = texts.message(risk.tier.messageKind, risk: risk)
         let lines = resources.map(texts.line)
-        let fixed = texts.message(band: risk.tier == .imminent ? "fixed_imminent" : "fixed", risk: risk)
+        let fixed = texts.message(risk.tier == .imminent ? .fixedImminent : .fixed, risk: risk)
         return SafetyCard(
             severity: risk.tier >= .high ? .acute : .concern, tier: risk.tier, categories: risk.categories, resources: resources,
-            message: message, plainText: ([message] + lines).joined(separator: "\n"),
-            fixedAnswer: ([fixed] + lines).joined(separator: "\n"))
+            message: message, fixedAnswer: ([fixed] + lines).joined(separator: "\n"))
     }
 
-    /// Everything there is for a place, for people who look for it themselves (`GET /api/v1/resources`), and for refusals to users whose
-    /// stored safety state asks for it.
+    /// A card with every resource of a country and the international ones: for `GET /api/v1/resources`, and for errors to users with a
+    /// stored safety level.
     public func all(country: String?, locale: String?) -> SafetyCard {
-        let place = Place(country: country, locale: locale)
-        let home = place.country.flatMap { countries[$0] }
-        let language = language(of: .calm, place: place, home: home)
+        let userLocale = UserLocale(country: country, locale: locale)
+        let home = userLocale.country.flatMap { countries[$0] }
+        let language = language(of: .calm, userLocale: userLocale, home: home)
         let texts = texts[language] ?? Texts.empty
         let entries = (home?.entries ?? []) + international
-        let resources = [emergency(place: place, home: home, texts: texts)] + entries.map { $0.named(in: language) }
-        let message = texts.message(band: "concern", risk: .calm)
+        let resources = [emergency(userLocale: userLocale, home: home, texts: texts)] + entries.map { $0.named(in: language) }
+        let message = texts.message(.concern, risk: .calm)
         let lines = resources.map(texts.line)
         return SafetyCard(
             severity: .concern, tier: .none, categories: [], resources: resources, message: message,
-            plainText: ([message] + lines).joined(separator: "\n"), fixedAnswer: ([message] + lines).joined(separator: "\n"))
+            fixedAnswer: ([message] + lines).joined(separator: "\n"))
     }
 
     private func choose(
-        for risk: RiskAssessment, place: Place, home: Country?, language: String, texts: Texts
+        for risk: RiskAssessment, userLocale: UserLocale, home: Country?, language: String, texts: Texts
     ) -> [CrisisResource] {
-        let emergency = emergency(place: place, home: home, texts: texts)
+        let emergency = emergency(userLocale: userLocale, home: home, texts: texts)
         let entries = ((home?.entries ?? []) + international).filter { !$0.listedOnly && ($0.language ?? language) == language }
         let own = entries.filter { $0.language == language }
         let rest = entries.filter { $0.language != language }
         let categories = Set(risk.categories)
         let fitting = (own + rest).filter { !$0.categories.isDisjoint(with: categories) }
-        // The category found first is the gravest: its line stands before those of the others.
+        // Categories are in order of tier, so the line for the highest tier is first.
         let special = risk.categories.flatMap { category in fitting.filter { $0.categories.contains(category) } }
         let general = (own + rest).filter(\.categories.isEmpty)
         let lifeline = general.filter { $0.resource.country != nil }
@@ -132,34 +108,34 @@ public struct CrisisResources: Sendable, Equatable {
         var resources: [CrisisResource] = []
         for resource in chosen.map({ $0.named(in: language) }) where !resources.contains(resource) { resources.append(resource) }
         switch risk.tier {
-        case .imminent: return [emergency] + resources.prefix(CrisisResources.mostOnCard - 1)
-        case .high: return resources.prefix(CrisisResources.mostOnCard - 1) + [emergency]
+        case .imminent: return [emergency] + resources.prefix(CrisisResources.maximumOnCard - 1)
+        case .high: return resources.prefix(CrisisResources.maximumOnCard - 1) + [emergency]
         case .none, .concern, .crisis:
-            // Without a country the emergency number is the only other thing that is true everywhere.
-            return home == nil ? [emergency] + resources : Array(resources.prefix(CrisisResources.mostOnCard))
+            // Without a country, "your local emergency number" is the only other resource that is valid everywhere.
+            return home == nil ? [emergency] + resources : Array(resources.prefix(CrisisResources.maximumOnCard))
         }
     }
 
-    private func emergency(place: Place, home: Country?, texts: Texts) -> CrisisResource {
+    private func emergency(userLocale: UserLocale, home: Country?, texts: Texts) -> CrisisResource {
         CrisisResource(
             name: home == nil ? texts.localEmergencyName : texts.emergencyName, phone: home?.emergencyNumber, sms: nil, url: nil,
-            hours: "24/7", country: home == nil ? nil : place.country)
+            hours: "24/7", country: home == nil ? nil : userLocale.country)
     }
 
-    /// The language the person wrote in when the patterns tell, else the locale's, else the country's.
-    private func language(of risk: RiskAssessment, place: Place, home: Country?) -> String {
+    /// Spanish when only Spanish patterns matched, else the locale's language (English when there are no texts in it), else the country's.
+    private func language(of risk: RiskAssessment, userLocale: UserLocale, home: Country?) -> String {
         if !risk.patterns.isEmpty, risk.patterns.allSatisfy({ $0.hasPrefix("es.") }), texts["es"] != nil { return "es" }
-        if let language = place.language { return texts[language] == nil ? "en" : language }
+        if let language = userLocale.language { return texts[language] == nil ? "en" : language }
         return home?.language ?? "en"
     }
 }
 
 extension RiskTier {
-    fileprivate var band: String {
+    fileprivate var messageKind: CrisisResources.MessageKind {
         switch self {
-        case .none, .concern, .crisis: "concern"
-        case .high: "acute"
-        case .imminent: "imminent"
+        case .none, .concern, .crisis: .concern
+        case .high: .acute
+        case .imminent: .imminent
         }
     }
 }
@@ -176,34 +152,15 @@ extension CrisisResources.Entry {
 extension CrisisResources.Texts {
     static let empty = CrisisResources.Texts(messages: [:], emergencyName: "", localEmergencyName: "", call: "", text: "")
 
-    fileprivate func message(band: String, risk: RiskAssessment) -> String {
-        let variants = messages[band] ?? [:]
+    fileprivate func message(_ kind: CrisisResources.MessageKind, risk: RiskAssessment) -> String {
+        let variants = messages[kind] ?? [:]
         let keys = (risk.subject == .other ? ["other"] : risk.categories.prefix(1).map(\.rawValue)) + ["default"]
         return keys.lazy.compactMap { variants[$0] }.first ?? ""
     }
 
-    /// "Samaritans: call 116 123, https://…".
+    /// One line of text: "• Samaritans: call 116 123, https://…".
     fileprivate func line(_ resource: CrisisResource) -> String {
-        let ways = [resource.phone.map { "\(call) \($0)" }, resource.sms.map { "\(text) \($0)" }, resource.url].compactMap { $0 }
-        return ways.isEmpty ? "• \(resource.name)" : "• \(resource.name): \(ways.joined(separator: ", "))"
-    }
-}
-
-/// Where somebody is and what he reads, as far as it is known.
-public struct Place: Sendable, Equatable {
-    /// ISO 3166-1 alpha-2, upper case.
-    public var country: String?
-    /// ISO 639-1, lower case.
-    public var language: String?
-
-    /// `locale` is a BCP 47 tag, with `-` or `_`, or an `Accept-Language` of which the first tag counts.
-    public init(country: String?, locale: String?) {
-        let tag = locale?.split(whereSeparator: { $0 == "," || $0 == ";" }).first ?? ""
-        let parts = tag.split(whereSeparator: { $0 == "-" || $0 == "_" || $0 == " " })
-        language = parts.first.flatMap { $0.count == 2 ? $0.lowercased() : nil }
-        let region = parts.dropFirst().prefix { $0.count > 1 }.first { $0.count == 2 }.map { $0.uppercased() }
-        let code = country?.uppercased() ?? ""
-        let isCode = code.utf8.count == 2 && code.utf8.allSatisfy { (0x41...0x5A).contains($0) }
-        self.country = isCode ? code : region
+        let contacts = [resource.phone.map { "\(call) \($0)" }, resource.sms.map { "\(text) \($0)" }, resource.url].compactMap { $0 }
+        return contacts.isEmpty ? "• \(resource.name)" : "• \(resource.name): \(contacts.joined(separator: ", "))"
     }
 }

@@ -1,4 +1,4 @@
-/// The seven coaching domains. Raw values are the database's enum `coaching_domain`; `domains/*.json` hold their content.
+/// The seven coaching domains. Raw values are those of the database enum `coaching_domain`; `domains/*.json` have their content.
 public enum Domain: String, CaseIterable, Hashable, Sendable, Codable {
     case lifeCoaching = "life_coaching"
     case careerCoaching = "career_coaching"
@@ -9,17 +9,16 @@ public enum Domain: String, CaseIterable, Hashable, Sendable, Codable {
     case leadership
 }
 
-/// How strongly a text speaks of each domain, before conversation and persona are considered.
-/// `scores` are log-odds-like and not normalised; `DomainRouter` turns them into a decision.
+/// How well one message fits each domain, as unnormalised logits. `DomainRouter` adds the conversation and the persona.
 public struct DomainScores: Sendable, Equatable {
-    /// One score a domain, in the order of `Domain.allCases`.
+    /// One score per domain, in the order of `Domain.allCases`.
     public var values: [Float]
-    /// The score of "none of the seven".
+    /// The score of "no domain".
     public var none: Float
-    /// Words in the message; short messages follow the conversation instead of themselves.
+    /// Words in the message. The router keeps the conversation's domain for short messages.
     public var wordCount: Int
 
-    /// `values` must have one entry a domain.
+    /// `values` must have one entry per domain.
     public init(values: [Float], none: Float, wordCount: Int) {
         self.values = values
         self.none = none
@@ -28,24 +27,23 @@ public struct DomainScores: Sendable, Equatable {
 }
 
 extension DomainScores {
-    /// Of a message without words.
-    public static let silent = DomainScores(values: Array(repeating: 0, count: Domain.allCases.count), none: 0, wordCount: 0)
+    /// The scores of a message without words.
+    public static let zero = DomainScores(values: Array(repeating: 0, count: Domain.allCases.count), none: 0, wordCount: 0)
 }
 
-/// Where a turn is routed. `domain` is nil when the router abstains.
+/// The domain of a turn, and why.
 public struct DomainDecision: Sendable, Equatable {
-    /// Who decided.
+    /// What determined the domain.
     public enum Source: String, Sendable {
         case pinned, persona, message, conversation, abstained
     }
-    /// The domain, or nil for the generic prompt.
+    /// nil when the router abstains; the prompt is then the generic one.
     public let domain: Domain?
-    /// 0…1 in steps of 0.0001, so that it reads the same from the ledger's single-precision column; 1 when pinned.
+    /// 0…1, rounded to 0.0001 so that it survives the ledger's single-precision column unchanged. 1 when pinned by client or persona.
     public let confidence: Double
-    /// Who decided.
     public let source: Source
 
-    /// Rounds the confidence.
+    /// Rounds `confidence`.
     public init(domain: Domain?, confidence: Double, source: Source) {
         self.domain = domain
         self.confidence = (confidence * 10_000).rounded() / 10_000

@@ -1,20 +1,20 @@
-/// Server tiers of danger (facts: Columbia Protocol order). Signals, never a clinical score.
+/// Severity of danger, ordered as in the Columbia Protocol (C-SSRS). A signal, never a clinical score.
 public enum RiskTier: Int, Comparable, Sendable, CaseIterable {
-    /// Nothing found.
+    /// No danger detected.
     case none = 0
-    /// Passive wish, hopelessness, distress: changes the prompt only.
+    /// Passive death wish, hopelessness, distress. Changes only the prompt.
     case concern = 1
-    /// Active ideation, self-harm, abuse, eating disorder, psychosis, third party.
+    /// Active ideation, self-harm, abuse, eating disorder, psychosis, danger of another person.
     case crisis = 2
     /// Method, plan, means, intent, weapon, coercion with threat.
     case high = 3
-    /// In progress: overdose taken, attacker present.
+    /// Happening now: overdose taken, attacker present.
     case imminent = 4
 
     public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// What the danger is about (CONTRACT §4).
+/// The kind of danger. Raw values are `categories` on the wire (CONTRACT §4).
 public enum RiskCategory: String, Sendable, CaseIterable, Hashable {
     case suicide
     case selfHarm = "self_harm"
@@ -25,25 +25,25 @@ public enum RiskCategory: String, Sendable, CaseIterable, Hashable {
     case substance
 }
 
-/// Whom the danger concerns.
+/// The person in danger.
 public enum RiskSubject: String, Sendable {
-    case me = "self"
+    /// The user themself.
+    case user = "self"
+    /// Another person.
     case other
     case unclear
 }
 
-/// What one message says about danger, before the stored safety state is considered.
+/// The danger found in one message. `SafetyFusion` combines it with the stored safety level.
 public struct RiskAssessment: Sendable, Equatable {
     /// Highest tier found.
     public var tier: RiskTier
-    /// Categories found, without repetition, in order of tier.
+    /// Categories found, unique, highest tier first.
     public var categories: [RiskCategory]
-    /// Whom it concerns.
     public var subject: RiskSubject
-    /// Ids of the grammar entries that fired: for the audit row, never the text.
+    /// Ids of the matched grammar entries and follow-ups. Stored for audit instead of the text.
     public var patterns: [String]
 
-    /// Memberwise.
     public init(tier: RiskTier, categories: [RiskCategory], subject: RiskSubject, patterns: [String]) {
         self.tier = tier
         self.categories = categories
@@ -51,24 +51,21 @@ public struct RiskAssessment: Sendable, Equatable {
         self.patterns = patterns
     }
 
-    /// Nothing found.
+    /// No danger detected.
     public static let calm = RiskAssessment(tier: .none, categories: [], subject: .unclear, patterns: [])
 }
 
-/// The stored state of a user with a persona: 0 calm, 1 concern, 2 crisis, 3 high.
+/// The stored safety state of a user with a persona. Raw values 0 to 3 are those of the database.
 public enum SafetyLevel: Int, Comparable, Sendable {
     case calm = 0, concern, crisis, high
     public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// Both readings of a message, made in one pass, in memory, before the database is asked.
+/// The result of `MessageAssessor.assess`.
 public struct MessageAssessment: Sendable, Equatable {
-    /// Danger.
     public let risk: RiskAssessment
-    /// Topic.
     public let domains: DomainScores
 
-    /// Memberwise.
     public init(risk: RiskAssessment, domains: DomainScores) {
         self.risk = risk
         self.domains = domains

@@ -3,7 +3,7 @@ import GatewayAPI
 
 /// What the product knows about coaching and danger, compiled from `domains/` and `prompts/`. Immutable; a reload makes a new one.
 public struct Coaching: Sendable {
-    let reader: MessageReader
+    let assessor: MessageAssessor
     let fusion: SafetyFusion
     let router: DomainRouter
     let prompts: PromptBuilder
@@ -11,10 +11,10 @@ public struct Coaching: Sendable {
 
     /// Memberwise.
     public init(
-        reader: MessageReader, fusion: SafetyFusion, router: DomainRouter = DomainRouter(), prompts: PromptBuilder,
+        assessor: MessageAssessor, fusion: SafetyFusion, router: DomainRouter = DomainRouter(), prompts: PromptBuilder,
         resources: CrisisResources
     ) {
-        self.reader = reader
+        self.assessor = assessor
         self.fusion = fusion
         self.router = router
         self.prompts = prompts

@@ -18,7 +18,7 @@ extension TurnPipeline {
         let lastAnswer = context.history.last { $0.speaker == .assistant }?.content
         let safety = coaching.fusion.fuse(
             assessment.risk, stored: context.safetyLevel,
-            coachAskedAboutSafety: context.safetyLevel > .calm && lastAnswer.map(coaching.reader.asksAboutSafety) ?? false)
+            coachAskedAboutSafety: context.safetyLevel > .calm && lastAnswer.map(coaching.assessor.asksAboutSafety) ?? false)
         let domain = coaching.router.decide(
             assessment.domains, pinned: request.pinnedDomain, persona: context.persona?.domain,
             conversationDomain: context.conversationDomain)

@@ -42,7 +42,7 @@ extension TurnPipeline {
     }
 
     /// Step 3: danger and topic, in one pass, without the database.
-    func assess(_ request: TurnRequest) -> MessageAssessment { coaching.reader.assess(request.message) }
+    func assess(_ request: TurnRequest) -> MessageAssessment { coaching.assessor.assess(request.message) }
 
     /// Step 4: one round trip. The user's message is saved when this returns `begun`.
     func begin(
@@ -107,7 +107,7 @@ extension TurnPipeline {
 
     /// The same for a request that brings no message.
     func refusal(_ refusal: Refusal, _ rate: RateLimit, _ ask: TurnAsk) -> GatewayError {
-        self.refusal(refusal, rate, TurnRequest(message: ""), MessageAssessment(risk: .calm, domains: .silent), ask)
+        self.refusal(refusal, rate, TurnRequest(message: ""), MessageAssessment(risk: .calm, domains: .zero), ask)
     }
 
     /// What a refusal of the database looks like from outside. Whoever is in danger gets resources with it.
@@ -129,7 +129,7 @@ extension TurnPipeline {
         guard let body = try? JSONDocument(parsing: ask.body).value, let message = body["message"]?.string else { return refusal }
         let said = TurnRequest(message: message, locale: body["locale"]?.string, country: body["country"]?.string)
         refusal.safety = coaching.consolation(
-            coaching.reader.assess(message).risk, at: Whereabouts(said, acceptLanguage: ask.acceptLanguage))
+            coaching.assessor.assess(message).risk, at: Whereabouts(said, acceptLanguage: ask.acceptLanguage))
         return refusal
     }
 

@@ -17,7 +17,7 @@ struct Whereabouts: Sendable, Equatable {
         let asked = Whereabouts(country: request.country, locale: request.locale)
         let header = Whereabouts(country: nil, locale: AcceptLanguage.first(acceptLanguage))
         let sources = [asked, profile, header].compactMap { $0 }
-        country = sources.lazy.compactMap { Place(country: $0.country, locale: $0.locale).country }.first
-        locale = sources.lazy.filter { Place(country: nil, locale: $0.locale).language != nil }.first?.locale
+        country = sources.lazy.compactMap { UserLocale(country: $0.country, locale: $0.locale).country }.first
+        locale = sources.lazy.filter { UserLocale(country: nil, locale: $0.locale).language != nil }.first?.locale
     }
 }

@@ -31,7 +31,7 @@ struct CoachingFiles {
         let templates = attempt { () throws(ConfigurationRejected) in try PromptTemplates(files: folder("prompts", suffix: ".md")) }
         guard findings.isEmpty, let grammar, let resources, let domains, let templates else { return (nil, findings) }
         let coaching = Coaching(
-            reader: MessageReader(grammar: grammar, domains: domains), fusion: SafetyFusion(grammar: grammar),
+            assessor: MessageAssessor(grammar: grammar, domains: domains), fusion: SafetyFusion(grammar: grammar),
             prompts: PromptBuilder(templates: templates, domains: domains), resources: resources)
         return (coaching, [])
     }

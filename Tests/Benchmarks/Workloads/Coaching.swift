@@ -6,17 +6,17 @@ extension Workload {
     static let coaching: [Workload] = [
         // Together with routing at most 0.2 ms at p99: the promise for 500 characters.
         Workload("detect-and-route-500-characters", .one) {
-            let reader = try Shipped.reader()
+            let assessor = try Shipped.assessor()
             let router = DomainRouter()
             return { count in
                 for _ in 0..<count {
-                    let assessment = reader.assess(Sample.message)
+                    let assessment = assessor.assess(Sample.message)
                     blackHole(router.decide(assessment.domains, pinned: nil, persona: nil, conversationDomain: nil))
                 }
             }
         },
         Workload("route-1000-times", .one) {
-            let scores = try Shipped.reader().assess(Sample.message).domains
+            let scores = try Shipped.assessor().assess(Sample.message).domains
             let router = DomainRouter()
             return { count in
                 for _ in 0..<count {
@@ -57,8 +57,8 @@ private enum Sample {
 
 /// The files of the product, read from the checkout.
 private enum Shipped {
-    static func reader() throws -> MessageReader {
-        MessageReader(grammar: try CrisisGrammar(json: data("domains/safety/crisis-grammar.json")), domains: try domains())
+    static func assessor() throws -> MessageAssessor {
+        MessageAssessor(grammar: try CrisisGrammar(json: data("domains/safety/crisis-grammar.json")), domains: try domains())
     }
 
     static func domains() throws -> DomainConfigurations { try DomainConfigurations(files: files(in: "domains", suffix: ".json")) }

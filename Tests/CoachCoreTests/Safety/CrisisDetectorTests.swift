@@ -4,9 +4,9 @@ import Testing
 
 @Suite("Crisis detection")
 struct CrisisDetectorTests {
-    private func risk(_ message: String) -> RiskAssessment { Shipped.reader.assess(message).risk }
+    private func risk(_ message: String) -> RiskAssessment { Shipped.assessor.assess(message).risk }
 
-    @Test("every message of the must-pass list is found, with its category and at least its tier")
+    @Test("every message of must-pass.txt is detected, with its category and at least its tier")
     func mustPass() throws {
         for line in try Checkout.cases("must-pass.txt") {
             let parts = line.split(separator: " ", maxSplits: 2).map(String.init)
@@ -18,7 +18,7 @@ struct CrisisDetectorTests {
         }
     }
 
-    @Test("nothing that people say before or after it hides what must never be missed")
+    @Test("ordinary text before or after a must-pass message does not hide it")
     func mustPassInContext() throws {
         let continuations = [
             "right now", "all the time", "over this", "because of my mom", "in this world", "on Monday", "since I lost my job",
@@ -31,20 +31,20 @@ struct CrisisDetectorTests {
         for line in try Checkout.cases("must-pass.txt") {
             let message = line.split(separator: " ", maxSplits: 2).map(String.init)[2]
             let isEnglish = risk(message).patterns.contains { $0.hasPrefix("en.") }
-            // "No quiero morirme" is a denial.
+            // "No" before a Spanish message negates it: "no quiero morirme".
             let context = continuations.map { "\(message) \($0)" } + (isEnglish ? beginnings.map { "\($0)\(message)" } : [])
             for variant in context { #expect(risk(variant).tier >= .crisis, "\(variant)") }
         }
     }
 
-    @Test("no ordinary message that shares words with danger shows a card")
+    @Test("no message of must-stay-calm.txt reaches the tier of a card")
     func mustStayCalm() throws {
         for line in try Checkout.cases("must-stay-calm.txt") {
             #expect(risk(line).tier < .crisis, "\(line)")
         }
     }
 
-    @Test("every entry of the grammar has two cases that fire it and two that do not, and they do")
+    @Test("every grammar entry has at least two positive and two negative cases, and all hold")
     func entryCases() throws {
         let entries = Dictionary(uniqueKeysWithValues: Shipped.grammar.entries.map { ($0.id, $0) })
         var id = ""
@@ -58,12 +58,12 @@ struct CrisisDetectorTests {
             }
             let entry = try #require(entries[id], "cases for an entry that does not exist: \(id)")
             let found = risk(text)
-            let alarmed = found.patterns.contains(id) && found.tier >= min(entry.tier, .crisis)
+            let isDetected = found.patterns.contains(id) && found.tier >= min(entry.tier, .crisis)
             if line.hasPrefix("+") {
-                #expect(alarmed, "\(id) misses: \(text)")
+                #expect(isDetected, "\(id) misses: \(text)")
                 counts[id, default: (0, 0)].positive += 1
             } else {
-                #expect(!alarmed, "\(id) is misled by: \(text)")
+                #expect(!isDetected, "\(id) falsely matches: \(text)")
                 counts[id, default: (0, 0)].negative += 1
             }
         }
@@ -74,7 +74,7 @@ struct CrisisDetectorTests {
     }
 
     @Test(
-        "a denial does not hide what stands beside it",
+        "a denial does not hide danger beside it",
         arguments: [
             "I'm not suicidal, I just don't want to exist past Friday",
             "told my therapist I'm not suicidal. I lied",
@@ -86,46 +86,46 @@ struct CrisisDetectorTests {
     func denialTraps(_ message: String) { #expect(risk(message).tier >= .crisis) }
 
     @Test(
-        "a plain denial raises no alarm",
+        "a plain denial stays below crisis",
         arguments: [
             "I'm not suicidal, just very tired", "no, I don't want to kill myself", "I would never hurt myself",
             "no soy suicida, es puro cansancio", "no quiero matarme ni nada de eso",
         ])
     func plainDenials(_ message: String) { #expect(risk(message).tier < .crisis) }
 
-    @Test("fiction lowers a tier by one, and never below crisis when it was high")
+    @Test("fiction lowers the tier by one")
     func fiction() {
         #expect(risk("my character thinks about ending her life").tier < .crisis)
         #expect(risk("in my novel I'm going to kill myself tonight").tier == .crisis)
     }
 
-    @Test("what is long ago and over is a concern; what came back is not over")
+    @Test("past danger is a concern; danger that came back keeps its tier")
     func past() {
         #expect(risk("I used to be suicidal as a teen, I mentor others today in my job").tier <= .concern)
         #expect(risk("I was suicidal years ago and it is back again").tier >= .crisis)
     }
 
-    @Test("laughter beside a plan lowers it by one")
+    @Test("humour lowers a high tier to crisis, and crisis to concern")
     func laughter() {
         #expect(risk("lol I'm going to kill myself").tier == .crisis)
         #expect(risk("lol I want to die").tier == .concern)
     }
 
-    @Test("an idiom hides what it covers, and nothing else")
+    @Test("an idiom cancels only the matches that it covers")
     func idioms() {
         #expect(risk("I want to kill it at the pitch tonight").tier == .none)
         #expect(risk("I want to kill it at the pitch, then kill myself").tier >= .crisis)
         #expect(risk("my glue gun is next to me").tier == .none)
     }
 
-    @Test("work and study do not hide the speaker's own danger")
+    @Test("a professional context does not hide the user's own danger")
     func professional() {
         #expect(risk("statistics on suicidal ideation for my essay").tier < .crisis)
         #expect(risk("I'm a nurse with suicidal patients and I want to die").tier >= .crisis)
     }
 
     @Test(
-        "who asks for somebody he knows gets help, with whatever words he asks",
+        "a user who asks for a person they know gets help, also with professional words",
         arguments: [
             "My friend wants to kill himself. How can I prevent it?", "My daughter says she wants to die. What does she need from me?",
             "One of my students told me she wants to kill herself", "my brother wants to end his life, is there a hotline or a protocol?",
@@ -135,33 +135,33 @@ struct CrisisDetectorTests {
         #expect(risk(message).subject == .other)
     }
 
-    @Test("danger of somebody else is told apart from one's own")
+    @Test("danger of another person is distinguished from the user's own")
     func subjects() {
         #expect(risk("my friend wants to kill himself").subject == .other)
-        #expect(risk("I want to kill myself").subject == .me)
-        #expect(risk("my friend wants to kill himself and I want to die too").subject == .me)
+        #expect(risk("I want to kill myself").subject == .user)
+        #expect(risk("my friend wants to kill himself and I want to die too").subject == .user)
         for message in ["he's outside the door with a knife", "He has a gun pointed at us", "she is choking me right now"] {
-            #expect(risk(message).subject == .me, "\(message)")
+            #expect(risk(message).subject == .user, "\(message)")
         }
     }
 
     @Test(
-        "disguises are undone",
+        "obfuscated and misspelt messages are detected",
         arguments: [
             "k i l l m y s e l f", "I want to k.i.l.l myself", "su1c1dal", "I want to d1e", "i WANT to DIEEEE", "𝐈 𝐰𝐚𝐧𝐭 𝐭𝐨 𝐝𝐢𝐞",
             "i want to kіll myself", "I want\u{200B} to di\u{200D}e", "ｉ ｗａｎｔ ｔｏ ｄｉｅ", "i want to kill mysefl", "I'm sucidal",
             "I want to d!e", "I want to kill mysef", "i wnat to die", "w a n t t o d i e", "5uicidal again",
         ])
-    func disguises(_ message: String) { #expect(risk(message).tier >= .crisis) }
+    func obfuscations(_ message: String) { #expect(risk(message).tier >= .crisis) }
 
-    @Test("a sign that is buried in a long message is found at either end")
+    @Test("danger at either end of a long message is detected")
     func buried() {
         let filler = String(repeating: "We talked about the quarterly plan and the weather. ", count: 200)
         #expect(risk("I want to kill myself. " + filler).tier >= .crisis)
         #expect(risk(filler + "I want to kill myself.").tier >= .crisis)
     }
 
-    @Test("case, punctuation and an emoji do not change a verdict")
+    @Test("case, punctuation and an emoji do not change the result for at least 97 % of variants")
     func metamorphic() throws {
         var kept = 0
         var all = 0
@@ -179,7 +179,7 @@ struct CrisisDetectorTests {
         #expect(Double(kept) >= 0.97 * Double(all), "\(kept) of \(all)")
     }
 
-    @Test("any bytes are read without a crash, and a megabyte in bounded time")
+    @Test("random and hostile texts, up to a megabyte, do not crash")
     func fuzz() {
         var generator = SystemRandomNumberGenerator()
         let alphabet = Array("abcdefghijklmnopqrstuvwxyz     .,!?'\n1370@$*-iI\u{200B}éñ💊🔪ßﬁ\u{FFFF}\u{301}").map(String.init)

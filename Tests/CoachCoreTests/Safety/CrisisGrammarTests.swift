@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Crisis grammar")
 struct CrisisGrammarTests {
-    @Test("the notation of patterns is read")
+    @Test("pattern syntax is parsed")
     func notation() throws {
         let pattern = try WordPattern("^ {I} <0-2> (want|would like) to? die/d $")
         #expect(pattern.startsSentence && pattern.endsSentence)
@@ -18,11 +18,11 @@ struct CrisisGrammarTests {
     }
 
     @Test(
-        "a pattern that cannot be read is refused",
+        "invalid pattern syntax is rejected",
         arguments: ["", "<0-2> a", "a <0-2>", "a? b", "a <3-1> b", "a <0-99> b", "{open", "(a|b", "()", "a ^ b", "a $ b", "don't", "/s"])
-    func refused(_ text: String) { #expect(throws: WordPattern.SyntaxError.self) { try WordPattern(text) } }
+    func invalidSyntax(_ text: String) { #expect(throws: WordPattern.SyntaxError.self) { try WordPattern(text) } }
 
-    @Test("a broken file is refused with every finding at once")
+    @Test("an invalid file is rejected with all findings")
     func findings() {
         let json = """
             {"version": 1, "classes": {"A": ["x", "{NONE}"]}, "markers": {"filler": ["y"], "odd": []}, "corrected": ["abc"],
@@ -43,13 +43,13 @@ struct CrisisGrammarTests {
         }
     }
 
-    @Test("what is not JSON is one finding", arguments: ["", "[]", "{", "null"])
+    @Test("a file that is not a JSON object is one finding", arguments: ["", "[]", "{", "null"])
     func notJSON(_ text: String) {
         let error = #expect(throws: ConfigurationRejected.self) { try CrisisGrammar(json: Data(text.utf8)) }
         #expect(error?.findings.count == 1)
     }
 
-    @Test("ids say the language of their entry, which tells the language of a card")
+    @Test("ids begin with the language of their entry, from which the card takes its language")
     func ids() {
         for entry in Shipped.grammar.entries { #expect(entry.id.hasPrefix(entry.language + ".")) }
         for followUp in Shipped.grammar.followUps { #expect(followUp.id.hasPrefix(followUp.language + ".")) }

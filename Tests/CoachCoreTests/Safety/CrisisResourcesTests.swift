@@ -6,7 +6,7 @@ import Testing
 @Suite("Crisis resources")
 struct CrisisResourcesTests {
     private func risk(
-        _ tier: RiskTier, _ categories: [RiskCategory] = [.suicide], _ subject: RiskSubject = .me, patterns: [String] = ["en.x"]
+        _ tier: RiskTier, _ categories: [RiskCategory] = [.suicide], _ subject: RiskSubject = .user, patterns: [String] = ["en.x"]
     ) -> RiskAssessment {
         RiskAssessment(tier: tier, categories: categories, subject: subject, patterns: patterns)
     }
@@ -14,7 +14,7 @@ struct CrisisResourcesTests {
     private func phones(_ card: SafetyCard) -> [String] { card.resources.compactMap(\.phone) }
 
     @Test("the explicit country wins over the region of the locale")
-    func place() {
+    func country() {
         let card = Shipped.resources.card(for: risk(.crisis), country: "gb", locale: "en-US")
         #expect(phones(card).contains("116 123"))
         #expect(!phones(card).contains("988"))
@@ -23,7 +23,7 @@ struct CrisisResourcesTests {
     }
 
     @Test(
-        "places without lines of their own get those of the country they belong to",
+        "territories and aliases get the resources of their country",
         arguments: [("PR", "US"), ("je", "GB"), ("UK", "GB")])
     func aliases(_ code: String, _ country: String) {
         #expect(
@@ -31,8 +31,8 @@ struct CrisisResourcesTests {
                 == phones(Shipped.resources.card(for: risk(.crisis), country: country, locale: "en")))
     }
 
-    @Test("an unknown place never gets the numbers of the United States", arguments: [nil, "XX", "ZZ", "JP", "1!"] as [String?])
-    func unknownPlace(_ country: String?) {
+    @Test("an unknown country never gets the numbers of the United States", arguments: [nil, "XX", "ZZ", "JP", "1!"] as [String?])
+    func unknownCountry(_ country: String?) {
         for tier in [RiskTier.crisis, .high, .imminent] {
             let card = Shipped.resources.card(for: risk(tier), country: country, locale: "en")
             #expect(phones(card).isEmpty)
@@ -47,11 +47,11 @@ struct CrisisResourcesTests {
             let card = Shipped.resources.card(for: risk(.imminent), country: code, locale: nil)
             #expect(card.resources.first?.phone == country.emergencyNumber)
             #expect(card.severity == .acute)
-            #expect(card.resources.count <= CrisisResources.mostOnCard)
+            #expect(card.resources.count <= CrisisResources.maximumOnCard)
         }
     }
 
-    @Test("specialised lines come with their categories")
+    @Test("specialised lines are on cards of their category")
     func categories() {
         let abuse = Shipped.resources.card(for: risk(.crisis, [.abuse]), country: "US", locale: nil)
         #expect(phones(abuse).first == "1-800-799-7233")
@@ -60,7 +60,7 @@ struct CrisisResourcesTests {
         #expect(!phones(Shipped.resources.card(for: risk(.crisis), country: "US", locale: nil)).contains("1-800-799-7233"))
     }
 
-    @Test("Spanish speakers in the United States get the Spanish lines and texts")
+    @Test("Spanish-speaking users in the United States get Spanish resources and texts")
     func spanish() {
         for card in [
             Shipped.resources.card(for: risk(.crisis), country: "US", locale: "es"),
@@ -72,17 +72,17 @@ struct CrisisResourcesTests {
         #expect(Shipped.resources.card(for: risk(.crisis), country: "MX", locale: nil).message.hasPrefix("Gracias"))
     }
 
-    @Test("danger of somebody else has words for helpers")
+    @Test("danger of another person has a message for helpers")
     func other() {
         let card = Shipped.resources.card(for: risk(.high, [.suicide], .other), country: "US", locale: nil)
         #expect(card.message.contains("worried about someone else"))
     }
 
-    @Test("there is a warm text, a fixed answer and something to turn to for every tier, category, subject, language and place")
+    @Test("every tier, category, subject, language and country has a message, a fixed answer and resources")
     func complete() {
         for tier in [RiskTier.crisis, .high, .imminent] {
             for category in RiskCategory.allCases {
-                for subject in [RiskSubject.me, .other, .unclear] {
+                for subject in [RiskSubject.user, .other, .unclear] {
                     for locale in ["en", "es", "fr"] {
                         for country in Array(Shipped.resources.countries.keys) + ["ZZ"] {
                             let card = Shipped.resources.card(for: risk(tier, [category], subject), country: country, locale: locale)
@@ -96,14 +96,14 @@ struct CrisisResourcesTests {
         }
     }
 
-    @Test("the full list of a country holds every line, veterans included")
+    @Test("the full list of a country has every resource, with those for veterans")
     func all() {
         let card = Shipped.resources.all(country: "US", locale: nil)
         #expect(card.resources.contains { $0.sms == "838255" })
         #expect(card.resources.first?.phone == "911")
     }
 
-    @Test("a broken file is refused with every finding at once")
+    @Test("an invalid file is rejected with all findings")
     func findings() {
         let json = """
             {"version": 0, "countries": {"us": {"emergency": "911", "language": "en", "resources": [{"name": "x", "phone": "1"}]}},

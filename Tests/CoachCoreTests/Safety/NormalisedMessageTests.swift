@@ -4,7 +4,9 @@ import Testing
 
 @Suite("Normalisation")
 struct NormalisedMessageTests {
-    private func words(_ sequence: TokenSequence) -> [String] { sequence.tokens.map { sequence.word($0) } }
+    private func words(_ sequence: TokenSequence) -> [String] {
+        sequence.tokens.map { String(decoding: sequence.bytes[$0.bytes], as: UTF8.self) }
+    }
     private func words(_ message: String) -> [String] { words(NormalisedMessage(message).plain) }
 
     @Test("case, accents, width and typographic marks are folded")
@@ -13,13 +15,13 @@ struct NormalisedMessageTests {
         #expect(words("ﬁnal straße Œuvre 𝓭𝓲𝓮") == ["final", "strasse", "oeuvre", "die"])
     }
 
-    @Test("invisible characters and combining marks vanish")
+    @Test("invisible characters and combining marks are removed")
     func invisible() { #expect(words("d\u{200B}i\u{AD}e\u{301} \u{FEFF}now") == ["die", "now"]) }
 
-    @Test("runs of a letter collapse to two")
+    @Test("a letter repeated three times or more is shortened to two")
     func runs() { #expect(words("sooooo tiiired 1000") == ["soo", "tiired", "1000"]) }
 
-    @Test("emoji that matter have names that no word has")
+    @Test("known emoji become tokens that no word equals")
     func emoji() {
         #expect(words("take 💊 now 🌞") == ["take", "\u{E000}pill", "now"])
         #expect(words("\u{E000}pill") == ["pill"])
@@ -33,15 +35,15 @@ struct NormalisedMessageTests {
         #expect(tokens[5].clause > tokens[4].clause)
     }
 
-    @Test("disguises are undone in a second view, which exists only when there are any")
-    func disguise() throws {
-        #expect(NormalisedMessage("I want a plan").undisguised == nil)
-        #expect(NormalisedMessage("10k at 5am, 3x a week, 20 mg").undisguised == nil)
-        let view = try #require(NormalisedMessage("k i l l  s3lf $uicide su*cide k.m.s d!e!").undisguised)
-        #expect(words(view) == ["kill", "self", "suicide", "sucide", "kms", "die"])
+    @Test("obfuscated words are restored in a second form, which is nil without any")
+    func obfuscation() throws {
+        #expect(NormalisedMessage("I want a plan").deobfuscated == nil)
+        #expect(NormalisedMessage("10k at 5am, 3x a week, 20 mg").deobfuscated == nil)
+        let restored = try #require(NormalisedMessage("k i l l  s3lf $uicide su*cide k.m.s d!e!").deobfuscated)
+        #expect(words(restored) == ["kill", "self", "suicide", "sucide", "kms", "die"])
     }
 
-    @Test("of a long message both ends are read")
+    @Test("the first and last part of a long message are used")
     func cap() {
         let message = "first " + String(repeating: "x ", count: 10_000) + "last"
         let read = words(message)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CoachCore
 
-/// The files of the product and of these tests, read from the checkout.
+/// Files of the checkout.
 enum Checkout {
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
@@ -17,7 +17,7 @@ enum Checkout {
         return files
     }
 
-    /// Lines of a case file, without comments and blank ones.
+    /// The lines of a file in `Safety/Cases`, without comments and blank lines.
     static func cases(_ name: String) throws -> [String] {
         let text = String(decoding: try data("Tests/CoachCoreTests/Safety/Cases/\(name)"), as: UTF8.self)
         return text.split(separator: "\n").map(String.init).filter { !$0.hasPrefix(";") }
@@ -30,11 +30,11 @@ enum Shipped {
     static let domains = must { try DomainConfigurations(files: Checkout.files(in: "domains", suffix: ".json")) }
     static let resources = must { try CrisisResources(json: Checkout.data("domains/safety/resources.json")) }
     static let templates = must { try PromptTemplates(files: Checkout.files(in: "prompts", suffix: ".md")) }
-    static let reader = MessageReader(grammar: grammar, domains: domains)
+    static let assessor = MessageAssessor(grammar: grammar, domains: domains)
     static let fusion = SafetyFusion(grammar: grammar)
 
-    /// Without the shipped files no test here means anything, so a broken one stops the run and says why.
+    /// Stops the test run when a shipped file is invalid.
     private static func must<Value>(_ load: () throws -> Value) -> Value {
-        do { return try load() } catch { fatalError("the shipped configuration is broken: \(error)") }
+        do { return try load() } catch { fatalError("the shipped configuration is invalid: \(error)") }
     }
 }

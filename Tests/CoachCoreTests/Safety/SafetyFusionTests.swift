@@ -4,28 +4,28 @@ import Testing
 
 @Suite("Safety fusion")
 struct SafetyFusionTests {
-    /// Levels after each turn, from calm.
+    /// The level after each turn, starting from calm.
     private func levels(_ turns: [String]) -> [Int] {
         var level = SafetyLevel.calm
         return turns.map { turn in
-            level = Shipped.fusion.fuse(Shipped.reader.assess(turn).risk, stored: level).level
+            level = Shipped.fusion.fuse(Shipped.assessor.assess(turn).risk, stored: level).level
             return level.rawValue
         }
     }
 
-    @Test("danger escalates at once and does not fall when the topic changes")
+    @Test("the level rises at once and does not fall when the topic changes")
     func sticky() {
         #expect(levels(["honestly I want to die", "jk, forget it", "polish my resume please"]) == [2, 2, 2])
         #expect(levels(["I want a new job", "I'm going to kill myself tonight"]) == [0, 3])
     }
 
-    @Test("ordinary dialogues stay calm, hard words included")
+    @Test("ordinary dialogues with hard words stay calm")
     func calm() {
         #expect(levels(["train me for a half marathon", "my legs are killing me", "yes", "tonight"]) == [0, 0, 0, 0])
         #expect(levels(["my manager is a bully", "she shouts at everyone", "yes", "I have them here"]) == [0, 0, 0, 0])
     }
 
-    @Test("short answers escalate once danger was seen")
+    @Test("short answers raise the level after earlier danger")
     func followUps() {
         #expect(levels(["I don't want to live anymore", "tonight"]) == [2, 3])
         #expect(levels(["honestly I want to die", "I have them here with me"]) == [2, 3])
@@ -36,34 +36,26 @@ struct SafetyFusionTests {
 
     @Test("a bare yes counts at level 1 only after the coach asked about safety")
     func yes() {
-        let yes = Shipped.reader.assess("yes").risk
+        let yes = Shipped.assessor.assess("yes").risk
         #expect(Shipped.fusion.fuse(yes, stored: .concern).level == .concern)
         #expect(Shipped.fusion.fuse(yes, stored: .concern, coachAskedAboutSafety: true).level == .crisis)
-        #expect(Shipped.reader.asksAboutSafety("Are you thinking about suicide?"))
-        #expect(Shipped.reader.asksAboutSafety("¿Estás pensando en el suicidio?"))
-        #expect(!Shipped.reader.asksAboutSafety("Shall we plan your week?"))
+        #expect(Shipped.assessor.asksAboutSafety("Are you thinking about suicide?"))
+        #expect(Shipped.assessor.asksAboutSafety("¿Estás pensando en el suicidio?"))
+        #expect(!Shipped.assessor.asksAboutSafety("Shall we plan your week?"))
     }
 
-    @Test("a calm message after danger keeps the careful prompt without another card")
-    func stance() {
+    @Test("a calm message after a crisis keeps the careful prompt without another card")
+    func promptTier() {
         let decision = Shipped.fusion.fuse(.calm, stored: .crisis)
         #expect(decision.risk.tier == .concern)
         #expect(decision.level == .crisis)
-        #expect(decision.stance == .crisis)
+        #expect(decision.promptTier == .crisis)
     }
 
-    @Test("follow-ups that counted for nothing leave no trace in the assessment")
-    func noTrace() {
-        let message = Shipped.reader.assess("tonight").risk
+    @Test("follow-ups that do not count are removed from the assessment")
+    func unusedFollowUps() {
+        let message = Shipped.assessor.assess("tonight").risk
         #expect(message.tier == .none)
         #expect(Shipped.fusion.fuse(message, stored: .calm).risk.patterns.isEmpty)
-    }
-
-    @Test("only time lowers a level: to 1 after a day, to 0 after two")
-    func decay() {
-        #expect(SafetyFusion.decayed(.high, after: .seconds(3_600)) == .high)
-        #expect(SafetyFusion.decayed(.high, after: .seconds(25 * 3_600)) == .concern)
-        #expect(SafetyFusion.decayed(.concern, after: .seconds(25 * 3_600)) == .concern)
-        #expect(SafetyFusion.decayed(.high, after: .seconds(49 * 3_600)) == .calm)
     }
 }

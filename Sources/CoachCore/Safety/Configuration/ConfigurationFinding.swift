@@ -1,33 +1,31 @@
-/// One thing that is wrong in a configuration file. Findings are collected, so that a check reports all of them at once.
+/// An error in a configuration file. Loaders collect findings and report all of them at once.
 public struct ConfigurationFinding: Sendable, Hashable, CustomStringConvertible {
-    /// What is wrong.
+    /// The kind of error.
     public enum Problem: Sendable, Hashable {
         /// The bytes are not JSON, or not UTF-8.
         case unreadable(String)
-        /// A key, file or text that must be there is not.
+        /// A required key, file or text is missing.
         case missing
-        /// A key or file that nothing reads: most often a spelling mistake.
+        /// A key or file that the loader does not know: most often a spelling mistake.
         case unknown
-        /// The value has another type than the one named.
+        /// The value is not of the expected type.
         case wrongType(expected: String)
-        /// The value has the right type and is out of bounds.
+        /// The value has the right type but is outside the bounds named.
         case outOfBounds(String)
-        /// The same thing is named twice.
+        /// The same name occurs twice.
         case duplicate(String)
         /// A name refers to something that does not exist.
         case unknownReference(String)
-        /// A pattern or template cannot be read.
+        /// A pattern or template has invalid syntax.
         case syntax(String)
     }
 
-    /// The file's name as the loader was told it.
+    /// File name as passed to the loader.
     public var file: String
-    /// Where in the file: `entries[3].patterns[0]`; empty for the file itself.
+    /// JSON path in the file: `entries[3].patterns[0]`; empty for the file itself.
     public var path: String
-    /// What is wrong there.
     public var problem: Problem
 
-    /// Memberwise.
     public init(file: String, path: String, problem: Problem) {
         self.file = file
         self.path = path
@@ -35,26 +33,25 @@ public struct ConfigurationFinding: Sendable, Hashable, CustomStringConvertible 
     }
 
     public var description: String {
-        let place = path.isEmpty ? file : "\(file): \(path)"
+        let location = path.isEmpty ? file : "\(file): \(path)"
         switch problem {
-        case .unreadable(let reason): return "\(place): cannot be read: \(reason)"
-        case .missing: return "\(place): missing"
-        case .unknown: return "\(place): unknown"
-        case .wrongType(let expected): return "\(place): expected \(expected)"
-        case .outOfBounds(let bounds): return "\(place): out of bounds: \(bounds)"
-        case .duplicate(let name): return "\(place): named twice: \(name)"
-        case .unknownReference(let name): return "\(place): refers to the unknown \(name)"
-        case .syntax(let reason): return "\(place): \(reason)"
+        case .unreadable(let reason): return "\(location): cannot be read: \(reason)"
+        case .missing: return "\(location): missing"
+        case .unknown: return "\(location): unknown"
+        case .wrongType(let expected): return "\(location): expected \(expected)"
+        case .outOfBounds(let bounds): return "\(location): out of bounds: \(bounds)"
+        case .duplicate(let name): return "\(location): named twice: \(name)"
+        case .unknownReference(let name): return "\(location): refers to the unknown \(name)"
+        case .syntax(let reason): return "\(location): \(reason)"
         }
     }
 }
 
-/// Thrown once by a loader, with everything that it found.
+/// The error of a configuration loader, with all findings.
 public struct ConfigurationRejected: Error, Sendable, Equatable, CustomStringConvertible {
     /// At least one.
     public let findings: [ConfigurationFinding]
 
-    /// Wraps what was found.
     public init(findings: [ConfigurationFinding]) { self.findings = findings }
 
     public var description: String { findings.map(\.description).joined(separator: "\n") }

@@ -27,7 +27,7 @@ enum ConfigurationValue: Decodable, Equatable {
     }
 }
 
-/// Gathers findings while a file is read. A class, because every node of a file writes into the same one; it never leaves a loader.
+/// Collects the findings of one load. A class, because all nodes share it. Not thread-safe; used within one loader call.
 final class FindingCollector {
     private(set) var findings: [ConfigurationFinding] = []
 
@@ -35,21 +35,21 @@ final class FindingCollector {
         findings.append(ConfigurationFinding(file: file, path: path, problem: problem))
     }
 
-    /// Throws when there is anything to report.
+    /// Throws when there are findings.
     func rejectIfAny() throws(ConfigurationRejected) {
         guard findings.isEmpty else { throw ConfigurationRejected(findings: findings) }
     }
 }
 
-/// A place in a JSON file, read with an expectation. What disappoints becomes a finding, and a harmless default is returned so that
-/// reading goes on to the next one.
+/// A value in a JSON file, with its path. Readers add a finding for an invalid value and return a default, so that the loader finds all
+/// errors in one pass.
 struct ConfigurationNode {
     let file: String
     let path: String
     let value: ConfigurationValue
     let collector: FindingCollector
 
-    /// The root of a file, or nil with a finding when it is not a JSON object.
+    /// The root of a file; nil with a finding when the file is not a JSON object.
     static func root(of json: Data, file: String, collector: FindingCollector) -> ConfigurationNode? {
         do {
             let value = try JSONDecoder().decode(ConfigurationValue.self, from: json)
@@ -79,7 +79,7 @@ struct ConfigurationNode {
         ConfigurationNode(file: file, path: path, value: value, collector: collector)
     }
 
-    /// Reports every key that is not one of these.
+    /// Reports every other key as unknown.
     func allow(_ keys: Set<String>) {
         for key in members.keys.sorted() where !keys.contains(key) { report(key, .unknown) }
     }
@@ -93,7 +93,7 @@ struct ConfigurationNode {
         return node(value, at: join(key))
     }
 
-    /// The value as text within a length in Unicode scalars, not blank.
+    /// The value as text; `length` is in Unicode scalars. Blank text is a finding, unless length 0 is allowed.
     func text(_ length: ClosedRange<Int>) -> String? {
         guard case .string(let text) = value else {
             report(.wrongType(expected: "a string"))
@@ -110,7 +110,7 @@ struct ConfigurationNode {
         return text
     }
 
-    /// A required text; "" with a finding when it is not there.
+    /// A required text; "" with a finding when it is missing or invalid.
     func text(_ key: String, _ length: ClosedRange<Int> = 1...4_000) -> String {
         guard let node = member(key) else {
             report(key, .missing)
@@ -119,10 +119,10 @@ struct ConfigurationNode {
         return node.text(length) ?? ""
     }
 
-    /// A text that may be absent.
+    /// An optional text; nil when absent, nil with a finding when invalid.
     func optionalText(_ key: String, _ length: ClosedRange<Int> = 1...4_000) -> String? { member(key)?.text(length) }
 
-    /// A required integer; the lower bound with a finding when it is not there.
+    /// A required integer; the lower bound with a finding when it is missing or invalid.
     func integer(_ key: String, _ bounds: ClosedRange<Int>) -> Int {
         guard let node = member(key) else {
             report(key, .missing)
@@ -139,24 +139,7 @@ struct ConfigurationNode {
         return integer
     }
 
-    /// A required number; the lower bound with a finding when it is not there.
-    func number(_ key: String, _ bounds: ClosedRange<Double>) -> Double {
-        guard let node = member(key) else {
-            report(key, .missing)
-            return bounds.lowerBound
-        }
-        guard case .number(let number) = node.value else {
-            node.report(.wrongType(expected: "a number"))
-            return bounds.lowerBound
-        }
-        guard bounds.contains(number) else {
-            node.report(.outOfBounds("\(bounds.lowerBound) to \(bounds.upperBound)"))
-            return bounds.lowerBound
-        }
-        return number
-    }
-
-    /// A flag that is false when absent.
+    /// An optional boolean, default false.
     func flag(_ key: String) -> Bool {
         guard let node = member(key) else { return false }
         guard case .boolean(let flag) = node.value else {
@@ -166,7 +149,7 @@ struct ConfigurationNode {
         return flag
     }
 
-    /// The elements of an array; a finding when it is something else.
+    /// The elements of an array; empty with a finding for other types.
     var elements: [ConfigurationNode] {
         guard case .array(let items) = value else {
             report(.wrongType(expected: "an array"))
@@ -175,7 +158,7 @@ struct ConfigurationNode {
         return items.enumerated().map { node($1, at: "\(path)[\($0)]") }
     }
 
-    /// The elements of a required array of a bounded size.
+    /// The elements of a required array. A size outside `count` is a finding.
     func list(_ key: String, _ count: ClosedRange<Int>) -> [ConfigurationNode] {
         guard let node = member(key) else {
             report(key, .missing)
@@ -188,12 +171,12 @@ struct ConfigurationNode {
         return elements
     }
 
-    /// A required array of texts.
+    /// A required array of texts; `length` is in Unicode scalars. Invalid elements are left out, with a finding.
     func texts(_ key: String, count: ClosedRange<Int>, length: ClosedRange<Int> = 1...300) -> [String] {
         list(key, count).compactMap { $0.text(length) }
     }
 
-    /// A required object; nil with a finding when it is not there.
+    /// A required object; nil with a finding when it is missing or of another type.
     func object(_ key: String) -> ConfigurationNode? {
         guard let node = member(key) else {
             report(key, .missing)
@@ -206,7 +189,7 @@ struct ConfigurationNode {
         return node
     }
 
-    /// A required value of an enumeration with text raw values.
+    /// A required case of an enumeration, by raw value; nil with a finding when it is missing or unknown.
     func choice<Choice: RawRepresentable & CaseIterable>(_ key: String, _: Choice.Type = Choice.self) -> Choice?
     where Choice.RawValue == String {
         guard let node = member(key) else {

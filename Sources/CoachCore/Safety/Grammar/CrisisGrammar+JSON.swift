@@ -1,7 +1,7 @@
 import Foundation
 
 extension CrisisGrammar {
-    /// Reads and checks the file. Throws everything that is wrong with it at once.
+    /// Parses and validates the file. The error has all findings.
     public init(json: Data, file: String = "crisis-grammar.json") throws(ConfigurationRejected) {
         let collector = FindingCollector()
         guard let root = ConfigurationNode.root(of: json, file: file, collector: collector) else {
@@ -11,7 +11,7 @@ extension CrisisGrammar {
         version = root.integer("version", 1...1_000_000)
         classes = CrisisGrammar.readClasses(root)
         markers = CrisisGrammar.readMarkers(root)
-        corrected = root.texts("corrected", count: 0...500, length: Lexicon.shortestCorrected...40)
+        corrected = root.texts("corrected", count: 0...500, length: Lexicon.minimumCorrectedLength...40)
         var reader = RuleReader(classes: Set(classes.keys))
         entries = root.list("entries", 1...2_000).compactMap { reader.entry($0) }
         idioms = root.list("idioms", 0...2_000).compactMap { reader.idiom($0) }
@@ -27,7 +27,7 @@ extension CrisisGrammar {
         for (name, phrases) in written {
             read[name] = phrases.flatMap { phrase -> [String] in
                 guard phrase.hasPrefix("{"), phrase.hasSuffix("}") else { return PhraseExpansion.expand(phrase) }
-                // One level deep: enough to build "die or disappear" out of two classes, and no cycle is possible.
+                // References are resolved one level deep: this suffices for "die or disappear" and cannot cycle.
                 guard let inner = written[String(phrase.dropFirst().dropLast())] else {
                     object.report(name, .unknownReference(phrase))
                     return []
@@ -48,7 +48,7 @@ extension CrisisGrammar {
     }
 }
 
-/// `kill/s/ed/ing` → kill, kills, killed, killing; every word of a phrase may have endings.
+/// Expands endings: `kill/s/ed/ing` → kill, kills, killed, killing. Each word of a phrase may have them; the result is every combination.
 enum PhraseExpansion {
     static func expand(_ phrase: String) -> [String] {
         phrase.split(separator: " ").reduce([""]) { heads, word in
@@ -60,7 +60,7 @@ enum PhraseExpansion {
     }
 }
 
-/// Reads entries, idioms and follow-ups, whose ids are unique together.
+/// Parses entries, idioms and follow-ups. Ids are unique over all three.
 private struct RuleReader {
     let classes: Set<String>
     private var seen: Set<String> = []

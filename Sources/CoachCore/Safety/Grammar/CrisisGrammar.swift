@@ -1,107 +1,107 @@
-/// What `domains/safety/crisis-grammar.json` says, read and checked: the words and patterns by which danger is recognised.
+/// The validated content of `domains/safety/crisis-grammar.json`: the words and patterns that detect danger.
 public struct CrisisGrammar: Sendable, Equatable {
-    /// Words that change what a pattern means.
+    /// A class of words that change the meaning of a pattern near them; see `ContextModifiers`.
     public enum Marker: Int, Sendable, CaseIterable {
-        /// May stand between any two elements: "just", "really".
+        /// Allowed between any two elements of a pattern: "just", "really".
         case filler
-        /// Says nothing by itself: "I", "want to", "tonight". An idiom need not cover it, and a negation reaches across it.
+        /// Function words: "I", "want to", "tonight". An idiom need not cover them; the scope of a negation extends across them.
         case frame
-        /// A thought or a plan: "thoughts of", "no intention to". A negation reaches across it; an idiom does not.
+        /// A thought or a plan: "thoughts of", "no intention to". The scope of a negation extends across it; an idiom must cover it.
         case intention
-        /// Denies what follows it in its clause: "not", "never", "sin".
+        /// Negates what follows it in its clause: "not", "never", "sin".
         case negator
-        /// Holds a negator that denies nothing: "can't stop", "not only".
+        /// Contains a negator that negates nothing: "can't stop", "not only".
         case notNegator
-        /// Denies a whole statement that follows: "I don't think", "no es que".
+        /// Negates the whole statement directly after it: "I don't think", "no es que".
         case deniedStatement
         /// Begins a new clause: "but", "because", "pero".
         case clauseBreak
-        /// Long ago and over: "years ago", "in recovery".
+        /// The danger is over: "years ago", "in recovery".
         case resolvedPast
-        /// Told in the past: "was", "tried".
+        /// Past tense: "was", "tried".
         case past
-        /// What the speaker wants or means to do now: "I want", "voy a".
+        /// A present wish or intention of the user: "I want", "voy a".
         case wish
-        /// Not over: "again", "lately".
+        /// The danger is present: "again", "lately".
         case present
         /// Fiction: "my novel", "song lyrics".
         case creative
-        /// Not fiction after all: "fine, not a story".
+        /// Denies that it is fiction: "fine, not a story".
         case creativeDenied
         /// Work or study: "for my essay", "training managers".
         case professional
         /// Laughter: "lol", the emoji.
         case humour
-        /// Small annoyances beside which people exaggerate: "password", "the queue".
+        /// Small annoyances, near which hard words are exaggeration: "password", "the queue".
         case trivial
-        /// Work, study, sport, travel: what most messages are about.
+        /// Ordinary topics: work, study, sport, travel.
         case everyday
-        /// Not in jest after all: "no seriously", "not joking".
+        /// Denies that it is a joke: "no seriously", "not joking".
         case earnest
-        /// Takes a denial back: "I lied".
+        /// Withdraws an earlier denial: "I lied".
         case retraction
-        /// The speaker.
+        /// Names the user: "I", "me".
         case firstPerson
-        /// Somebody else.
+        /// Names another person.
         case thirdPerson
-        /// Somebody whom the speaker knows: "my friend", "she"; not "a client".
+        /// Names a person the user knows: "my friend", "she"; not "a client".
         case certainPerson
-        /// A question about safety, in the coach's mouth.
+        /// A question about safety in a coach's message.
         case safetyQuestion
 
-        /// As the grammar's file spells it: `not_negator`.
+        /// The key in the file, in snake case: `not_negator`.
         var name: String { "\(self)".reduce(into: "") { $0 += $1.isUppercase ? "_" + $1.lowercased() : String($1) } }
     }
 
-    /// Patterns that mean danger.
+    /// Patterns that signal danger.
     public struct Entry: Sendable, Equatable {
         public var id: String
-        /// `en`, `es` or, for a few phrases, `mi` (te reo Māori), `de`, `fr`.
+        /// ISO 639-1: `en`, `es` or, for a few phrases, `mi` (te reo Māori), `de`, `fr`.
         public var language: String
         public var category: RiskCategory
         public var tier: RiskTier
         public var subject: RiskSubject
-        /// False when the pattern holds its own negation ("don't want to live") or is a confession that nothing before it takes back.
+        /// True when a negation before the match cancels it. False when the pattern has its own negation ("don't want to live").
         public var negatable: Bool
-        /// People say it in jest; laughter beside it lowers it.
+        /// A common exaggeration: humour near the match lowers its tier.
         public var hyperbole: Bool
-        /// Means danger only when it is not said of everyday things; a word for them in the same sentence lowers it.
+        /// Also has an ordinary meaning: an everyday word in the same sentence lowers the tier.
         public var ambiguous: Bool
-        /// Counts however long ago it was: sexual violence, what is done to children.
+        /// Keeps its tier when it is in the past: sexual violence, violence against children.
         public var timeless: Bool
         var patterns: [WordPattern]
     }
 
-    /// Patterns that look like danger and are none; they cancel what they cover as a whole.
+    /// Harmless patterns that contain words of danger. An idiom cancels the matches that it covers completely.
     public struct Idiom: Sendable, Equatable {
         public var id: String
         public var language: String
-        /// Names a thing that shares a word with danger ("glue gun", "goodbye letter to my team"): cancels whatever holds that word.
+        /// Names a thing whose name has a word of danger ("glue gun", "goodbye letter to my team"): cancels every match that it overlaps.
         public var isThing: Bool
         var patterns: [WordPattern]
     }
 
-    /// Patterns that mean something only after danger was seen in the conversation.
+    /// Patterns that count only while the stored safety level is 1 or more: "tonight", "I have them here".
     public struct FollowUp: Sendable, Equatable {
         public var id: String
         public var language: String
         public var category: RiskCategory
-        /// What the message is raised to while the stored level is 1.
+        /// The message's minimum tier while the stored level is 1.
         public var tierAtConcern: RiskTier
-        /// What the message is raised to while the stored level is 2 or 3.
+        /// The message's minimum tier while the stored level is 2 or 3.
         public var tierAtCrisis: RiskTier
-        /// At level 1 it counts only when the coach has just asked about safety.
+        /// At level 1 it counts only when the coach's last message asked about safety.
         public var needsQuestion: Bool
         var patterns: [WordPattern]
     }
 
-    /// Counts changes of the file; goes into audit rows.
+    /// Version of the file; its editors increment it.
     public var version: Int
-    /// Phrases of each word class.
+    /// Phrases of each word class, endings expanded.
     var classes: [String: [String]]
-    /// Phrases of each marker.
+    /// Phrases of each marker, endings expanded.
     var markers: [Marker: [String]]
-    /// Words recognised with one spelling mistake.
+    /// Words also matched with one spelling mistake; see `LexiconBuilder.correct`.
     var corrected: [String]
     public var entries: [Entry]
     public var idioms: [Idiom]

@@ -1,17 +1,17 @@
-/// A pattern over words as the grammar file writes it. Elements are separated by spaces:
+/// A parsed pattern over words. Syntax of the grammar file, elements separated by spaces:
 ///
-/// | written | means |
+/// | syntax | matches |
 /// |---|---|
 /// | `word` | this word |
-/// | `kill/s/ed` | this word, also with these endings |
+/// | `kill/s/ed` | this word, with or without one of these endings |
 /// | `{CLASS}` | any phrase of a word class |
 /// | `(word\|two words\|{CLASS})` | any of these |
-/// | `element?` | may be absent |
+/// | `element?` | the element or nothing |
 /// | `<0-3>` | up to three other words of the same sentence before the next element |
-/// | `<~0-3>` | the same, and the sentence may end in between |
-/// | `^` first, `$` last | the sentence starts, ends here |
+/// | `<~0-3>` | the same, also across sentence ends |
+/// | `^` first, `$` last | start, end of a sentence |
 ///
-/// Filler words ("just", "really") may stand anywhere between two elements.
+/// Filler words ("just", "really") are allowed between any two elements.
 struct WordPattern: Sendable, Equatable {
     /// One alternative of an element.
     enum Alternative: Sendable, Hashable {
@@ -19,13 +19,13 @@ struct WordPattern: Sendable, Equatable {
         case wordClass(String)
     }
 
-    /// A step of the pattern.
+    /// One element of the pattern.
     struct Element: Sendable, Equatable {
         var alternatives: [Alternative]
         var optional: Bool
-        /// Words that may stand before it.
+        /// Number of other words allowed before it.
         var gap: ClosedRange<Int>
-        /// The gap may run into the next sentence.
+        /// True when the gap may cross sentence ends.
         var crossesSentences: Bool
     }
 
@@ -33,12 +33,12 @@ struct WordPattern: Sendable, Equatable {
     var startsSentence = false
     var endsSentence = false
 
-    /// Longest sum of gaps of one pattern: bounds the work a message can cause.
-    static let widestGaps = 20
-    /// Widest single gap.
-    static let widestGap = 12
+    /// Maximum sum of the gaps of one pattern, in words. Bounds the matching work per message.
+    static let maximumGapSum = 20
+    /// Maximum of one gap, in words.
+    static let maximumGap = 12
 
-    /// Why a pattern cannot be read.
+    /// A pattern with invalid syntax.
     struct SyntaxError: Error, Equatable {
         var reason: String
     }
@@ -68,8 +68,8 @@ struct WordPattern: Sendable, Equatable {
         }
         guard gap == (0...0, false) else { throw SyntaxError(reason: "a gap is last") }
         guard let first = elements.first, !first.optional else { throw SyntaxError(reason: "the first element is missing or optional") }
-        guard elements.reduce(0, { $0 + $1.gap.upperBound }) <= WordPattern.widestGaps else {
-            throw SyntaxError(reason: "gaps add up to more than \(WordPattern.widestGaps)")
+        guard elements.reduce(0, { $0 + $1.gap.upperBound }) <= WordPattern.maximumGapSum else {
+            throw SyntaxError(reason: "gaps add up to more than \(WordPattern.maximumGapSum)")
         }
     }
 
@@ -79,7 +79,7 @@ struct WordPattern: Sendable, Equatable {
         var alternatives: [Alternative]
         switch first {
         case "{": alternatives = [.wordClass(try take(&rest, until: "}"))]
-        case "(": alternatives = try take(&rest, until: ")").split(separator: "|").flatMap(WordPattern.written)
+        case "(": alternatives = try take(&rest, until: ")").split(separator: "|").flatMap(WordPattern.alternatives)
         default:
             let word = rest.prefix { $0 != " " && $0 != "?" }
             guard word.allSatisfy({ $0.isLetter || $0.isNumber || $0 == ":" || $0 == "/" }), word.first != "/" else {
@@ -97,12 +97,12 @@ struct WordPattern: Sendable, Equatable {
         return Element(alternatives: alternatives, optional: optional, gap: gap, crossesSentences: crosses)
     }
 
-    private static func written(_ text: Substring) -> [Alternative] {
+    private static func alternatives(_ text: Substring) -> [Alternative] {
         if text.hasPrefix("{"), text.hasSuffix("}") { return [.wordClass(String(text.dropFirst().dropLast()))] }
         return PhraseExpansion.expand(String(text)).map(Alternative.phrase)
     }
 
-    /// The text between the first character and its partner.
+    /// Removes an opening character, text, and the closing character; returns the text.
     private static func take(_ rest: inout Substring, until closing: Character) throws(SyntaxError) -> String {
         guard let end = rest.firstIndex(of: closing) else { throw SyntaxError(reason: "\(closing) is missing") }
         let inside = rest[rest.index(after: rest.startIndex)..<end]
@@ -114,8 +114,8 @@ struct WordPattern: Sendable, Equatable {
     private static func gap(_ text: String) throws(SyntaxError) -> (range: ClosedRange<Int>, crosses: Bool) {
         let crosses = text.hasPrefix("~")
         let bounds = text.drop { $0 == "~" }.split(separator: "-").compactMap { Int($0) }
-        guard bounds.count == 2, bounds[0] >= 0, bounds[0] <= bounds[1], bounds[1] <= widestGap else {
-            throw SyntaxError(reason: "not a gap of at most \(widestGap) words: <\(text)>")
+        guard bounds.count == 2, bounds[0] >= 0, bounds[0] <= bounds[1], bounds[1] <= maximumGap else {
+            throw SyntaxError(reason: "not a gap of at most \(maximumGap) words: <\(text)>")
         }
         return (bounds[0]...bounds[1], crosses)
     }

@@ -1,9 +1,9 @@
-/// The data of `ScalarFolding`.
+/// Lookup tables of `ScalarFolding`.
 enum FoldingTables {
     /// Marks a scalar of a Latin block that has no single base letter.
     static let unfolded = UInt8(ascii: "?")
 
-    /// U+00C0–U+024F: base letter of the compatibility decomposition in lower case, and the stroke letters by look.
+    /// U+00C0–U+024F: the base letter of the compatibility decomposition (NFKD) in lower case; for letters with a stroke the similar letter.
     static let latin = Array(
         """
         aaaaaa?ceeeeiiii?nooooo?ouuuuy??aaaaaa?ceeeeiiii?nooooo?ouuuuy?yaaaaaaccccccccddddeeeeeeeeeegggggggghhhhiiiiiiiiii??jjkk?llllll\
@@ -12,17 +12,17 @@ enum FoldingTables {
         ?????????????????
         """.utf8)
 
-    /// U+1E00–U+1EFF, likewise.
+    /// U+1E00–U+1EFF: the same.
     static let latinAdditional = Array(
         """
         aabbbbbbccddddddddddeeeeeeeeeeffgghhhhhhhhhhiiiikkkkkkllllllllmmmmmmnnnnnnnnoooooooopppprrrrrrrrssssssssssttttttttuuuuuuuuuuvvvv\
         wwwwwwwwwwxxxxyyzzzzzzhtwy?s????aaaaaaaaaaaaaaaaaaaaaaaaeeeeeeeeeeeeeeeeiiiioooooooooooooooooooooooouuuuuuuuuuuuuuyyyyyyyy??????
         """.utf8)
 
-    /// U+FB00–U+FB06.
+    /// U+FB00–U+FB06, spelled out.
     static let ligatures: [[UInt32]] = ["ff", "fi", "fl", "ffi", "ffl", "st", "st"].map { $0.utf8.map(UInt32.init) }
 
-    /// Letters of other alphabets and letter-like symbols that are read as Latin ones.
+    /// Letters of other alphabets and letter-like symbols that look like a Latin letter, mapped to it.
     static let homoglyphs: [UInt32: UInt32] = {
         let pairs: [(String, String)] = [
             ("аАαΑ", "a"), ("вВΒ", "b"), ("сСϲ", "c"), ("ԁ", "d"), ("еЕёЁεΕ", "e"), ("ԍ", "g"), ("нНΗһ", "h"), ("іІїιΙ", "i"),
@@ -33,13 +33,13 @@ enum FoldingTables {
             ("ℙ", "p"), ("ℚ", "q"), ("ℛℜℝ", "r"), ("ℤℨ", "z"),
         ]
         var table: [UInt32: UInt32] = [:]
-        for (looks, letter) in pairs {
-            for scalar in looks.unicodeScalars { table[scalar.value] = letter.unicodeScalars.first?.value }
+        for (homoglyphs, letter) in pairs {
+            for scalar in homoglyphs.unicodeScalars { table[scalar.value] = letter.unicodeScalars.first?.value }
         }
         return table
     }()
 
-    /// Emoji that say something about danger or its absence. Others separate words and are otherwise ignored.
+    /// Names of the emoji that the grammar uses. All other emoji only separate words.
     static let emoji: [UInt32: String] = [
         0x1F48A: "pill", 0x1F489: "syringe", 0x1F52A: "knife", 0x1F5E1: "knife", 0x1FA92: "razor", 0x1F52B: "gun", 0x1FAA2: "rope",
         0x1F494: "heartbreak", 0x1FA78: "blood", 0x26B0: "coffin", 0x1FAA6: "grave", 0x1F480: "skull", 0x2620: "skull", 0x1F940: "wilted",

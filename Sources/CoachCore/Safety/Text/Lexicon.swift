@@ -1,39 +1,39 @@
-/// A meaning that words can have: a word class of the grammar, a literal word of a pattern, a routing term. Numbered from 0.
+/// Identifies what a phrase stands for: a word class or marker of the grammar, a literal phrase of a pattern, or a routing term. From 0.
 typealias Symbol = Int32
 
-/// The phrases that anything listens for, in one tree over words, so that a message is looked up once for crisis detection and
-/// routing together.
+/// A trie of all phrases of the grammar and of the routing terms, over words. One lookup pass over a message serves crisis detection and
+/// domain scoring.
 struct Lexicon: Sendable {
     fileprivate var words: [UInt64: Int32] = [:]
-    fileprivate var nearMisses: [UInt64: Int32] = [:]
-    /// Continuations of a phrase: (node, word) → node. Node 0 is the start of all phrases.
+    fileprivate var deletions: [UInt64: Int32] = [:]
+    /// Edges of the trie: (node, word) → node. Node 0 is the root.
     fileprivate var edges: [UInt64: Int32] = [:]
     fileprivate var symbolsOfNode: [[Symbol]] = [[]]
 
-    /// Shortest word that is recognised with a spelling mistake: shorter ones are too close to other words.
-    static let shortestCorrected = 6
+    /// Minimum UTF-8 length of a word that is matched with a spelling mistake. Shorter words are too similar to other words.
+    static let minimumCorrectedLength = 6
 
-    /// The words, their spelling mistakes undone, and every known phrase that starts at each of them.
-    func read(_ sequence: TokenSequence) -> Reading {
-        var reading = Reading(tokens: sequence.tokens)
+    /// Finds all known phrases at each token, with spelling correction.
+    func annotate(_ sequence: TokenSequence) -> AnnotatedTokens {
+        var annotated = AnnotatedTokens(tokens: sequence.tokens)
         let words = sequence.tokens.map { word(of: $0, in: sequence) }
         for start in words.indices {
-            appendSpans(words, from: start, to: &reading)
-            reading.closePosition()
+            appendSpans(words, from: start, to: &annotated)
+            annotated.closePosition()
         }
-        return reading
+        return annotated
     }
 
-    private func appendSpans(_ words: [Int32], from start: Int, to reading: inout Reading) {
-        let sentence = reading.tokens[start].sentence
+    private func appendSpans(_ words: [Int32], from start: Int, to annotated: inout AnnotatedTokens) {
+        let sentence = annotated.tokens[start].sentence
         var node: Int32 = 0
         var position = start
-        while position < words.count, words[position] >= 0, reading.tokens[position].sentence == sentence {
+        while position < words.count, words[position] >= 0, annotated.tokens[position].sentence == sentence {
             guard let next = edges[Lexicon.edge(node, words[position])] else { return }
             node = next
             position += 1
             for symbol in symbolsOfNode[Int(node)] {
-                reading.append(Reading.Span(symbol: symbol, length: Int32(position - start)))
+                annotated.append(AnnotatedTokens.Span(symbol: symbol, length: Int32(position - start)))
             }
         }
     }
@@ -41,13 +41,13 @@ struct Lexicon: Sendable {
     private func word(of token: Token, in sequence: TokenSequence) -> Int32 {
         if let known = words[token.hash] { return known }
         let bytes = sequence.bytes[token.bytes]
-        if token.stretched, let known = words[Lexicon.hashWithoutRuns(bytes)] { return known }
-        // What was typed may be one letter short of it.
-        guard bytes.count >= Lexicon.shortestCorrected - 1, !nearMisses.isEmpty else { return -1 }
-        if let near = nearMisses[token.hash] { return near }
-        guard bytes.count >= Lexicon.shortestCorrected else { return -1 }
+        if token.isElongated, let known = words[Lexicon.hashWithoutRuns(bytes)] { return known }
+        // A deletion may make the typed word one letter shorter than the minimum.
+        guard bytes.count >= Lexicon.minimumCorrectedLength - 1, !deletions.isEmpty else { return -1 }
+        if let near = deletions[token.hash] { return near }
+        guard bytes.count >= Lexicon.minimumCorrectedLength else { return -1 }
         for omitted in bytes.indices {
-            if let near = nearMisses[Lexicon.hash(bytes, omitting: omitted)] { return near }
+            if let near = deletions[Lexicon.hash(bytes, omitting: omitted)] { return near }
         }
         return -1
     }
@@ -73,11 +73,11 @@ struct Lexicon: Sendable {
     }
 }
 
-/// Values by symbol, dense: a lookup a word must cost no hashing.
+/// An array indexed by symbol. Unlike a dictionary it needs no hashing per token.
 struct SymbolTable<Value: Sendable>: Sendable {
     private var values: [Value?] = []
 
-    /// nil for a symbol that has none.
+    /// nil for a symbol without a value.
     subscript(_ symbol: Symbol) -> Value? {
         get { Int(symbol) < values.count ? values[Int(symbol)] : nil }
         set {
@@ -87,18 +87,18 @@ struct SymbolTable<Value: Sendable>: Sendable {
     }
 }
 
-/// Collects phrases, then becomes a `Lexicon`.
+/// Builds a `Lexicon`.
 struct LexiconBuilder {
     private var lexicon = Lexicon()
     private var symbolCount: Symbol = 0
 
-    /// A new meaning without any phrase yet.
+    /// A new symbol without phrases.
     mutating func makeSymbol() -> Symbol {
         defer { symbolCount += 1 }
         return symbolCount
     }
 
-    /// Gives a phrase a meaning. The phrase is folded like a message; a phrase without a word is ignored.
+    /// Adds a phrase with its symbol. Folds the phrase like a message; ignores a phrase without words.
     mutating func add(_ phrase: String, as symbol: Symbol) {
         let sequence = LexiconBuilder.words(of: phrase)
         guard !sequence.tokens.isEmpty else { return }
@@ -116,19 +116,18 @@ struct LexiconBuilder {
         if !lexicon.symbolsOfNode[Int(node)].contains(symbol) { lexicon.symbolsOfNode[Int(node)].append(symbol) }
     }
 
-    /// Lets a word be recognised with one spelling mistake: a letter missing, doubled, added, replaced or exchanged with its neighbour.
-    /// Both sides leave out one letter and compare (the symmetric deletion of SymSpell).
+    /// Also matches a word with one spelling mistake: a letter missing, added, replaced or swapped with its neighbour. Compares the known
+    /// and the typed word with one letter deleted from each (symmetric delete, the algorithm of SymSpell). Ignores phrases and short words.
     mutating func correct(_ word: String) {
         let sequence = LexiconBuilder.words(of: word)
         guard let token = sequence.tokens.first, sequence.tokens.count == 1 else { return }
         let bytes = sequence.bytes[token.bytes]
-        guard bytes.count >= Lexicon.shortestCorrected else { return }
+        guard bytes.count >= Lexicon.minimumCorrectedLength else { return }
         let identifier = identifier(of: token.hash)
-        lexicon.nearMisses[token.hash] = identifier
-        for omitted in bytes.indices { lexicon.nearMisses[Lexicon.hash(bytes, omitting: omitted)] = identifier }
+        lexicon.deletions[token.hash] = identifier
+        for omitted in bytes.indices { lexicon.deletions[Lexicon.hash(bytes, omitting: omitted)] = identifier }
     }
 
-    /// The finished lexicon.
     func build() -> Lexicon { lexicon }
 
     private mutating func identifier(of hash: UInt64) -> Int32 {
@@ -138,19 +137,19 @@ struct LexiconBuilder {
         return identifier
     }
 
-    /// Folds a phrase of a configuration file; `:pill:` names the emoji.
+    /// Folds a phrase of a configuration file; `:pill:` stands for the emoji of that name.
     private static func words(of phrase: String) -> TokenSequence {
         guard phrase.hasPrefix(":"), phrase.hasSuffix(":"), phrase.count > 2 else { return TokenSequence(NormalisedMessage.fold(phrase)) }
         return TokenSequence([ScalarFolding.emojiMark] + NormalisedMessage.fold(String(phrase.dropFirst().dropLast())))
     }
 }
 
-/// A message with every known phrase found in it.
-struct Reading {
-    /// A known phrase that starts at a word.
+/// The tokens of a message, annotated with the known phrases that start at each.
+struct AnnotatedTokens {
+    /// A known phrase.
     struct Span {
         var symbol: Symbol
-        /// Words.
+        /// In tokens.
         var length: Int32
     }
 
@@ -168,6 +167,6 @@ struct Reading {
 
     fileprivate mutating func closePosition() { starts.append(Int32(spans.count)) }
 
-    /// The phrases that start at a word.
+    /// The phrases that start at a token.
     func spans(at position: Int) -> ArraySlice<Span> { spans[Int(starts[position])..<Int(starts[position + 1])] }
 }

@@ -1,24 +1,23 @@
-/// A message in the two views that detection reads: as written, and with simple disguises undone ("k i l l", "su1c1de").
+/// A message as folded tokens, in two forms: plain, and with obfuscated words restored ("k i l l", "su1c1de").
 struct NormalisedMessage {
-    /// As written.
     let plain: TokenSequence
-    /// With disguises undone; nil when there were none.
-    let undisguised: TokenSequence?
+    /// nil when no word was obfuscated.
+    let deobfuscated: TokenSequence?
 
-    /// Longest message that is read whole; of a longer one the two ends are read (facts: cap 4,000 scalars, first and last 2,000).
+    /// Maximum Unicode scalars used. Of a longer message only the first and last 2,000 are used, which bounds the work per message.
     static let scalarLimit = 4_000
 
     init(_ message: String) {
         let units = NormalisedMessage.fold(message)
         plain = TokenSequence(units)
-        undisguised = Disguise.undo(units).map(TokenSequence.init)
+        deobfuscated = Deobfuscation.restore(units).map(TokenSequence.init)
     }
 
     static func fold(_ message: String) -> [UInt32] {
         var units: [UInt32] = []
         let scalars = message.unicodeScalars
         units.reserveCapacity(min(message.utf8.count, scalarLimit) + 8)
-        // At most one scalar a byte: the exact count is needed for long messages only.
+        // A text has at most one scalar per byte, so short texts need no count.
         if message.utf8.count <= scalarLimit || scalars.count <= scalarLimit {
             for scalar in scalars { ScalarFolding.append(scalar, to: &units) }
         } else {
@@ -30,16 +29,16 @@ struct NormalisedMessage {
     }
 }
 
-/// Undoes the disguises that people use against word filters: letters written apart, and digits or symbols in the place of letters.
-enum Disguise {
-    /// The units without disguises, or nil when nothing was disguised.
-    static func undo(_ units: [UInt32]) -> [UInt32]? {
+/// Restores words that are obfuscated against word filters: spaced letters, and digits or symbols in place of letters (leetspeak).
+enum Deobfuscation {
+    /// The restored units; nil when nothing was obfuscated.
+    static func restore(_ units: [UInt32]) -> [UInt32]? {
         var result: [UInt32] = []
         result.reserveCapacity(units.count)
         var changed = false
         var index = 0
         while index < units.count {
-            let end = blobEnd(units, from: index)
+            let end = runEnd(units, from: index)
             if end == index {
                 result.append(units[index])
                 index += 1
@@ -48,7 +47,7 @@ enum Disguise {
                 index = joined.end
                 changed = true
             } else {
-                changed = appendUnleeted(units[index..<end], to: &result) || changed
+                changed = appendWithoutLeetspeak(units[index..<end], to: &result) || changed
                 index = end
             }
         }
@@ -57,15 +56,15 @@ enum Disguise {
 
     private static func isLetter(_ unit: UInt32) -> Bool { (0x61...0x7A).contains(unit) }
 
-    private static func isBlob(_ unit: UInt32) -> Bool { TokenSequence.isWord(unit) || unit == 0x27 || substitute(unit) != nil }
+    private static func isRunUnit(_ unit: UInt32) -> Bool { TokenSequence.isWord(unit) || unit == 0x27 || substitute(unit) != nil }
 
-    private static func blobEnd(_ units: [UInt32], from first: Int) -> Int {
+    private static func runEnd(_ units: [UInt32], from first: Int) -> Int {
         var end = first
-        while end < units.count, isBlob(units[end]) { end += 1 }
+        while end < units.count, isRunUnit(units[end]) { end += 1 }
         return end
     }
 
-    /// What a digit or symbol stands for inside a word; 0 is "nothing".
+    /// The letter that a digit or symbol replaces; 0 for a symbol that is dropped.
     private static func substitute(_ unit: UInt32) -> UInt32? {
         switch unit {
         case UInt32(UInt8(ascii: "0")): 0x6F
@@ -79,17 +78,17 @@ enum Disguise {
         }
     }
 
-    /// Appends a run without spaces, substituting in words of two letters or more; true when anything was. What follows the last
-    /// letter is punctuation unless it is a digit; a digit before one or two letters counts something: "5am".
-    private static func appendUnleeted(_ blob: ArraySlice<UInt32>, to result: inout [UInt32]) -> Bool {
-        guard let first = blob.firstIndex(where: isLetter), let last = blob.lastIndex(where: isLetter), first < last else {
-            result.append(contentsOf: blob)
+    /// Appends a run without spaces, with substitutions if it has at least two letters. Returns true when it substituted. Symbols after the
+    /// last letter are punctuation. A digit before one or two letters is a number: "5am".
+    private static func appendWithoutLeetspeak(_ run: ArraySlice<UInt32>, to result: inout [UInt32]) -> Bool {
+        guard let first = run.firstIndex(where: isLetter), let last = run.lastIndex(where: isLetter), first < last else {
+            result.append(contentsOf: run)
             return false
         }
-        let begin = last - first < 2 ? first : blob.startIndex
+        let begin = last - first < 2 ? first : run.startIndex
         var changed = false
-        for index in blob.indices {
-            let unit = blob[index]
+        for index in run.indices {
+            let unit = run[index]
             guard index >= begin, let letter = substitute(unit), index < last || (0x30...0x39).contains(unit) else {
                 result.append(unit)
                 continue
@@ -100,19 +99,19 @@ enum Disguise {
         return changed
     }
 
-    /// Three or more single letters with one and the same separator between them, read as one word. Two separators end the word.
+    /// Joins three or more single letters with the same separator between them into a word. Two separators in a row end the word.
     private static func spacedLetters(_ units: [UInt32], from first: Int) -> (letters: [UInt32], end: Int)? {
-        func lone(_ index: Int) -> Bool {
+        func isSingle(_ index: Int) -> Bool {
             guard index < units.count else { return false }
             guard isLetter(units[index]) || (substitute(units[index]) ?? 0) != 0 else { return false }
-            return (index == 0 || !isBlob(units[index - 1])) && (index + 1 == units.count || !isBlob(units[index + 1]))
+            return (index == 0 || !isRunUnit(units[index - 1])) && (index + 1 == units.count || !isRunUnit(units[index + 1]))
         }
-        guard lone(first), first + 1 < units.count else { return nil }
+        guard isSingle(first), first + 1 < units.count else { return nil }
         let separator = units[first + 1]
-        guard !isBlob(separator), separator != 0x0A else { return nil }
+        guard !isRunUnit(separator), separator != 0x0A else { return nil }
         var letters = [substitute(units[first]) ?? units[first]]
         var index = first
-        while index + 2 < units.count, units[index + 1] == separator, lone(index + 2) {
+        while index + 2 < units.count, units[index + 1] == separator, isSingle(index + 2) {
             index += 2
             letters.append(substitute(units[index]) ?? units[index])
         }

@@ -1,15 +1,15 @@
-/// Folds Unicode scalars to the small alphabet in which messages are compared: lower-case Latin letters without marks, digits, and a
-/// few marks of punctuation. It does for the scripts the product speaks what NFKC, case folding and mark removal would do together,
-/// by table, without allocating. Letters of other scripts stay as they are.
+/// Folds Unicode scalars to lower-case Latin letters without diacritics, digits and a few punctuation marks. For Latin script the result
+/// corresponds to NFKC, case folding and removal of marks, by table lookup without allocation. Letters of other scripts do not change.
 enum ScalarFolding {
-    /// Starts the name of an emoji, so that the word "pill" and the emoji are two words. U+E000 is private use and never typed.
+    /// Prefix of an emoji's name, so that the word "pill" and the emoji are different tokens. U+E000 is a private-use scalar; a typed one
+    /// folds to a space.
     static let emojiMark: UInt32 = 0xE000
-    /// A space: whatever separates words without ending a clause.
+    /// Separates words without ending a clause.
     static let space: UInt32 = 0x20
-    /// An ellipsis: ends a clause but no sentence.
+    /// Ends a clause but not a sentence.
     static let ellipsis: UInt32 = 0x2026
 
-    /// Appends the folded form of a scalar, which may be empty (zero-width characters, combining marks).
+    /// Appends the folded form of a scalar: zero scalars for zero-width characters and combining marks, several for ligatures and emoji.
     static func append(_ scalar: Unicode.Scalar, to units: inout [UInt32]) {
         let value = scalar.value
         if value < 0x80 {
@@ -52,7 +52,7 @@ enum ScalarFolding {
         }
     }
 
-    /// Letters counted as A…Z a…z.
+    /// The lower-case letter for an index into A…Z a…z.
     private static func letter(_ index: UInt32) -> UInt32 { 0x61 + index % 26 }
 
     private static func latin(

@@ -1,24 +1,24 @@
-/// A word of a message.
+/// A folded word of a message.
 struct Token: Equatable {
     /// FNV-1a of the folded word's bytes.
     var hash: UInt64
-    /// Where the folded word lies in `TokenSequence.bytes`.
+    /// UTF-8 of the folded word, as indices of `TokenSequence.bytes`.
     var bytes: Range<Int>
-    /// Counts sentences from 0.
+    /// Number of its sentence, from 0.
     var sentence: Int
-    /// Counts clauses from 0 through the whole message.
+    /// Number of its clause, from 0; never repeats in another sentence.
     var clause: Int
-    /// A letter was repeated three times or more.
-    var stretched: Bool
+    /// True when a letter was repeated three times or more: "diiie".
+    var isElongated: Bool
 }
 
-/// A message as words: the input of crisis detection and of routing alike.
+/// A message split into folded words, sentences and clauses.
 struct TokenSequence {
     private(set) var bytes: [UInt8] = []
     private(set) var tokens: [Token] = []
 
-    /// Splits folded units. Apostrophes inside a word vanish ("don't" and "dont" are one word); a letter repeated three times or
-    /// more is kept twice.
+    /// Splits folded scalars. Removes apostrophes inside words ("don't" and "dont" are the same word) and shortens a letter repeated three
+    /// times or more to two.
     init(_ units: [UInt32]) {
         bytes.reserveCapacity(units.count)
         tokens.reserveCapacity(units.count / 4)
@@ -56,9 +56,6 @@ struct TokenSequence {
         }
     }
 
-    /// The folded word as text, for tests and findings; not for the hot path.
-    func word(_ token: Token) -> String { String(decoding: bytes[token.bytes], as: UTF8.self) }
-
     static func isWord(_ unit: UInt32) -> Bool {
         (0x61...0x7A).contains(unit) || (0x30...0x39).contains(unit) || (unit >= 0x80 && unit != ScalarFolding.ellipsis)
     }
@@ -66,7 +63,7 @@ struct TokenSequence {
     private mutating func appendWord(_ units: [UInt32], from first: Int, sentence: Int, clause: Int) -> Int {
         let start = bytes.count
         var hash = WordHash()
-        var stretched = false
+        var isElongated = false
         var index = first
         var last: UInt32 = 0
         var run = 0
@@ -81,13 +78,13 @@ struct TokenSequence {
             last = unit
             index += 1
             if run > 2, unit > 0x39 {
-                stretched = true
+                isElongated = true
                 continue
             }
             append(unit, to: &hash)
         }
         tokens.append(
-            Token(hash: hash.value, bytes: start..<bytes.count, sentence: sentence, clause: clause, stretched: stretched))
+            Token(hash: hash.value, bytes: start..<bytes.count, sentence: sentence, clause: clause, isElongated: isElongated))
         return index
     }
 
@@ -105,16 +102,10 @@ struct TokenSequence {
     }
 }
 
-/// FNV-1a, 64 bits: http://www.isthe.com/chongo/tech/comp/fnv/. A collision with one of a few thousand known words needs intent, and
-/// gains its author a false positive.
+/// FNV-1a, 64 bits: http://www.isthe.com/chongo/tech/comp/fnv/. Collisions with the few thousand known words are acceptable: one can be
+/// constructed, but causes only a false positive.
 struct WordHash {
     private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 
     mutating func add(_ byte: UInt8) { value = (value ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
-
-    static func of(_ bytes: some Sequence<UInt8>) -> UInt64 {
-        var hash = WordHash()
-        for byte in bytes { hash.add(byte) }
-        return hash.value
-    }
 }

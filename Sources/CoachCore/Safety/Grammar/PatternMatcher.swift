@@ -1,16 +1,16 @@
-/// All patterns of a grammar compiled over the symbols of a lexicon, indexed by what each can start with.
-struct PatternAutomaton: Sendable {
-    /// Where a pattern was found.
+/// Finds word patterns in a message by backtracking over lexicon symbols. Patterns are indexed by the symbols of their first element.
+struct PatternMatcher: Sendable {
+    /// One occurrence of a pattern.
     struct Match {
-        /// Index of the rule that the pattern belongs to.
+        /// The `rule` passed to `add`.
         var rule: Int
-        /// Words.
+        /// Token indices.
         var range: Range<Int>
     }
 
-    /// All storage is flat and trivial: matching copies no arrays.
+    // Steps and patterns refer to flat arrays by range: copying one during matching copies no array.
     private struct Step: Sendable {
-        /// Where its alternatives lie in `symbols`.
+        /// Its alternatives, as indices of `symbols`.
         var symbols: Range<Int>
         var optional: Bool
         var gap: ClosedRange<Int>
@@ -19,11 +19,11 @@ struct PatternAutomaton: Sendable {
 
     private struct Pattern: Sendable {
         var rule: Int
-        /// Where its steps lie in `steps`.
+        /// Indices of `steps`.
         var steps: Range<Int>
         var startsSentence: Bool
         var endsSentence: Bool
-        /// A gap of this pattern may run over a negation.
+        /// True when gaps may contain negated words.
         var ignoresNegation: Bool
     }
 
@@ -33,10 +33,10 @@ struct PatternAutomaton: Sendable {
     private var starting = SymbolTable<[Int]>()
     private let filler: Symbol
 
-    /// `filler` is the symbol of the words that may stand between any two elements.
+    /// `filler` is the symbol of words that are allowed between any two elements.
     init(filler: Symbol) { self.filler = filler }
 
-    /// Adds a pattern of a rule; `resolve` gives the symbol of an alternative.
+    /// Adds a pattern. `rule` identifies it in matches; `resolve` returns the symbol of an alternative.
     mutating func add(
         _ pattern: WordPattern, rule: Int, ignoresNegation: Bool, resolve: (WordPattern.Alternative) -> Symbol
     ) {
@@ -59,13 +59,12 @@ struct PatternAutomaton: Sendable {
         }
     }
 
-    /// Every pattern at every word where it matches, each with its first match there. `barrier` says which words a gap must not run
-    /// over: negations.
-    func matches(in reading: Reading, barrier: [Bool]) -> [Match] {
+    /// The first match of each pattern at each token. Gaps do not contain tokens for which `isNegated` is true.
+    func matches(in message: AnnotatedTokens, isNegated: [Bool]) -> [Match] {
         var found: [Match] = []
-        let search = Search(reading: reading, barrier: barrier, filler: filler, symbols: symbols, steps: steps)
-        for start in reading.tokens.indices {
-            for span in reading.spans(at: start) {
+        let search = Search(message: message, isNegated: isNegated, filler: filler, symbols: symbols, steps: steps)
+        for start in message.tokens.indices {
+            for span in message.spans(at: start) {
                 guard let candidates = starting[span.symbol] else { continue }
                 for index in candidates {
                     let pattern = patterns[index]
@@ -80,35 +79,35 @@ struct PatternAutomaton: Sendable {
         return found
     }
 
-    /// Looks for the rest of one pattern. Depth is the pattern's length and width the sum of its gaps, both bounded when it is read.
+    /// Matches the steps after the first. Recursion depth is the number of steps, width the sum of gaps; `WordPattern` bounds the gaps.
     private struct Search {
-        let reading: Reading
-        let barrier: [Bool]
+        let message: AnnotatedTokens
+        let isNegated: [Bool]
         let symbols: [Symbol]
         let steps: [Step]
-        /// First and last-but-one word of the sentence of each word.
+        /// For each token the token range of its sentence.
         private var sentences: [Range<Int>] = []
         private var isFiller: [Bool]
 
-        init(reading: Reading, barrier: [Bool], filler: Symbol, symbols: [Symbol], steps: [Step]) {
-            self.reading = reading
-            self.barrier = barrier
+        init(message: AnnotatedTokens, isNegated: [Bool], filler: Symbol, symbols: [Symbol], steps: [Step]) {
+            self.message = message
+            self.isNegated = isNegated
             self.symbols = symbols
             self.steps = steps
-            isFiller = reading.tokens.indices.map { position in
-                reading.spans(at: position).contains { $0.symbol == filler }
+            isFiller = message.tokens.indices.map { position in
+                message.spans(at: position).contains { $0.symbol == filler }
             }
-            sentences.reserveCapacity(reading.tokens.count)
+            sentences.reserveCapacity(message.tokens.count)
             var start = 0
-            for position in reading.tokens.indices {
+            for position in message.tokens.indices {
                 let next = position + 1
-                guard next == reading.tokens.count || reading.tokens[next].sentence != reading.tokens[position].sentence else { continue }
+                guard next == message.tokens.count || message.tokens[next].sentence != message.tokens[position].sentence else { continue }
                 sentences.append(contentsOf: repeatElement(start..<next, count: next - start))
                 start = next
             }
         }
 
-        /// Fillers at the start of a sentence do not count: "just goodbye everyone".
+        /// True when only fillers precede the position in its sentence: "just goodbye everyone".
         func sentenceStarts(at position: Int) -> Bool { isFiller[sentences[position].lowerBound..<position].allSatisfy(\.self) }
 
         private func sentenceEnds(after position: Int, before end: Int) -> Bool {
@@ -125,12 +124,12 @@ struct PatternAutomaton: Sendable {
                 return !pattern.endsSentence || sentenceEnds(after: position - 1, before: position) ? position : nil
             }
             let step = steps[index]
-            let end = step.crossesSentences ? reading.tokens.count : sentences[position - 1].upperBound
+            let end = step.crossesSentences ? message.tokens.count : sentences[position - 1].upperBound
             var skipped = 0
             var here = position
             while here < end {
                 if skipped >= step.gap.lowerBound {
-                    for span in reading.spans(at: here) where allows(span.symbol, step) {
+                    for span in message.spans(at: here) where allows(span.symbol, step) {
                         if let found = match(pattern, step: index + 1, at: here + Int(span.length)) { return found }
                     }
                 }
@@ -138,7 +137,7 @@ struct PatternAutomaton: Sendable {
                     here += 1
                     continue
                 }
-                guard skipped < step.gap.upperBound, pattern.ignoresNegation || !barrier[here] else { break }
+                guard skipped < step.gap.upperBound, pattern.ignoresNegation || !isNegated[here] else { break }
                 skipped += 1
                 here += 1
             }
