@@ -1,15 +1,7 @@
 import Foundation
 
 extension DomainConfiguration {
-    /// Reads and checks one file. Throws everything that is wrong with it at once.
-    public init(json: Data, file: String) throws(ConfigurationRejected) {
-        let collector = FindingCollector()
-        let read = DomainConfiguration.read(json, file: file, collector: collector)
-        try collector.rejectIfAny()
-        guard let read else { throw ConfigurationRejected(findings: collector.findings) }
-        self = read
-    }
-
+    /// Parses and validates one file; nil when it is not JSON or names no known domain. Adds findings for all errors.
     static func read(_ json: Data, file: String, collector: FindingCollector) -> DomainConfiguration? {
         guard let root = ConfigurationNode.root(of: json, file: file, collector: collector) else { return nil }
         root.allow([
@@ -47,8 +39,8 @@ extension DomainConfiguration {
 }
 
 extension DomainConfigurations {
-    /// Reads and checks all seven files, by file name. Throws everything that is wrong with any of them at once: a domain that is
-    /// missing or there twice, a value out of bounds, a key that nothing reads.
+    /// Parses and validates all seven files, keyed by file name. The error has the findings of all files, with missing and duplicate
+    /// domains, values out of bounds and unknown keys.
     public init(files: [String: Data]) throws(ConfigurationRejected) {
         let collector = FindingCollector()
         var byDomain: [Domain: DomainConfiguration] = [:]

@@ -1,12 +1,11 @@
-/// What `domains/*.json` says of one coaching domain.
+/// The validated content of one file of `domains/`: names, prompt texts and routing terms of a coaching domain.
 public struct DomainConfiguration: Sendable, Equatable {
-    /// A word or phrase that speaks for the domain, and how strongly.
+    /// A routing term: a word or phrase that is evidence for the domain.
     public struct Term: Sendable, Equatable {
         public var phrase: String
-        /// 1 hints, 2 suggests, 3 names the domain; 0 says nothing and hides the terms inside it: "a couple of questions".
+        /// 1 weak evidence, 2 strong, 3 names the domain. 0 is no evidence, and masks the terms inside it: "a couple of questions".
         public var weight: Float
 
-        /// Memberwise.
         public init(phrase: String, weight: Float) {
             self.phrase = phrase
             self.weight = weight
@@ -14,44 +13,37 @@ public struct DomainConfiguration: Sendable, Equatable {
     }
 
     public var domain: Domain
-    /// The file's own version; an operator's later versions live in the database.
+    /// Version of the file; its editors increment it.
     public var version: Int
-    /// Shown to people.
+    /// Display name.
     public var name: String
-    /// Shown to people.
+    /// One sentence for display.
     public var description: String
-    /// How the coach speaks.
+    /// Tone of the coach, for the prompt.
     public var tone: String
-    /// What the coach works with.
+    /// Coaching methods, for the prompt.
     public var methodology: String
-    /// What the model is told in this domain.
+    /// Guidance for the model, for the prompt.
     public var systemPrompt: String
-    /// What the coach leaves to others.
+    /// Topics that the coach does not handle, for the prompt.
     public var boundaries: [String]
-    /// The coach's first words.
+    /// First message of the coach, for display.
     public var greeting: String
-    /// Questions that a new user may start with.
+    /// Example first messages for the user, for display.
     public var starters: [String]
     /// English and Spanish routing terms.
     public var terms: [Term]
 }
 
-/// The seven domains, each exactly once.
+/// The configurations of all seven domains.
 public struct DomainConfigurations: Sendable, Equatable {
-    private var byDomain: [Domain: DomainConfiguration]
+    private let byDomain: [Domain: DomainConfiguration]
 
     init(byDomain: [Domain: DomainConfiguration]) { self.byDomain = byDomain }
 
     /// In the order of `Domain.allCases`.
     public var all: [DomainConfiguration] { Domain.allCases.compactMap { byDomain[$0] } }
 
-    /// The configuration of a domain. Every domain has one: the loader refuses anything else.
+    /// The configuration of a domain; never nil after a successful load.
     public subscript(_ domain: Domain) -> DomainConfiguration? { byDomain[domain] }
-
-    /// The same with one domain exchanged: an operator's version.
-    public func replacing(with configuration: DomainConfiguration) -> DomainConfigurations {
-        var copy = self
-        copy.byDomain[configuration.domain] = configuration
-        return copy
-    }
 }

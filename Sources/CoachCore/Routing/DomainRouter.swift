@@ -1,29 +1,29 @@
 import Foundation
 
-/// Decides which domain a turn belongs to: pin, then persona, then the message in the light of the conversation (facts §5.2). Pure.
+/// Selects the domain of a turn: the client's pin, else the persona's domain, else from the message and the conversation. Pure.
+///
+/// `temperature`, `minimumProbability` and `minimumMargin` were fitted together on labelled development messages.
 public struct DomainRouter: Sendable {
-    /// Score of "none of the seven": what a message must outweigh to be routed.
+    /// Score of "no domain", which a domain's score competes with.
     static let noneScore: Float = 1
-    /// Divides scores before the softmax. Fitted on the development set together with the two limits below.
+    /// Divides the scores before the softmax.
     static let temperature = 1.0
-    /// Below this probability the message decides nothing.
-    static let leastProbability = 0.45
-    /// Below this lead over the runner-up the message decides nothing.
-    static let leastMargin = 0.12
-    /// A conversation changes its domain at this probability: one term that names another domain is enough, a hint is not.
+    /// Minimum probability of a domain for the message to decide.
+    static let minimumProbability = 0.45
+    /// Minimum lead over the next candidate for the message to decide.
+    static let minimumMargin = 0.12
+    /// Minimum probability to change the domain of a conversation. One term of weight 3 reaches it, one of weight 1 does not.
     static let switchProbability = 0.55
-    /// What the conversation's own domain is believed before the message is read.
-    static let priorOfConversation = 0.6
-    /// Exponent of that belief.
+    /// Prior probability of the conversation's domain.
+    static let conversationPrior = 0.6
+    /// Exponent of the prior.
     static let priorWeight = 0.8
-    /// Messages with fewer words follow the conversation.
-    static let shortestDecisive = 4
+    /// Messages with fewer words do not change the conversation's domain.
+    static let minimumWordCount = 4
 
-    /// Stateless.
     public init() {}
 
-    /// The domain of a turn. `pinned` by the client wins over the persona's own, which wins over the message; a short or undecided
-    /// message stays in the conversation's domain, and without one the router abstains.
+    /// A short or undecided message keeps the conversation's domain; without one the router abstains.
     public func decide(
         _ scores: DomainScores, pinned: Domain?, persona: Domain?, conversationDomain: Domain?
     ) -> DomainDecision {
@@ -34,10 +34,10 @@ public struct DomainRouter: Sendable {
         guard let best = ranked.first, ranked.count > 1 else { return DomainDecision(domain: nil, confidence: 0, source: .abstained) }
         let top = probabilities[best]
         let runnerUp = max(probabilities[ranked[1]], probabilities[Domain.allCases.count])
-        let decided = top >= DomainRouter.leastProbability && top - runnerUp >= DomainRouter.leastMargin
+        let decided = top >= DomainRouter.minimumProbability && top - runnerUp >= DomainRouter.minimumMargin
         if let conversationDomain {
             let stays = Domain.allCases[best] == conversationDomain
-            let short = scores.wordCount < DomainRouter.shortestDecisive
+            let short = scores.wordCount < DomainRouter.minimumWordCount
             if decided, stays { return DomainDecision(domain: conversationDomain, confidence: top, source: .message) }
             if !short, decided, top >= DomainRouter.switchProbability {
                 return DomainDecision(domain: Domain.allCases[best], confidence: top, source: .message)
@@ -49,13 +49,13 @@ public struct DomainRouter: Sendable {
         return DomainDecision(domain: Domain.allCases[best], confidence: top, source: .message)
     }
 
-    /// Softmax over the seven and "none", mixed with the conversation's domain as a prior. "None" is last.
+    /// Softmax over the domains and "no domain" (last), with the conversation's domain as prior.
     private func probabilities(_ scores: DomainScores, conversationDomain: Domain?) -> [Double] {
         var logits = (scores.values + [scores.none]).map { Double($0) / DomainRouter.temperature }
         if let conversationDomain, let index = Domain.allCases.firstIndex(of: conversationDomain) {
-            let rest = (1 - DomainRouter.priorOfConversation) / Double(logits.count - 1)
+            let rest = (1 - DomainRouter.conversationPrior) / Double(logits.count - 1)
             for other in logits.indices {
-                logits[other] += DomainRouter.priorWeight * log(other == index ? DomainRouter.priorOfConversation : rest)
+                logits[other] += DomainRouter.priorWeight * log(other == index ? DomainRouter.conversationPrior : rest)
             }
         }
         let highest = logits.max() ?? 0

@@ -1,44 +1,44 @@
-/// Counts the routing terms of a message.
+/// Scores a message for each domain by its routing terms.
 struct DomainScorer: Sendable {
-    private struct Vote: Sendable {
+    private struct TermWeight: Sendable {
         var domain: Int
         var weight: Float
     }
 
-    private let weights: SymbolTable<[Vote]>
+    private let weights: SymbolTable<[TermWeight]>
 
-    /// A term counts at most twice (facts §5.2), so that repetition does not outweigh breadth.
-    private static let mostCounted = 2
+    /// Maximum occurrences of one term that count, so that repetition does not outweigh different terms.
+    private static let maximumCount = 2
 
     init(domains: DomainConfigurations, lexicon: inout LexiconBuilder) {
         var symbols: [String: Symbol] = [:]
-        var weights = SymbolTable<[Vote]>()
+        var weights = SymbolTable<[TermWeight]>()
         for (index, domain) in Domain.allCases.enumerated() {
             for term in domains[domain]?.terms ?? [] {
                 let symbol = symbols[term.phrase] ?? lexicon.makeSymbol()
                 symbols[term.phrase] = symbol
                 lexicon.add(term.phrase, as: symbol)
-                weights[symbol] = (weights[symbol] ?? []) + [Vote(domain: index, weight: term.weight)]
+                weights[symbol] = (weights[symbol] ?? []) + [TermWeight(domain: index, weight: term.weight)]
             }
         }
         self.weights = weights
     }
 
-    /// The sum of the weights of the terms found, a domain; a phrase hides the shorter phrases inside it.
-    func scores(_ reading: Reading) -> DomainScores {
+    /// Sums the weights of the terms found, per domain. A phrase masks the shorter phrases inside it.
+    func scores(_ message: AnnotatedTokens) -> DomainScores {
         var values = [Float](repeating: 0, count: Domain.allCases.count)
         var counts: [Symbol: Int] = [:]
         var covered = 0
-        for position in reading.tokens.indices {
-            let terms = reading.spans(at: position).filter { weights[$0.symbol] != nil }
+        for position in message.tokens.indices {
+            let terms = message.spans(at: position).filter { weights[$0.symbol] != nil }
             guard let longest = terms.map(\.length).max(), position + Int(longest) > covered else { continue }
             covered = position + Int(longest)
             for span in terms where span.length == longest {
                 counts[span.symbol, default: 0] += 1
-                guard counts[span.symbol, default: 0] <= DomainScorer.mostCounted else { continue }
-                for vote in weights[span.symbol] ?? [] { values[vote.domain] += vote.weight }
+                guard counts[span.symbol, default: 0] <= DomainScorer.maximumCount else { continue }
+                for term in weights[span.symbol] ?? [] { values[term.domain] += term.weight }
             }
         }
-        return DomainScores(values: values, none: DomainRouter.noneScore, wordCount: reading.tokens.count)
+        return DomainScores(values: values, none: DomainRouter.noneScore, wordCount: message.tokens.count)
     }
 }

@@ -7,7 +7,7 @@ import Testing
 struct DomainConfigurationTests {
     private func files() throws -> [String: Data] { try Checkout.files(in: "domains", suffix: ".json") }
 
-    @Test("the seven shipped files are complete, and each guides in 120 to 250 words")
+    @Test("the seven shipped files are valid, with guidance of 120 to 250 words each")
     func shipped() {
         #expect(Shipped.domains.all.map(\.domain) == Domain.allCases)
         for configuration in Shipped.domains.all {
@@ -16,7 +16,7 @@ struct DomainConfigurationTests {
         }
     }
 
-    @Test("a missing domain and one that is there twice are both reported")
+    @Test("a missing and a duplicate domain are both reported")
     func missingAndTwice() throws {
         var files = try files()
         files["fitness.json"] = files["mindset.json"]
@@ -26,14 +26,14 @@ struct DomainConfigurationTests {
         #expect(problems.contains(.duplicate("mindset")))
     }
 
-    @Test("every finding of a file is reported at once, with its place")
+    @Test("all findings of a file are reported, with their paths")
     func findings() {
         let json = """
             {"id": "juggling", "version": "one", "name": "", "tone": 3, "colour": "red", "boundaries": ["x"], "starters": [],
              "system_prompt": "\(String(repeating: "word ", count: 60)) {{profile}}", "routing": {"en": {"99": ["a"]}, "fr": {}}}
             """
         let error = #expect(throws: ConfigurationRejected.self) {
-            try DomainConfiguration(json: Data(json.utf8), file: "juggling.json")
+            try DomainConfigurations(files: ["juggling.json": Data(json.utf8)])
         }
         let paths = Set(error?.findings.map(\.path) ?? [])
         for path in [
@@ -42,13 +42,5 @@ struct DomainConfigurationTests {
         ] {
             #expect(paths.contains(path), "\(path)")
         }
-    }
-
-    @Test("an operator's version takes the place of the file's")
-    func replacing() throws {
-        var changed = try #require(Shipped.domains[.fitness])
-        changed.version = 2
-        #expect(Shipped.domains.replacing(with: changed)[.fitness]?.version == 2)
-        #expect(Shipped.domains[.fitness]?.version == 1)
     }
 }

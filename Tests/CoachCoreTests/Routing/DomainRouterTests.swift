@@ -10,7 +10,7 @@ struct DomainRouterTests {
         _ message: String, pinned: Domain? = nil, persona: Domain? = nil, conversation: Domain? = nil
     ) -> DomainDecision {
         router.decide(
-            Shipped.reader.assess(message).domains, pinned: pinned, persona: persona, conversationDomain: conversation)
+            Shipped.assessor.assess(message).domains, pinned: pinned, persona: persona, conversationDomain: conversation)
     }
 
     @Test(
@@ -32,13 +32,13 @@ struct DomainRouterTests {
         #expect((0...1).contains(decision.confidence))
     }
 
-    @Test("what belongs to no domain is not routed", arguments: ["hello", "what time is it in Lima", "thanks!", "", "ok", "¿quién eres?"])
+    @Test("messages without a domain are not routed", arguments: ["hello", "what time is it in Lima", "thanks!", "", "ok", "¿quién eres?"])
     func abstains(_ message: String) {
         #expect(decide(message) == DomainDecision(domain: nil, confidence: decide(message).confidence, source: .abstained))
     }
 
     @Test(
-        "a word that names a domain says nothing inside an everyday phrase",
+        "a routing term inside an everyday phrase does not count",
         arguments: [
             "I have a couple of questions", "What are my next steps?", "That sounds perfect, thank you", "I'm running late today",
             "I want to get back on track",
@@ -48,7 +48,7 @@ struct DomainRouterTests {
         #expect(decide(message, conversation: .leadership).domain == .leadership)
     }
 
-    @Test("the pin wins over the persona, the persona over the message")
+    @Test("the pinned domain wins over the persona's, the persona's over the message")
     func precedence() {
         let message = "build me a workout"
         #expect(decide(message, pinned: .mindset, persona: .creativity).domain == .mindset)
@@ -57,7 +57,7 @@ struct DomainRouterTests {
         #expect(decide(message, conversation: .mindset).domain == .fitness)
     }
 
-    @Test("short and undecided messages stay in the conversation")
+    @Test("short and undecided messages keep the conversation's domain")
     func sticky() {
         for message in ["yes please", "my boss", "tell me more about that", "and then what?"] {
             #expect(decide(message, conversation: .relationships).domain == .relationships, "\(message)")
@@ -65,20 +65,20 @@ struct DomainRouterTests {
         #expect(decide("tell me more about that", conversation: .relationships).source == .conversation)
     }
 
-    @Test("a clear change of topic changes the domain, a hint does not")
+    @Test("a clear change of topic changes the domain, weak evidence does not")
     func change() {
         #expect(decide("now help me with my resume and a job interview", conversation: .fitness).domain == .careerCoaching)
         #expect(decide("I was thinking about my energy and my team", conversation: .fitness).domain == .fitness)
     }
 
-    @Test("repeating a word does not outweigh everything else")
+    @Test("a repeated term counts at most twice")
     func repetition() {
-        let scores = Shipped.reader.assess(String(repeating: "gym ", count: 50)).domains
+        let scores = Shipped.assessor.assess(String(repeating: "gym ", count: 50)).domains
         #expect((scores.values.max() ?? 0) <= 6)
         #expect(scores.wordCount == 50)
     }
 
-    @Test("scores of any size give a decision within bounds")
+    @Test("the confidence is 0 to 1 for scores of any size")
     func extremes() {
         for value in [Float(-1_000), 0, 1_000, 1e30] {
             let scores = DomainScores(values: Domain.allCases.map { $0 == .fitness ? value : 0 }, none: 1, wordCount: 9)
