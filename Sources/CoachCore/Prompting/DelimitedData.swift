@@ -1,23 +1,23 @@
-/// Text that people wrote, put between tags that it cannot close: the model is told that what stands between them is information, never
-/// an instruction.
+/// Wraps untrusted text in tags that it cannot close. The prompt tells the model that text between these tags is data, never an
+/// instruction.
 enum DelimitedData {
-    /// `<tag>text</tag>`; `notGiven` when there is no text.
+    /// `<tag>text</tag>`, with `notGiven` for a missing or blank text. `limit` is in Unicode scalars.
     static func block(_ text: String?, tag: String, limit: Int) -> String {
         guard let text, text.contains(where: { !$0.isWhitespace }) else { return "<\(tag)>\(notGiven)</\(tag)>" }
-        return "<\(tag)>\n\(neutral(text, limit: limit))\n</\(tag)>"
+        return "<\(tag)>\n\(escaped(text, limit: limit))\n</\(tag)>"
     }
 
-    /// One statement a line: a statement cannot pose as two.
+    /// One statement per line; line breaks inside a statement become spaces. `limit` is in Unicode scalars per statement.
     static func list(_ statements: [String], tag: String, limit: Int) -> String {
         guard !statements.isEmpty else { return "<\(tag)>\(notGiven)</\(tag)>" }
-        let lines = statements.map { "- " + oneLine(neutral($0, limit: limit)) }
+        let lines = statements.map { "- " + oneLine(escaped($0, limit: limit)) }
         return "<\(tag)>\n\(lines.joined(separator: "\n"))\n</\(tag)>"
     }
 
     static let notGiven = "(not given)"
 
-    /// The text without any angle bracket or look-alike, and without control characters. Cut to `limit` scalars.
-    static func neutral(_ text: String, limit: Int) -> String {
+    /// Escapes angle brackets and their look-alikes, removes control and invisible characters, and cuts the text to `limit` scalars.
+    static func escaped(_ text: String, limit: Int) -> String {
         var result = ""
         for scalar in text.unicodeScalars.prefix(limit) {
             switch scalar.value {
@@ -25,7 +25,7 @@ enum DelimitedData {
             case 0x3E, 0xFE65, 0xFF1E: result += "&gt;"
             case 0x0A: result.unicodeScalars.append(scalar)
             case 0x09, 0x0B, 0x0C, 0x0D, 0x85, 0x2028, 0x2029: result += " "
-            // Other controls, and characters that are not seen: zero-width, direction, tags.
+            // Other controls and invisible characters: zero-width, direction marks, tags.
             case 0..<0x20, 0x7F..<0xA0, 0x200B...0x200F, 0x202A...0x202E, 0x2060...0x206F, 0xFEFF, 0xE0000...0xE007F: break
             default: result.unicodeScalars.append(scalar)
             }

@@ -1,19 +1,19 @@
-/// Builds what the model reads, in the order system, domain, safety, persona, context, summary, safety addendum, history, message.
+/// Builds the prompt of a turn, in the order system, domain, safety, persona, context, summary, safety addendum, history, message.
 ///
-/// Everything that people wrote stands either in a message of its own role or between tags that it cannot close. A persona fills slots of
-/// a text that the server owns, after the safety text, and is suspended by the addendum at tier 2 and above.
+/// Untrusted text is either a message with its own role or `DelimitedData`. A persona only fills placeholders of a server template, after
+/// the safety text; at tier 2 and above the addendum suspends the persona.
 public struct PromptBuilder: Sendable {
     private let templates: PromptTemplates
-    /// What each domain says to the model: the same for every turn.
+    /// The domain section of each domain, filled once at start.
     private let domainTexts: [Domain: String]
     private let maximumOutputTokens: Int
 
-    /// Longest text of one persona slot, and longest summary, in scalars.
-    static let longestText = 4_000
-    /// Longest statement of a profile, in scalars.
-    static let longestStatement = 500
+    /// Maximum length of a persona text or of the summary, in Unicode scalars.
+    static let maximumTextScalars = 4_000
+    /// Maximum length of a profile statement, in Unicode scalars.
+    static let maximumStatementScalars = 500
 
-    /// `maximumOutputTokens` bounds every answer.
+    /// `maximumOutputTokens` limits each answer.
     public init(templates: PromptTemplates, domains: DomainConfigurations, maximumOutputTokens: Int = 1_024) {
         self.templates = templates
         domainTexts = Dictionary(
@@ -23,7 +23,7 @@ public struct PromptBuilder: Sendable {
         self.maximumOutputTokens = maximumOutputTokens
     }
 
-    /// The prompt of a turn. `card` is what the person is shown; its numbers are the only ones that the model may name.
+    /// `card` is the card that the user sees in this turn; its phone numbers are the only ones in the prompt.
     public func prompt(
         message: String, context: TurnContext, domain: Domain?, safety: SafetyDecision, card: SafetyCard?
     ) -> Prompt {
@@ -35,7 +35,8 @@ public struct PromptBuilder: Sendable {
         if let summary = context.summary, !summary.isEmpty {
             sections.append(
                 templates.filled(
-                    .summary, ["summary": DelimitedData.block(summary, tag: "conversation_summary", limit: PromptBuilder.longestText)]))
+                    .summary,
+                    ["summary": DelimitedData.block(summary, tag: "conversation_summary", limit: PromptBuilder.maximumTextScalars)]))
         }
         if let addendum = addendum(safety, card: card) { sections.append(addendum) }
         var messages = [Prompt.Message(role: .system, content: sections.joined(separator: "\n\n"))]
@@ -55,7 +56,7 @@ public struct PromptBuilder: Sendable {
 
     private func text(of persona: Persona) -> String {
         func slot(_ text: String?, _ tag: String) -> String {
-            DelimitedData.block(text, tag: tag, limit: PromptBuilder.longestText)
+            DelimitedData.block(text, tag: tag, limit: PromptBuilder.maximumTextScalars)
         }
         return templates.filled(
             .persona,
@@ -68,7 +69,7 @@ public struct PromptBuilder: Sendable {
 
     private func text(of profile: ContextProfile) -> String {
         func slot(_ statements: [String], _ tag: String) -> String {
-            DelimitedData.list(statements, tag: tag, limit: PromptBuilder.longestStatement)
+            DelimitedData.list(statements, tag: tag, limit: PromptBuilder.maximumStatementScalars)
         }
         return templates.filled(
             .context,
@@ -78,9 +79,9 @@ public struct PromptBuilder: Sendable {
             ])
     }
 
-    /// The last of the system parts, so that nothing after it takes it back.
+    /// The last system section, so that no later section overrides it.
     private func addendum(_ safety: SafetyDecision, card: SafetyCard?) -> String? {
-        switch safety.stance {
+        switch safety.promptTier {
         case .none: return nil
         case .concern: return templates.filled(.concern)
         case .crisis, .high, .imminent:

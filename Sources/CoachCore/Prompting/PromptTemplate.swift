@@ -1,4 +1,4 @@
-/// A text with `{{named}}` places, filled in one pass: what is filled in is never searched for places again.
+/// A text with `{{named}}` placeholders. Filling is one pass: placeholders inside values are not replaced.
 struct PromptTemplate: Sendable, Equatable {
     private enum Piece: Sendable, Equatable {
         case text(String)
@@ -17,7 +17,7 @@ struct PromptTemplate: Sendable, Equatable {
         pieces.append(.text(String(rest)))
     }
 
-    /// Names of the places, in order, with repetition.
+    /// Names of the placeholders, in order, with repetition.
     var placeholders: [String] {
         pieces.compactMap { piece in
             if case .placeholder(let name) = piece { return name }
@@ -25,7 +25,7 @@ struct PromptTemplate: Sendable, Equatable {
         }
     }
 
-    /// The text with every place filled; a place without a value becomes empty, which the loader has excluded.
+    /// Replaces every placeholder. One without a value becomes empty; `PromptTemplates` rejects unknown placeholders at load.
     func filled(_ values: [String: String] = [:]) -> String {
         pieces.map { piece in
             switch piece {

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The texts of `prompts/`, read and checked.
+/// The validated templates of `prompts/`.
 public struct PromptTemplates: Sendable, Equatable {
-    /// A file of `prompts/` and the places it must have, each at least once.
+    /// A file of `prompts/`.
     enum Name: String, CaseIterable, Sendable {
         case system
         case domain
@@ -24,6 +24,7 @@ public struct PromptTemplates: Sendable, Equatable {
 
         var file: String { "\(rawValue).md" }
 
+        /// The placeholders that the file must have, each at least once. Others are findings.
         var placeholders: Set<String> {
             switch self {
             case .domain: ["name", "tone", "methodology", "guidance", "boundaries"]
@@ -38,8 +39,8 @@ public struct PromptTemplates: Sendable, Equatable {
 
     private var templates: [Name: PromptTemplate]
 
-    /// Reads all files by name (`system.md`, …). Throws everything that is wrong at once: a file that is missing or unknown, empty or not
-    /// UTF-8, a place that is unknown or missing.
+    /// Parses and validates all files, keyed by name (`system.md`, …). The error has all findings: missing, unknown, blank or non-UTF-8
+    /// files, and missing or unknown placeholders.
     public init(files: [String: Data]) throws(ConfigurationRejected) {
         let collector = FindingCollector()
         let known = Set(Name.allCases.map(\.file))
@@ -57,8 +58,8 @@ public struct PromptTemplates: Sendable, Equatable {
             if !text.contains(where: { !$0.isWhitespace }) { collector.add(name.file, "", .outOfBounds("blank")) }
             let template = PromptTemplate(text)
             let found = Set(template.placeholders)
-            for place in found.subtracting(name.placeholders).sorted() { collector.add(name.file, "{{\(place)}}", .unknown) }
-            for place in name.placeholders.subtracting(found).sorted() { collector.add(name.file, "{{\(place)}}", .missing) }
+            for placeholder in found.subtracting(name.placeholders).sorted() { collector.add(name.file, "{{\(placeholder)}}", .unknown) }
+            for placeholder in name.placeholders.subtracting(found).sorted() { collector.add(name.file, "{{\(placeholder)}}", .missing) }
             templates[name] = template
         }
         try collector.rejectIfAny()
