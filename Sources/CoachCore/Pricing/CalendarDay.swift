@@ -1,4 +1,4 @@
-/// A day in UTC, in the proleptic Gregorian calendar: what prices are dated by.
+/// A UTC day in the proleptic Gregorian calendar, as used for dates of prices.
 public struct CalendarDay: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// Days since 1970-01-01.
     public let daysSinceEpoch: Int
@@ -8,7 +8,7 @@ public struct CalendarDay: Hashable, Sendable, Comparable, CustomStringConvertib
         daysSinceEpoch = unixSeconds >= 0 ? unixSeconds / 86_400 : (unixSeconds - 86_399) / 86_400
     }
 
-    /// Reads `2026-03-01`; nil for anything else, also for days that do not exist.
+    /// Parses `2026-03-01`; nil for any other text and for days that do not exist.
     public init?(_ text: String) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.map(\.utf8.count) == [4, 2, 2], text.utf8.allSatisfy({ $0 == 0x2D || (0x30...0x39).contains($0) }),
@@ -20,6 +20,7 @@ public struct CalendarDay: Hashable, Sendable, Comparable, CustomStringConvertib
 
     public static func < (a: Self, b: Self) -> Bool { a.daysSinceEpoch < b.daysSinceEpoch }
 
+    /// `2026-03-01`.
     public var description: String {
         let (year, month, day) = civil
         return "\(Self.padded(year, 4))-\(Self.padded(month, 2))-\(Self.padded(day, 2))"

@@ -1,6 +1,6 @@
 extension PicodollarsPerToken {
-    /// Reads US dollars per million tokens as plain decimal digits, such as `0.075`: at most nine before the point and six behind it
-    /// (the sixth is one picodollar per token). nil for anything else, so that no price is ever rounded.
+    /// Parses US dollars per million tokens in decimal digits, such as `0.075`: up to nine digits before the point and six after it (the
+    /// sixth is one picodollar per token). nil for any other text, so that no price is rounded.
     public init?(dollarsPerMillionTokens text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
         guard let whole = parts.first, (1...9).contains(whole.count) else { return nil }

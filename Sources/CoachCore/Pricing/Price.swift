@@ -1,27 +1,29 @@
-/// What one model of one provider costs from a day on, until a later price of the same model.
+/// The price of a provider's model, or of all models with a name prefix, from a day until the next price of the same entry.
 public struct Price: Hashable, Sendable {
-    /// Which models a price is for.
+    /// How `Price.model` matches a model name.
     public enum Match: String, Sendable {
-        /// The model of exactly this name.
+        /// The whole name.
         case exact
-        /// Every model whose name begins so, unless a longer or exact entry fits.
+        /// A prefix of the name. An exact or longer entry wins.
         case prefix
     }
 
+    /// Provider name in `deploy/models.json`.
     public var provider: String
+    /// Model name, or prefix of model names.
     public var model: String
     public var match: Match
+    /// First day (UTC) of validity.
     public var validFrom: CalendarDay
     public var input: PicodollarsPerToken
     public var output: PicodollarsPerToken
-    /// nil: the model has no price for this class; a turn that used it is unpriced.
+    /// nil: no price for this class of tokens; a call with such tokens has no cost.
     public var cachedInput: PicodollarsPerToken?
-    /// As `cachedInput`.
+    /// nil: as `cachedInput`.
     public var cacheWrite: PicodollarsPerToken?
-    /// As `cachedInput`.
+    /// nil: as `cachedInput`.
     public var reasoning: PicodollarsPerToken?
 
-    /// Memberwise.
     public init(
         provider: String, model: String, match: Match = .exact, validFrom: CalendarDay, input: PicodollarsPerToken,
         output: PicodollarsPerToken, cachedInput: PicodollarsPerToken? = nil, cacheWrite: PicodollarsPerToken? = nil,
@@ -38,19 +40,18 @@ public struct Price: Hashable, Sendable {
         self.reasoning = reasoning
     }
 
-    /// The cost of one call: summed exactly, rounded once, half up.
+    /// The cost of one call, summed in picodollars and rounded once, half up.
     ///
-    /// Unknown is not zero: nil when `input` or `output` is unknown, or when tokens were counted in a class that has no price. The classes
-    /// inside the prompt and the completion are different: a provider that reports totals but no `cachedInput`, `cacheWrite` or
-    /// `reasoning` has none of them, and then they cost nothing. nil also for a count below zero or a sum beyond 64 bits.
+    /// nil when `input` or `output` is unknown, when a class with tokens has no price, when a count is negative, or when the sum overflows
+    /// 64 bits. An unknown `cachedInput`, `cacheWrite` or `reasoning` counts as 0: providers omit classes that they do not have.
     public func cost(of usage: TokenUsage) -> Nanodollars? {
         guard let inputTokens = usage.input, let outputTokens = usage.output else { return nil }
-        let lines: [(Int, PicodollarsPerToken?)] = [
+        let classes: [(Int, PicodollarsPerToken?)] = [
             (inputTokens, input), (usage.cachedInput ?? 0, cachedInput), (usage.cacheWrite ?? 0, cacheWrite), (outputTokens, output),
             (usage.reasoning ?? 0, reasoning),
         ]
         var picodollars: Int64 = 0
-        for (tokens, price) in lines where tokens != 0 {
+        for (tokens, price) in classes where tokens != 0 {
             guard tokens > 0, let price else { return nil }
             let (product, productOverflows) = Int64(tokens).multipliedReportingOverflow(by: price.raw)
             let (sum, sumOverflows) = picodollars.addingReportingOverflow(product)

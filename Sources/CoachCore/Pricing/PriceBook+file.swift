@@ -1,9 +1,9 @@
 import Foundation
 
 extension PriceBook {
-    /// Reads `deploy/prices.json`. `findings` has a line for everything that is wrong, and is empty exactly when there is a book.
+    /// Parses and validates `deploy/prices.json`. `book` is nil exactly when `findings` is not empty.
     ///
-    /// Unknown members are wrong too: a misspelt class of tokens must not pass for one without a price.
+    /// Unknown members are findings: a misspelt token class must not become a class without a price.
     public static func read(_ file: some Sequence<UInt8>) -> (book: PriceBook?, findings: [String]) {
         guard let root = try? JSONDecoder().decode([String: RawValue].self, from: Data(file)) else {
             return (nil, ["prices: not a JSON object"])
@@ -83,7 +83,7 @@ private struct PriceReader {
         value(object, name, place, "a text that is not empty") { $0.isEmpty ? nil : $0 }
     }
 
-    /// nil without a finding when the member is missing: `expect` has said so.
+    /// nil without a finding when the member is missing: `expect` reports missing members.
     private mutating func value<Value>(
         _ object: [String: RawValue], _ name: String, _ place: String, _ expected: String, _ parse: (String) -> Value?
     ) -> Value? {

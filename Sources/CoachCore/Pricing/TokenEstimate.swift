@@ -1,13 +1,13 @@
-/// Tokens guessed from text, for answers whose provider reported no usage. A bill made of them is marked `estimated`.
+/// Estimates token counts from text, for calls whose provider reported no usage. A bill from an estimate is marked `estimated`.
 ///
-/// Byte-pair tokenizers of current models average about four bytes per token on English prose, and about one token per two bytes of other
-/// scripts (two-byte letters of Greek or Cyrillic: about 2 letters a token on recent vocabularies, older ones 1; CJK ideographs of three
-/// bytes: about 1 to 1.5 tokens each). The guess leans to the high side, because an estimate settles a budget.
+/// Byte-pair tokenizers of current models average about four bytes per token on English prose, and about two bytes per token on other
+/// scripts (Greek and Cyrillic letters of two bytes: 0.5 to 1 token each; CJK ideographs of three bytes: 1 to 1.5 tokens each). The
+/// estimate tends to be high, because it is charged to a budget.
 public enum TokenEstimate {
-    /// Wrapping of one message in a chat prompt: role and delimiters (OpenAI's cookbook counts 3 for a message and 3 for the reply's start).
-    public static let perMessage = 4
+    /// Tokens for the role and delimiters of one message (OpenAI's cookbook counts 3 per message, and 3 for the start of the reply).
+    static let perMessage = 4
 
-    /// Tokens of a UTF-8 text: a quarter of the ASCII bytes and half of the others, rounded up.
+    /// Estimated tokens of a UTF-8 text: a quarter of the ASCII bytes plus half of the others, rounded up.
     public static func tokens(in utf8: some Sequence<UInt8>) -> Int {
         var ascii = 0
         var other = 0
@@ -17,12 +17,12 @@ public enum TokenEstimate {
         return (ascii + 2 * other + 3) / 4
     }
 
-    /// Tokens of a prompt as sent.
+    /// Estimated tokens of a prompt as sent.
     public static func tokens(in prompt: Prompt) -> Int {
         prompt.messages.reduce(3) { $0 + perMessage + tokens(in: $1.content.utf8) }
     }
 
-    /// Usage of a call that reported none: all prompt tokens as uncached input, what was said as output.
+    /// Estimated usage of a call: all prompt tokens as uncached input, the answer as output.
     public static func usage(promptTokens: Int, said: some Sequence<UInt8>) -> TokenUsage {
         TokenUsage(input: promptTokens, cachedInput: 0, cacheWrite: 0, output: tokens(in: said), reasoning: 0)
     }

@@ -16,7 +16,7 @@ struct PriceBookTests {
         book.price(of: ModelName(provider: provider, model: model), on: CalendarDay(day)!)?.input.raw
     }
 
-    @Test("the newest price that is already valid counts, whatever the order of the file")
+    @Test("the newest valid price is used, in any order of the list")
     func validity() {
         let book = PriceBook([price("m", 3, from: "2026-03-01"), price("m", 1, from: "2025-01-01"), price("m", 4, from: "2026-04-01")])
         #expect(input(book, "m", on: "2024-12-31") == nil)
@@ -27,7 +27,7 @@ struct PriceBookTests {
         #expect(input(book, "m", on: "2030-01-01") == 4)
     }
 
-    @Test("an exact name wins over prefixes, the longest prefix over shorter ones, and no name is a prefix unless it is marked")
+    @Test("an exact name wins over prefixes and the longest prefix over shorter ones; an exact entry does not match as a prefix")
     func matching() {
         let book = PriceBook([
             price("gpt-", 1, .prefix), price("gpt-4.1-", 2, .prefix), price("gpt-4.1-mini", 3), price("gpt-5", 4),
@@ -39,14 +39,14 @@ struct PriceBookTests {
         #expect(input(book, "claude") == nil)
     }
 
-    @Test("a longer prefix that is not valid yet leaves the shorter one in force")
+    @Test("a longer prefix that is not yet valid does not hide the shorter one")
     func prefixValidity() {
         let book = PriceBook([price("a", 1, .prefix), price("ab", 2, .prefix, from: "2027-01-01")])
         #expect(input(book, "abc") == 1)
         #expect(input(book, "abc", on: "2027-01-01") == 2)
     }
 
-    @Test("a model of another provider has no price here")
+    @Test("a price is for one provider only")
     func provider() {
         #expect(input(PriceBook([price("m", 1)]), "m", provider: "q") == nil)
     }
@@ -58,7 +58,7 @@ struct PriceBookTests {
         #expect(PriceBook([price("m", 0)]).cost(of: .init(input: 1, output: 1), at: name, on: day) == Nanodollars(0))
     }
 
-    @Test("all findings of a file are told at once")
+    @Test("all findings of a file are reported")
     func findings() {
         let file = """
             {"unit": "usd", "price": [], "prices": [
@@ -90,7 +90,7 @@ struct PriceBookTests {
         #expect(PriceBook.read("{".utf8).book == nil)
     }
 
-    @Test("the shipped price file is valid and prices the simulator")
+    @Test("the shipped price file is valid and has prices of the simulator")
     func shipped() throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../deploy/prices.json").standardized
         let (book, findings) = PriceBook.read(try Data(contentsOf: file))
@@ -100,7 +100,7 @@ struct PriceBookTests {
         #expect(book?.cost(of: usage, at: .init(provider: "openai", model: "gpt-4.1-mini"), on: day) == Nanodollars(2_000_000))
     }
 
-    @Test("days are counted as the calendar does")
+    @Test("calendar days are converted to and from text and seconds")
     func calendar() {
         #expect(CalendarDay("1970-01-01")?.daysSinceEpoch == 0)
         #expect(CalendarDay("2000-03-01")?.daysSinceEpoch == 11_017)

@@ -7,7 +7,7 @@ struct PriceTests {
         provider: "p", model: "m", validFrom: .init(unixSeconds: 0), input: .init(150_000), output: .init(600_000),
         cachedInput: .init(75_000), cacheWrite: .init(187_500), reasoning: .init(600_000))
 
-    @Test("a decimal price is read exactly, down to one picodollar a token")
+    @Test("a decimal price is parsed exactly, down to one picodollar per token")
     func parsing() {
         let good: [(String, Int64)] = [
             ("1", 1_000_000), ("0.15", 150_000), ("10.00", 10_000_000), ("0.000001", 1), ("0", 0),
@@ -19,7 +19,7 @@ struct PriceTests {
         }
     }
 
-    @Test("classes are disjoint and each has its price")
+    @Test("each token class has its own price")
     func classes() {
         let usage = TokenUsage(input: 100, cachedInput: 200, cacheWrite: 40, output: 300, reasoning: 50)
         // 100×150000 + 200×75000 + 40×187500 + 300×600000 + 50×600000 = 247_500_000 picodollars
@@ -35,19 +35,19 @@ struct PriceTests {
         #expect(one.cost(of: .init(input: 3, output: 3)) == Nanodollars(2))
     }
 
-    @Test("an unknown prompt or completion count poisons the cost")
-    func poison() {
+    @Test("an unknown input or output count makes the cost unknown")
+    func unknownCounts() {
         #expect(price.cost(of: .init(input: nil, output: 5)) == nil)
         #expect(price.cost(of: .init(input: 5, output: nil)) == nil)
         #expect(price.cost(of: .init()) == nil)
     }
 
-    @Test("an inner class that the provider does not report costs nothing")
+    @Test("a cached or reasoning class that the provider does not report costs nothing")
     func innerClasses() {
         #expect(price.cost(of: .init(input: 10, output: 10)) == price.cost(of: .init(input: 10, cachedInput: 0, output: 10, reasoning: 0)))
     }
 
-    @Test("tokens of a class without a price make the call unpriced, none of them do not")
+    @Test("tokens of a class without a price make the call unpriced; zero tokens do not")
     func unpricedClass() {
         let plain = Price(provider: "p", model: "m", validFrom: .init(unixSeconds: 0), input: .init(1000), output: .init(1000))
         #expect(plain.cost(of: .init(input: 1, cachedInput: 1, output: 1)) == nil)
