@@ -1,5 +1,5 @@
 /// The seven coaching domains. Raw values are those of the database enum `coaching_domain`; `domains/*.json` have their content.
-public enum Domain: String, CaseIterable, Hashable, Sendable, Codable {
+public enum Domain: String, CaseIterable, Hashable, Sendable {
     case lifeCoaching = "life_coaching"
     case careerCoaching = "career_coaching"
     case relationships

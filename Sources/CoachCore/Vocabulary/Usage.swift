@@ -1,4 +1,4 @@
-/// Tokens of one model call in disjoint classes (DESIGN, Money). Unknown is nil, never zero.
+/// Token counts of one model call in disjoint classes. nil is unknown, which is not zero.
 public struct TokenUsage: Hashable, Sendable {
     /// Prompt tokens that were neither read from nor written to a cache.
     public var input: Int?
@@ -11,7 +11,6 @@ public struct TokenUsage: Hashable, Sendable {
     /// Hidden reasoning tokens, billed as output by most providers.
     public var reasoning: Int?
 
-    /// Memberwise; everything unknown by default.
     public init(
         input: Int? = nil, cachedInput: Int? = nil, cacheWrite: Int? = nil, output: Int? = nil, reasoning: Int? = nil
     ) {
@@ -30,26 +29,24 @@ public struct TokenUsage: Hashable, Sendable {
             reasoning: bounded(reasoning))
     }
 
-    /// Everything sent to the model: the wire's `input_tokens`, which includes cached ones.
+    /// Tokens of the prompt, with cached ones: `input_tokens` on the wire. nil when `input` is unknown.
     public var totalInput: Int? { input.map { $0 + (cachedInput ?? 0) + (cacheWrite ?? 0) } }
-    /// Everything the model produced: the wire's `output_tokens`.
+    /// Tokens of the answer, with reasoning: `output_tokens` on the wire. nil when `output` is unknown.
     public var totalOutput: Int? { output.map { $0 + (reasoning ?? 0) } }
 }
 
-/// What one turn consumed at which model, and what it cost.
+/// The model, token usage and cost of one attempt of a turn.
 public struct TurnBill: Hashable, Sendable {
-    /// The provider's name in `deploy/models.json`.
+    /// Provider name in `deploy/models.json`.
     public var provider: String
-    /// The model that answered, as priced.
+    /// Name of the model that answered, as in the price list.
     public var model: String
-    /// Tokens.
     public var usage: TokenUsage
-    /// nil when the model has no price.
+    /// nil when the usage has no price; see `Price.cost(of:)`.
     public var cost: Nanodollars?
-    /// True when the provider reported no usage and the tokens were estimated from the text.
+    /// True when the provider reported no usage and `TokenEstimate` made it from the text.
     public var estimated: Bool
 
-    /// Memberwise.
     public init(provider: String, model: String, usage: TokenUsage, cost: Nanodollars?, estimated: Bool) {
         self.provider = provider
         self.model = model
