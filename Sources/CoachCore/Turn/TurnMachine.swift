@@ -1,18 +1,18 @@
-/// Decides what the words of a model call mean for the turn: whether they are released, and how the turn ends.
-/// Pure; the driver (`TokenRelay.LiveTurn`) appends, cancels and wakes.
+/// State machine of one turn's model call: decides whether text is released and how the turn ends. Pure; the driver
+/// (`TokenRelay.LiveTurn`) appends text, cancels the call and notifies subscribers.
 ///
-/// It is asked once a token, so it handles counts and not bytes, and its answers are not collected in arrays.
+/// Runs once per token, so it takes byte counts instead of bytes and allocates nothing.
 public struct TurnMachine: Sendable {
-    /// How the turn ends. Comes exactly once.
+    /// The end of the turn; returned exactly once.
     public struct End: Sendable, Equatable {
-        /// To be appended to the released answer first; mostly nothing. Counted in the outcome.
-        public var lastWords: [UInt8] = []
+        /// UTF-8 text that the driver must append to the answer before it ends the turn; usually empty. Included in `releasedBytes`.
+        public var textToAppend: [UInt8] = []
         public var outcome: TurnOutcome
     }
 
     private enum Phase: Sendable {
         case running
-        /// A stop was asked for; the model's end is awaited.
+        /// Stop requested; the end of the model call follows.
         case stopping
         case ended
     }
@@ -20,40 +20,40 @@ public struct TurnMachine: Sendable {
     private var phase = Phase.running
     private var releasedBytes = 0
     private var usage = TokenUsage()
-    /// Served when every model fails before the first token and the user is in acute danger (CONTRACT §4).
+    /// The answer when every model fails before the first token and the user is in acute danger (CONTRACT §4).
     private let safetyText: [UInt8]?
-    /// Who accepted the call so far.
+    /// The model that accepted the call; nil before.
     public private(set) var answeredBy: ModelName?
 
-    /// `safetyText`: the fixed text of tier ≥ 3; nil below.
+    /// `safetyText`: the UTF-8 fixed answer at tier 3 and above; nil below.
     public init(safetyText: [UInt8]? = nil) { self.safetyText = safetyText }
 
-    /// True once an `End` was returned.
+    /// True after an `End` was returned.
     public var isEnded: Bool { phase == .ended }
 
-    /// True between a stop and the end.
+    /// True between a stop request and the end.
     public var isStopping: Bool { phase == .stopping }
 
-    /// Whether what the model says is released. What comes after a stop is dropped, though still counted in the usage; after the end, a
-    /// provider may have been faster than its cancellation.
+    /// True while the model's text is released. Text after a stop is dropped, but counts in the usage. Text after the end is possible,
+    /// because cancellation races with the provider, and is dropped too.
     public var isReleasing: Bool { phase == .running }
 
-    /// So many bytes of the model's text were appended to the answer, as `isReleasing` had allowed.
+    /// The driver appended this many bytes of the model's text to the answer. Only while `isReleasing`.
     public mutating func released(_ bytes: Int) {
         releasedBytes += bytes
     }
 
-    /// A provider began to answer.
+    /// A provider accepted the call. Ignored after the end.
     public mutating func accepted(by name: ModelName) {
         if !isEnded { answeredBy = name }
     }
 
-    /// The provider counted.
+    /// The provider reported its usage so far, which replaces earlier reports. Ignored after the end.
     public mutating func reported(_ latest: TokenUsage) {
         if !isEnded { usage = latest }
     }
 
-    /// The model ended; nil when it had ended before.
+    /// The model call ended. nil when it had ended before.
     public mutating func ended(_ end: ModelEnd) -> End? {
         guard !isEnded else { return nil }
         let wasStopping = isStopping
@@ -61,8 +61,8 @@ public struct TurnMachine: Sendable {
         return wasStopping ? self.end(.stopped, .stopped) : finish(end)
     }
 
-    /// The user, or a deleted conversation, ends the turn: true when the model call is to be cancelled; its end follows. Idempotent;
-    /// harmless after the end, which it may race with.
+    /// The user stopped the turn or deleted the conversation. Returns true when the driver must cancel the model call, whose end follows;
+    /// false when repeated or after the end, with which it may race.
     public mutating func stopRequested() -> Bool {
         guard phase == .running else { return false }
         phase = .stopping
@@ -70,53 +70,52 @@ public struct TurnMachine: Sendable {
     }
 
     private func finish(_ modelEnd: ModelEnd) -> End {
-        let spoke = releasedBytes > 0
+        let hasText = releasedBytes > 0
         switch modelEnd {
-        case .stop where spoke: return end(.complete, .stop)
-        case .length where spoke: return end(.complete, .length)
-        case .filtered where spoke: return end(.complete, .safety)
-        case .failed(let fault) where spoke && fault.kind == .tooLong: return end(.complete, .length, fault)
-        case .failed(let fault) where spoke: return end(.interrupted, nil, fault)
-        case .cancelled where spoke: return end(.interrupted, nil, ModelFault(kind: .cut, detail: "cancelled"))
+        case .stop where hasText: return end(.complete, .stop)
+        case .length where hasText: return end(.complete, .length)
+        case .filtered where hasText: return end(.complete, .safety)
+        case .failed(let fault) where hasText && fault.kind == .tooLong: return end(.complete, .length, fault)
+        case .failed(let fault) where hasText: return end(.interrupted, nil, fault)
+        case .cancelled where hasText: return end(.interrupted, nil, ModelFault(kind: .cut, detail: "cancelled"))
         case .stop, .length, .filtered, .failed, .cancelled:
-            if let safetyText { return end(.complete, .safety, modelEnd.fault, saying: safetyText) }
+            if let safetyText { return end(.complete, .safety, modelEnd.fault, appending: safetyText) }
             return end(.failed, nil, modelEnd.fault)
         }
     }
 
     private func end(
-        _ status: TurnStatus, _ reason: FinishReason?, _ fault: ModelFault? = nil, saying lastWords: [UInt8] = []
+        _ status: TurnStatus, _ reason: FinishReason?, _ fault: ModelFault? = nil, appending textToAppend: [UInt8] = []
     ) -> End {
         End(
-            lastWords: lastWords,
+            textToAppend: textToAppend,
             outcome: TurnOutcome(
                 status: status, finishReason: reason, fault: fault, answeredBy: answeredBy, usage: usage,
-                releasedBytes: releasedBytes + lastWords.count))
+                releasedBytes: releasedBytes + textToAppend.count))
     }
 }
 
 extension ModelEnd {
-    /// The fault to report when the model ended without a word.
+    /// The fault to report when the model ended without text.
     fileprivate var fault: ModelFault {
         if case .failed(let fault) = self { fault } else { ModelFault(kind: .cut, detail: "ended without text") }
     }
 }
 
-/// How a turn ended, before it was priced and saved.
+/// How a turn's model call ended. The finalizer prices it and makes the `TurnReceipt`.
 public struct TurnOutcome: Sendable, Equatable {
     public var status: TurnStatus
-    /// Set when the stream ends with `done`; nil when it ends with `error`.
+    /// nil when the stream ends with `error`.
     public var finishReason: FinishReason?
-    /// Why it ended early, for the log.
+    /// The failure of the model call, for the log.
     public var fault: ModelFault?
-    /// Who accepted the call; nil: nothing can have been billed.
+    /// The model that accepted the call. nil: no provider can have billed anything.
     public var answeredBy: ModelName?
-    /// As reported; classes the provider did not report are nil.
+    /// As reported by the provider.
     public var usage: TokenUsage
-    /// UTF-8 bytes of the released answer.
+    /// UTF-8 length of the released answer.
     public var releasedBytes: Int
 
-    /// Memberwise.
     public init(
         status: TurnStatus, finishReason: FinishReason?, fault: ModelFault?, answeredBy: ModelName?, usage: TokenUsage, releasedBytes: Int
     ) {

@@ -1,14 +1,13 @@
-/// How a turn ended, as the `messages.status` and `turns.status` columns say it.
+/// State of a turn. Raw values are those of the columns `messages.status` and `turns.status`.
 public enum TurnStatus: String, Sendable, CaseIterable {
-    /// Still running.
     case running
-    /// The model ended by itself (`stop` or `length`), or the fixed safety text was served.
+    /// The model ended normally (`stop` or `length`), or the answer is the fixed safety text.
     case complete
-    /// Stopped by the user; what was said is kept.
+    /// Stopped by the user; the text is kept.
     case stopped
-    /// Cut after the first token: provider fault, time limit, crash. What was said is kept.
+    /// Cut after the first token by a provider fault, a time limit or a crash; the text is kept.
     case interrupted
-    /// Ended without any text; the same POST tries again.
+    /// Ended without text. A repeated request tries again.
     case failed
 }
 
@@ -17,39 +16,39 @@ public enum FinishReason: String, Sendable {
     case stop, length, stopped, safety
 }
 
-/// Who says how a turn ended. The owner's word replaces a reaper's; a reaper's replaces nothing.
+/// Origin of a receipt. The owner's receipt replaces an orphan collector's estimate, never the reverse.
 public enum Settler: String, Sendable {
-    /// The instance that ran it.
+    /// The instance that ran the turn.
     case owner
-    /// Another instance, or a later life of the same, that found its owner dead: the bill is an estimate.
+    /// An instance or restarted process that ended the turn of a dead owner; the bill is an estimate.
     case reaper
 }
 
-/// What `finish_turn` writes in one transaction: assistant message, usage, cost, turn state.
+/// The input of `finish_turn`, which writes it in one transaction: assistant message, usage, cost, turn state.
 public struct TurnReceipt: Sendable, Equatable {
     public var userID: UserID
     public var identity: TurnIdentity
-    /// Anything but `running`.
+    /// Never `running`.
     public var status: TurnStatus
     /// Set when the status is `complete` or `stopped`.
     public var finishReason: FinishReason?
-    /// Released text; empty when failed.
+    /// The released text; empty when failed.
     public var content: String
-    /// nil when no provider accepted the call, so nothing was billed.
+    /// nil when no provider accepted the call.
     public var bill: TurnBill?
     public var domain: DomainDecision
-    /// The tier after fusion with the stored state.
+    /// After fusion with the stored level.
     public var risk: RiskAssessment
-    /// Where its user was taken to be: the card is the same whenever the turn is told again.
+    /// ISO 3166-1 alpha-2. Stored with `locale` so that a replay shows the same safety card.
     public var country: String?
+    /// BCP 47.
     public var locale: String?
-    /// The code of the `error` event, when it ended with one.
+    /// The code of the `error` event; nil when the stream ended with `done`.
     public var errorCode: String?
-    /// Milliseconds from the request's arrival to the first released byte; nil when there was none.
+    /// From the request's arrival to the first released byte; nil without one.
     public var timeToFirstTokenMilliseconds: Int?
-    /// Milliseconds from the request's arrival to the end.
+    /// From the request's arrival to the end.
     public var durationMilliseconds: Int
-    /// Who says so.
     public var settledBy: Settler
 
     /// Memberwise.

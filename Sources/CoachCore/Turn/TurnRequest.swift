@@ -1,12 +1,11 @@
-/// What a caller asked for, parsed and validated at the edge (CONTRACT §4).
+/// The validated body of a turn's request (CONTRACT §4).
 public struct TurnRequest: Sendable, Equatable {
     /// 1…8,000 Unicode scalars.
     public var message: String
-    /// nil: a conversation is created.
+    /// nil: `begin_turn` creates a conversation.
     public var conversationID: ConversationID?
-    /// The persona asked for.
     public var personaID: PersonaID?
-    /// The share link through which a persona is opened.
+    /// Token of the share link that gives access to the persona.
     public var shareToken: String?
     /// The domain pinned by the client.
     public var pinnedDomain: Domain?
@@ -17,7 +16,6 @@ public struct TurnRequest: Sendable, Equatable {
     /// ISO 3166-1 alpha-2, upper case.
     public var country: String?
 
-    /// Everything but the message is optional.
     public init(
         message: String, conversationID: ConversationID? = nil, personaID: PersonaID? = nil, shareToken: String? = nil,
         pinnedDomain: Domain? = nil, idempotencyKey: String? = nil, locale: String? = nil, country: String? = nil

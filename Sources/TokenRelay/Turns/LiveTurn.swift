@@ -179,7 +179,7 @@ extension LiveTurn.State {
         if machine.isReleasing { machine.released(answer.append(news.text)) }
         if let usage = news.usage { machine.reported(usage) }
         if let end = news.end, let last = machine.ended(end) {
-            answer.append(last.lastWords)
+            answer.append(last.textToAppend)
             outcome = last.outcome
             // It has ended: see `generate`.
             generation = nil

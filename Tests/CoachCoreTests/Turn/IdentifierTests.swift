@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Identifiers as text")
 struct IdentifierTests {
-    @Test("what Foundation writes is read in both cases, and written in lower case")
+    @Test("a UUID is parsed in upper and lower case, and formatted in lower case")
     func roundTrip() {
         for _ in 0..<1_000 {
             let uuid = UUID()
@@ -16,7 +16,7 @@ struct IdentifierTests {
         #expect(TurnID(validating: "FFFFFFFF-ffff-FFFF-ffff-FFFFFFFFFFFF")?.description == "ffffffff-ffff-ffff-ffff-ffffffffffff")
     }
 
-    @Test("a new identifier is of version 4 and unlike every other")
+    @Test("a random identifier is a unique version 4 UUID")
     func random() {
         let texts = (0..<1_000).map { _ in UUID.random().canonicalText }
         #expect(Set(texts).count == 1_000)
@@ -25,7 +25,7 @@ struct IdentifierTests {
     }
 
     @Test(
-        "everything else is no identifier",
+        "any other text is rejected",
         arguments: [
             "", "6f1c2f9e", "6f1c2f9e-5b7a-4b60-8a52-0d0e3b1f9d1", "6f1c2f9e-5b7a-4b60-8a52-0d0e3b1f9d111",
             "6f1c2f9e5b7a4b608a520d0e3b1f9d11", "6f1c2f9e-5b7a-4b60-8a52_0d0e3b1f9d11", "6f1c2f9-e5b7a-4b60-8a52-0d0e3b1f9d11",
@@ -37,11 +37,11 @@ struct IdentifierTests {
         #expect(UserID(validating: text) == nil)
     }
 
-    @Test("no single wrong byte is overlooked")
+    @Test("one wrong byte at any position is rejected")
     func wrongByte() {
         let text = Array("6f1c2f9e-5b7a-4b60-8a52-0d0e3b1f9d11".utf8)
         for index in text.indices {
-            // The neighbours of the digits in ASCII, and each part in the place of the other.
+            // The ASCII neighbours of the digits, and hyphens and digits exchanged.
             for byte in "/:@G`g\0+ -".utf8 where byte != text[index] {
                 var changed = text
                 changed[index] = byte

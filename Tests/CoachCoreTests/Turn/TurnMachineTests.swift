@@ -14,15 +14,15 @@ struct TurnMachineTests {
         TurnOutcome(status: status, finishReason: reason, fault: fault, answeredBy: by, usage: usage, releasedBytes: bytes)
     }
 
-    /// A machine whose model has said five bytes.
-    private func spoken() -> TurnMachine {
+    /// A machine with five released bytes.
+    private func streaming() -> TurnMachine {
         var machine = TurnMachine()
         #expect(machine.isReleasing)
         machine.released(5)
         return machine
     }
 
-    @Test("text is released as it comes and a natural end completes the turn")
+    @Test("text is released as it arrives, and a natural end completes the turn")
     func naturalEnd() {
         var machine = TurnMachine()
         machine.accepted(by: sim)
@@ -33,31 +33,31 @@ struct TurnMachineTests {
         machine.reported(TokenUsage(input: 3, output: 1))
         let end = machine.ended(.stop)
         #expect(end?.outcome == outcome(.complete, .stop, by: sim, usage: TokenUsage(input: 3, output: 1), bytes: 5))
-        #expect(end?.lastWords == [])
+        #expect(end?.textToAppend == [])
         #expect(machine.isEnded && !machine.isReleasing)
     }
 
     @Test("the token limit and the provider's filter complete the turn with their own reasons")
     func otherEnds() {
-        var limited = spoken()
+        var limited = streaming()
         let limitedEnd = limited.ended(.length)
         #expect(limitedEnd?.outcome == outcome(.complete, .length, bytes: 5))
-        var filtered = spoken()
+        var filtered = streaming()
         let filteredEnd = filtered.ended(.filtered)
         #expect(filteredEnd?.outcome == outcome(.complete, .safety, bytes: 5))
     }
 
     @Test("a failure before the first text fails the turn, after it interrupts the turn")
     func failures() {
-        var silent = TurnMachine()
-        let silentEnd = silent.ended(.failed(refused))
-        #expect(silentEnd?.outcome == outcome(.failed, nil, fault: refused))
-        var spoken = spoken()
-        let spokenEnd = spoken.ended(.failed(refused))
-        #expect(spokenEnd?.outcome == outcome(.interrupted, nil, fault: refused, bytes: 5))
+        var failing = TurnMachine()
+        let failingEnd = failing.ended(.failed(refused))
+        #expect(failingEnd?.outcome == outcome(.failed, nil, fault: refused))
+        var interrupted = streaming()
+        let interruptedEnd = interrupted.ended(.failed(refused))
+        #expect(interruptedEnd?.outcome == outcome(.interrupted, nil, fault: refused, bytes: 5))
     }
 
-    @Test("an end without a word is a failure, not an empty answer")
+    @Test("an end without text is a failure, not an empty answer")
     func emptyAnswer() {
         var machine = TurnMachine()
         machine.accepted(by: sim)
@@ -65,10 +65,10 @@ struct TurnMachineTests {
         #expect(outcome?.status == .failed && outcome?.answeredBy == sim)
     }
 
-    @Test("an answer that outgrows its bound is kept as one that reached its length")
+    @Test("an answer over the size limit is kept with finish reason length")
     func tooLong() {
         let fault = ModelFault(kind: .tooLong, detail: "64 KiB")
-        var machine = spoken()
+        var machine = streaming()
         let machineEnd = machine.ended(.failed(fault))
         #expect(machineEnd?.outcome == outcome(.complete, .length, fault: fault, bytes: 5))
     }
@@ -77,13 +77,13 @@ struct TurnMachineTests {
     func safetyText() {
         var machine = TurnMachine(safetyText: hello)
         let end = machine.ended(.failed(refused))
-        #expect(end?.lastWords == hello)
+        #expect(end?.textToAppend == hello)
         #expect(end?.outcome == outcome(.complete, .safety, fault: refused, bytes: 5))
     }
 
-    @Test("a stop cancels the model once, drops what comes later, and keeps what was said")
+    @Test("a stop cancels the model once, drops later text, and keeps the released text")
     func stop() {
-        var machine = spoken()
+        var machine = streaming()
         let requests = [machine.stopRequested(), machine.stopRequested()]
         #expect(requests == [true, false])
         #expect(machine.isStopping && !machine.isReleasing)
@@ -94,7 +94,7 @@ struct TurnMachineTests {
 
     @Test("a stop that races with the natural end is a stop; one after the end changes nothing")
     func stopRaces() {
-        var racing = spoken()
+        var racing = streaming()
         #expect(racing.stopRequested() == true)
         let racingEnd = racing.ended(.stop)
         #expect(racingEnd?.outcome == outcome(.stopped, .stopped, bytes: 5))
@@ -104,7 +104,7 @@ struct TurnMachineTests {
 
     @Test("nothing changes a turn that has ended")
     func afterTheEnd() {
-        var machine = spoken()
+        var machine = streaming()
         machine.accepted(by: sim)
         let first = machine.ended(.stop)
         #expect(first != nil && !machine.isReleasing)
