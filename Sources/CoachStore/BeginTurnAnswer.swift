@@ -89,7 +89,7 @@ extension ContextProfile: StoredReadable {
 
 extension HistoryMessage: StoredReadable {
     init(_ stored: StoredValue) throws(StoredMismatch) {
-        self.init(speaker: try stored.choice("role"), content: try stored.member("content"))
+        self.init(role: try stored.choice("role"), content: try stored.member("content"))
     }
 }
 

@@ -28,7 +28,7 @@ extension MessageRecord {
 
     init(row: borrowing Row, at first: Int) throws {
         self.init(
-            id: MessageID(try row.value(first)), speaker: try .stored(try row.value(first + 1)), content: try row.value(first + 2),
+            id: MessageID(try row.value(first)), role: try .stored(try row.value(first + 1)), content: try row.value(first + 2),
             status: try .stored(try row.value(first + 3)), domain: try row.value(first + 4, as: String?.self).map { try .stored($0) },
             createdAt: Date(microseconds: try row.value(first + 5)), updatedAt: Date(microseconds: try row.value(first + 6)),
             turnID: try row.value(first + 7, as: UUID?.self).map { TurnID($0) }, position: try row.value(first + 8))

@@ -44,7 +44,7 @@ struct BeginTurnTests {
         let context = try await store.turns().begin(caller, request, risk: .calm).begun
         #expect(context.profile == ContextProfile(values: ["honesty", "family"], goals: [], situation: ["two children"]))
         #expect(
-            context.history == [HistoryMessage(speaker: .user, content: "First"), HistoryMessage(speaker: .assistant, content: "One")])
+            context.history == [HistoryMessage(role: .user, content: "First"), HistoryMessage(role: .assistant, content: "One")])
         #expect(context.conversationDomain == .mindset)
         #expect(context.summary == "So far.")
         #expect(context.country == "DE" && context.locale == "de-DE")

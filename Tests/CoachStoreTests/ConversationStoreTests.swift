@@ -69,7 +69,7 @@ struct ConversationStoreTests {
             try await conversations.messages(caller, conversation, limit: 3, cursor: $0, order: .newestFirst)
         }
         #expect(newest == oldest.reversed())
-        #expect(newest[0].speaker == .assistant && newest[0].status == .complete)
+        #expect(newest[0].role == .assistant && newest[0].status == .complete)
         #expect(oldest[0].domain == .mindset && oldest[0].turnID == oldest[1].turnID)
         #expect(try await conversations.list(caller, limit: 1).items.map(\.id) == [conversation])
     }

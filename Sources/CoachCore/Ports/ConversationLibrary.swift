@@ -1,19 +1,20 @@
 import Foundation
 
-/// A user's conversations and their messages. `CoachStore` implements it on PostgreSQL, as the user himself.
+/// Port to a user's conversations and messages. `CoachStore` implements it on PostgreSQL, with the user's own database rights.
 ///
-/// Closures throw `StoreFault`, and `Refusal` `notFound` for what is somebody else's, deleted, or nobody's.
+/// Closures throw `StoreFault`, and `Refusal` with `notFound` for a conversation that does not exist, is deleted, or belongs to another
+/// user.
 public struct ConversationLibrary: Sendable {
-    /// Most recently active first; with `updatedSince`, those changed after it in the order of their changes, deleted ones included.
+    /// Most recently active first; with `updatedSince`, those changed after it, in the order of their changes, with deleted ones.
     public var list: @Sendable (Caller, PageRequest) async throws -> Page<ConversationRecord>
     public var get: @Sendable (Caller, ConversationID) async throws -> ConversationRecord
-    /// A new, empty conversation.
+    /// Creates an empty conversation.
     public var create: @Sendable (Caller, ConversationDraft) async throws -> ConversationRecord
-    /// Title and domain.
+    /// Changes title or domain and returns the result.
     public var patch: @Sendable (Caller, ConversationID, ConversationPatch) async throws -> ConversationRecord
-    /// Puts it away; the turn that still runs in it is returned, to be stopped.
+    /// Soft-deletes the conversation and returns its running turn, which the caller must stop.
     public var delete: @Sendable (Caller, ConversationID) async throws -> TurnID?
-    /// Oldest first; with `updatedSince`, those changed after it in the order of their changes.
+    /// Oldest first; with `updatedSince`, those changed after it, in the order of their changes.
     public var messages: @Sendable (Caller, ConversationID, PageRequest) async throws -> Page<MessageRecord>
 
     /// Memberwise.
@@ -34,22 +35,24 @@ public struct ConversationLibrary: Sendable {
     }
 }
 
-/// Takes one request of the caller's minute, exactly counted over all instances, and makes his row when he is new. Throws `StoreFault`,
-/// and `CountedRefusal` when there is none left or he is suspended. Who is in danger always has one left.
+/// Port to the per-user request rate limit, exact across all instances.
 public struct RequestCounter: Sendable {
+    /// Counts one request of the caller, and creates the user's row on their first one. Throws `StoreFault`, and `CountedRefusal` when the
+    /// limit is reached or the user is suspended. The limit does not apply to users with a stored safety level of 1 or more.
     public var take: @Sendable (Caller) async throws -> CountedRequest
 
     /// Memberwise.
     public init(take: @escaping @Sendable (Caller) async throws -> CountedRequest) { self.take = take }
 }
 
-/// A request that was counted.
+/// The result of `take`: the request counts and is within the limit.
 public struct CountedRequest: Sendable, Equatable {
     public var rate: RateLimit
-    /// What is stored of the caller, whichever persona heard of it.
+    /// The caller's highest stored level over all personas.
     public var safetyLevel: SafetyLevel
-    /// Where his profile says that he is.
+    /// From the user's profile: ISO 3166-1 alpha-2.
     public var country: String?
+    /// From the user's profile: BCP 47.
     public var locale: String?
 
     /// Memberwise.
@@ -61,7 +64,7 @@ public struct CountedRequest: Sendable, Equatable {
     }
 }
 
-/// A refusal that knows the caller's budget.
+/// A rejected request, with the state of the caller's rate limit for the response headers.
 public struct CountedRefusal: Error, Sendable, Equatable {
     public var refusal: Refusal
     public var rate: RateLimit
@@ -73,13 +76,13 @@ public struct CountedRefusal: Error, Sendable, Equatable {
     }
 }
 
-/// Which part of a list is wanted.
+/// Parameters of a list request.
 public struct PageRequest: Sendable, Equatable {
-    /// 1…100.
+    /// Maximum number of items: 1…100.
     public var limit: Int
-    /// Of the page before; nil for the first.
+    /// `Page.nextCursor` of the previous page; nil for the first.
     public var cursor: String?
-    /// The `Changes.next` of an earlier page; then without a cursor.
+    /// `Changes.next` of an earlier page; excludes `cursor`.
     public var updatedSince: String?
 
     /// Memberwise.
@@ -90,25 +93,23 @@ public struct PageRequest: Sendable, Equatable {
     }
 }
 
-/// The cursor of a list request was not made by this list.
+/// The cursor of a list request is malformed or from another list.
 public struct InvalidCursor: Error, Sendable, Equatable {
-    /// Nothing to say.
     public init() {}
 }
 
-/// The `updatedSince` of a list request has not the form of one.
+/// The `updatedSince` of a list request is malformed.
 public struct InvalidChangeToken: Error, Sendable, Equatable {
-    /// Nothing to say.
     public init() {}
 }
 
-/// How far a client that keeps a copy of a list has come with its changes.
+/// Position of a synchronising client in the changes of a list.
 public struct Changes: Sendable, Equatable {
-    /// What asks for the changes after those of this page; opaque.
+    /// `updatedSince` of the request for later changes; opaque.
     public var next: String
-    /// There are some already.
+    /// True when there are later changes already.
     public var hasMore: Bool
-    /// The request's `updatedSince` means nothing here any more: the page is the first of the whole list.
+    /// True when the request's `updatedSince` is no longer valid. The page is then the first of the whole list.
     public var isReset: Bool
 
     /// Memberwise.
@@ -119,12 +120,12 @@ public struct Changes: Sendable, Equatable {
     }
 }
 
-/// One page of a list, and where the next begins.
+/// One page of a list.
 public struct Page<Element: Sendable>: Sendable {
     public var items: [Element]
     /// Opaque; nil on the last page.
     public var nextCursor: String?
-    /// Nil on a page that was asked for by a cursor: what changed meanwhile may be on a page before it.
+    /// nil on pages requested by cursor, because rows of earlier pages may have changed meanwhile.
     public var changes: Changes?
 
     /// Memberwise.
@@ -137,13 +138,12 @@ public struct Page<Element: Sendable>: Sendable {
 
 extension Page: Equatable where Element: Equatable {}
 
-/// What a new conversation may be given.
+/// Initial fields of a new conversation.
 public struct ConversationDraft: Sendable, Equatable {
     public var title: String?
     public var domain: Domain?
     public var personaID: PersonaID?
 
-    /// Everything is optional.
     public init(title: String? = nil, domain: Domain? = nil, personaID: PersonaID? = nil) {
         self.title = title
         self.domain = domain
@@ -151,19 +151,18 @@ public struct ConversationDraft: Sendable, Equatable {
     }
 }
 
-/// What a patch changes: nil leaves a field as it is, `.some(nil)` empties it.
+/// Changes to a conversation. nil leaves a field unchanged, `.some(nil)` clears it.
 public struct ConversationPatch: Sendable, Equatable {
     public var title: String??
     public var domain: Domain??
 
-    /// Changes nothing by default.
     public init(title: String?? = nil, domain: Domain?? = nil) {
         self.title = title
         self.domain = domain
     }
 }
 
-/// A conversation as its owner may see it (CONTRACT §5).
+/// A conversation as its owner sees it (CONTRACT §5).
 public struct ConversationRecord: Sendable, Equatable {
     public var id: ConversationID
     public var title: String?
@@ -172,7 +171,7 @@ public struct ConversationRecord: Sendable, Equatable {
     public var lastMessageAt: Date
     public var createdAt: Date
     public var updatedAt: Date
-    /// Set: a tombstone for clients that synchronise.
+    /// Set for a deleted conversation, which lists report to synchronising clients only.
     public var deletedAt: Date?
 
     /// Memberwise.
@@ -191,33 +190,33 @@ public struct ConversationRecord: Sendable, Equatable {
     }
 }
 
-/// A message as its owner may see it (CONTRACT §5).
+/// A message as its owner sees it (CONTRACT §5).
 public struct MessageRecord: Sendable, Equatable {
-    /// How far an answer came; for a user's message whether it has one.
+    /// State of an assistant's message; for a user's message the state of its answer.
     public enum Status: String, Sendable {
         case complete, stopped, interrupted, failed, superseded
     }
 
     public var id: MessageID
-    public var speaker: Speaker
+    public var role: MessageRole
     public var content: String
     public var status: Status
-    /// Of the turn it belongs to.
+    /// Domain of its turn.
     public var domain: Domain?
     public var createdAt: Date
     public var updatedAt: Date
     public var turnID: TurnID?
-    /// Its place in the conversation.
+    /// Order in the conversation, ascending.
     public var position: Int
 
     /// Memberwise.
     public init(
-        id: MessageID, speaker: Speaker, content: String, status: Status, domain: Domain?, createdAt: Date, updatedAt: Date,
+        id: MessageID, role: MessageRole, content: String, status: Status, domain: Domain?, createdAt: Date, updatedAt: Date,
         turnID: TurnID?,
         position: Int
     ) {
         self.id = id
-        self.speaker = speaker
+        self.role = role
         self.content = content
         self.status = status
         self.domain = domain

@@ -40,7 +40,7 @@ public struct PromptBuilder: Sendable {
         }
         if let addendum = addendum(safety, card: card) { sections.append(addendum) }
         var messages = [Prompt.Message(role: .system, content: sections.joined(separator: "\n\n"))]
-        messages += context.history.map { Prompt.Message(role: $0.speaker == .user ? .user : .assistant, content: $0.content) }
+        messages += context.history.map { Prompt.Message(role: $0.role == .user ? .user : .assistant, content: $0.content) }
         messages.append(Prompt.Message(role: .user, content: message))
         return Prompt(messages: messages, maximumOutputTokens: maximumOutputTokens)
     }

@@ -1,24 +1,23 @@
-/// Everything `begin_turn` brought back in its one round trip; the user's message is saved when this exists.
+/// The result of a successful `begin_turn`: all data the turn needs. The user's message is already saved.
 public struct TurnContext: Sendable, Equatable {
-    /// Ids of the turn and of the messages it writes.
     public var identity: TurnIdentity
-    /// What the user told about himself; nil when there is nothing.
+    /// nil when the user has no profile.
     public var profile: ContextProfile?
-    /// Rolling summary of what history no longer holds.
+    /// Summary of the messages that `history` no longer includes.
     public var summary: String?
-    /// Older messages first, without the new one, within the token budget.
+    /// Earlier messages, oldest first, limited by a token budget.
     public var history: [HistoryMessage]
-    /// The persona that speaks, when one was asked for or pinned by the conversation.
+    /// The persona of the request or of the conversation; nil for the plain coach.
     public var persona: Persona?
-    /// The stored safety state.
+    /// The user's highest stored level over all personas.
     public var safetyLevel: SafetyLevel
-    /// The domain this conversation is in; nil at its start.
+    /// The conversation's current domain; nil at its start.
     public var conversationDomain: Domain?
-    /// What the request pinned, also when this is a retry of it.
+    /// The domain pinned by the request; a retry takes it from the original request.
     public var pinnedDomain: Domain?
-    /// Country and locale of the user's row, when known: the place for crisis resources.
+    /// From the user's profile: ISO 3166-1 alpha-2. Selects crisis resources.
     public var country: String?
-    /// BCP 47.
+    /// From the user's profile: BCP 47.
     public var locale: String?
 
     /// Memberwise.
@@ -39,13 +38,14 @@ public struct TurnContext: Sendable, Equatable {
     }
 }
 
-/// The ids of a turn. `attempt` counts model calls on the same user message, from 1.
+/// The ids of one attempt of a turn.
 public struct TurnIdentity: Sendable, Hashable {
     public var turnID: TurnID
     public var conversationID: ConversationID
     public var userMessageID: MessageID
-    /// The assistant's message, reserved before it exists.
+    /// Id of the assistant's message, assigned before the message is saved.
     public var messageID: MessageID
+    /// Number of the model call on the same user message, from 1.
     public var attempt: Int
 
     /// Memberwise.
@@ -58,7 +58,7 @@ public struct TurnIdentity: Sendable, Hashable {
     }
 }
 
-/// What the product remembers about a user: short statements in three lists.
+/// Statements about a user that the prompt includes, by kind.
 public struct ContextProfile: Sendable, Equatable {
     public var values: [String]
     public var goals: [String]
@@ -71,32 +71,31 @@ public struct ContextProfile: Sendable, Equatable {
         self.situation = situation
     }
 
-    /// True when there is nothing to tell the model.
     public var isEmpty: Bool { values.isEmpty && goals.isEmpty && situation.isEmpty }
 }
 
-/// Who said something in a conversation.
-public enum Speaker: String, Sendable {
+/// Author of a message in a conversation. Raw values are those of the database and the wire.
+public enum MessageRole: String, Sendable {
     case user, assistant
 }
 
-/// One earlier message.
+/// An earlier message of the conversation.
 public struct HistoryMessage: Sendable, Equatable {
-    public var speaker: Speaker
+    public var role: MessageRole
     public var content: String
 
     /// Memberwise.
-    public init(speaker: Speaker, content: String) {
-        self.speaker = speaker
+    public init(role: MessageRole, content: String) {
+        self.role = role
         self.content = content
     }
 }
 
-/// A creator's persona. Every text in it is untrusted data to the model.
+/// The version of a creator's persona that a turn uses. Its texts are untrusted; see `DelimitedData`.
 public struct Persona: Sendable, Equatable {
     public var id: PersonaID
     public var name: String
-    /// nil: the persona follows the router.
+    /// nil: `DomainRouter` selects the domain.
     public var domain: Domain?
     public var tone: String?
     public var methodology: String?

@@ -170,7 +170,7 @@ extension ConversationResource {
 extension MessageResource {
     fileprivate init(_ record: MessageRecord) {
         self.init(
-            id: record.id.uuid, role: record.speaker.rawValue, content: record.content, status: record.status.rawValue,
+            id: record.id.uuid, role: record.role.rawValue, content: record.content, status: record.status.rawValue,
             domain: record.domain?.rawValue, createdAt: Timestamp(record.createdAt), updatedAt: Timestamp(record.updatedAt),
             turnID: record.turnID?.uuid)
     }

@@ -15,7 +15,7 @@ extension TurnPipeline {
     func decide(
         _ caller: Caller, _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ ask: TurnAsk
     ) -> Decision {
-        let lastAnswer = context.history.last { $0.speaker == .assistant }?.content
+        let lastAnswer = context.history.last { $0.role == .assistant }?.content
         let safety = coaching.fusion.fuse(
             assessment.risk, stored: context.safetyLevel,
             coachAskedAboutSafety: context.safetyLevel > .calm && lastAnswer.map(coaching.assessor.asksAboutSafety) ?? false)
