@@ -1,9 +1,9 @@
-/// A model that can speak. `ModelProviders` implements it: routes, failover, time limits and dialects are its business.
+/// Port to the language models. `ModelProviders` implements it, with routes, failover, time limits and dialects.
 public struct LanguageModel: Sendable {
-    /// First choice of the route, for the `start` event.
+    /// First choice of the route, reported in the `start` event.
     public var firstChoice: ModelName
-    /// Starts a call at once and returns. News arrive in order, on one thread that must not be blocked, once for all that was received
-    /// together, never empty; the last has the one `end`, also after a cancel. Then the receiver is let go.
+    /// Starts a call and returns without waiting. Calls the receiver in order, on one thread that it must not block, with one non-empty
+    /// update for all data received together. The last update has the only `end`, also after a cancel; then the receiver is released.
     public var generate: @Sendable (Prompt, @escaping @Sendable (ModelNews) -> Void) -> Generation
 
     /// Memberwise.
@@ -17,14 +17,15 @@ public struct LanguageModel: Sendable {
 
 /// A call in progress.
 public struct Generation: Sendable {
-    /// Ends the call at the provider; idempotent, any thread. `.ended(.cancelled)` follows unless it had ended already.
+    /// Cancels the call at the provider. Idempotent, from any thread. An update with the end `.cancelled` follows, unless the call ended
+    /// before.
     public let cancel: @Sendable () -> Void
 
     /// Memberwise.
     public init(cancel: @escaping @Sendable () -> Void) { self.cancel = cancel }
 }
 
-/// A provider and its model, as `deploy/models.json` names them.
+/// Names of a provider and of its model, as in `deploy/models.json`.
 public struct ModelName: Hashable, Sendable {
     public var provider: String
     public var model: String
@@ -36,21 +37,19 @@ public struct ModelName: Hashable, Sendable {
     }
 }
 
-/// What a model call tells at one time: who accepted it, then a piece of the answer, then its count, then its end. What is absent was not told.
+/// One update of a model call. Handle its fields in order: acceptance, text, usage, end. Absent fields are unchanged.
 ///
-/// It is told once a token, so it holds no buffer of its own: nothing is allocated for it, and nothing is counted.
+/// There is one per token, so it borrows its buffer: creating one allocates nothing and retains nothing.
 public struct ModelNews {
-    /// A provider began to answer; from now on the call may be billed. Comes again when another provider takes over, which
-    /// happens only before the first text.
+    /// A provider accepted the call and may bill it. Repeated when another provider takes over, which happens only before the first text.
     public var acceptedBy: ModelName?
-    /// A piece of the answer: whole UTF-8 characters, or nothing. Lent: it is gone when the receiver returns.
+    /// The next part of the answer: whole UTF-8 characters; may be empty. Valid only until the receiver returns.
     public var text: UnsafeBufferPointer<UInt8>
-    /// Tokens so far as the provider counts them; a later one replaces an earlier one.
+    /// The provider's usage so far; replaces earlier values.
     public var usage: TokenUsage?
-    /// The end; nothing follows.
+    /// The end of the call; the last update.
     public var end: ModelEnd?
 
-    /// Memberwise; nothing told by default.
     public init(
         acceptedBy: ModelName? = nil, text: UnsafeBufferPointer<UInt8> = UnsafeBufferPointer(start: nil, count: 0),
         usage: TokenUsage? = nil, end: ModelEnd? = nil
@@ -64,39 +63,38 @@ public struct ModelNews {
 
 /// How a model call ended.
 public enum ModelEnd: Sendable, Equatable {
-    /// The model ended by itself.
+    /// The model ended normally.
     case stop
-    /// The token limit was reached.
+    /// The model reached the token limit.
     case length
-    /// The provider's own filter ended it.
+    /// The provider's content filter ended the answer.
     case filtered
     /// `Generation.cancel` was called.
     case cancelled
-    /// No provider could answer, or the one that spoke failed.
+    /// No provider answered, or the answering one failed.
     case failed(ModelFault)
 }
 
 /// Why a model call failed.
 public struct ModelFault: Error, Sendable, Equatable {
-    /// What kind of failure.
     public enum Kind: String, Sendable {
         /// Connection refused, TLS or DNS failure, HTTP error.
         case refused
-        /// No first token within the limits.
+        /// No first token within the time limits.
         case noFirstToken = "no_first_token"
-        /// Silence between tokens.
+        /// Too long without a token after the first.
         case stalled
-        /// The connection broke or the stream ended without its end mark.
+        /// The connection broke, or the stream ended without its end mark.
         case cut
         /// An error frame inside the stream.
         case errorFrame = "error_frame"
-        /// The whole turn took too long.
+        /// The whole turn exceeded its time limit.
         case timeLimit = "time_limit"
-        /// The answer outgrew its bound.
+        /// The answer exceeded its size limit.
         case tooLong = "too_long"
     }
     public var kind: Kind
-    /// For the log: provider, status, provider's error code; never its message, which may quote the prompt.
+    /// For the log: provider, HTTP status, error code. Never the provider's message, which may quote the prompt.
     public var detail: String
 
     /// Memberwise.

@@ -1,17 +1,16 @@
-/// Where receipts wait on disk while the database is away. A receipt that was kept survives the process.
+/// Port to the durable store for receipts while the database is unavailable. A kept receipt survives the process.
 public struct ReceiptSpool: Sendable {
-    /// Names a kept receipt.
+    /// Identifies a kept receipt.
     public struct Ticket: Hashable, Sendable {
         public let name: String
-        /// Wraps the name that the spool gave.
         public init(name: String) { self.name = name }
     }
 
-    /// Returns when the receipt is on the disk (fsync). Throws what the file system says, a full disk above all.
+    /// Writes a receipt and returns after fsync. Throws file system errors, such as a full disk.
     public var keep: @Sendable (TurnReceipt) throws -> Ticket
-    /// Forgets a receipt that is in the ledger now.
+    /// Deletes a receipt that the database now has.
     public var discard: @Sendable (Ticket) -> Void
-    /// What an earlier life of this instance left behind.
+    /// Receipts that an earlier process of this instance kept and did not discard.
     public var leftovers: @Sendable () throws -> [(ticket: Ticket, receipt: TurnReceipt)]
 
     /// Memberwise.

@@ -8,12 +8,13 @@ public struct TurnKeeper: Sendable {
     public var load: @Sendable (UserID, TurnID) async throws -> KnownTurn?
     /// What turns that run elsewhere have said after a byte, and whether they still run. Turns that are gone are left out.
     public var tail: @Sendable ([TurnPlace]) async throws -> [TurnTail]
-    /// Asks the instance that runs a turn of the caller to stop it. Harmless when it has ended. False when the caller has no such turn.
+    /// Asks the instance that runs a turn to stop it; no effect on an ended turn. Returns false when the caller has no such turn.
     public var requestStop: @Sendable (Caller, TurnID) async throws -> Bool
-    /// Turns whose owner is dead: its lease has run out on the database's clock, and nobody has just come back from an absence of the
-    /// database, or it was an earlier life of this instance. To be settled by the caller; many may try at once.
+    /// Turns of dead owners: their lease expired on the database's clock, or the owner was an earlier process of this instance. None
+    /// shortly after an outage of the database, when live owners cannot have renewed their leases. The caller finalizes them; concurrent
+    /// callers are safe.
     public var orphans: @Sendable () async throws -> [OrphanedTurn]
-    /// A new turn on the user message of an ended one, whose answer is superseded: kept, but not sent to the model any more.
+    /// Begins a new attempt on the user message of an ended turn. The old answer is kept as superseded and is no longer sent to the model.
     public var retry: @Sendable (Caller, TurnID) async throws -> RetryOpening
 
     /// Memberwise.
@@ -34,9 +35,8 @@ public struct TurnKeeper: Sendable {
     }
 }
 
-/// A later life of this instance has begun: another process holds its identity, and settles its turns. This one must end.
+/// Another process took over this instance's identity and finalizes its turns. This process must exit.
 public struct Outlived: Error, Sendable, Equatable {
-    /// Nothing more to say.
     public init() {}
 }
 
@@ -56,25 +56,25 @@ public struct SavedCheckpoint: Sendable, Equatable {
 
 /// What became of the wish to try a turn again.
 public enum RetryOpening: Sendable, Equatable {
-    /// Call the model with this message.
+    /// A new attempt began. The caller calls the model with this message.
     case begun(TurnContext, message: String, RateLimit)
-    /// Nothing was written.
+    /// The retry was rejected; nothing was written.
     case refused(Refusal, RateLimit)
 }
 
-/// What a running turn has said since its last checkpoint, or again from its beginning.
+/// Input of `checkpoint`: the new text of a running turn since the last one, or all of it from the beginning.
 public struct TurnProgress: Sendable, Equatable {
     public var facts: TurnFacts
-    /// True until text of it is saved: then all but the text is saved too, for followers elsewhere and for the estimate of a crash. No
-    /// other provider takes over after the first text, so who answers is known for good.
+    /// True until a checkpoint of the turn is saved. The first one also saves the other fields, for subscribers on other instances and for
+    /// the estimate after a crash. It has text, and after the first text the provider no longer changes.
     public var isFirst: Bool
     /// Estimated tokens of the prompt.
     public var promptTokens: Int
-    /// Who accepted the call so far; nil: nothing can have been billed.
+    /// The model that accepted the call. nil: no provider can have billed anything.
     public var answeredBy: ModelName?
-    /// UTF-8 bytes of the answer before `text`.
+    /// Offset of `text` in the answer, in UTF-8 bytes.
     public var fromByte: Int
-    /// Whole characters; empty when nothing was said since.
+    /// Whole characters; empty when there is no new text.
     public var text: String
 
     /// Memberwise.
@@ -88,12 +88,12 @@ public struct TurnProgress: Sendable, Equatable {
     }
 }
 
-/// A byte of a turn's answer.
+/// A read position in the answer of a turn: input of `tail`.
 public struct TurnPlace: Sendable, Hashable {
     public var userID: UserID
     public var turnID: TurnID
     public var afterByte: Int
-    /// `TurnTail.seen` of the last look at this attempt: all before the byte is known from it. nil: this is the first look.
+    /// `TurnTail.seen` of the previous `tail` of this attempt; nil for the first.
     public var seen: Int64?
 
     /// Memberwise.
@@ -105,16 +105,16 @@ public struct TurnPlace: Sendable, Hashable {
     }
 }
 
-/// What the checkpoints hold of a turn after a place.
+/// Checkpointed text of a turn after a read position: output of `tail`.
 public struct TurnTail: Sendable, Equatable {
     public var turnID: TurnID
-    /// The latest; the text is its own.
+    /// The latest attempt, to which the text belongs.
     public var attempt: Int
     /// False when it has ended, or when nobody runs it any more: then `TurnKeeper.load` tells the end, once it is settled.
     public var isRunning: Bool
     /// Whole characters from `afterByte` on.
     public var text: String
-    /// The newest of its owner's checkpoints: the next look may begin behind it.
+    /// Id of the owner's newest checkpoint, from which the next `tail` continues.
     public var seen: Int64?
 
     /// Memberwise.
@@ -127,17 +127,17 @@ public struct TurnTail: Sendable, Equatable {
     }
 }
 
-/// A turn that was cut by the death of its instance, with all that the checkpoints know.
+/// A turn of a dead instance, from its checkpoints.
 public struct OrphanedTurn: Sendable, Equatable {
-    /// Its user, ids and what was decided; without a checkpoint the domain is abstained and the risk is what the message itself said.
+    /// Without a checkpoint the domain is abstained and the risk is that of the message alone.
     public var facts: TurnFacts
-    /// Text up to the last checkpoint.
+    /// The text up to the last checkpoint.
     public var content: String
-    /// nil: no model had accepted the call at the last checkpoint.
+    /// nil when no model had accepted the call at the last checkpoint.
     public var answeredBy: ModelName?
-    /// Estimated at the first checkpoint; 0 when it died before.
+    /// Estimated at the first checkpoint; 0 without one.
     public var promptTokens: Int
-    /// Milliseconds that it ran until its last sign of life.
+    /// From the start to the last renewal of the owner's lease.
     public var durationMilliseconds: Int
 
     /// Memberwise.

@@ -1,11 +1,12 @@
-/// Where turns are begun and finished durably. `CoachStore` implements it on PostgreSQL.
+/// Port to begin and finish turns in the database. `CoachStore` implements it on PostgreSQL.
 public struct TurnLedger: Sendable {
-    /// One round trip: idempotency, entitlement, budget reservation, persona, profile, summary, history, safety state, and the
-    /// user's message saved. Throws `StoreFault`.
+    /// Calls `begin_turn` in one round trip: checks idempotency, entitlement and limits, reserves budget, saves the user's message, and
+    /// loads persona, profile, summary, history and safety state. Throws `StoreFault`.
     public var begin: @Sendable (Caller, TurnRequest, MessageAssessment) async throws -> TurnOpening
-    /// What `begin` would answer to a request that was made before and needs no turn of its own; nil when it needs one. Writes nothing.
+    /// The result of `begin` for a repeated request that needs no new attempt; nil when it needs one. Writes nothing.
     public var repeated: @Sendable (Caller, TurnRequest) async throws -> TurnOpening?
-    /// One transaction: assistant message, usage, cost, budget, turn state. Safe to repeat. Throws `StoreFault`.
+    /// Calls `finish_turn`: writes assistant message, usage, cost, budget and turn state in one transaction. Idempotent. Throws
+    /// `StoreFault`.
     public var finish: @Sendable (TurnReceipt) async throws -> ReceiptOutcome
 
     /// Memberwise.
@@ -20,36 +21,36 @@ public struct TurnLedger: Sendable {
     }
 }
 
-/// What became of a receipt.
+/// The result of `finish`. Raw values are those of `finish_turn`.
 public enum ReceiptOutcome: String, Sendable {
-    /// Written now.
+    /// The receipt was written.
     case settled
-    /// It had been written before; nothing changed.
+    /// The turn was finished before; nothing changed.
     case alreadySettled = "already_settled"
-    /// A later attempt runs or ended; only the ledger was written.
+    /// There is a later attempt of the turn; only usage and cost were written.
     case superseded
-    /// There is no such turn: its user was erased. Nothing to write, and no use in trying again.
+    /// The turn does not exist, because its user was erased. Retrying does not help.
     case unknownTurn = "unknown_turn"
 }
 
-/// What `begin` decided.
+/// The result of `begin`.
 public enum TurnOpening: Sendable, Equatable {
-    /// A new turn, or a new attempt of one that failed without text: call the model.
+    /// A new turn, or a new attempt of a turn that failed without text. The caller calls the model.
     case begun(TurnContext, RateLimit)
-    /// The same idempotency key was seen before: attach to the running turn, or replay it. No model call, no charge.
+    /// A turn with the same idempotency key exists. The caller subscribes to it or replays it; no model call, no charge.
     case known(KnownTurn, RateLimit)
-    /// Nothing was written (but the user's row and the rate counter).
+    /// The request was rejected; only the user's row and the rate counter were written.
     case refused(Refusal, RateLimit)
 }
 
-/// A turn that already exists, enough of it to tell it again.
+/// An existing turn, with all that a replay of its stream needs.
 public struct KnownTurn: Sendable, Equatable {
     public var userID: UserID
     public var identity: TurnIdentity
     public var status: TurnStatus
     public var finishReason: FinishReason?
     public var errorCode: String?
-    /// Saved text; empty while it runs.
+    /// The saved text; empty while the turn runs.
     public var content: String
     public var bill: TurnBill?
     public var domain: DomainDecision
@@ -78,9 +79,9 @@ public struct KnownTurn: Sendable, Equatable {
     }
 }
 
-/// Why a turn, or another call, is not carried out. The server maps each to a code of CONTRACT §2.
+/// A request that the database rejected. The server maps the reason to an error code (CONTRACT §2).
 public struct Refusal: Sendable, Equatable, Error {
-    /// The reasons that the database can have.
+    /// Raw values are those of the SQL functions.
     public enum Reason: String, Sendable, CaseIterable {
         case notFound = "not_found"
         case unknownPersona = "unknown_persona"
@@ -95,14 +96,15 @@ public struct Refusal: Sendable, Equatable, Error {
         case suspended
     }
     public var reason: Reason
-    /// Seconds until it is worth asking again.
+    /// Seconds until a retry can succeed; nil when a retry does not help.
     public var retryAfter: Int?
-    /// The limit that was hit, for `details.limit`.
+    /// The limit that was reached, for `details.limit`.
     public var limit: Int?
-    /// Danger was detected in the message or is stored; the refusal then carries resources.
+    /// The user's highest stored level over all personas. Above `.calm` the error response includes crisis resources.
     public var safetyLevel: SafetyLevel
-    /// Where the user's profile says that he is.
+    /// From the user's profile: ISO 3166-1 alpha-2.
     public var country: String?
+    /// From the user's profile: BCP 47.
     public var locale: String?
 
     /// Memberwise.
@@ -119,13 +121,13 @@ public struct Refusal: Sendable, Equatable, Error {
     }
 }
 
-/// A user's request budget, exact across all instances on one database.
+/// State of a user's request rate limit, exact across all instances on one database.
 public struct RateLimit: Sendable, Equatable {
-    /// Requests a window.
+    /// Requests per window.
     public var limit: Int
-    /// Left in this window.
+    /// Requests left in this window.
     public var remaining: Int
-    /// Unix seconds at which the window ends.
+    /// End of the window in Unix seconds.
     public var resetAt: Int
 
     /// Memberwise.
@@ -136,10 +138,10 @@ public struct RateLimit: Sendable, Equatable {
     }
 }
 
-/// What a port to the database throws when the database is the reason.
+/// An error of the database, thrown by the ports to it.
 public enum StoreFault: Error, Sendable, Equatable {
-    /// Refused, gone or hanging: `EXT_4003`, try again after so many seconds.
+    /// The database refuses connections, does not answer, or the connection broke: `EXT_4003`. `retryAfter` in seconds.
     case unavailable(retryAfter: Int)
-    /// A programming or schema error; the text is for the log and holds no user data.
+    /// A programming or schema error. The text is for the log and has no user data.
     case unexpected(String)
 }

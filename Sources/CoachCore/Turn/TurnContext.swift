@@ -1,7 +1,7 @@
 /// The result of a successful `begin_turn`: all data the turn needs. The user's message is already saved.
 public struct TurnContext: Sendable, Equatable {
     public var identity: TurnIdentity
-    /// nil when the user has no profile.
+    /// What the user told about himself; nil when there is nothing.
     public var profile: ContextProfile?
     /// Summary of the messages that `history` no longer includes.
     public var summary: String?

@@ -1,14 +1,14 @@
-/// What is known of a turn from its first event on: enough to greet every follower with the same `start` and `safety`.
+/// Properties of a turn that are fixed before the model call. Every subscriber's `start` and `safety` events are made from them.
 public struct TurnFacts: Sendable, Equatable {
     public var userID: UserID
     public var identity: TurnIdentity
     public var domain: DomainDecision
     public var personaID: PersonaID?
-    /// First choice of the route, or who answered when the turn is replayed.
+    /// First choice of the route; for a replay the model that answered.
     public var model: ModelName
-    /// After fusion with the stored safety state.
+    /// After fusion with the stored level.
     public var risk: RiskAssessment
-    /// The place for crisis resources: ISO 3166-1 alpha-2.
+    /// Selects crisis resources: ISO 3166-1 alpha-2.
     public var country: String?
     /// BCP 47.
     public var locale: String?
@@ -29,14 +29,14 @@ public struct TurnFacts: Sendable, Equatable {
     }
 }
 
-/// The end that every follower is told, once it is saved.
+/// The end of a turn as subscribers get it, after the receipt was saved or saving failed.
 public struct TurnEnding: Sendable, Equatable {
     public var status: TurnStatus
-    /// nil: the stream ends with `error`.
+    /// nil when the stream ends with `error`.
     public var finishReason: FinishReason?
-    /// nil: nothing was billed, no `usage` event.
+    /// nil when nothing was billed; the stream then has no `usage` event.
     public var bill: TurnBill?
-    /// False while neither the ledger nor the disk holds the receipt.
+    /// False while the receipt is neither in the database nor on disk.
     public var isSaved: Bool
 
     /// Memberwise.
@@ -50,6 +50,6 @@ public struct TurnEnding: Sendable, Equatable {
     /// What was said can be saved nowhere at the moment.
     public static let unsaved = TurnEnding(status: .interrupted, finishReason: nil, bill: nil, isSaved: false)
 
-    /// An attempt that left no text: the same request begins the next one.
+    /// An attempt that ended without text. A repeated request begins the next attempt.
     public static let withoutText = TurnEnding(status: .failed, finishReason: nil, bill: nil)
 }
