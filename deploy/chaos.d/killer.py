@@ -3,6 +3,9 @@ import asyncio
 import random
 import time
 
+# Seconds in which a gateway notices that a host is silent (a statement's limit and 3 s more) and has connected to the next.
+NOTICED = 8.0
+
 
 class Killer:
     def __init__(self, stage, record, seed, seconds, say):
@@ -25,8 +28,8 @@ class Killer:
         await self.pause(2)
         await self.lose_gateway()
         await asyncio.gather(
-            self.lane("gateway", 0.3, 2, [self.kill_gateway] * 10 + [self.lose_gateway, self.rolling_restart]),
-            self.lane("database", 8, 16, [self.kill_postgres, self.freeze_postgres]),
+            self.lane("gateway", 0.3, 2, [self.kill_gateway] * 10 + [self.lose_gateway, self.rolling_restart, self.move_clock]),
+            self.lane("database", 8, 16, [self.kill_postgres, self.freeze_postgres, self.silence_host]),
             self.lane("simulator", 12, 25, [self.cut_simulator]),
             self.outage())
 
@@ -98,6 +101,30 @@ class Killer:
         async with self.database:
             async with Fault(self, "PostgreSQL frozen for 5 s"):
                 await self.stage.postgres.freeze(5)
+
+    async def silence_host(self):
+        """The first host of the connection string swallows everything; the second is the same server."""
+        chance = random.Random(f"{self.seed}/silence/{len(self.faults)}")
+        async with self.database:
+            async with Fault(self, "PostgreSQL's first host silent for 12-20 s"):
+                # Until a gateway has noticed it and reached the other host.
+                self.stage.postgres.count_away(time.monotonic(), NOTICED)
+                self.stage.relay.is_silent = True
+                await asyncio.sleep(chance.uniform(12, 20))
+                self.stage.relay.is_silent = False
+
+    async def move_clock(self):
+        """The wall clock of one process for its life; its monotonic clock is right."""
+        chance = random.Random(f"{self.seed}/clock/{len(self.faults)}")
+        gateway = chance.choice(self.stage.gateways)
+        async with Fault(self, "kill -9 of a gateway that comes back with its clock moved by an hour"):
+            await gateway.kill()
+            await gateway.start(**self.stage.moved_clock.environment(chance.choice(["+1h", "-1h"])))
+            await self.ready(gateway)
+            await asyncio.sleep(chance.uniform(8, 15))
+            await gateway.kill()
+            await gateway.start()
+            await self.ready(gateway)
 
     async def cut_simulator(self):
         async with Fault(self, "kill -9 of the provider"):

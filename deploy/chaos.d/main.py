@@ -111,7 +111,7 @@ def count_alarms(stage, record, verdict):
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in ("root", "folder", "cluster", "password", "postgres-bin", "haproxy", "executable"):
+    for name in ("root", "folder", "cluster", "password", "postgres-bin", "haproxy", "faketime", "executable"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--minutes", type=float, required=True)
     parser.add_argument("--seed", type=int, required=True)

@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 
 import wire
+from moved_clock import MovedClock
+from relay import Relay
 
 
 def free_port():
@@ -24,10 +26,11 @@ class Child:
         self.process = None
         self.is_wanted = False
 
-    async def start(self):
+    async def start(self, **environment):
+        """`environment`: more variables, for this process only."""
         with open(self.log, "ab") as log:
             self.process = await asyncio.create_subprocess_exec(
-                *self.arguments, env=self.environment, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+                *self.arguments, env=self.environment | environment, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
         self.is_wanted = True
 
     @property
@@ -138,6 +141,10 @@ class Postgres(Child):
                 send(process, signal.SIGCONT)
         self.away[-1] = (self.away[-1][0], time.monotonic())
 
+    def count_away(self, start, seconds):
+        """A span in which gateways could not use it, though it was there."""
+        self.away.append((start, start + seconds))
+
     def was_away(self, start, end):
         return any(left < end and (back or float("inf")) > start for left, back in self.away)
 
@@ -208,9 +215,13 @@ class Stage:
             "COACH_METRICS_LISTEN": "off", "COACH_JWT_SECRET": self.secret, "COACH_DATABASE_PASSWORD": options.password,
             "DATABASE_URL": f"postgres://coach_gateway:{options.password}@{at}",
         }
+        # Gateways know two hosts of the database: the first may fall silent. What operators run goes to the second.
+        self.relay = Relay(free_port(), self.postgres.port)
+        self.moved_clock = MovedClock(options.faketime)
         self.simulator = Simulator(self.executable, base, self.folder)
         # Turns of this run last 1 to 4 s: after 1 s of drain most clients are handed over.
-        serving = base | {"COACH_SIMULATOR_URL": f"http://127.0.0.1:{self.simulator.port}/v1", "COACH_DRAIN_SECONDS": "1"}
+        serving = base | {"COACH_SIMULATOR_URL": f"http://127.0.0.1:{self.simulator.port}/v1", "COACH_DRAIN_SECONDS": "1",
+                          "DATABASE_URL": f"postgres://coach_gateway:{options.password}@127.0.0.1:{self.relay.port},{at}"}
         del serving["COACH_DATABASE_PASSWORD"]
         self.gateways = [Gateway(name, self.executable, serving, self.folder) for name in ("a", "b")]
         self.proxy_port = free_port()
@@ -228,6 +239,8 @@ class Stage:
 
     async def start(self):
         await self.postgres.start()
+        await self.relay.start()
+        self.moved_clock.open()
         for command in ("migrate", "seed"):
             with open(self.folder / f"{command}.log", "ab") as log:
                 step = await asyncio.create_subprocess_exec(
@@ -263,12 +276,14 @@ class Stage:
         for child in (self.proxy, self.simulator):
             if child.is_running:
                 await child.end(5)
+        await self.relay.stop()
         if self.postgres.is_running:
             await self.postgres.stop()
         return wrong
 
     def kill_everything(self):
         """The last resort, also after an error."""
+        self.moved_clock.close()
         if self.postgres.is_running:
             for process in children_of(self.postgres.process.pid):
                 send(process, signal.SIGCONT)
