@@ -17,7 +17,6 @@ public struct ConversationLibrary: Sendable {
     /// Oldest first; with `updatedSince`, those changed after it, in the order of their changes.
     public var messages: @Sendable (Caller, ConversationID, PageRequest) async throws -> Page<MessageRecord>
 
-    /// Memberwise.
     public init(
         list: @escaping @Sendable (Caller, PageRequest) async throws -> Page<ConversationRecord>,
         get: @escaping @Sendable (Caller, ConversationID) async throws -> ConversationRecord,
@@ -41,7 +40,6 @@ public struct RequestCounter: Sendable {
     /// limit is reached or the user is suspended. The limit does not apply to users with a stored safety level of 1 or more.
     public var take: @Sendable (Caller) async throws -> CountedRequest
 
-    /// Memberwise.
     public init(take: @escaping @Sendable (Caller) async throws -> CountedRequest) { self.take = take }
 }
 
@@ -55,7 +53,6 @@ public struct CountedRequest: Sendable, Equatable {
     /// From the user's profile: BCP 47.
     public var locale: String?
 
-    /// Memberwise.
     public init(rate: RateLimit, safetyLevel: SafetyLevel, country: String? = nil, locale: String? = nil) {
         self.rate = rate
         self.safetyLevel = safetyLevel
@@ -69,7 +66,6 @@ public struct CountedRefusal: Error, Sendable, Equatable {
     public var refusal: Refusal
     public var rate: RateLimit
 
-    /// Memberwise.
     public init(refusal: Refusal, rate: RateLimit) {
         self.refusal = refusal
         self.rate = rate
@@ -85,7 +81,6 @@ public struct PageRequest: Sendable, Equatable {
     /// `Changes.next` of an earlier page; excludes `cursor`.
     public var updatedSince: String?
 
-    /// Memberwise.
     public init(limit: Int, cursor: String? = nil, updatedSince: String? = nil) {
         self.limit = limit
         self.cursor = cursor
@@ -112,7 +107,6 @@ public struct Changes: Sendable, Equatable {
     /// True when the request's `updatedSince` is no longer valid. The page is then the first of the whole list.
     public var isReset: Bool
 
-    /// Memberwise.
     public init(next: String, hasMore: Bool = false, isReset: Bool = false) {
         self.next = next
         self.hasMore = hasMore
@@ -128,7 +122,6 @@ public struct Page<Element: Sendable>: Sendable {
     /// nil on pages requested by cursor, because rows of earlier pages may have changed meanwhile.
     public var changes: Changes?
 
-    /// Memberwise.
     public init(items: [Element], nextCursor: String?, changes: Changes? = nil) {
         self.items = items
         self.nextCursor = nextCursor
@@ -174,7 +167,6 @@ public struct ConversationRecord: Sendable, Equatable {
     /// Set for a deleted conversation, which lists report to synchronising clients only.
     public var deletedAt: Date?
 
-    /// Memberwise.
     public init(
         id: ConversationID, title: String?, domain: Domain?, personaID: PersonaID?, lastMessageAt: Date, createdAt: Date, updatedAt: Date,
         deletedAt: Date?
@@ -209,7 +201,6 @@ public struct MessageRecord: Sendable, Equatable {
     /// Order in the conversation, ascending.
     public var position: Int
 
-    /// Memberwise.
     public init(
         id: MessageID, role: MessageRole, content: String, status: Status, domain: Domain?, createdAt: Date, updatedAt: Date,
         turnID: TurnID?,

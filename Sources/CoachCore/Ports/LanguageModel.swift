@@ -6,7 +6,6 @@ public struct LanguageModel: Sendable {
     /// update for all data received together. The last update has the only `end`, also after a cancel; then the receiver is released.
     public var generate: @Sendable (Prompt, @escaping @Sendable (ModelNews) -> Void) -> Generation
 
-    /// Memberwise.
     public init(
         firstChoice: ModelName, generate: @escaping @Sendable (Prompt, @escaping @Sendable (ModelNews) -> Void) -> Generation
     ) {
@@ -21,7 +20,6 @@ public struct Generation: Sendable {
     /// before.
     public let cancel: @Sendable () -> Void
 
-    /// Memberwise.
     public init(cancel: @escaping @Sendable () -> Void) { self.cancel = cancel }
 }
 
@@ -30,7 +28,6 @@ public struct ModelName: Hashable, Sendable {
     public var provider: String
     public var model: String
 
-    /// Memberwise.
     public init(provider: String, model: String) {
         self.provider = provider
         self.model = model
@@ -97,7 +94,6 @@ public struct ModelFault: Error, Sendable, Equatable {
     /// For the log: provider, HTTP status, error code. Never the provider's message, which may quote the prompt.
     public var detail: String
 
-    /// Memberwise.
     public init(kind: Kind, detail: String) {
         self.kind = kind
         self.detail = detail

@@ -13,7 +13,6 @@ public struct ReceiptSpool: Sendable {
     /// Receipts that an earlier process of this instance kept and did not discard.
     public var leftovers: @Sendable () throws -> [(ticket: Ticket, receipt: TurnReceipt)]
 
-    /// Memberwise.
     public init(
         keep: @escaping @Sendable (TurnReceipt) throws -> Ticket, discard: @escaping @Sendable (Ticket) -> Void,
         leftovers: @escaping @Sendable () throws -> [(ticket: Ticket, receipt: TurnReceipt)]

@@ -17,7 +17,6 @@ public struct TurnKeeper: Sendable {
     /// Begins a new attempt on the user message of an ended turn. The old answer is kept as superseded and is no longer sent to the model.
     public var retry: @Sendable (Caller, TurnID) async throws -> RetryOpening
 
-    /// Memberwise.
     public init(
         checkpoint: @escaping @Sendable (_ turns: [TurnProgress], _ neededFrom: Int64) async throws -> SavedCheckpoint,
         load: @escaping @Sendable (UserID, TurnID) async throws -> KnownTurn?,
@@ -77,7 +76,6 @@ public struct TurnProgress: Sendable, Equatable {
     /// Whole characters; empty when there is no new text.
     public var text: String
 
-    /// Memberwise.
     public init(facts: TurnFacts, isFirst: Bool, promptTokens: Int, answeredBy: ModelName?, fromByte: Int, text: String) {
         self.facts = facts
         self.isFirst = isFirst
@@ -96,7 +94,6 @@ public struct TurnPlace: Sendable, Hashable {
     /// `TurnTail.seen` of the previous `tail` of this attempt; nil for the first.
     public var seen: Int64?
 
-    /// Memberwise.
     public init(userID: UserID, turnID: TurnID, afterByte: Int, seen: Int64? = nil) {
         self.userID = userID
         self.turnID = turnID
@@ -140,7 +137,6 @@ public struct OrphanedTurn: Sendable, Equatable {
     /// From the start to the last renewal of the owner's lease.
     public var durationMilliseconds: Int
 
-    /// Memberwise.
     public init(facts: TurnFacts, content: String, answeredBy: ModelName?, promptTokens: Int, durationMilliseconds: Int) {
         self.facts = facts
         self.content = content

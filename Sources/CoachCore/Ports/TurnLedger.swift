@@ -9,7 +9,6 @@ public struct TurnLedger: Sendable {
     /// `StoreFault`.
     public var finish: @Sendable (TurnReceipt) async throws -> ReceiptOutcome
 
-    /// Memberwise.
     public init(
         begin: @escaping @Sendable (Caller, TurnRequest, MessageAssessment) async throws -> TurnOpening,
         repeated: @escaping @Sendable (Caller, TurnRequest) async throws -> TurnOpening? = { _, _ in nil },
@@ -59,7 +58,6 @@ public struct KnownTurn: Sendable, Equatable {
     public var country: String?
     public var locale: String?
 
-    /// Memberwise.
     public init(
         userID: UserID, identity: TurnIdentity, status: TurnStatus, finishReason: FinishReason?, errorCode: String?, content: String,
         bill: TurnBill?, domain: DomainDecision, personaID: PersonaID?, risk: RiskAssessment, country: String?, locale: String?
@@ -107,7 +105,6 @@ public struct Refusal: Sendable, Equatable, Error {
     /// From the user's profile: BCP 47.
     public var locale: String?
 
-    /// Memberwise.
     public init(
         reason: Reason, retryAfter: Int? = nil, limit: Int? = nil, safetyLevel: SafetyLevel = .calm, country: String? = nil,
         locale: String? = nil
@@ -130,7 +127,6 @@ public struct RateLimit: Sendable, Equatable {
     /// End of the window in Unix seconds.
     public var resetAt: Int
 
-    /// Memberwise.
     public init(limit: Int, remaining: Int, resetAt: Int) {
         self.limit = limit
         self.remaining = remaining

@@ -20,7 +20,6 @@ public struct TurnContext: Sendable, Equatable {
     /// From the user's profile: BCP 47.
     public var locale: String?
 
-    /// Memberwise.
     public init(
         identity: TurnIdentity, profile: ContextProfile?, summary: String?, history: [HistoryMessage], persona: Persona?,
         safetyLevel: SafetyLevel, conversationDomain: Domain?, pinnedDomain: Domain? = nil, country: String?, locale: String?
@@ -48,7 +47,6 @@ public struct TurnIdentity: Sendable, Hashable {
     /// Number of the model call on the same user message, from 1.
     public var attempt: Int
 
-    /// Memberwise.
     public init(turnID: TurnID, conversationID: ConversationID, userMessageID: MessageID, messageID: MessageID, attempt: Int) {
         self.turnID = turnID
         self.conversationID = conversationID
@@ -64,7 +62,6 @@ public struct ContextProfile: Sendable, Equatable {
     public var goals: [String]
     public var situation: [String]
 
-    /// Memberwise.
     public init(values: [String], goals: [String], situation: [String]) {
         self.values = values
         self.goals = goals
@@ -84,7 +81,6 @@ public struct HistoryMessage: Sendable, Equatable {
     public var role: MessageRole
     public var content: String
 
-    /// Memberwise.
     public init(role: MessageRole, content: String) {
         self.role = role
         self.content = content
@@ -101,7 +97,6 @@ public struct Persona: Sendable, Equatable {
     public var methodology: String?
     public var personality: String?
 
-    /// Memberwise.
     public init(id: PersonaID, name: String, domain: Domain?, tone: String?, methodology: String?, personality: String?) {
         self.id = id
         self.name = name

@@ -13,7 +13,6 @@ public struct TurnFacts: Sendable, Equatable {
     /// BCP 47.
     public var locale: String?
 
-    /// Memberwise.
     public init(
         userID: UserID, identity: TurnIdentity, domain: DomainDecision, personaID: PersonaID?, model: ModelName, risk: RiskAssessment,
         country: String?, locale: String?
@@ -39,7 +38,6 @@ public struct TurnEnding: Sendable, Equatable {
     /// False while the receipt is neither in the database nor on disk.
     public var isSaved: Bool
 
-    /// Memberwise.
     public init(status: TurnStatus, finishReason: FinishReason?, bill: TurnBill?, isSaved: Bool = true) {
         self.isSaved = isSaved
         self.status = status

@@ -51,7 +51,6 @@ public struct TurnReceipt: Sendable, Equatable {
     public var durationMilliseconds: Int
     public var settledBy: Settler
 
-    /// Memberwise.
     public init(
         userID: UserID, identity: TurnIdentity, status: TurnStatus, finishReason: FinishReason?, content: String, bill: TurnBill?,
         domain: DomainDecision, risk: RiskAssessment, country: String? = nil, locale: String? = nil, errorCode: String?,
