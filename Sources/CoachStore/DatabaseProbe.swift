@@ -8,12 +8,28 @@ public struct DatabaseProbe: Sendable {
     public struct Report: Sendable, Equatable {
         /// The newest migration of the database; nil when it has none.
         public var schemaVersion: String?
+        /// The oldest gateways that the schema supports, by their newest migration.
+        public var minimumVersion: String?
         /// The role that is logged in.
         public var role: String
         /// The role ignores row-level security (a superuser, or BYPASSRLS): then nothing in the database keeps users apart.
         public var bypassesRowSecurity: Bool
         /// The role may act as `authenticated`.
         public var canActAsUser: Bool
+
+        /// Why a release whose newest migration is `needed` cannot work with this schema; nil when it can.
+        public func schemaFinding(needed: String) -> String? {
+            let found = schemaVersion ?? "none"
+            if found == "none" || found < needed {
+                return "database: its schema (\(found)) is older than this release needs (\(needed)): run 'coach-gateway migrate'"
+            }
+            if found > needed, let minimumVersion, minimumVersion > needed {
+                return """
+                    database: its schema (\(found)) supports releases from \(minimumVersion) on, this one is \(needed): run a newer release
+                    """
+            }
+            return nil
+        }
     }
 
     private let client: PostgresClient
@@ -34,13 +50,14 @@ public struct DatabaseProbe: Sendable {
             ) { rows in
                 try rows.only { row in
                     Report(
-                        schemaVersion: nil, role: try row.value(0), bypassesRowSecurity: try row.value(1), canActAsUser: try row.value(2))
+                        schemaVersion: nil, minimumVersion: nil, role: try row.value(0), bypassesRowSecurity: try row.value(1),
+                        canActAsUser: try row.value(2))
                 }
             }
             do {
-                report.schemaVersion = try await client.query(
-                    "select max(version) from gateway.schema_migrations", deadline: deadline
-                ) { rows in try rows.only { row in try row.value(0) } }
+                (report.schemaVersion, report.minimumVersion) = try await client.query(
+                    "select max(version), (select version from gateway.schema_minimum) from gateway.schema_migrations", deadline: deadline
+                ) { rows in try rows.only { row in (try row.value(0), try row.value(1)) } }
             } catch let error as PostgresError where ["42P01", "3F000", "42501"].contains(error.sqlState) {
                 // No such table or schema, or not ours to read: not migrated.
             }
@@ -49,7 +66,8 @@ public struct DatabaseProbe: Sendable {
     }
 
     /// The newest version among the files: what `report` is compared with. Throws `MigrationError`.
-    public static func newestVersion(in directory: URL) throws -> String? {
-        try MigrationFile.readAll(in: directory).last?.version
+    public static func newestVersion(in directory: URL) throws -> String {
+        guard let newest = try MigrationFile.readAll(in: directory).last else { throw MigrationError.unreadable(directory.path) }
+        return newest.version
     }
 }

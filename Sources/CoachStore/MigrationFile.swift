@@ -15,6 +15,9 @@ public struct MigrationFile: Sendable, Equatable {
         self.sql = sql
     }
 
+    /// The file is one statement that runs by itself: some cannot run in a transaction, `create index concurrently` for one.
+    var runsOutsideTransaction: Bool { sql.prefix { $0 != "\n" } == "-- migrate: no transaction" }
+
     /// As it lies in the directory.
     public var fileName: String { "\(version)_\(name).sql" }
 
@@ -75,6 +78,10 @@ public enum MigrationError: Error, Sendable, Equatable, CustomStringConvertible 
     case missing(String)
     /// A file was added before one that is applied already.
     case outOfOrder(String, newest: String)
+    /// Another migrator has been at work all the time.
+    case busy
+    /// What the file has to lock was in use all the time; the file had no effect.
+    case locked(String)
     /// A statement failed; the file had no effect.
     case failed(String, reason: String)
 
@@ -83,7 +90,14 @@ public enum MigrationError: Error, Sendable, Equatable, CustomStringConvertible 
         case .unreadable(let path): "no migrations can be read from \(path)"
         case .misnamed(let file): "\(file) is not a name for a migration: expected 00000_name.sql"
         case .duplicate(let version): "two migrations have the version \(version)"
-        case .edited(let file): "\(file) was edited after it had been applied: restore it and put the change into a new file"
+        case .edited(let file):
+            """
+            \(file) was edited after it had been applied. A development database that an earlier state of the sources made is to be recreated: with \
+            deploy/run, remove the folder 'postgres' in its data folder. Otherwise restore the file and put the change into a new one
+            """
+        case .busy: "another migrator is at work: run it again when that one has ended"
+        case .locked(let file):
+            "\(file) could not lock what it changes, because it was in use all the time: end long transactions, run it again"
         case .missing(let file): "\(file) was applied to this database, but the file is gone: restore it, or run the newer release"
         case .outOfOrder(let file, let newest): "\(file) comes before \(newest), which is applied already: give it a later version"
         case .failed(let file, let reason): "\(file) failed and had no effect: \(reason)"

@@ -3,15 +3,20 @@ import PostgresClient
 
 /// Brings a database to the state of `db/migrations`. Connects as the owner of the tables, not as the gateway's role.
 ///
-/// Each file runs in a transaction of its own, together with the row that records it, under an advisory lock: of two starters one waits and
-/// then finds the work done. Running it again does nothing.
+/// Each file runs in a transaction of its own, together with the row that records it, or by itself when it says so. An advisory lock lets one
+/// migrator work at a time. Running it again does nothing.
 public struct Migrator: Sendable {
     private let client: PostgresClient
     private let directory: URL
+    private let lockTimeout: Duration
+    private let attempts: Int
 
-    public init(client: PostgresClient, directory: URL) {
+    /// `lockTimeout`: how long a file may wait for a table, since everybody else waits behind it; then it is tried again, so many times in all.
+    public init(client: PostgresClient, directory: URL, lockTimeout: Duration = .seconds(2), attempts: Int = 60) {
         self.client = client
         self.directory = directory
+        self.lockTimeout = lockTimeout
+        self.attempts = attempts
     }
 
     /// Applies what is missing and returns it. Throws `MigrationError`, or `PostgresError` when the database cannot be reached.
@@ -19,9 +24,21 @@ public struct Migrator: Sendable {
     public func migrate() async throws -> [MigrationFile] {
         let files = try MigrationFile.readAll(in: directory)
         let checksums = try await Self.checksums(of: files, at: client)
-        var done: [MigrationFile] = []
-        while let file = try await applyNext(of: Array(zip(files, checksums))) { done.append(file) }
-        return done
+        return try await client.withConnection { lease in
+            // A migration may take longer than any request of a user.
+            try await lease.execute("select set_config('statement_timeout', '0', false)")
+            try await lock(lease)
+            do {
+                var done: [MigrationFile] = []
+                while let file = try await applyNext(of: Array(zip(files, checksums)), on: lease) { done.append(file) }
+                try await unlock(lease)
+                return done
+            } catch {
+                // A connection that is lost holds no lock.
+                try? await unlock(lease)
+                throw error
+            }
+        }
     }
 
     /// What `migrate` would apply. Throws as `migrate` does.
@@ -32,26 +49,84 @@ public struct Migrator: Sendable {
         return try MigrationPlan.pending(files: Array(zip(files, checksums)), applied: applied)
     }
 
+    /// Asks again and again: who waits inside PostgreSQL holds a snapshot, and `create index concurrently` of the one that works would wait for it.
+    private func lock(_ lease: Lease) async throws {
+        for attempt in 1...Self.lockAttempts {
+            let isLocked = try await lease.query("select pg_try_advisory_lock(\(Self.lockKey))") { rows in
+                try rows.only { row in try row.value(0, as: Bool.self) }
+            }
+            if isLocked { return }
+            try await Self.pause(after: attempt)
+        }
+        throw MigrationError.busy
+    }
+
+    private func unlock(_ lease: Lease) async throws {
+        try await lease.execute("select pg_advisory_unlock(\(Self.lockKey))")
+        try await lease.execute("reset statement_timeout")
+    }
+
     /// One file, or nil when there is none left.
-    private func applyNext(of files: [(MigrationFile, String)]) async throws -> MigrationFile? {
-        try await client.withTransaction { lease in
-            // A migration may take longer than any request of a user.
-            try await lease.execute("select set_config('statement_timeout', '0', true)")
-            try await lease.execute("select pg_advisory_xact_lock(\(Self.lockKey))", deadline: Self.patience)
-            let pending = try MigrationPlan.pending(files: files, applied: await Self.applied(on: lease))
-            guard let file = pending.first, let checksum = files.first(where: { $0.0 == file })?.1 else { return nil }
+    private func applyNext(of files: [(MigrationFile, String)], on lease: Lease) async throws -> MigrationFile? {
+        let pending = try MigrationPlan.pending(files: files, applied: await Self.applied(on: lease))
+        guard let file = pending.first, let checksum = files.first(where: { $0.0 == file })?.1 else { return nil }
+        for attempt in 1...attempts {
             do {
-                try await lease.execute(script: file.sql)
+                if file.runsOutsideTransaction {
+                    try await applyByItself(file, checksum, on: lease)
+                } else {
+                    try await applyInTransaction(file, checksum, on: lease)
+                }
+                return file
+            } catch let error as PostgresError where error.isLockTimeout || error.sqlState == Self.deadlock {
+                // Whoever waited behind this file goes on meanwhile.
+                if attempt < attempts { try await Self.pause(after: attempt) }
             } catch let error as PostgresError where error.kind == .server {
                 throw MigrationError.failed(file.fileName, reason: error.description)
             }
-            try await lease.execute(
-                """
-                insert into gateway.schema_migrations (version, name, checksum)
-                values (\(file.version), \(file.name), \(checksum))
-                """)
-            return file
         }
+        throw MigrationError.locked(file.fileName)
+    }
+
+    private func applyInTransaction(_ file: MigrationFile, _ checksum: String, on lease: Lease) async throws {
+        try await lease.execute("begin")
+        do {
+            let milliseconds = Int64(lockTimeout / .milliseconds(1))
+            try await lease.execute("select set_config('lock_timeout', \("\(milliseconds)ms"), true)")
+            try await lease.execute(script: file.sql, deadline: Self.patience)
+            try await record(file, checksum, on: lease)
+            try await lease.execute("commit")
+        } catch {
+            // If this fails too, the connection is closed, and the server rolls back.
+            _ = try? await lease.execute("rollback")
+            throw error
+        }
+    }
+
+    private func applyByItself(_ file: MigrationFile, _ checksum: String, on lease: Lease) async throws {
+        // What an interrupted attempt left: an index that is maintained but not used.
+        let leftovers = try await lease.query(
+            """
+            select format('drop index concurrently %I.%I', n.nspname, c.relname)
+            from pg_index i join pg_class c on c.oid = i.indexrelid join pg_namespace n on n.oid = c.relnamespace
+            where not i.indisvalid and n.nspname in ('public', 'gateway') and strpos(\(file.sql), c.relname) > 0
+            """
+        ) { rows in try rows.map { row in try row.value(0, as: String.self) } }
+        for leftover in leftovers { try await lease.execute(script: leftover, deadline: Self.patience) }
+        try await lease.execute(script: file.sql, deadline: Self.patience)
+        try await record(file, checksum, on: lease)
+    }
+
+    private func record(_ file: MigrationFile, _ checksum: String, on lease: Lease) async throws {
+        try await lease.execute(
+            """
+            insert into gateway.schema_migrations (version, name, checksum) values (\(file.version), \(file.name), \(checksum))
+            """)
+    }
+
+    /// Longer and longer, up to a second, and not in step with another migrator.
+    private static func pause(after attempt: Int) async throws {
+        try await Task.sleep(for: min(.milliseconds(50 * attempt), .seconds(1)) * Double.random(in: 0.5...1))
     }
 
     private static func applied(on lease: Lease) async throws -> [AppliedMigration] {
@@ -75,8 +150,11 @@ public struct Migrator: Sendable {
         ) { rows in try rows.map { row in try row.value(0) } }
     }
 
+    private static let deadlock = "40P01"
     /// Any number that nobody else uses: "coach mi" as bytes.
     private static let lockKey: Int64 = 0x636f_6163_6820_6d69
-    /// How long a second starter waits for the first.
-    private static let patience = Duration.seconds(300)
+    /// About five minutes for the migrator before this one.
+    private static let lockAttempts = 400
+    /// How long one file may take.
+    private static let patience = Duration.seconds(3_600)
 }

@@ -40,7 +40,7 @@ public struct RequestStore: Sendable {
                     }
                 }
                 return try StoredJSON.decode(Answer.self, from: text)
-            } catch let error as PostgresError where error.constraint == "users_id_fkey" {
+            } catch let error as PostgresError where error.isOfRemovedUser {
                 let rate = RateLimit(limit: perMinute, remaining: 0, resetAt: 0)
                 return Answer(outcome: .suspended, rate: rate, retryAfter: nil, safetyLevel: .calm, country: nil, locale: nil)
             }

@@ -1,6 +1,11 @@
 import CoachCore
 import PostgresClient
 
+extension PostgresError {
+    /// A token that has outlived its user: there is a tombstone, or, on Supabase, no row of auth.users.
+    var isOfRemovedUser: Bool { constraint == "users_removed" || constraint == "users_id_fkey" }
+}
+
 extension StoreFault {
     /// What a failure of the database means to those who called a port.
     ///

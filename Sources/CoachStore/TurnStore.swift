@@ -31,8 +31,7 @@ public struct TurnStore: Sendable {
         return try await StoreFault.translating {
             do {
                 return try await begin(caller, request).opening
-            } catch let error as PostgresError where error.constraint == "users_id_fkey" {
-                // On Supabase: a token that outlived its user.
+            } catch let error as PostgresError where error.isOfRemovedUser {
                 let rate = RateLimit(limit: limits().requestsPerMinute, remaining: 0, resetAt: 0)
                 return .refused(Refusal(reason: .suspended), rate)
             }

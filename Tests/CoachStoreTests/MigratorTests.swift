@@ -39,7 +39,7 @@ struct MigratorTests {
             }
         }
 
-        var migrator: Migrator { Migrator(client: client, directory: directory) }
+        var migrator: Migrator { Migrator(client: client, directory: directory, lockTimeout: .milliseconds(50)) }
 
         func write(_ sql: String, to name: String) throws {
             try Data(sql.utf8).write(to: directory.appendingPathComponent(name))
@@ -89,7 +89,8 @@ struct MigratorTests {
         try fixture.write("create table later ();", to: "00004_later.sql")
 
         try fixture.write("create table t (a int);", to: "00003_third.sql")
-        await #expect(throws: MigrationError.edited("00003_third.sql")) { try await fixture.migrator.migrate() }
+        let edited = await #expect(throws: MigrationError.edited("00003_third.sql")) { try await fixture.migrator.migrate() }
+        #expect("\(try #require(edited))".contains("is to be recreated"))
         try fixture.remove("00003_third.sql")
         await #expect(throws: MigrationError.missing("00003_third.sql")) { try await fixture.migrator.migrate() }
         try fixture.write("create table t ();", to: "00003_third.sql")
@@ -110,6 +111,59 @@ struct MigratorTests {
         let error = await #expect(throws: MigrationError.self) { try await fixture.migrator.migrate() }
         #expect("\(try #require(error))".hasPrefix("00002_bad.sql failed and had no effect"))
         #expect(try await fixture.database.psql("select to_regclass('half') is null, count(*) from gateway.schema_migrations") == "t|1")
+    }
+
+    @Test(
+        "a file waits for a table for a short while only, so that nobody waits long behind it, and is tried again until the table is free")
+    func lockTimeout() async throws {
+        let fixture = try await Fixture(["00001_first.sql": Self.first, "00002_table.sql": "create table public.t (a int);"])
+        try await fixture.migrator.migrate()
+        try fixture.write("alter table public.t add column b int;", to: "00003_column.sql")
+        let impatient = Migrator(client: fixture.client, directory: fixture.directory, lockTimeout: .milliseconds(20), attempts: 2)
+        let migration = try await fixture.client.withTransaction { reader in
+            try await reader.execute("select * from public.t")
+            await #expect(throws: MigrationError.locked("00003_column.sql")) { try await impatient.migrate() }
+            let migrator = fixture.migrator
+            let migration = Task { try await migrator.migrate() }
+            // It gives up and comes back: at times nobody waits for the table.
+            var waits: [Bool] = []
+            while !waits.contains(true) || waits.last == true {
+                waits.append(try await fixture.database.psql("select count(*) from pg_locks where not granted") != "0")
+            }
+            return migration
+        }
+        #expect(try await migration.value.map(\.fileName) == ["00003_column.sql"])
+    }
+
+    @Test("a marked file runs outside a transaction, and after an index that an interrupted attempt left invalid")
+    func outsideTransaction() async throws {
+        let index = "-- migrate: no transaction\ncreate unique index concurrently idx_t_a on public.t (a);\n"
+        let fixture = try await Fixture([
+            "00001_first.sql": Self.first, "00002_table.sql": "create table public.t (a int); insert into public.t values (1), (1);",
+            "00003_index.sql": index,
+        ])
+        let error = await #expect(throws: MigrationError.self) { try await fixture.migrator.migrate() }
+        #expect("\(try #require(error))".hasPrefix("00003_index.sql failed"))
+        let state = "select string_agg(indisvalid::text, ',') from pg_index where indexrelid = to_regclass('public.idx_t_a')"
+        #expect(try await fixture.database.psql(state) == "false")
+        try await fixture.database.psql("delete from public.t where ctid = '(0,1)'")
+        async let one = fixture.migrator.migrate()
+        async let two = fixture.migrator.migrate()
+        #expect(try await (one + two).map(\.fileName) == ["00003_index.sql"])
+        #expect(try await fixture.database.psql(state) == "true")
+    }
+
+    @Test(
+        "a release works with its own schema and with newer ones that still support it",
+        arguments: [
+            (nil, nil, "older"), ("00019", "00010", "older"), ("00020", "00020", nil), ("00021", "00020", nil), ("00021", nil, nil),
+            ("00021", "00021", "supports releases from 00021"),
+        ] as [(String?, String?, String?)])
+    func compatibility(found: String?, minimum: String?, finding: String?) {
+        let report = DatabaseProbe.Report(
+            schemaVersion: found, minimumVersion: minimum, role: "coach_gateway", bypassesRowSecurity: false, canActAsUser: true)
+        let answer = report.schemaFinding(needed: "00020")
+        #expect(finding.map { answer?.contains($0) == true } ?? (answer == nil), "\(answer ?? "no finding")")
     }
 
     @Test("file names and versions are checked before anything is applied")

@@ -39,10 +39,7 @@ struct CheckCommand: AsyncParsableCommand {
             let newest = try DatabaseProbe.newestVersion(in: root.appendingPathComponent("db/migrations"))
             let report = try await OwnerDatabase.with(url) { try await DatabaseProbe(client: $0).report() }
             var findings: [String] = []
-            if report.schemaVersion != newest {
-                findings.append(
-                    "database: schema \(report.schemaVersion ?? "none"), expected \(newest ?? "none"): run 'coach-gateway migrate'")
-            }
+            if let finding = report.schemaFinding(needed: newest) { findings.append(finding) }
             if report.bypassesRowSecurity {
                 findings.append("DATABASE_URL: role \(report.role) bypasses row-level security: log in as coach_gateway")
             }

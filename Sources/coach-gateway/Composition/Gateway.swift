@@ -40,6 +40,9 @@ struct Gateway {
                 metadata: ["path": "\(unreadable.path)", "reason": "\(unreadable.reason)"])
         }
 
+        let schema = SchemaGate(
+            client: database, needed: try DatabaseProbe.newestVersion(in: configuration.root.appendingPathComponent("db/migrations")))
+
         // The ports.
         let turns = TurnStore(client: database, owner: { try instance.owner() }, limits: { files.limits })
         let keeper = turns.keeper
@@ -66,7 +69,7 @@ struct Gateway {
         let readiness: @Sendable () async -> InstanceReadiness = {
             InstanceReadiness(
                 // Until it is registered it can begin no turn.
-                database: database.status.isReachable && instance.isRegistered, accepting: admission.isOpen,
+                database: database.status.isReachable && instance.isRegistered && schema.isOpen, accepting: admission.isOpen,
                 details: [
                     "turns": "\(registry.count)", "executor_takeover": "\(ExecutorTakeover.isInstalled)", "instance": "\(instance.id)",
                 ])
@@ -87,7 +90,20 @@ struct Gateway {
         services = [
             DatabaseService(client: database),
             Background { if let keySet { await keySet.run() } else { try await gracefulShutdown() } },
-            Background { try await life.run() },
+            // No turn can begin before the instance is registered, and it is not with a schema that does not fit.
+            Background {
+                try await schema.admit()
+                try await life.run()
+            },
+            Background {
+                try await schema.watch { finding in
+                    if let finding {
+                        logger.critical("the schema does not fit this release", metadata: ["finding": "\(finding)"])
+                    } else {
+                        logger.notice("the schema fits this release")
+                    }
+                }
+            },
             Background { for await turnID in turns.stops() { registry.turn(turnID)?.stop() } },
             Background { try await mirrors.run() },
             Background { try await HeapTrimming().run() },

@@ -65,6 +65,7 @@ struct AccessGround: Sendable {
             switch table.name {
             case "public.users": "where id = :owner"
             case "public.published_personas", "public.database_epoch", "gateway.schema_migrations", "gateway.instances",
+                "gateway.schema_minimum", "gateway.tombstone_key", "gateway.removed_users",
                 "gateway.checkpoints":
                 ""
             case "public.persona_versions": "where persona_id in (select id from public.coaching_personas where user_id = :owner)"

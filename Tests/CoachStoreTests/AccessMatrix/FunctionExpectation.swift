@@ -43,6 +43,7 @@ enum FunctionExpectation {
         "gateway.request_stop(uuid)",
         "gateway.publish_persona(uuid, uuid)",
         "gateway.no_persona()",
+        "gateway.delete_user(uuid, integer)",
     ]
 
     /// Called at every turn by functions that have pinned the search path, and by nobody else: to pin it again costs more than what they do.
@@ -61,6 +62,7 @@ enum FunctionExpectation {
         "gateway.limit_personas()", "gateway.limit_conversations()",
         "gateway.claim_push_token()", "gateway.release_push_token()", "gateway.version_profile()",
         "gateway.number_change()", "gateway.take_change(uuid)", "gateway.note_removal()", "gateway.number_statement()",
+        "gateway.user_hash(uuid)", "gateway.leave_tombstone()", "gateway.refuse_removed_user()",
     ]
 
     /// Run with their owner's rights, as the foreign keys do in whose place they stand: who removes a user need not be one who may touch his turns.
@@ -69,5 +71,7 @@ enum FunctionExpectation {
         // Write what users only read: the owner of a device, the history of a profile.
         "gateway.claim_push_token()", "gateway.release_push_token()", "gateway.version_profile()", "gateway.number_change()",
         "gateway.note_removal()", "gateway.number_statement()",
+        // Remove a user, and remember that there was one.
+        "gateway.leave_tombstone()", "gateway.refuse_removed_user()", "gateway.delete_user(uuid, integer)",
     ]
 }

@@ -143,6 +143,15 @@ struct TableExpectation: Sendable {
             allowed: [.gateway: "SIUD", .gatewayForOther: "SIUD", .gatewayForNobody: "SIUD", .gatewayHalfBound: "SIUD"],
             insert: "insert into gateway.instances values (gen_random_uuid(), 1, now())", update: "set epoch = 1"),
         .init(
+            name: "gateway.tombstone_key", allowed: [:], insert: "insert into gateway.tombstone_key default values", update: "set key = ''"),
+        .init(
+            name: "gateway.removed_users", allowed: [:], insert: "insert into gateway.removed_users values ('')",
+            update: "set removed_at = now()"),
+        .init(
+            name: "gateway.schema_minimum",
+            allowed: [.gateway: "S...", .gatewayForOther: "S...", .gatewayForNobody: "S...", .gatewayHalfBound: "S..."],
+            insert: "insert into gateway.schema_minimum values ('x')", update: "set version = 'x'"),
+        .init(
             name: "gateway.schema_migrations",
             allowed: [.gateway: "S...", .gatewayForOther: "S...", .gatewayForNobody: "S...", .gatewayHalfBound: "S..."],
             insert: "insert into gateway.schema_migrations values ('x', 'x', 'x')", update: "set name = 'x'"),

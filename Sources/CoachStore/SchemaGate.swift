@@ -1,0 +1,57 @@
+import CoachCore
+import PostgresClient
+import Synchronization
+
+/// Whether the database's schema is one that this release works with: at least as new as its own migrations, and not so new that it has left this
+/// release behind.
+public final class SchemaGate: Sendable {
+    /// The schema is too old or too new for this release.
+    public struct Incompatible: Error, CustomStringConvertible {
+        public let description: String
+    }
+
+    private let probe: DatabaseProbe
+    private let needed: String
+    private let open = Mutex(false)
+
+    /// `needed`: the newest migration that this release brings along.
+    public init(client: PostgresClient, needed: String) {
+        probe = DatabaseProbe(client: client)
+        self.needed = needed
+    }
+
+    /// As of the last look; false before the first.
+    public var isOpen: Bool { open.withLock { $0 } }
+
+    /// Looks as soon as the database is there. Throws `Incompatible`, or `CancellationError`.
+    public func admit(pause: Duration = .milliseconds(250)) async throws {
+        while true {
+            do {
+                if let finding = try await look() { throw Incompatible(description: finding) }
+                return
+            } catch is StoreFault {
+                try await Task.sleep(for: pause)
+            }
+        }
+    }
+
+    /// Looks again and again: another release may migrate the database. `report` learns of each change, nil: it fits. Throws `CancellationError`.
+    public func watch(every interval: Duration = .seconds(5), report: (String?) -> Void) async throws {
+        while true {
+            try await Task.sleep(for: interval)
+            let before = isOpen
+            do {
+                let finding = try await look()
+                if isOpen != before { report(finding) }
+            } catch is StoreFault {
+                // A database that is away says nothing about its schema.
+            }
+        }
+    }
+
+    private func look() async throws -> String? {
+        let finding = try await probe.report().schemaFinding(needed: needed)
+        open.withLock { $0 = finding == nil }
+        return finding
+    }
+}
