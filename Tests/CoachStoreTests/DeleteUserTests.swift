@@ -1,0 +1,97 @@
+import CoachCore
+import CoachStore
+import Foundation
+import PostgresClient
+import Testing
+
+@Suite("Removal of a user")
+struct DeleteUserTests {
+    private func delete(_ caller: Caller, _ store: StoreFixture, atMost: Int = 3) async throws -> String? {
+        try await store.gateway.withTransaction { lease in
+            try await lease.execute("select set_config('request.jwt.claim.sub', \(caller.userID.description), true)")
+            return try await lease.query("select gateway.delete_user(\(caller.userID.uuid), \(atMost)::integer) ->> 'outcome'") {
+                try $0.only { try $0.value(0, as: String?.self) }
+            }
+        }
+    }
+
+    @Test("stops running turns, refuses every token from its first call on, removes the rest in parts, and no token makes the user anew")
+    func life() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, neighbour) = (Caller.someone(), Caller.someone())
+        for number in 1...3 { try await store.turns().talk(caller, "\(number)") }
+        let kept = try await store.turns().talk(neighbour, "I live next door")
+        let running = try await store.turns().begin(caller, TurnRequest(message: "Still there?"), risk: .calm).begun.identity
+
+        #expect(try await delete(caller, store) == "stopping")
+        #expect(try await delete(caller, store) == "stopping")
+        #expect(try await store.turns().begin(caller, TurnRequest(message: "Hi"), risk: .calm).refusal.reason == .suspended)
+        #expect(try await store.requests.take(caller, perMinute: 600).outcome == .suspended)
+        #expect(try await store.turns().finish(.complete(running, of: caller)) == .settled)
+
+        var outcomes: [String?] = []
+        repeat { outcomes.append(try await delete(caller, store)) } while outcomes.last == "removing"
+        #expect(outcomes.count > 4 && outcomes.last == "removed")
+        for table in ["conversations", "messages", "turns", "rate_limits", "budgets", "change_counters"] {
+            let rows = Query(unsafeSQL: "select count(*) from public.\(table) where user_id = '\(caller.userID)'")
+            #expect(try await store.count(rows) == 0, "\(table)")
+        }
+        #expect(try await store.turns().load(kept.turnID, for: neighbour) != nil)
+
+        #expect(try await store.turns().begin(caller, TurnRequest(message: "Hi"), risk: .calm).refusal.reason == .suspended)
+        #expect(try await store.requests.take(caller, perMinute: 600).outcome == .suspended)
+        #expect(try await store.count("select count(*) from public.users where id = \(caller.userID.uuid)") == 0)
+        #expect(try await store.turns().finish(.complete(running, of: caller)) == .unknownTurn)
+        #expect(try await delete(caller, store) == "removed")
+    }
+
+    @Test("beside turns that begin and end all the time meets no deadlock, and loses no receipt", arguments: [1, 1000])
+    func concurrent(atMost: Int) async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        for number in 1...5 { try await store.turns().talk(caller, "\(number)") }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    while true {
+                        let opening = try await store.turns().begin(caller, TurnRequest(message: "More"), risk: .calm)
+                        guard case .begun(let context, _) = opening else {
+                            #expect(try opening.refusal.reason == .suspended)
+                            return
+                        }
+                        let outcome = try await store.turns().finish(.complete(context.identity, of: caller))
+                        #expect(outcome == .settled)
+                    }
+                }
+            }
+            group.addTask { while try await delete(caller, store, atMost: atMost) != "removed" {} }
+            try await group.waitForAll()
+        }
+        #expect(try await store.count("select count(*) from public.turns where user_id = \(caller.userID.uuid)") == 0)
+    }
+
+    @Test("by Supabase's cascade leaves the tombstone too")
+    func cascade() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        try await store.turns().talk(caller, "Hello")
+        try await store.admin.execute("delete from public.users where id = \(caller.userID.uuid)")
+        #expect(try await store.turns().begin(caller, TurnRequest(message: "Hi"), risk: .calm).refusal.reason == .suspended)
+        await #expect(throws: PostgresError.self) {
+            try await store.admin.execute("insert into public.users (id) values (\(caller.userID.uuid))")
+        }
+    }
+
+    @Test("is refused for another user than the claims name")
+    func claims() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, other) = (Caller.someone(), Caller.someone())
+        try await store.turns().talk(other, "Hello")
+        await #expect(throws: PostgresError.self) {
+            try await store.gateway.withTransaction { lease in
+                try await lease.execute("select set_config('request.jwt.claim.sub', \(caller.userID.description), true)")
+                try await lease.execute("select gateway.delete_user(\(other.userID.uuid))")
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+-- Removing a user with everything of theirs, while their turns run and their token is still valid.
+
+-- Who was removed, without saying who: a hash that only this database's key explains. It refuses the token that outlives the user.
+create table gateway.tombstone_key (
+    key bytea not null default uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()),
+    only_row boolean primary key default true check (only_row)
+);
+insert into gateway.tombstone_key default values;
+
+create table gateway.removed_users (
+    user_hash bytea primary key,
+    removed_at timestamptz not null default now()
+);
+
+create function gateway.user_hash(user_id uuid) returns bytea
+    language plpgsql stable set search_path = '' as $$
+begin
+    -- HMAC (RFC 2104) matters where a text can be made longer; a UUID has one length.
+    return (select sha256(k.key || uuid_send($1)) from gateway.tombstone_key k);
+end $$;
+
+-- Whoever removes the row of a user, delete_user below or the cascade from Supabase's auth.users, leaves the tombstone; nobody with one gets a row
+-- again. With their owner's rights: nobody else reads or writes tombstones.
+create function gateway.leave_tombstone() returns trigger
+    language plpgsql security definer set search_path = '' as $$
+begin
+    insert into gateway.removed_users (user_hash) values (gateway.user_hash(old.id)) on conflict do nothing;
+    return null;
+end $$;
+create function gateway.refuse_removed_user() returns trigger
+    language plpgsql security definer set search_path = '' as $$
+begin
+    if exists (select from gateway.removed_users r where r.user_hash = gateway.user_hash(new.id)) then
+        raise exception 'the user was removed' using errcode = 'foreign_key_violation', constraint = 'users_removed';
+    end if;
+    return new;
+end $$;
+create trigger tombstone after delete on public.users for each row execute function gateway.leave_tombstone();
+create trigger refuse_removed before insert on public.users for each row execute function gateway.refuse_removed_user();
+
+-- Removes a user, a part at each call, each call a transaction of its own; to be called until it answers `removed`:
+--   {outcome: stopping}   the first call has suspended the user, so that no turn begins and every token is refused; turns still run, and their
+--                         gateways were asked to stop them
+--   {outcome: removing}   at most `at_most` rows of one table were removed; there are more
+--   {outcome: removed}    nothing is left
+--
+-- Order of locks: a transaction here locks the user's counter and users row, or turns, or messages, or conversations, and never waits for a second
+-- kind while it holds one that a turn function can want. Turns are removed when none runs; a late receipt then finds the turn or nothing.
+-- With its owner's rights: the gateway's role can remove nothing of this otherwise.
+create function gateway.delete_user(user_id uuid, at_most integer default 1000) returns jsonb
+    language plpgsql security definer set search_path = '' as $$
+declare
+    removed bigint;
+    target text;
+    running uuid;
+begin
+    if user_id is distinct from gateway.user_id() then
+        raise exception 'request.jwt.claims do not name this user' using errcode = 'insufficient_privilege';
+    end if;
+    if exists (select from public.users u where u.id = $1 and u.suspended_reason is distinct from 'removal') then
+        -- As begin_turn does, so that a turn which is beginning has begun, and is stopped below or by the next call.
+        perform from public.rate_limits r where r.user_id = $1 for update;
+        update public.users u set suspended_at = now(), suspended_reason = 'removal' where u.id = $1;
+        insert into gateway.removed_users (user_hash) values (gateway.user_hash($1)) on conflict do nothing;
+    end if;
+
+    update public.turns t set stop_requested_at = clock_timestamp()
+    where t.user_id = $1 and t.status = 'running' and t.stop_requested_at is null;
+    for running in select t.id from public.turns t where t.user_id = $1 and t.status = 'running' loop
+        perform pg_notify('coach_stop', running::text);
+    end loop;
+    if running is not null then
+        return jsonb_build_object('outcome', 'stopping');
+    end if;
+
+    foreach target in array array['turns', 'messages', 'conversations'] loop
+        execute format(
+            'delete from public.%1$I where ctid in (select ctid from public.%1$I where user_id = $1 limit $2)', target)
+        using user_id, at_most;
+        get diagnostics removed = row_count;
+        if removed > 0 then
+            return jsonb_build_object('outcome', 'removing');
+        end if;
+    end loop;
+    -- The rest is few rows, most of them by cascade.
+    delete from public.coaching_personas p where p.user_id = $1;
+    delete from public.users u where u.id = $1;
+    return jsonb_build_object('outcome', 'removed');
+end $$;
+
+revoke all on gateway.tombstone_key, gateway.removed_users from anon, authenticated, coach_gateway;
+alter table gateway.tombstone_key enable row level security;
+alter table gateway.removed_users enable row level security;
+
+revoke all on all functions in schema gateway from public, anon, authenticated;
+grant execute on function gateway.delete_user(uuid, integer) to coach_gateway;
