@@ -37,7 +37,7 @@ enum Byte {
 }
 
 extension StaticString {
-    /// The bytes of a literal.
+    /// The literal's bytes, without a copy.
     var utf8: UnsafeBufferPointer<UInt8> {
         // SAFETY: a literal's bytes live as long as the program.
         UnsafeBufferPointer(start: utf8Start, count: utf8CodeUnitCount)

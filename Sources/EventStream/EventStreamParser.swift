@@ -1,26 +1,11 @@
-/// An incremental reader of server-sent events (WHATWG HTML §9.2.6).
+/// An incremental parser of server-sent events (WHATWG HTML §9.2.6). Comments and unknown fields are ignored.
 ///
-/// Bytes may be cut anywhere: inside CRLF, a UTF-8 character, or a field name. Lines end with CR, LF or CRLF; an event
-/// ended by CR is dispatched at once, without waiting for a LF that may follow. A line that lies whole in the fed bytes
-/// is copied once, into the event's data, and no `String` is made from data.
+/// The input may be split anywhere: inside CRLF, a UTF-8 character, or a field name. Lines end with CR, LF or CRLF; an event
+/// ended by CR is dispatched at once, without waiting for a LF that may follow. A line that lies whole in the input
+/// is copied once, into the event's data, and data is never converted to a `String`.
 public struct EventStreamParser: Sendable {
-    /// What `finish` does with a last event that lacks its blank line.
-    public enum IncompleteEvent: Sendable {
-        /// Some providers close right after the last line: hand the event over. It may be cut in its middle, so the
-        /// receiver must be able to refuse its data.
-        case deliver
-        /// What the standard asks for.
-        case discard
-    }
-
-    /// The bound of a line and of one event's data if the caller names none: 1 MiB.
+    /// The default limit of a line and of one event's data: 1 MiB.
     public static let defaultLimit = 1 << 20
-
-    /// The last `id:` of a finished event, kept over events without one, and over `finish`: what a client sends back as
-    /// `Last-Event-ID`. Empty when there was none.
-    public private(set) var lastEventID = ""
-    /// The last `retry:` seen, in milliseconds, also when it stood in a block without data.
-    public private(set) var reconnectionTime: Int?
 
     let limit: Int
     /// The beginning of a line whose end has not arrived.
@@ -30,26 +15,21 @@ public struct EventStreamParser: Sendable {
     private var event: String?
     private var id: String?
     private var retry: Int?
-    /// The last event name: a stream repeats few names, and a name over 15 bytes costs an allocation.
-    private var knownName = ""
+    /// The last event name. Reused while it repeats, because a `String` over 15 bytes costs an allocation.
+    private var lastName = ""
     private var lastByteWasCR = false
     private var isFirstLine = true
     private var failure: EventStreamError?
 
-    /// - Parameter limit: the most bytes of one line, and of one event's joined data.
+    /// - Parameter limit: the most bytes of one line, and of one event's joined data; more is an error.
     public init(limit: Int = Self.defaultLimit) {
         self.limit = limit
     }
 
-    /// Reads the next bytes and calls `onEvent` for each event that they complete, in order, before it returns.
+    /// Parses the next bytes and calls `onEvent` for each event that they complete, in order, before it returns.
     ///
-    /// After a throw the parser stays failed: every further call throws the same error.
-    /// - Parameter onAside: receives comments and unknown lines.
-    public mutating func feed(
-        _ bytes: UnsafeRawBufferPointer,
-        onAside: (EventStreamAside) -> Void = { _ in },
-        _ onEvent: (ServerSentEvent) -> Void
-    ) throws(EventStreamError) {
+    /// After an error the parser stays failed: every further call throws the same error.
+    public mutating func feed(_ bytes: UnsafeRawBufferPointer, _ onEvent: (ServerSentEvent) -> Void) throws(EventStreamError) {
         if let failure { throw failure }
         // SAFETY: the buffer is read during this call only; `lineEnd` stays inside it, and `start` is compared before each use.
         var start = 0
@@ -64,7 +44,7 @@ public struct EventStreamParser: Sendable {
                 return
             }
             try checkLimit(partialLine.count + end - start)
-            try endLine(UnsafeRawBufferPointer(rebasing: bytes[start..<end]), onAside, onEvent)
+            try endLine(UnsafeRawBufferPointer(rebasing: bytes[start..<end]), onEvent)
             start = end + 1
             if bytes[end] == Byte.carriageReturn {
                 if start == bytes.count {
@@ -76,37 +56,27 @@ public struct EventStreamParser: Sendable {
         }
     }
 
-    /// The same for any bytes; an array is read in place.
-    public mutating func feed(
-        _ bytes: some Sequence<UInt8>,
-        onAside: (EventStreamAside) -> Void = { _ in },
-        _ onEvent: (ServerSentEvent) -> Void
-    ) throws(EventStreamError) {
+    /// Parses the next bytes, as above. An array is not copied.
+    public mutating func feed(_ bytes: some Sequence<UInt8>, _ onEvent: (ServerSentEvent) -> Void) throws(EventStreamError) {
         try Array(bytes).withUnsafeBufferPointer { (buffer) throws(EventStreamError) in
-            try feed(UnsafeRawBufferPointer(buffer), onAside: onAside, onEvent)
+            try feed(UnsafeRawBufferPointer(buffer), onEvent)
         }
     }
 
-    /// Ends the stream. Afterwards the parser is as new, but remembers `lastEventID` and `reconnectionTime`.
-    public mutating func finish(
-        _ incomplete: IncompleteEvent = .deliver,
-        onAside: (EventStreamAside) -> Void = { _ in },
-        _ onEvent: (ServerSentEvent) -> Void
-    ) throws(EventStreamError) {
+    /// Ends the stream and resets the parser.
+    ///
+    /// Delivers a last event that lacks its blank line, although the standard discards it: some providers close the connection right
+    /// after the last line. That event may be truncated, so the caller must check its data.
+    public mutating func finish(_ onEvent: (ServerSentEvent) -> Void) throws(EventStreamError) {
         if let failure { throw failure }
-        if incomplete == .deliver {
-            if !partialLine.isEmpty { try endLine(UnsafeRawBufferPointer(start: nil, count: 0), onAside, onEvent) }
-            dispatch(onEvent)
-        }
-        let finished = self
+        if !partialLine.isEmpty { try endLine(UnsafeRawBufferPointer(start: nil, count: 0), onEvent) }
+        dispatch(onEvent)
         self = EventStreamParser(limit: limit)
-        lastEventID = finished.lastEventID
-        reconnectionTime = finished.reconnectionTime
     }
 }
 
 extension EventStreamParser {
-    /// Nothing of an event, and nothing that bears on the next line, has been read.
+    /// Whether the parser holds no part of an event and nothing that affects the next line.
     var isBetweenEvents: Bool {
         partialLine.isEmpty && !hasData && !isFirstLine && !lastByteWasCR && event == nil && id == nil && retry == nil && failure == nil
     }
@@ -128,26 +98,26 @@ extension EventStreamParser {
         throw error
     }
 
-    /// A line is complete; `rest` is what follows `partialLine`.
+    /// Interprets a complete line, which is `partialLine` followed by `rest`.
     private mutating func endLine(
-        _ rest: UnsafeRawBufferPointer, _ onAside: (EventStreamAside) -> Void, _ onEvent: (ServerSentEvent) -> Void
+        _ rest: UnsafeRawBufferPointer, _ onEvent: (ServerSentEvent) -> Void
     ) throws(EventStreamError) {
         if partialLine.isEmpty {
-            try interpret(rest, onAside, onEvent)
+            try interpret(rest, onEvent)
             return
         }
         var line: [UInt8] = []
         swap(&line, &partialLine)
         line.append(contentsOf: rest)
         try line.withUnsafeBufferPointer { (buffer) throws(EventStreamError) in
-            try interpret(UnsafeRawBufferPointer(buffer), onAside, onEvent)
+            try interpret(UnsafeRawBufferPointer(buffer), onEvent)
         }
         line.removeAll(keepingCapacity: true)
         swap(&line, &partialLine)
     }
 
     private mutating func interpret(
-        _ wholeLine: UnsafeRawBufferPointer, _ onAside: (EventStreamAside) -> Void, _ onEvent: (ServerSentEvent) -> Void
+        _ wholeLine: UnsafeRawBufferPointer, _ onEvent: (ServerSentEvent) -> Void
     ) throws(EventStreamError) {
         var line = wholeLine
         if isFirstLine {
@@ -162,16 +132,12 @@ extension EventStreamParser {
         let name = UnsafeRawBufferPointer(rebasing: line[..<colon])
         if name.matches("data") {
             try appendData(value)
-        } else if name.isEmpty {
-            onAside(.comment(Array(value)))
         } else if name.matches("event") {
             setEventName(value)
         } else if name.matches("id") {
             if !value.contains(0) { id = String(decoding: value, as: UTF8.self) }
         } else if name.matches("retry") {
             setRetry(value)
-        } else {
-            onAside(.unknownLine(Array(line)))
         }
     }
 
@@ -183,19 +149,17 @@ extension EventStreamParser {
     }
 
     private mutating func setEventName(_ value: UnsafeRawBufferPointer) {
-        if !knownName.utf8.elementsEqual(value) { knownName = String(decoding: value, as: UTF8.self) }
-        event = knownName.isEmpty ? nil : knownName
+        if !lastName.utf8.elementsEqual(value) { lastName = String(decoding: value, as: UTF8.self) }
+        event = lastName.isEmpty ? nil : lastName
     }
 
-    /// Only digits count; a number beyond `Int` is ignored like any other text.
+    /// Ignores a value that is not all digits (WHATWG HTML §9.2.6) or does not fit into `Int`.
     private mutating func setRetry(_ value: UnsafeRawBufferPointer) {
         guard value.allSatisfy({ Byte.isDigit($0) }), let milliseconds = Int(String(decoding: value, as: UTF8.self)) else { return }
         retry = milliseconds
-        reconnectionTime = milliseconds
     }
 
     private mutating func dispatch(_ onEvent: (ServerSentEvent) -> Void) {
-        if let id { lastEventID = id }
         if hasData {
             onEvent(ServerSentEvent(event: event, data: data, id: id, retry: retry))
             data.removeAll(keepingCapacity: true)

@@ -1,12 +1,12 @@
 extension JSONCursor {
-    /// Consumes a `null`; false, and nothing consumed, when another value is next.
+    /// Consumes a `null`. Returns false and consumes nothing when another value is next.
     public mutating func skipNull() throws(JSONError) -> Bool {
         guard try valueStart() == UInt8(ascii: "n") else { return false }
         try readLiteral("null")
         return true
     }
 
-    /// The next value, `true` or `false`.
+    /// Reads `true` or `false`.
     public mutating func readBool() throws(JSONError) -> Bool {
         switch try valueStart() {
         case UInt8(ascii: "t"):
@@ -19,7 +19,7 @@ extension JSONCursor {
         }
     }
 
-    /// The next number if it is whole; `12.0` and `1e2` are, as JSON knows only one kind of number.
+    /// Reads a whole number. `12.0` and `1e2` are whole, because JSON has only one kind of number (RFC 8259 §6).
     public mutating func readInteger() throws(JSONError) -> Int {
         let start = try numberStart()
         let number = try scanNumber()
@@ -28,18 +28,13 @@ extension JSONCursor {
         return value
     }
 
-    /// The next number, or nil for `null`.
-    public mutating func readOptionalInteger() throws(JSONError) -> Int? {
-        try skipNull() ? nil : try readInteger()
-    }
-
-    /// The next number.
+    /// Reads a number.
     public mutating func readNumber() throws(JSONError) -> Double {
         _ = try numberStart()
         return try double(scanNumber().range)
     }
 
-    /// A number as it stands, and whether it is digits only.
+    /// Scans a number: its range in the text, and whether it has neither fraction nor exponent.
     mutating func scanNumber() throws(JSONError) -> (range: Range<Int>, isInteger: Bool) {
         let start = position
         var isInteger = true
@@ -61,7 +56,7 @@ extension JSONCursor {
         return (start..<position, isInteger)
     }
 
-    /// The value of digits with an optional minus, nil beyond `Int`.
+    /// The value of digits with an optional minus sign; nil when it does not fit into `Int`.
     func integer(_ range: Range<Int>) -> Int? {
         var digits = bytes[range]
         let isNegative = digits.first == Byte.minus

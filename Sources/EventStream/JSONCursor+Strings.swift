@@ -1,4 +1,4 @@
-/// What a string contained that may make it unfit as text.
+/// Flaws of a string that is valid JSON but not valid text.
 struct StringFlaws: OptionSet, Sendable {
     let rawValue: UInt8
     static let loneSurrogate = StringFlaws(rawValue: 1)
@@ -7,14 +7,14 @@ struct StringFlaws: OptionSet, Sendable {
 }
 
 extension JSONCursor {
-    /// Appends the unescaped UTF-8 of the next string. After a throw `output` may hold a part of it.
+    /// Reads a string and appends it, unescaped, as UTF-8. After an error `output` may hold a part of it.
     public mutating func readString(into output: inout [UInt8]) throws(JSONError) {
         guard try valueStart() == Byte.quote else { throw mismatch(.string) }
         try scanString(into: &output, isWanted: true)
         if rule == .strict, stringFlaws.contains(.loneSurrogate) { throw error(.loneSurrogate) }
     }
 
-    /// The next string.
+    /// Reads a string.
     public mutating func readString() throws(JSONError) -> String {
         if try valueStart() == Byte.quote, let end = plainEnd() {
             let text = String(decoding: bytes[position + 1..<end], as: UTF8.self)
@@ -27,17 +27,12 @@ extension JSONCursor {
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// The next string, or nil for `null`.
-    public mutating func readOptionalString() throws(JSONError) -> String? {
-        try skipNull() ? nil : try readString()
-    }
-
     mutating func skipString() throws(JSONError) {
         var nothing: [UInt8] = []
         try scanString(into: &nothing, isWanted: false)
     }
 
-    /// A member's name; shares the text's storage unless it contains an escape.
+    /// Reads a member's name. It shares the text's storage unless it contains an escape.
     mutating func readKey() throws(JSONError) -> JSONKey {
         let byte = try currentByte()
         guard byte == Byte.quote else { throw error(.unexpectedByte(byte)) }
@@ -52,7 +47,7 @@ extension JSONCursor {
         return JSONKey(utf8: name[...])
     }
 
-    /// Where the closing quote of the string at the cursor stands, if it is ASCII without escapes, as nearly all are.
+    /// The index of the closing quote if the string at the cursor is ASCII without escapes, as nearly all names are; otherwise nil.
     private func plainEnd() -> Int? {
         var end = position + 1
         while end < bytes.endIndex, bytes[end] != Byte.quote, bytes[end] != Byte.backslash, bytes[end] >= 0x20, bytes[end] < 0x80 {
@@ -61,7 +56,7 @@ extension JSONCursor {
         return end < bytes.endIndex && bytes[end] == Byte.quote ? end : nil
     }
 
-    /// Scans from an opening quote to behind the closing one.
+    /// Scans from the opening quote to the byte after the closing one. Appends to `output` only if `isWanted`.
     private mutating func scanString(into output: inout [UInt8], isWanted: Bool) throws(JSONError) {
         var scanner = StringScanner(index: position + 1 - bytes.startIndex, isWanted: isWanted)
         do throws(JSONError) {
@@ -76,8 +71,8 @@ extension JSONCursor {
     }
 }
 
-/// One pass over a string's inside. Runs without escapes are appended in one go.
-// SAFETY: `text` is borrowed for one call of `scan`, and every `text[index]` stands behind a comparison with `text.count`.
+/// Unescapes a string in one pass. Appends each run without escapes at once.
+// SAFETY: `text` is borrowed for one call of `scan`, and every `text[index]` follows a comparison with `text.count`.
 struct StringScanner {
     var index: Int
     let isWanted: Bool
@@ -88,7 +83,7 @@ struct StringScanner {
         self.isWanted = isWanted
     }
 
-    /// Ends behind the closing quote.
+    /// Leaves `index` after the closing quote.
     mutating func scan(_ text: UnsafeBufferPointer<UInt8>, into output: inout [UInt8]) throws(JSONError) {
         var runStart = index
         while index < text.count {
@@ -126,7 +121,7 @@ struct StringScanner {
         if isWanted, runStart < index { output.append(contentsOf: UnsafeBufferPointer(rebasing: text[runStart..<index])) }
     }
 
-    /// Behind a backslash.
+    /// Reads an escape whose backslash was consumed.
     private mutating func unescape(_ text: UnsafeBufferPointer<UInt8>, into output: inout [UInt8]) throws(JSONError) {
         guard index < text.count else { throw JSONError(.unexpectedEnd, offset: index) }
         let byte = text[index]
@@ -156,7 +151,7 @@ struct StringScanner {
         index += 2
         let second = try codeUnit(text)
         guard (0xDC00...0xDFFF).contains(second) else {
-            // Not its other half: it stands for itself.
+            // Not a low surrogate: the second escape is read again as a character of its own.
             index = behindFirst
             return nil
         }

@@ -1,4 +1,4 @@
-/// A forward scanner over JSON bytes (RFC 8259): no tree, no `String` unless asked for, no trap on any input.
+/// A forward parser over JSON bytes (RFC 8259). It builds no tree, makes a `String` only on request, and never traps on malformed input.
 ///
 /// ```swift
 /// var cursor = JSONCursor(event.data)
@@ -12,30 +12,30 @@
 /// }
 /// try cursor.finish()
 /// ```
-/// A loop over members or elements must run to its end before its container's next one is asked for. What is skipped is
-/// checked as strictly as what is read.
+/// A loop over members or elements must run to its end before the next one of the enclosing container is requested. Skipped values
+/// are validated as strictly as values that are read.
 public struct JSONCursor: Sendable {
-    /// How strings that are no text are treated.
+    /// How strings that are not valid Unicode text are treated.
     public enum StringRule: Sendable {
-        /// Lone surrogates in strings that are read, and malformed UTF-8 anywhere, are errors.
+        /// Lone surrogates in a string that is read, and malformed UTF-8 anywhere, are errors.
         case strict
-        /// Both become U+FFFD: for providers, which may split a surrogate pair between two chunks.
+        /// Both become U+FFFD. For the output of providers, which may split a surrogate pair between two chunks.
         case repairing
     }
 
-    /// How many containers may be open at once.
+    /// The most containers inside each other; deeper input is an error, which bounds the stack of recursive readers.
     public static let maximumDepth = 128
 
     let bytes: ArraySlice<UInt8>
     let rule: StringRule
     var position: Int
-    /// Open containers.
+    /// The number of open containers.
     private var depth = 0
-    /// Nothing has been read in the innermost container.
+    /// Whether nothing has been read in the innermost container.
     private var isFirst = false
-    /// The cursor stands before a value that has not been read.
+    /// Whether the cursor is before a value that has not been read.
     private var hasValue = true
-    /// What the last string read or skipped contained.
+    /// Flaws of the last string that was read or skipped.
     private(set) var stringFlaws: StringFlaws = []
 
     /// A cursor before the one value of `bytes`.
@@ -57,25 +57,25 @@ public struct JSONCursor: Sendable {
 // MARK: - Structure
 
 extension JSONCursor {
-    /// The kind of the value that is next, which stays unread.
+    /// The kind of the next value, without reading it.
     public mutating func peek() throws(JSONError) -> JSONKind {
         let byte = try valueStart()
         guard let kind = JSONKind(startingWith: byte) else { throw error(.unexpectedByte(byte)) }
         return kind
     }
 
-    /// Enters an object: `nextKey` follows.
+    /// Enters an object. Call `nextKey` next.
     public mutating func beginObject() throws(JSONError) {
         try begin(Byte.openBrace, .object)
     }
 
-    /// Enters an array: `nextElement` follows.
+    /// Enters an array. Call `nextElement` next.
     public mutating func beginArray() throws(JSONError) {
         try begin(Byte.openBracket, .array)
     }
 
-    /// The name of the next member, the cursor standing before its value; nil leaves the object. A value that the caller
-    /// has not read is skipped first.
+    /// Reads the name of the next member and stops before its value; returns nil at the end of the object, which it leaves. Skips the
+    /// previous value if the caller has not read it.
     public mutating func nextKey() throws(JSONError) -> JSONKey? {
         guard try advance(closing: Byte.closeBrace) else { return nil }
         let key = try readKey()
@@ -87,20 +87,21 @@ extension JSONCursor {
         return key
     }
 
-    /// Moves before the next element; false leaves the array. An element that the caller has not read is skipped first.
+    /// Moves before the next element; returns false at the end of the array, which it leaves. Skips the previous element if the caller
+    /// has not read it.
     public mutating func nextElement() throws(JSONError) -> Bool {
         hasValue = try advance(closing: Byte.closeBracket)
         return hasValue
     }
 
-    /// Checks that only white space is left behind the value.
+    /// Checks that only white space follows the value.
     public mutating func finish() throws(JSONError) {
         if hasValue { try skipValue() }
         skipWhitespace()
         guard depth == 0, position == bytes.endIndex else { throw error(.trailingBytes) }
     }
 
-    /// Skips the next value, whatever it is.
+    /// Skips the next value of any kind.
     public mutating func skipValue() throws(JSONError) {
         switch try peek() {
         case .object:
@@ -116,7 +117,7 @@ extension JSONCursor {
         }
     }
 
-    /// The bytes of the next value as they stand, checked.
+    /// Reads the next value as raw bytes and validates it.
     public mutating func readRaw() throws(JSONError) -> ArraySlice<UInt8> {
         _ = try valueStart()
         let start = position
@@ -133,7 +134,7 @@ extension JSONCursor {
         hasValue = false
     }
 
-    /// Steps over what is unread and over a comma; false when the container was closed instead.
+    /// Skips an unread value and a comma; returns false when the container ends instead.
     private mutating func advance(closing bracket: UInt8) throws(JSONError) -> Bool {
         if hasValue { try skipValue() }
         skipWhitespace()
@@ -172,7 +173,7 @@ extension JSONCursor {
         return bytes[position]
     }
 
-    /// The first byte of the value that is next.
+    /// Skips white space and returns the first byte of the next value.
     mutating func valueStart() throws(JSONError) -> UInt8 {
         guard hasValue else { throw error(.noValue) }
         skipWhitespace()

@@ -1,16 +1,16 @@
-/// A parsed JSON text, with what is legal JSON but unfit to keep.
+/// A parsed JSON text and its findings: content that is valid JSON but cannot be stored.
 ///
-/// Malformed text is thrown; lone surrogates, U+0000, repeated names and numbers beyond a double are collected, so that a server can tell "not JSON"
-/// from "JSON, but this field cannot be accepted", and can overlook them in fields that it ignores.
+/// Malformed text throws. Lone surrogates, U+0000, repeated names and numbers beyond a double are collected as findings, so that a server
+/// can distinguish "not JSON" (400) from "this field cannot be accepted" (422), and can disregard findings in fields that it ignores.
 public struct JSONDocument: Sendable, Equatable {
-    /// The tree. Lone surrogates are U+FFFD in it, U+0000 stands as it is, repeated members are all there, a number that is too large is the
-    /// largest there is.
+    /// The tree. A lone surrogate is replaced by U+FFFD, U+0000 is kept, repeated members are all kept, and a number that is too large
+    /// becomes the largest finite `Double`.
     public let value: JSONValue
     /// Each `loneSurrogate`, `nulCharacter`, `duplicateKey` and `numberOutOfRange`, with its path, in the order of the text. The offset
-    /// is behind the name or string.
+    /// is that of the byte after the name or string.
     public let findings: [JSONError]
 
-    /// Parses a whole text; anything but white space behind the value is an error.
+    /// Parses a whole text. Anything but white space after the value is an error.
     public init(parsing bytes: [UInt8]) throws(JSONError) {
         var parser = DocumentParser(cursor: JSONCursor(bytes, strings: .repairing))
         value = try parser.parse()
@@ -19,7 +19,7 @@ public struct JSONDocument: Sendable, Equatable {
 }
 
 extension JSONValue {
-    /// Parses a whole text and refuses the first finding of `JSONDocument` like any other error.
+    /// Parses a whole text and throws the first finding of `JSONDocument` as an error.
     public init(parsing bytes: [UInt8]) throws(JSONError) {
         let document = try JSONDocument(parsing: bytes)
         if let first = document.findings.first { throw first }
@@ -46,7 +46,7 @@ private struct DocumentParser {
         }
     }
 
-    // Recursion is bounded: the cursor refuses to open more than its maximum depth.
+    // The recursion is bounded by `JSONCursor.maximumDepth`.
     private mutating func parseValue() throws(JSONError) -> JSONValue {
         switch try cursor.peek() {
         case .object: return .object(try parseMembers())
@@ -93,7 +93,7 @@ private struct DocumentParser {
         return elements
     }
 
-    /// The repairing cursor is there for surrogates; text that is not UTF-8 is not JSON.
+    /// Throws for malformed UTF-8, which is not JSON (RFC 8259 §8.1); records the other flaws. The cursor repairs both.
     private mutating func noteFlaws() throws(JSONError) {
         let flaws = cursor.stringFlaws
         if flaws.contains(.malformedUTF8) { throw cursor.error(.malformedUTF8) }
@@ -105,7 +105,7 @@ private struct DocumentParser {
         findings.append(JSONError(kind, offset: cursor.offset, path: renderedPath))
     }
 
-    /// Bounded, because a text can hold thousands of findings below one very long name.
+    /// The path as text, truncated, because a text can hold thousands of findings below one very long name.
     private var renderedPath: String {
         var text = ""
         for step in path {
@@ -119,14 +119,14 @@ private struct DocumentParser {
     }
 }
 
-/// The names of one object so far. Bytes, not `String`: Swift's string equality would call two normal forms of a name the same.
+/// The names of one object so far. Compares bytes, because Swift's string equality treats two normal forms of a name as equal.
 private struct MemberNames {
-    /// Most objects have few members, which are compared faster than hashed.
+    /// Up to this many names a linear search is faster than hashing.
     private static let few = 16
     private var list: [ArraySlice<UInt8>] = []
     private var set: Set<ArraySlice<UInt8>> = []
 
-    /// False when the name has been there.
+    /// Returns false when the name is already present.
     mutating func insert(_ name: ArraySlice<UInt8>) -> Bool {
         guard list.count == Self.few else {
             guard !list.contains(name) else { return false }
@@ -138,7 +138,7 @@ private struct MemberNames {
     }
 }
 
-/// Where a path is cut off, in bytes: far above any real one.
+/// The length in bytes at which a path is truncated, far above any path of a valid request.
 private let longestPath = 256
 
 private enum PathStep {

@@ -1,4 +1,4 @@
-/// Why bytes are not the JSON that was asked for.
+/// Why bytes are not valid JSON, or not the JSON that the caller requested.
 public struct JSONError: Error, Sendable, Equatable {
     /// What is wrong.
     public enum Kind: Sendable, Equatable {
@@ -6,25 +6,25 @@ public struct JSONError: Error, Sendable, Equatable {
         case unexpectedEnd
         /// A byte that cannot stand here.
         case unexpectedByte(UInt8)
-        /// Something follows the value.
+        /// Something other than white space follows the value.
         case trailingBytes
-        /// More than `JSONCursor.maximumDepth` containers inside each other.
+        /// More than `JSONCursor.maximumDepth` nested containers.
         case tooDeep
-        /// A value of this kind was asked for, but another stands here. The cursor has not moved: it may be skipped.
+        /// The caller requested a value of this kind, but the next one is of another kind. The cursor has not moved and can skip it.
         case expected(JSONKind)
-        /// The caller asked for a value where the cursor stands on none.
+        /// The caller requested a value where there is none.
         case noValue
-        /// A number outside the range of the type asked for, or not whole.
+        /// A number outside the range of the requested type, or not whole.
         case numberOutOfRange
-        /// A backslash followed by something that is no escape.
+        /// A backslash that does not start a valid escape.
         case invalidEscape
         /// A raw U+0000–U+001F inside a string.
         case controlCharacter
         /// A string is not UTF-8.
         case malformedUTF8
-        /// `\ud800` without its other half: valid by JSON's grammar, but no text.
+        /// Half of a surrogate pair, such as a lone `\ud800`: valid in JSON's grammar, but not valid Unicode text.
         case loneSurrogate
-        /// U+0000 in a string: text that PostgreSQL cannot keep.
+        /// U+0000 in a string, which PostgreSQL cannot store.
         case nulCharacter
         /// A name that occurs twice in one object.
         case duplicateKey
@@ -32,12 +32,11 @@ public struct JSONError: Error, Sendable, Equatable {
 
     /// What is wrong.
     public let kind: Kind
-    /// Where, in bytes from the start of the text.
+    /// The position in bytes from the start of the text.
     public let offset: Int
-    /// The value it is about, as `details.items[3].name`; empty at the top level, and always when a bare cursor throws.
+    /// The path of the affected value, such as `details.items[3].name`; empty at the top level and in errors that `JSONCursor` throws.
     public let path: String
 
-    /// An error from its parts.
     public init(_ kind: Kind, offset: Int, path: String = "") {
         self.kind = kind
         self.offset = offset

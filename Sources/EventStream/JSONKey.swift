@@ -1,6 +1,6 @@
-/// The name of an object's member as it stands in the text (unescaped only if it contained an escape).
+/// The unescaped name of an object's member.
 ///
-/// Matches literals without making a `String`: `switch key { case "delta": … }`, `key == "delta"`.
+/// Can be compared with literals without a `String`: `switch key { case "delta": … }`, `key == "delta"`.
 public struct JSONKey: Sendable {
     /// The name in UTF-8.
     public let utf8: ArraySlice<UInt8>
@@ -13,6 +13,6 @@ public struct JSONKey: Sendable {
         key.utf8.elementsEqual(literal.utf8)
     }
 
-    /// The same for `switch`.
+    /// Matches the literal in a `switch`.
     public static func ~= (literal: StaticString, key: JSONKey) -> Bool { key == literal }
 }

@@ -1,9 +1,9 @@
-/// One JSON string out of its context.
+/// Reads a single JSON string at a known position, for callers that know the text around it.
 public enum JSONString {
-    /// Appends the unescaped UTF-8 of the string whose opening quote stands before `start`, and returns the place behind its closing quote.
+    /// Appends the unescaped UTF-8 of the string whose first character is at `start`, and returns the index after its closing quote.
     ///
-    /// nil unless the string is clean, that is whole, valid, and without lone surrogates, malformed UTF-8 or U+0000: who asks this way has
-    /// another way, `JSONCursor`, for whatever is special. Then `output` may hold a part of it.
+    /// Returns nil unless the string is clean: complete, valid, and without lone surrogates, malformed UTF-8 or U+0000. `output` may then
+    /// hold a part of it, and the caller falls back to `JSONCursor`.
     public static func appendClean(
         of text: UnsafeBufferPointer<UInt8>, from start: Int, to output: inout [UInt8]
     ) -> Int? {
@@ -16,7 +16,7 @@ public enum JSONString {
         return scanner.flaws.isEmpty ? scanner.index : nil
     }
 
-    /// The place behind the closing quote of a string of printable ASCII without escapes; nil for any other.
+    /// The index after the closing quote of a string of printable ASCII without escapes; nil for any other string.
     public static func skipPlain(in text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
         var index = start
         while index < text.count {

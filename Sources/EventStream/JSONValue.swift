@@ -1,12 +1,12 @@
-/// Any JSON value as a tree: for bodies and details that are not on the hot path.
+/// A JSON value as a tree, for code that is not on the hot path. The hot path uses `JSONCursor` and `JSONWriter`.
 public enum JSONValue: Sendable, Equatable {
-    /// Members in the order of the text.
+    /// Members in the order of the text. A name can occur more than once.
     case object([JSONMember])
-    /// Elements.
+    /// Elements in the order of the text.
     case array([JSONValue])
     /// Text.
     case string(String)
-    /// A number written without fraction and exponent, in range.
+    /// A number without fraction and exponent that fits into `Int64`.
     case integer(Int64)
     /// Any other number.
     case number(Double)
@@ -23,7 +23,6 @@ public struct JSONMember: Sendable, Equatable {
     /// The value.
     public var value: JSONValue
 
-    /// A member from its parts.
     public init(_ key: String, _ value: JSONValue) {
         self.key = key
         self.value = value
@@ -45,7 +44,7 @@ extension JSONValue {
         }
     }
 
-    /// The value of the last member of this name, nil when there is none or this is no object.
+    /// The value of the last member with this name; nil when there is none or this is not an object.
     public subscript(key: String) -> JSONValue? {
         members?.last { $0.key.utf8.elementsEqual(key.utf8) }?.value
     }
@@ -65,7 +64,7 @@ extension JSONValue {
         if case .string(let text) = self { text } else { nil }
     }
 
-    /// The number, if this is a whole one.
+    /// The number, if this is a whole number that fits into `Int64`.
     public var integer: Int64? {
         switch self {
         case .integer(let value): value
@@ -74,7 +73,7 @@ extension JSONValue {
         }
     }
 
-    /// The number, if this is one.
+    /// The number, if this is a number.
     public var number: Double? {
         switch self {
         case .integer(let value): Double(value)
@@ -83,7 +82,7 @@ extension JSONValue {
         }
     }
 
-    /// The truth, if this is one.
+    /// The value, if this is `true` or `false`.
     public var bool: Bool? {
         if case .bool(let value) = self { value } else { nil }
     }
@@ -92,7 +91,7 @@ extension JSONValue {
 // MARK: - Writing
 
 extension JSONValue {
-    /// Writes this value as the next one.
+    /// Writes this value as the writer's next value.
     public func write(to writer: inout JSONWriter) {
         switch self {
         case .object(let members):
@@ -114,7 +113,7 @@ extension JSONValue {
         }
     }
 
-    /// This value on one line.
+    /// This value as JSON text on one line.
     public var bytes: [UInt8] { JSONWriter.encode { write(to: &$0) } }
 }
 

@@ -1,33 +1,33 @@
 extension JSONWriter {
     /// Appends a quoted, escaped string.
     ///
-    /// Escaped are `"`, `\`, U+0000–U+001F, and U+0085, U+2028, U+2029, at which line readers of some platforms split.
-    /// All else stays raw UTF-8.
+    /// Escapes `"`, `\`, U+0000–U+001F, and U+0085, U+2028, U+2029, at which line readers of some platforms split. Everything else is
+    /// written as UTF-8.
     public static func appendString(_ utf8: some Sequence<UInt8>, to output: inout [UInt8]) {
         output.append(Byte.quote)
         appendEscaped(utf8, to: &output)
         output.append(Byte.quote)
     }
 
-    /// The same without the quotes, so that a string can be written in pieces. No piece may end inside a character.
+    /// Appends an escaped string without quotes, so that a string can be written in pieces. No piece may end inside a character.
     public static func appendEscaped(_ utf8: some Sequence<UInt8>, to output: inout [UInt8]) {
         let inPlace: Void? = utf8.withContiguousStorageIfAvailable { escape($0, to: &output) }
         if inPlace == nil { Array(utf8).withUnsafeBufferPointer { escape($0, to: &output) } }
     }
 
-    /// The same for lent bytes: no generic code between the caller and the scan.
+    /// The same for a buffer. Not generic, so that calls from other modules need no specialisation.
     public static func appendEscaped(_ utf8: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
         escape(utf8, to: &output)
     }
 
     /// Appends an integer in decimal digits.
     public static func appendDecimal(_ value: some FixedWidthInteger, into output: inout [UInt8]) {
-        // Callers in other modules reach this unspecialised: leave the generic world with one conversion.
+        // Calls from other modules are not specialised: one conversion leads to code that is not generic.
         guard let value = Int64(exactly: value) else { return output.append(contentsOf: String(value).utf8) }
         appendDecimal(value, into: &output)
     }
 
-    /// The same without generic code, and without the copy that turning a part of an array round would make.
+    /// The same for `Int`. Not generic, and without an allocation.
     public static func appendDecimal(_ value: Int, into output: inout [UInt8]) {
         appendDecimal(Int64(value), into: &output)
     }
@@ -38,7 +38,7 @@ extension JSONWriter {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 19) { digits in
             var first = digits.endIndex
             var rest = value.magnitude
-            // SAFETY: written from the end, one place a digit, of which there are at most nineteen; only what was written is read.
+            // SAFETY: digits are written from the end, at most nineteen of them; only written bytes are read.
             repeat {
                 first -= 1
                 digits.initializeElement(at: first, to: Byte.zero &+ UInt8(truncatingIfNeeded: rest % 10))
@@ -48,8 +48,8 @@ extension JSONWriter {
         }
     }
 
-    /// Copies runs that need no change in one go.
-    // SAFETY: `index` is compared with `text.count` in each round and grows by what `UTF8Scan` found to lie inside.
+    /// Copies each run that needs no escape at once.
+    // SAFETY: `index` is compared with `text.count` in each iteration and advances by lengths that `UTF8Scan` has checked.
     private static func escape(_ text: UnsafeBufferPointer<UInt8>, to output: inout [UInt8]) {
         var runStart = 0
         var index = 0

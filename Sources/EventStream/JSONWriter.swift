@@ -1,11 +1,11 @@
-/// Writes JSON (RFC 8259) on one line into a byte buffer, placing commas by itself.
+/// Writes JSON (RFC 8259) on one line into a byte buffer and inserts the commas.
 ///
-/// Output is always well-formed UTF-8: malformed input bytes become U+FFFD. It does not check that calls make a whole
-/// value (a key for every member, an end for every begin): that is the caller's shape, fixed in code.
+/// The output is always well-formed UTF-8: malformed input bytes become U+FFFD. The writer does not check that the calls make a complete
+/// value (a key for every member, an end for every begin); that is a property of the calling code.
 public struct JSONWriter: Sendable {
-    /// What was written so far.
+    /// The bytes written so far, after those given to `init`.
     public private(set) var bytes: [UInt8]
-    /// Whether the next key or value is not the first of its container.
+    /// Whether the next key or value follows another one in its container.
     private var needsComma = false
 
     /// A writer that appends to `bytes`.
@@ -13,7 +13,7 @@ public struct JSONWriter: Sendable {
         self.bytes = bytes
     }
 
-    /// Writes in place at the end of `output`: the buffer is lent to the writer, not copied.
+    /// Appends to `output` in place, without copying the buffer.
     public static func append<Failure: Error>(
         to output: inout [UInt8], _ body: (inout JSONWriter) throws(Failure) -> Void
     ) throws(Failure) {
@@ -23,7 +23,7 @@ public struct JSONWriter: Sendable {
         try body(&writer)
     }
 
-    /// The bytes of one value.
+    /// Returns the bytes of the value that `body` writes.
     public static func encode<Failure: Error>(_ body: (inout JSONWriter) throws(Failure) -> Void) throws(Failure) -> [UInt8] {
         var writer = JSONWriter()
         try body(&writer)
@@ -54,21 +54,21 @@ extension JSONWriter {
         close(Byte.closeBracket)
     }
 
-    /// An object whose members `body` writes.
+    /// Writes an object whose members `body` writes.
     public mutating func object<Failure: Error>(_ body: (inout JSONWriter) throws(Failure) -> Void) throws(Failure) {
         beginObject()
         try body(&self)
         endObject()
     }
 
-    /// An array whose elements `body` writes.
+    /// Writes an array whose elements `body` writes.
     public mutating func array<Failure: Error>(_ body: (inout JSONWriter) throws(Failure) -> Void) throws(Failure) {
         beginArray()
         try body(&self)
         endArray()
     }
 
-    /// The name of the member whose value is written next.
+    /// Writes the name of a member. Write its value next.
     public mutating func key(_ name: String) {
         startItem()
         Self.appendString(name.utf8, to: &bytes)
@@ -76,7 +76,7 @@ extension JSONWriter {
         needsComma = false
     }
 
-    /// The same for a name known in code: ASCII that needs no escape. Nothing is scanned.
+    /// Writes a literal name, which must be ASCII without characters that need an escape. Nothing is scanned.
     public mutating func key(literal name: StaticString) {
         startItem()
         bytes.append(Byte.quote)
@@ -110,24 +110,24 @@ extension JSONWriter {
 // MARK: - Values
 
 extension JSONWriter {
-    /// A string.
+    /// Writes a string.
     public mutating func string(_ text: String) {
         string(utf8: text.utf8)
     }
 
-    /// A string from its UTF-8 bytes; malformed sequences become U+FFFD.
+    /// Writes a string from its UTF-8 bytes. Malformed sequences become U+FFFD.
     public mutating func string(utf8 text: some Sequence<UInt8>) {
         startItem()
         Self.appendString(text, to: &bytes)
     }
 
-    /// An integer.
+    /// Writes an integer.
     public mutating func integer(_ value: some FixedWidthInteger) {
         startItem()
         Self.appendDecimal(value, into: &bytes)
     }
 
-    /// A number in its shortest form that reads back the same; what JSON cannot say (infinite, not a number) is `null`.
+    /// Writes a number in the shortest form that parses to the same value. Infinity and NaN, which JSON cannot represent, become `null`.
     public mutating func number(_ value: Double) {
         guard value.isFinite else { return null() }
         startItem()
@@ -146,7 +146,7 @@ extension JSONWriter {
         append("null")
     }
 
-    /// A value that is JSON on one line already. The caller vouches for it.
+    /// Writes bytes unchanged. They must be one valid JSON value on one line.
     public mutating func raw(_ json: some Sequence<UInt8>) {
         startItem()
         bytes.append(contentsOf: json)

@@ -1,18 +1,17 @@
 /// One dispatched event of a `text/event-stream`.
 ///
-/// `data` is handed over without a copy. A receiver that lets go of the event before its callback returns leaves the
-/// buffer to the parser, which uses it again for the next event; a receiver that keeps it costs one allocation.
+/// The parser reuses the buffer of `data` for the next event unless the receiver keeps the event beyond its callback, which costs
+/// one allocation.
 public struct ServerSentEvent: Sendable, Equatable {
-    /// The `event:` line of this event, nil when there was none or it was empty (the standard then says "message").
+    /// The `event:` line of this event; nil when it was absent or empty (type "message" in the standard).
     public var event: String?
-    /// The `data:` lines joined by LF, as the bytes that arrived.
+    /// The `data:` lines joined by LF. Unchecked bytes: they may be malformed UTF-8.
     public var data: [UInt8]
-    /// The `id:` line inside this event. The sticky value of the standard is `EventStreamParser.lastEventID`.
+    /// The `id:` line inside this event; nil when it was absent, also when an earlier event had one.
     public var id: String?
     /// The `retry:` line inside this event, in milliseconds.
     public var retry: Int?
 
-    /// An event from its parts.
     public init(event: String? = nil, data: [UInt8], id: String? = nil, retry: Int? = nil) {
         self.event = event
         self.data = data
@@ -21,17 +20,8 @@ public struct ServerSentEvent: Sendable, Equatable {
     }
 }
 
-/// A line that belongs to no event. Ignored by the standard, but not without meaning for a careful client.
-public enum EventStreamAside: Sendable, Equatable {
-    /// A comment without its colon and one leading space: `: ping` is `ping`. Sign of life of a silent sender.
-    case comment([UInt8])
-    /// A whole line whose field name the standard does not know. Gemini reports an error in mid-stream as a bare line of
-    /// JSON without `data:`.
-    case unknownLine([UInt8])
-}
-
-/// Why a stream cannot be read on.
+/// Why a stream cannot be parsed further.
 public enum EventStreamError: Error, Sendable, Equatable {
-    /// A line, or the joined data of one event, is longer than the parser's bound (bytes).
+    /// A line, or the joined data of one event, is longer than the parser's limit in bytes.
     case tooLong(limit: Int)
 }

@@ -1,10 +1,10 @@
-/// Well-formed UTF-8, one sequence at a time (Unicode 15, table 3-7).
+/// Validates UTF-8, one sequence at a time (Unicode 15, table 3-7).
 enum UTF8Scan {
-    /// What stands at an index.
+    /// The sequence at an index.
     enum Step: Equatable {
-        /// A scalar of so many bytes (1–4).
+        /// A scalar of `length` bytes (1–4).
         case scalar(length: Int)
-        /// So many bytes (1–3) that one U+FFFD replaces: the maximal subpart, as `String(decoding:as:)` does.
+        /// `length` bytes (1–3) that one U+FFFD replaces: the maximal subpart (Unicode 15 §3.9), as in `String(decoding:as:)`.
         case malformed(length: Int)
     }
 

@@ -2,7 +2,7 @@ import EventStream
 import Testing
 
 struct JSONCursorTests {
-    /// What a provider dialect does with each chunk.
+    /// Reads a chunk as a provider dialect does.
     static func chunk(_ json: String) throws -> (content: String?, prompt: Int?, error: String?) {
         var cursor = JSONCursor(Array(json.utf8), strings: .repairing)
         var content: [UInt8]?
@@ -35,7 +35,7 @@ struct JSONCursorTests {
             case "error":
                 try cursor.beginObject()
                 while let key = try cursor.nextKey() {
-                    if key == "message" { message = try cursor.readOptionalString() }
+                    if key == "message" { message = try cursor.skipNull() ? nil : cursor.readString() }
                 }
             default: break
             }
@@ -44,7 +44,7 @@ struct JSONCursorTests {
         return (content.map(text), prompt, message)
     }
 
-    @Test("a provider's chunk is read without a tree, unread members being skipped")
+    @Test("a provider's chunk is read without a tree, and unread members are skipped")
     func providerChunks() throws {
         let token = try Self.chunk(
             #" {"id":"c","x":[{"y":[1,{}]}],"choices":[{"index":0,"delta":{"role":"a","content":"H\u00e9\ud83e\udef6\n"},"z":null}],"usage":null} "#
@@ -61,7 +61,7 @@ struct JSONCursorTests {
         #expect(try Self.chunk(#"{"\u0065rror":{"m\u0065ssage":"x"}}"#).error == "x")
     }
 
-    @Test("a surrogate pair is one character, half of one is an error or U+FFFD, as the caller wants")
+    @Test("a surrogate pair is one character, half of one is an error or U+FFFD by the string rule")
     func surrogates() throws {
         func read(_ json: String, _ rule: JSONCursor.StringRule) throws -> String {
             var cursor = JSONCursor(Array(json.utf8), strings: rule)
@@ -75,7 +75,7 @@ struct JSONCursorTests {
         #expect(try read(#""\ud800A""#, .repairing) == "\u{FFFD}A")
     }
 
-    @Test("malformed UTF-8 in a string is an error or U+FFFD, as the caller wants")
+    @Test("malformed UTF-8 in a string is an error or U+FFFD by the string rule")
     func malformedUTF8() throws {
         let bytes: [UInt8] = [0x22, 0x41, 0xE2, 0x80, 0x22]
         var strict = JSONCursor(bytes)
@@ -84,7 +84,7 @@ struct JSONCursorTests {
         #expect(try repairing.readString() == "A\u{FFFD}")
     }
 
-    @Test("whole numbers are integers however they are written; others and those beyond range are not")
+    @Test("a whole number in range is an integer in any notation, other numbers are not")
     func integers() throws {
         func read(_ json: String) throws -> Int {
             var cursor = JSONCursor(Array(json.utf8))
@@ -100,7 +100,7 @@ struct JSONCursorTests {
         }
     }
 
-    @Test("a value of another kind than asked for is named and can be skipped")
+    @Test("a value of an unexpected kind is an error that names the expected kind, and can be skipped")
     func mismatch() throws {
         var cursor = JSONCursor(Array(#"{"a":[1],"b":2}"#.utf8))
         try cursor.beginObject()
@@ -117,7 +117,7 @@ struct JSONCursorTests {
         try cursor.finish()
     }
 
-    @Test("a raw value is its bytes as they stand")
+    @Test("a raw value is its unchanged bytes")
     func raw() throws {
         var cursor = JSONCursor(Array(#"{"a" : {"b": [1, 2]} , "c":1}"#.utf8))
         try cursor.beginObject()
@@ -125,7 +125,7 @@ struct JSONCursorTests {
         #expect(text(try cursor.readRaw()) == #"{"b": [1, 2]}"#)
     }
 
-    @Test("a slice is read at its own place")
+    @Test("a slice that does not start at index 0 is read from its own start")
     func slice() throws {
         let bytes = Array(#"xx{"a":"é\n"}yy"#.utf8)
         var cursor = JSONCursor(bytes[2..<(bytes.count - 2)])
@@ -137,7 +137,7 @@ struct JSONCursorTests {
     }
 
     @Test(
-        "malformed JSON is refused",
+        "malformed JSON is an error",
         arguments: [
             "", " ", "{", "}", "[", "]", "[1,]", "[,1]", "{,}", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}", "{\"a\":1 \"b\":2}", "[1 2]",
             "[1}", "{\"a\":1]", "tru", "nul", "truex", "True", "NaN", "-", "+1", "01", "1.", ".5", "1e", "1e+", "0x1", "\"", "\"\\",
@@ -150,7 +150,7 @@ struct JSONCursorTests {
         #expect(throws: JSONError.self) { try JSONDocument(parsing: Array(json.utf8)) }
     }
 
-    @Test("128 containers inside each other are read, 129 are not, and a million do not exhaust the stack")
+    @Test("128 nested containers are read, 129 are an error, and a million do not exhaust the stack")
     func depth() throws {
         func nested(_ count: Int) -> [UInt8] { Array(repeating: 0x5B, count: count) + Array(repeating: 0x5D, count: count) }
         var fitting = JSONCursor(nested(128))
@@ -165,7 +165,7 @@ struct JSONCursorTests {
     }
 }
 
-/// The kind of the error that `body` throws, nil if it throws none.
+/// The kind of the error that `body` throws; nil if it does not throw.
 func kind(_ body: () throws -> Void) -> JSONError.Kind? {
     do {
         try body()

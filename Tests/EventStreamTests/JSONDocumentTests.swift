@@ -2,7 +2,7 @@ import EventStream
 import Testing
 
 struct JSONDocumentTests {
-    @Test("a tree keeps the order of members, and is written as it was read")
+    @Test("a tree keeps the order of members, and is written as it was parsed")
     func roundTrip() throws {
         let json = #"{"z":1,"a":[true,false,null,-0.5,"é\u2028\n"],"m":{"":{}},"big":1e+20}"#
         let value = try JSONValue(parsing: Array(json.utf8))
@@ -29,7 +29,7 @@ struct JSONDocumentTests {
         #expect(kind { _ = try JSONValue(parsing: Array(json.utf8)) } == .loneSurrogate)
     }
 
-    @Test("a number beyond a double is collected, and is the largest there is")
+    @Test("a number beyond a double is a finding, and becomes the largest finite double")
     func largestNumber() throws {
         let document = try JSONDocument(parsing: Array(#"{"a":[1e400,-1e400],"b":"kept"}"#.utf8))
         #expect(document.findings.map(\.kind) == [.numberOutOfRange, .numberOutOfRange])
@@ -37,7 +37,7 @@ struct JSONDocumentTests {
         #expect(document.value["b"] == "kept")
     }
 
-    @Test("a name with a flaw is found, and two normal forms of a name are two names")
+    @Test("a lone surrogate in a name is a finding, and two normal forms of a name are two names")
     func names() throws {
         #expect(try JSONDocument(parsing: Array(#"{"a\ud800":1}"#.utf8)).findings.map(\.kind) == [.loneSurrogate])
         #expect(try JSONDocument(parsing: Array(#"{"\u00e9":1,"e\u0301":2}"#.utf8)).findings.isEmpty)
@@ -58,7 +58,7 @@ struct JSONDocumentTests {
         #expect(kind { _ = try JSONDocument(parsing: bytes) } == .malformedUTF8)
     }
 
-    @Test("an error names the place where the text broke")
+    @Test("an error has the path and offset of the malformed byte")
     func errorPath() {
         do {
             _ = try JSONDocument(parsing: Array(#"{"a":{"b":[1,x]}}"#.utf8))
@@ -68,7 +68,7 @@ struct JSONDocumentTests {
         }
     }
 
-    @Test("thousands of findings below a long name cost little")
+    @Test("thousands of findings below a long name have truncated paths")
     func manyFindings() throws {
         let name = String(repeating: "n", count: 100_000)
         let json = "{\"\(name)\":[" + Array(repeating: #""\u0000""#, count: 10_000).joined(separator: ",") + "]}"

@@ -7,19 +7,19 @@ struct JSONFuzzTests {
         #"[[[]],{"a":{"b":{"c":[1,2,3]}}},"\u2028\u0000\ud800"]"#,
     ]
 
-    /// Drives everything that reads; any outcome but a trap is right.
+    /// Runs every reader. Any outcome but a trap passes.
     static func exercise(_ bytes: [UInt8]) {
         for rule in [JSONCursor.StringRule.strict, .repairing] {
             var skipping = JSONCursor(bytes, strings: rule)
             let accepted = (try? skipping.finish()) != nil
-            // What the parser of trees accepts, the skipping cursor accepts too.
+            // The cursor that skips accepts everything that the tree parser accepts.
             if (try? JSONDocument(parsing: bytes)) != nil { #expect(accepted, "\(bytes)") }
             var cursor = JSONCursor(bytes, strings: rule)
             walk(&cursor)
         }
     }
 
-    /// Asks for values of every kind, wrong ones first.
+    /// Requests values of every kind, the wrong kinds first.
     static func walk(_ cursor: inout JSONCursor) {
         var output: [UInt8] = []
         _ = try? cursor.readInteger()
@@ -30,7 +30,7 @@ struct JSONFuzzTests {
         for _ in 0..<64 {
             if (try? cursor.beginObject()) != nil { continue }
             if (try? cursor.beginArray()) != nil { continue }
-            _ = try? cursor.readOptionalString()
+            _ = try? cursor.readString()
             _ = try? cursor.readNumber()
             if (try? cursor.nextKey()) ?? nil != nil { continue }
             if (try? cursor.nextElement()) ?? false { continue }
@@ -39,7 +39,7 @@ struct JSONFuzzTests {
         try? cursor.finish()
     }
 
-    @Test("every prefix of valid JSON is refused or read, never a crash", arguments: seeds)
+    @Test("every prefix of valid JSON is parsed or rejected without a crash", arguments: seeds)
     func prefixes(_ json: String) {
         let bytes = Array(json.utf8)
         for count in 0..<bytes.count {
@@ -79,7 +79,7 @@ struct JSONFuzzTests {
         }
     }
 
-    @Test("a random tree is read back as it was written")
+    @Test("a random tree is parsed to what was written")
     func randomTrees() throws {
         var generator = SeededGenerator(state: 4)
         for _ in 0..<300 {
@@ -93,7 +93,7 @@ struct JSONFuzzTests {
         case 0: return .null
         case 1: return .bool(.random(using: &generator))
         case 2: return .integer(.random(in: .min ... .max, using: &generator))
-        // Far from whole, so that it is not written like an integer.
+        // Not whole, so that it is not parsed as an integer.
         case 3: return .number(.random(in: -1e3...1e3, using: &generator) + 1e-9)
         case 4: return .string(word(&generator))
         case 5: return .array((0..<Int.random(in: 0...4, using: &generator)).map { _ in tree(depth: depth - 1, &generator) })

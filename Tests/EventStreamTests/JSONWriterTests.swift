@@ -23,7 +23,7 @@ struct JSONWriterTests {
         #expect(text(bytes) == #"{"a":1,"list":[{},[],"x"],"none":null,"yes":true,"half":0.5,"raw":[1,2]}"#)
     }
 
-    @Test("quotes, backslashes, control characters and the three line separators are escaped, all else stays raw")
+    @Test("quotes, backslashes, control characters and the three line separators are escaped, everything else is unchanged")
     func escapes() {
         let bytes = JSONWriter.encode { $0.string("\"\\/\n\r\t\u{8}\u{C}\u{0}\u{1F}\u{7F}\u{85}\u{84}\u{2027}\u{2028}\u{2029}é🫶🏽") }
         #expect(text(bytes) == "\"\\\"\\\\/\\n\\r\\t\\b\\f\\u0000\\u001f\u{7F}\\u0085\u{84}\u{2027}\\u2028\\u2029é🫶🏽\"")
@@ -36,7 +36,7 @@ struct JSONWriterTests {
             [0xF4, 0x90, 0x80, 0x80], [0x41, 0xFF, 0x42], [0xE0, 0x80, 0x80], [0xF0, 0x80, 0x80, 0x80], [0xC2, 0xC2, 0xA9],
         ]
         for sample in samples {
-            // As bytes: a comparison of strings would repair what it compares.
+            // Compared as bytes: a conversion to `String` would repair malformed text.
             let repaired = Array("\"\(String(decoding: sample, as: UTF8.self))\"".utf8)
             #expect(JSONWriter.encode { $0.string(utf8: sample) } == repaired)
             var cursor = JSONCursor([0x22] + sample + [0x22])
@@ -44,7 +44,7 @@ struct JSONWriterTests {
         }
     }
 
-    @Test("integers of every width, and numbers that JSON cannot say")
+    @Test("integers of every width are written, and numbers that JSON cannot represent become null")
     func numbers() {
         let bytes = JSONWriter.encode { writer in
             writer.array { writer in
@@ -74,7 +74,7 @@ struct JSONWriterTests {
         #expect(text(output) == "x1true")
     }
 
-    @Test("every scalar written is read back, alone and among others")
+    @Test("every scalar is parsed to what was written, alone and among others")
     func everyScalar() throws {
         for plane in 0...16 {
             var scalars = String.UnicodeScalarView()

@@ -1,4 +1,4 @@
-/// Streams as the four kinds of senders write them, multi-byte text and odd corners included.
+/// Streams in the formats of four kinds of senders, with multi-byte text and unusual syntax.
 enum Transcripts {
     static let openAI = """
         data: {"id":"c1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}],"usage":null}
@@ -48,7 +48,7 @@ enum Transcripts {
 
         """
 
-    /// A byte-order mark, lone carriage returns, empty values, a field without colon, an id to forget.
+    /// A byte-order mark, lone carriage returns, empty values, a field without a colon, an id without a value.
     static let corners = "\u{FEFF}:c\rdata\rdata: x\r\rid: 7\rretry: 20\revent:e\rdata:  y\n\r\nid\rdata:z\r\n\r\n"
 
     static let all = [openAI, anthropic, gemini, gateway, corners]

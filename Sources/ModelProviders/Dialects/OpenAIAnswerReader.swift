@@ -34,7 +34,7 @@ struct OpenAIAnswerReader: AnswerReader {
         guard !progress.isOver else { return }
         // What stands behind the last blank line is either whole or nothing; a half of it is no error but a cut, which is told below.
         var last = AnswerNews()
-        try? parser.finish(.deliver) { event in event.data.withUnsafeBufferPointer { progress.take($0, into: &last) } }
+        try? parser.finish { event in event.data.withUnsafeBufferPointer { progress.take($0, into: &last) } }
         if case .broken(_, detail: OpenAIChunk.malformed)? = last.verdict {
             progress.isOver = false
         } else {

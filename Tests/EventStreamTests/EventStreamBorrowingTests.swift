@@ -1,9 +1,9 @@
 import EventStream
 import Testing
 
-@Suite("Events lent out of the bytes that were fed")
-struct EventStreamLendingTests {
-    /// The data of all events, as `feed` copies it.
+@Suite("Events borrowed from the parser's input")
+struct EventStreamBorrowingTests {
+    /// The data of all events as `feed` copies it; nil stands for an error.
     private func copied(_ pieces: [[UInt8]], limit: Int = 4096) -> [[UInt8]?] {
         var parser = EventStreamParser(limit: limit)
         var data: [[UInt8]?] = []
@@ -15,8 +15,8 @@ struct EventStreamLendingTests {
         return data
     }
 
-    /// The same, as `feedData` lends it.
-    private func lent(_ pieces: [[UInt8]], limit: Int = 4096) -> [[UInt8]?] {
+    /// The data of all events as `feedData` lends it; nil stands for an error.
+    private func borrowed(_ pieces: [[UInt8]], limit: Int = 4096) -> [[UInt8]?] {
         var parser = EventStreamParser(limit: limit)
         var data: [[UInt8]?] = []
         for piece in pieces {
@@ -32,9 +32,9 @@ struct EventStreamLendingTests {
         let bytes = Array(transcript.utf8)
         for cut in 0...bytes.count {
             let pieces = [Array(bytes[..<cut]), Array(bytes[cut...])]
-            #expect(lent(pieces) == copied(pieces), "cut at \(cut)")
+            #expect(borrowed(pieces) == copied(pieces), "cut at \(cut)")
         }
-        #expect(lent(bytes.map { [$0] }) == copied([bytes]))
+        #expect(borrowed(bytes.map { [$0] }) == copied([bytes]))
     }
 
     @Test("random streams of whole and broken events, at any cuts, give the data that feed gives")
@@ -51,11 +51,11 @@ struct EventStreamLendingTests {
             let first = Int.random(in: 0...bytes.count, using: &generator)
             let second = Int.random(in: first...bytes.count, using: &generator)
             let pieces = [Array(bytes[..<first]), Array(bytes[first..<second]), Array(bytes[second...])]
-            #expect(lent(pieces, limit: 24) == copied(pieces, limit: 24), "\(text(bytes).debugDescription), cut at \(first), \(second)")
+            #expect(borrowed(pieces, limit: 24) == copied(pieces, limit: 24), "\(text(bytes).debugDescription), cut at \(first), \(second)")
         }
     }
 
-    @Test("a clean string is read as the cursor reads it, and only a clean one")
+    @Test("appendClean reads a clean string as the cursor does, and no other string")
     func cleanStrings() throws {
         var generator = SeededGenerator(state: 9)
         let words = [

@@ -4,12 +4,13 @@
     import Glibc
 #endif
 
-/// The hot path: the data of whole events, lent out of the bytes that were fed.
+/// The hot path: passes the data of whole events to the caller without copying it.
 extension EventStreamParser {
-    /// Reads the next bytes and lends `onData` the data of each event that they complete, in order; names, ids and asides are passed over.
+    /// Parses the next bytes and calls `onData` with the data of each event that they complete, in order. Ignores names and ids.
     ///
-    /// It reads what `feed` reads. An event that is one `data:` line and lies whole in `bytes`, as nearly all of a model's do, is not
-    /// copied: two searches by the C library find its end. From the first event on that is not, `feed` reads the rest.
+    /// The data is borrowed for the duration of the call. The result is the same as with `feed`: an event that is one `data:` line and
+    /// lies whole in `bytes`, as nearly all events of model providers do, is found by two searches of the C library and not copied; `feed`
+    /// parses the rest from the first other event on.
     public mutating func feedData(
         _ bytes: UnsafeRawBufferPointer, _ onData: (UnsafeBufferPointer<UInt8>) -> Void
     ) throws(EventStreamError) {
@@ -21,9 +22,9 @@ extension EventStreamParser {
         try feed(rest) { event in event.data.withUnsafeBufferPointer(onData) }
     }
 
-    /// The value of `data:value⏎⏎` at the start of `bytes`, which is then cut off; nil, and nothing cut off, if anything else stands there.
-    // SAFETY: every pointer made here lies between the buffer's start and its count, which the comparisons before show; what is returned is
-    // a part of `bytes` and lent no longer than they are.
+    /// Removes `data:value⏎⏎` from the front of `bytes` and returns the value; returns nil and removes nothing if `bytes` starts differently.
+    // SAFETY: the comparisons before each use keep every pointer between the buffer's start and its count; the result is a part of `bytes`
+    // and is not used longer than `bytes` is.
     private static func takeSingleLineEvent(from bytes: inout UnsafeRawBufferPointer, limit: Int) -> UnsafeBufferPointer<UInt8>? {
         let field: StaticString = "data:"
         let name = field.utf8CodeUnitCount
