@@ -11,24 +11,24 @@ public struct ChatRequest: Sendable, Equatable {
     /// The longest message, in Unicode scalars.
     public static let messageLimit = 8000
 
-    /// What the user says: 1–8,000 Unicode scalars, not only white space.
+    /// The user's message: 1–8,000 Unicode scalars, not only white space.
     public var message: String
-    /// nil: a conversation is created.
+    /// The conversation to continue; nil creates one.
     public var conversationID: UUID?
-    /// The persona asked for.
+    /// The requested persona; nil keeps that of the conversation.
     public var personaID: UUID?
-    /// The share link through which a persona is opened.
+    /// The token of the share link that gives access to a persona.
     public var shareToken: String?
-    /// Pins the domain.
+    /// The domain to use instead of the router's choice.
     public var domain: String?
-    /// Makes a repetition harmless.
+    /// Makes a repeated request return the first turn instead of a second one.
     public var clientMessageID: IdempotencyKey?
-    /// BCP 47, as the client says it.
+    /// A BCP 47 language tag, as the client sent it.
     public var locale: String?
     /// ISO 3166-1 alpha-2, upper case.
     public var country: String?
 
-    /// Everything but the message is optional.
+    /// Creates a request. Only the message is required.
     public init(
         message: String, conversationID: UUID? = nil, personaID: UUID? = nil, shareToken: String? = nil, domain: String? = nil,
         clientMessageID: IdempotencyKey? = nil, locale: String? = nil, country: String? = nil
@@ -43,10 +43,10 @@ public struct ChatRequest: Sendable, Equatable {
         self.country = country
     }
 
-    /// Reads a body in either spelling.
+    /// Parses a JSON body with snake_case or camelCase names.
     ///
-    /// A locale or country that makes no sense is dropped instead of refused: it only chooses resources, and a message must
-    /// not be turned away over it.
+    /// Drops an invalid locale or country instead of rejecting the request: they only select resources, and a message must not fail
+    /// because of them.
     public static func parse(_ bytes: [UInt8]) throws(RequestBodyError) -> ChatRequest {
         let body = try RequestBody(parsing: bytes)
         return ChatRequest(
@@ -60,7 +60,7 @@ public struct ChatRequest: Sendable, Equatable {
             country: try body.string("country").flatMap(alpha2))
     }
 
-    /// The body as an app sends it: snake_case, absent fields left out.
+    /// The request as JSON with snake_case names, without absent fields.
     public func encode() -> [UInt8] {
         JSONWriter.encode { writer in
             writer.object { writer in

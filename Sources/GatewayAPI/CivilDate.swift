@@ -1,10 +1,10 @@
-/// A day of the proleptic Gregorian calendar, and its number (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+/// A date of the proleptic Gregorian calendar (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
 struct CivilDate: Equatable {
     let year: Int
     let month: Int
     let day: Int
 
-    /// nil for a day that does not exist.
+    /// nil for a date that does not exist.
     init?(year: Int, month: Int, day: Int) {
         guard (1...12).contains(month), day >= 1, day <= Self.daysIn(month: month, year: year) else { return nil }
         self.year = year
@@ -13,7 +13,7 @@ struct CivilDate: Equatable {
     }
 
     init(daysSince1970: Int) {
-        // Years begin in March here, so that the leap day is the last of its year; eras are 400 years.
+        // Years begin in March here, so that the leap day is the last day of its year. An era is 400 years.
         let shifted = daysSince1970 + 719_468
         let era = shifted.floorDivided(by: 146_097)
         let dayOfEra = shifted - era * 146_097
@@ -44,7 +44,7 @@ struct CivilDate: Equatable {
 }
 
 extension FixedWidthInteger {
-    /// Division that rounds towards minus infinity.
+    /// Division by a positive number that rounds towards minus infinity.
     func floorDivided(by divisor: Self) -> Self {
         self / divisor - (self % divisor < 0 ? 1 : 0)
     }

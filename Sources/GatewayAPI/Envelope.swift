@@ -1,41 +1,40 @@
 import EventStream
 
-/// What every envelope says about its request.
+/// The `meta` member of every envelope.
 public struct ResponseMeta: Sendable, Equatable {
-    /// The version of the interface, also the header `X-API-Version`.
+    /// The version of the API, also sent in the header `X-API-Version`.
     public static let version = "1.0"
 
-    /// The id in `X-Request-ID` and in every log line.
+    /// The request's id, also in the header `X-Request-ID` and in every log line.
     public var requestID: String
-    /// When the answer was made.
+    /// The time at which the response was created.
     public var timestamp: Timestamp
 
-    /// Meta from its parts.
     public init(requestID: String, timestamp: Timestamp) {
         self.requestID = requestID
         self.timestamp = timestamp
     }
 }
 
-/// Stands beside `data` on lists.
+/// The `pagination` member of lists.
 public struct Pagination: Sendable, Equatable {
-    /// Opaque; nil on the last page.
+    /// An opaque cursor for the next page; nil on the last page.
     public var nextCursor: String?
     /// Whether another page follows.
     public var hasNext: Bool
-    /// On lists that take `updated_since`: what to send as that the next time, opaque. Nil on a page that was asked for by a cursor: the first
-    /// page's holds for all of them.
+    /// On lists with `updated_since`: the opaque value of `updated_since` for the next request. Nil on pages that were requested with a
+    /// cursor: the value of the first page applies to all pages.
     public var nextUpdatedSince: String?
-    /// The `updated_since` of the request was of another database, or too old: this is the first page of the whole list, and the client drops
-    /// what it has.
+    /// Whether the `updated_since` of the request is too old or from another database. The page is then the first one of the whole list, and
+    /// the client drops what it stored.
     public var reset: Bool
 
-    /// The page after which `nextCursor` follows, or the last page.
+    /// Creates the pagination of a page that `nextCursor` continues; nil means the last page.
     public init(nextCursor: String?) {
         self.init(nextCursor: nextCursor, hasNext: nextCursor != nil, nextUpdatedSince: nil)
     }
 
-    /// A page of a list that takes `updated_since`. Of one that answers to it the next page follows with `nextUpdatedSince`.
+    /// Creates the pagination of a list with `updated_since`. A page of changes is continued with `nextUpdatedSince`.
     public init(nextCursor: String?, hasNext: Bool, nextUpdatedSince: String?, reset: Bool = false) {
         self.nextCursor = nextCursor
         self.hasNext = hasNext
@@ -44,9 +43,9 @@ public struct Pagination: Sendable, Equatable {
     }
 }
 
-/// The one form of every JSON answer: `success, data, error, meta`, and `pagination` on lists.
+/// Encodes JSON responses: `success, data, error, meta`, and `pagination` on lists. Problem details (RFC 9457) are the alternative for errors.
 public enum Envelope {
-    /// `data` writes exactly one value.
+    /// Encodes a success. `data` must write exactly one value.
     public static func success<Failure: Error>(
         meta: ResponseMeta, pagination: Pagination? = nil, data: (inout JSONWriter) throws(Failure) -> Void
     ) throws(Failure) -> [UInt8] {
@@ -63,7 +62,7 @@ public enum Envelope {
         }
     }
 
-    /// A refusal.
+    /// Encodes an error.
     public static func failure(_ error: ErrorBody, meta: ResponseMeta) -> [UInt8] {
         JSONWriter.encode { writer in
             writer.object { writer in
@@ -77,8 +76,8 @@ public enum Envelope {
         }
     }
 
-    /// The same refusal as `application/problem+json` (RFC 9457), for clients that accept it.
-    /// - Parameter title: the status' phrase, as "about:blank" asks for (RFC 9457 §4.2.1).
+    /// Encodes an error as `application/problem+json` (RFC 9457), for clients that accept it.
+    /// - Parameter title: the reason phrase of the status, as the type "about:blank" requires (RFC 9457 §4.2.1).
     public static func problem(_ error: ErrorBody, status: Int, title: String, meta: ResponseMeta) -> [UInt8] {
         JSONWriter.encode { writer in
             writer.object { writer in
@@ -115,16 +114,16 @@ public enum Envelope {
     }
 }
 
-/// An envelope as a client receives it.
+/// A decoded envelope, for clients.
 public struct ReceivedEnvelope: Sendable, Equatable {
-    /// `data` of a success, or the error of a refusal.
+    /// `data` of a success, or `error` of a failure.
     public var result: Result<JSONValue, ErrorBody>
-    /// On lists.
+    /// Present on lists only.
     public var pagination: Pagination?
-    /// `meta.request_id`: what to quote to the operator.
+    /// `meta.request_id`, which operators need to find the request in the logs.
     public var requestID: String?
 
-    /// Reads an envelope. Unknown members are ignored.
+    /// Decodes an envelope. Unknown members are ignored.
     public init(json: [UInt8]) throws(WireError) {
         let fields = try WireFields(json: json)
         if try fields.bool("success") {

@@ -1,21 +1,20 @@
 import EventStream
 
-/// The `error` of an envelope.
+/// The `error` member of an envelope.
 public struct ErrorBody: Error, Sendable, Equatable {
-    /// Stable, for programs.
+    /// A stable code for programs.
     public var code: ErrorCode
-    /// For developers.
+    /// A description for developers.
     public var message: String
-    /// For the user: warm, first person.
+    /// A text to show to the user: warm, first person.
     public var userMessage: String
     /// What a client can do.
     public var action: ErrorAction
-    /// Seconds, when waiting helps.
+    /// Seconds to wait before a retry; nil when waiting does not help.
     public var retryAfter: Int?
-    /// More for programs, such as `field`, `limit` or `safety`; an object.
+    /// An object with more information for programs, such as `field`, `limit` or `safety`.
     public var details: JSONValue?
 
-    /// An error from its parts.
     public init(
         code: ErrorCode, message: String, userMessage: String, action: ErrorAction, retryAfter: Int? = nil, details: JSONValue? = nil
     ) {
@@ -29,12 +28,12 @@ public struct ErrorBody: Error, Sendable, Equatable {
 }
 
 extension ErrorBody {
-    /// Writes the error as an object.
+    /// Writes the error as a JSON object.
     public func write(to writer: inout JSONWriter) {
         writer.object { writeMembers(to: &$0) }
     }
 
-    /// Writes only the members, for objects that carry more.
+    /// Writes only the members, for an object that has further ones.
     func writeMembers(to writer: inout JSONWriter) {
         writer.member("code", code.rawValue)
         writer.member("message", message)

@@ -1,8 +1,8 @@
-/// Money on the wire: US dollars as decimal text, never a float.
+/// Formats and parses amounts of money: US dollars as decimal text, never as a floating-point number.
 public enum MoneyText {
     private static let nanodollarsPerDollar: UInt64 = 1_000_000_000
 
-    /// At least six decimals, and up to nine without trailing zeros: `0.000123`, `0.0001234`, `12.000000`.
+    /// Formats with at least six decimals, and up to nine without trailing zeros: `0.000123`, `0.0001234`, `12.000000`.
     public static func format(nanodollars: Int64) -> String {
         let magnitude = nanodollars.magnitude
         var decimals = String(magnitude % nanodollarsPerDollar)
@@ -11,7 +11,7 @@ public enum MoneyText {
         return "\(nanodollars < 0 ? "-" : "")\(magnitude / nanodollarsPerDollar).\(decimals)"
     }
 
-    /// Reads what `format` writes, with fewer decimals too; nil for anything else, for more than nine decimals and beyond range.
+    /// Parses an amount with up to nine decimals to nanodollars; nil for any other text and beyond `Int64`.
     public static func nanodollars(_ text: String) -> Int64? {
         var digits = text.utf8[...]
         let isNegative = digits.first == UInt8(ascii: "-")

@@ -6,9 +6,9 @@ import EventStream
     import Foundation
 #endif
 
-/// The fields of a JSON request, asked for by their snake_case names; the camelCase spelling is accepted for each.
+/// The fields of a JSON request body, read by their snake_case names. The camelCase spelling of each name is accepted too.
 ///
-/// `null` counts as absent. Fields that nobody asks for are ignored, with whatever they contain.
+/// `null` counts as absent. Fields that are not read are ignored, even if they contain invalid text.
 public struct RequestBody: Sendable {
     private let members: [JSONMember]
     private let findings: [JSONError]
@@ -26,7 +26,7 @@ public struct RequestBody: Sendable {
         findings = document.findings
     }
 
-    /// Any value, nil when absent or `null`. Everything inside it is free of lone surrogates, U+0000 and repeated names.
+    /// Reads a value of any type; nil when absent or `null`. Throws if it contains a lone surrogate, U+0000 or a repeated name.
     public func value(_ name: String) throws(RequestBodyError) -> JSONValue? {
         let camelCase = Self.camelCase(name)
         for spelling in [name, camelCase] {
@@ -38,40 +38,40 @@ public struct RequestBody: Sendable {
         return first
     }
 
-    /// Whether the field stands in the body at all, `null` included: a patch empties what is `null` and leaves what is absent.
+    /// Whether the body has the field, also with the value `null`. A merge patch (RFC 7396) removes a field that is `null` and keeps one
+    /// that is absent.
     public func contains(_ name: String) -> Bool {
         members.contains { $0.key == name || $0.key == Self.camelCase(name) }
     }
 
-    /// A string.
-    /// - Parameter limit: in Unicode scalars.
+    /// Reads a string of at most `limit` Unicode scalars.
     public func string(_ name: String, limit: Int = .max) throws(RequestBodyError) -> String? {
         guard let text = try read(name, .string, { $0.string }) else { return nil }
-        // A text has at most as many scalars as bytes: most need no counting.
+        // A text has at most as many scalars as bytes, so most texts need no counting.
         if text.utf8.count > limit, text.unicodeScalars.count > limit { throw .field(name, .tooLong(limit: limit)) }
         return text
     }
 
-    /// A string that must be there and hold more than white space.
+    /// Reads a required string of at most `limit` Unicode scalars that is not only white space.
     public func requiredText(_ name: String, limit: Int) throws(RequestBodyError) -> String {
         guard let text = try string(name, limit: limit) else { throw .field(name, .missing) }
         if text.unicodeScalars.allSatisfy(\.properties.isWhitespace) { throw .field(name, .empty) }
         return text
     }
 
-    /// A UUID in its canonical form, either case.
+    /// Reads a UUID in its canonical form, in either case.
     public func id(_ name: String) throws(RequestBodyError) -> UUID? {
         guard let text = try string(name) else { return nil }
         guard let id = UUID(wire: text) else { throw .field(name, .malformedID) }
         return id
     }
 
-    /// A whole number.
+    /// Reads a whole number.
     public func integer(_ name: String) throws(RequestBodyError) -> Int? {
         try read(name, .number) { $0.integer.flatMap { Int(exactly: $0) } }
     }
 
-    /// A truth.
+    /// Reads `true` or `false`.
     public func bool(_ name: String) throws(RequestBodyError) -> Bool? {
         try read(name, .bool) { $0.bool }
     }
@@ -82,7 +82,7 @@ public struct RequestBody: Sendable {
         return field
     }
 
-    /// `conversation_id` → `conversationId`, as Swift's `JSONEncoder` and JavaScript name it.
+    /// `conversation_id` → `conversationId`, the spelling of Swift's `JSONEncoder` and of JavaScript.
     static func camelCase(_ name: String) -> String {
         var text: [UInt8] = []
         var startsWord = false

@@ -1,23 +1,23 @@
 import EventStream
 
-/// Why a request's body is refused.
+/// Why a request body is rejected.
 public enum RequestBodyError: Error, Sendable, Equatable {
     /// Not UTF-8 or not JSON: status 400.
     case notJSON(JSONError)
     /// JSON, but not an object: status 422.
     case notAnObject
-    /// A field that cannot be accepted, by its snake_case name: status 422.
+    /// An invalid field, by its snake_case name: status 422.
     case field(String, Problem)
 
     /// What is wrong with a field.
     public enum Problem: Sendable, Equatable {
         /// Required, but absent or `null`.
         case missing
-        /// Of another JSON type than this.
+        /// Not of the expected JSON type.
         case wrongType(expected: JSONKind)
-        /// Empty, or nothing but white space.
+        /// Empty, or only white space.
         case empty
-        /// More Unicode scalars than this.
+        /// More than `limit` Unicode scalars.
         case tooLong(limit: Int)
         /// Not a UUID in its canonical form.
         case malformedID
@@ -27,23 +27,23 @@ public enum RequestBodyError: Error, Sendable, Equatable {
         case nulCharacter
         /// Contains half of a surrogate pair.
         case loneSurrogate
-        /// Given twice in one spelling.
+        /// Present twice in one spelling.
         case repeated
-        /// Given in two places (two spellings, or header and body) with different values.
+        /// Present in two places (two spellings, or header and body) with different values.
         case contradictory
     }
 
-    /// Whether the body is no JSON at all (400, otherwise 422).
+    /// Whether the body is not JSON (status 400); all other errors are 422.
     public var isMalformed: Bool {
         if case .notJSON = self { true } else { false }
     }
 
-    /// For `details.field`.
+    /// The snake_case name for `details.field`; nil when the error concerns the whole body.
     public var field: String? {
         if case .field(let name, _) = self { name } else { nil }
     }
 
-    /// For developers; says nothing of the body's content.
+    /// A description for developers. Never contains content of the body, because it is logged.
     public var message: String {
         switch self {
         case .notJSON(let error) where error.kind == .malformedUTF8: "the body is not UTF-8 (byte \(error.offset))"

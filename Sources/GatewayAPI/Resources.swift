@@ -6,26 +6,24 @@ import EventStream
     import Foundation
 #endif
 
-/// A message as `conversations/{id}/messages` lists it.
+/// An element of `GET /api/v1/conversations/{id}/messages`.
 public struct MessageResource: Sendable, Equatable {
-    /// Its id.
     public var id: UUID
     /// `user` or `assistant`.
     public var role: String
-    /// Its text.
+    /// The text.
     public var content: String
     /// `complete`, `stopped`, `interrupted`, …
     public var status: String
-    /// The domain of its turn.
+    /// The domain of the turn; nil when the router did not choose one.
     public var domain: String?
-    /// When it was saved.
+    /// The time at which the message was saved.
     public var createdAt: Timestamp
     /// When it last changed.
     public var updatedAt: Timestamp
-    /// Its turn.
+    /// The turn that the message belongs to.
     public var turnID: UUID?
 
-    /// A message from its parts.
     public init(
         id: UUID, role: String, content: String, status: String, domain: String?, createdAt: Timestamp, updatedAt: Timestamp, turnID: UUID?
     ) {
@@ -39,7 +37,7 @@ public struct MessageResource: Sendable, Equatable {
         self.turnID = turnID
     }
 
-    /// Reads an element of `data`.
+    /// Decodes an element of `data`.
     public init(_ value: JSONValue) throws(WireError) {
         let fields = WireFields(value)
         self.init(
@@ -49,7 +47,7 @@ public struct MessageResource: Sendable, Equatable {
             turnID: try fields.optionalID("turn_id"))
     }
 
-    /// Writes the message as an object.
+    /// Writes the message as a JSON object.
     public func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("id", id)
@@ -64,26 +62,24 @@ public struct MessageResource: Sendable, Equatable {
     }
 }
 
-/// A conversation as `conversations` lists it.
+/// An element of `GET /api/v1/conversations`.
 public struct ConversationResource: Sendable, Equatable {
-    /// Its id.
     public var id: UUID
-    /// Given by the user, or nil.
+    /// The title that the user gave; nil when there is none.
     public var title: String?
-    /// The domain it has settled in.
+    /// The domain of the conversation; nil until one is chosen.
     public var domain: String?
-    /// The persona it is held with.
+    /// The persona that answers in the conversation; nil for the default coach.
     public var personaID: UUID?
-    /// nil before the first message.
+    /// The time of the last message; nil before the first one.
     public var lastMessageAt: Timestamp?
-    /// When it was created.
+    /// The time at which the conversation was created.
     public var createdAt: Timestamp
     /// When it last changed.
     public var updatedAt: Timestamp
-    /// When it was deleted, in lists that tell of deletions.
+    /// The time of the deletion, in lists that include deleted conversations.
     public var deletedAt: Timestamp?
 
-    /// A conversation from its parts.
     public init(
         id: UUID, title: String?, domain: String?, personaID: UUID?, lastMessageAt: Timestamp?, createdAt: Timestamp,
         updatedAt: Timestamp, deletedAt: Timestamp?
@@ -98,7 +94,7 @@ public struct ConversationResource: Sendable, Equatable {
         self.deletedAt = deletedAt
     }
 
-    /// Reads `data`, or an element of it.
+    /// Decodes `data`, or an element of it.
     public init(_ value: JSONValue) throws(WireError) {
         let fields = WireFields(value)
         self.init(
@@ -108,7 +104,7 @@ public struct ConversationResource: Sendable, Equatable {
             deletedAt: try fields.optionalTimestamp("deleted_at"))
     }
 
-    /// Writes the conversation as an object.
+    /// Writes the conversation as a JSON object.
     public func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("id", id)

@@ -1,7 +1,7 @@
 import EventStream
 
 extension StreamEvent {
-    /// Reads the data of a server-sent event; nil for a type younger than this client. Unknown members are ignored.
+    /// Decodes the data of a server-sent event; nil for an unknown type, which a newer server may send. Unknown members are ignored.
     public init?(json: [UInt8]) throws(WireError) {
         do throws(JSONError) {
             if let token = try Self.token(json) {
@@ -15,7 +15,7 @@ extension StreamEvent {
         switch try fields.string("type") {
         case "start": self = .start(try StreamStart(fields))
         case "safety": self = .safety(try StreamSafety(fields))
-        // Got here without its content, or with content of another type.
+        // `token(_:)` returned nil: the content is missing or of another type. This throws the error that names it.
         case "token": self = .token(content: try fields.string("content"))
         case "usage": self = .usage(try StreamUsage(fields))
         case "done": self = .done(try StreamDone(fields))
@@ -24,7 +24,7 @@ extension StreamEvent {
         }
     }
 
-    /// A token event without a tree of its members; nil for any other.
+    /// Decodes a token event without building a tree; nil for any other event.
     private static func token(_ json: [UInt8]) throws(JSONError) -> StreamEvent? {
         var cursor = JSONCursor(json, strings: .repairing)
         guard try cursor.peek() == .object else { return nil }
@@ -64,7 +64,7 @@ extension StreamStart {
 extension StreamSafety {
     init(_ fields: WireFields) throws(WireError) {
         self.init(
-            // A card must never be lost: one of an unknown severity is shown as the graver.
+            // A safety card must never be lost: an unknown severity is decoded as the more severe one.
             severity: Severity(rawValue: try fields.string("severity")) ?? .acute,
             tier: try fields.integer("tier"),
             categories: try fields.strings("categories"),
@@ -72,7 +72,7 @@ extension StreamSafety {
             message: try fields.string("message"))
     }
 
-    /// Reads the card from `details.safety` of a JSON refusal.
+    /// Decodes the card from `details.safety` of an error response.
     public init(_ value: JSONValue) throws(WireError) {
         try self.init(WireFields(value))
     }

@@ -1,18 +1,18 @@
 import EventStream
 
 extension StreamEvent {
-    /// Appends the event as it goes over the wire: `id: N`, one `data: ` line, a blank line.
-    /// - Parameter cursor: UTF-8 bytes of content released so far, this event's included; 0 for `start` and `safety`.
+    /// Appends the event as a server-sent event: `id: N`, one `data: ` line, a blank line.
+    /// - Parameter cursor: the UTF-8 bytes of the answer sent so far, including this event's; 0 for `start` and `safety`.
     public func encode(cursor: Int, into output: inout [UInt8]) {
         EventStreamEncoder.beginEvent(id: cursor, into: &output)
         JSONWriter.append(to: &output) { write(to: &$0) }
         EventStreamEncoder.endEvent(into: &output)
     }
 
-    /// Appends a token event without building one: the hot path. No allocation once `output` is large enough.
+    /// Appends a token event without creating a `StreamEvent`: the hot path. Does not allocate once `output` is large enough.
     /// - Parameters:
     ///   - utf8: whole characters of the answer.
-    ///   - cursor: the answer's bytes so far, these included.
+    ///   - cursor: the UTF-8 bytes of the answer sent so far, including these.
     public static func appendToken(_ utf8: UnsafeBufferPointer<UInt8>, cursor: Int, into output: inout [UInt8]) {
         EventStreamEncoder.beginEvent(id: cursor, into: &output)
         append(#"{"type":"token","done":false,"content":""#, into: &output)
@@ -25,7 +25,7 @@ extension StreamEvent {
         output.append(contentsOf: UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
     }
 
-    /// Writes the event's object, `type` and `done` first.
+    /// Writes the event as a JSON object, `type` and `done` first.
     public func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("type", type)
@@ -78,7 +78,7 @@ extension StreamStart {
 }
 
 extension StreamSafety {
-    /// Writes the card as an object of its own, as `details.safety` of a JSON refusal carries it.
+    /// Writes the card as a JSON object, for `details.safety` of an error response.
     public func write(to writer: inout JSONWriter) {
         writer.object { writeMembers(to: &$0) }
     }
@@ -99,7 +99,7 @@ extension StreamSafety {
 }
 
 extension SafetyResource {
-    /// Writes the resource as an object.
+    /// Writes the resource as a JSON object.
     public func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("name", name)

@@ -4,19 +4,19 @@
     import Foundation
 #endif
 
-/// One event of a chat stream. Exactly one of a stream, the last, is `done` or `error`.
+/// An event of a chat stream. The last event, and only it, is `done` or `error`.
 public enum StreamEvent: Sendable, Equatable {
-    /// First, at once.
+    /// The first event, sent before the model answers.
     case start(StreamStart)
-    /// Before any token, when danger was detected; repeated on every resume.
+    /// Sent before any token when danger was detected, and again on every resume.
     case safety(StreamSafety)
-    /// A piece of text as it arrives.
+    /// A piece of the answer's text.
     case token(content: String)
-    /// Before the end, when anything was billed.
+    /// Token counts and cost, sent before `done`, and before `error` when anything was billed.
     case usage(StreamUsage)
-    /// Last.
+    /// The last event of a turn that ended regularly.
     case done(StreamDone)
-    /// Last, instead of `done`.
+    /// The last event of a turn that failed.
     case error(StreamFailure)
 
     /// Whether the stream ends with this event.
@@ -28,47 +28,45 @@ public enum StreamEvent: Sendable, Equatable {
     }
 }
 
-/// What is known before the model answers.
+/// The first event of a stream: ids and choices known before the model answers.
 public struct StreamStart: Sendable, Equatable {
-    /// For stop, retry and resume.
+    /// The turn, for stop, retry and resume.
     public var turnID: UUID
-    /// The conversation, also when it was created by this turn.
+    /// The conversation, which this turn may have created.
     public var conversationID: UUID
-    /// The user's message as saved.
+    /// The saved message of the user.
     public var userMessageID: UUID
-    /// The answer that is coming.
+    /// The message that will hold the answer.
     public var messageID: UUID
-    /// Counts from 1, which is not written. A turn that failed without text may be tried again under its id: whoever has text of an
-    /// earlier attempt, which was lost, drops it and asks again from byte 0.
+    /// The attempt, counted from 1 (1 is not encoded). A turn that failed without text may be repeated under the same id. A client with
+    /// text of an earlier attempt must drop it and resume from byte 0.
     public var attempt: Int
-    /// One of the seven, nil when the router abstains.
+    /// One of the seven domains; nil when the router did not choose one.
     public var domain: String?
-    /// 0…1.
+    /// The router's confidence, 0…1.
     public var domainConfidence: Double?
-    /// The persona that answers.
+    /// The persona that answers; nil for the default coach.
     public var personaID: UUID?
-    /// First choice of the route; `usage` says which answered.
+    /// The first choice of the route. `usage` has the model that answered, which differs after a failover.
     public var model: String
-    /// The notice that this is no human, when one is due.
+    /// The notice that the user talks to a machine, when it is due.
     public var disclosure: Disclosure?
     /// The id of the request.
     public var requestID: String
 
-    /// A text with its version, so that a client shows each once.
+    /// A text with a version, so that a client shows each version once.
     public struct Disclosure: Sendable, Equatable {
-        /// To be shown as it is.
+        /// The text to show unchanged.
         public var text: String
-        /// Changes with the text.
+        /// Changes whenever the text changes.
         public var version: String
 
-        /// A disclosure from its parts.
         public init(text: String, version: String) {
             self.text = text
             self.version = version
         }
     }
 
-    /// A start from its parts.
     public init(
         turnID: UUID, conversationID: UUID, userMessageID: UUID, messageID: UUID, attempt: Int = 1, domain: String?,
         domainConfidence: Double?, personaID: UUID?, model: String, disclosure: Disclosure?, requestID: String
@@ -87,28 +85,27 @@ public struct StreamStart: Sendable, Equatable {
     }
 }
 
-/// The card for somebody in danger.
+/// The safety card: crisis resources to show when the user's message indicates danger.
 public struct StreamSafety: Sendable, Equatable {
-    /// How much of the screen the card deserves.
+    /// How prominently a client shows the card.
     public enum Severity: String, Sendable {
-        /// Tier 2.
+        /// Risk tier 2.
         case concern
-        /// Tiers 3 and 4.
+        /// Risk tiers 3 and 4.
         case acute
     }
 
-    /// From the tier.
+    /// Derived from the tier.
     public var severity: Severity
-    /// 2…4.
+    /// The risk tier, 2…4.
     public var tier: Int
-    /// Of suicide, self_harm, abuse, violence, eating_disorder, psychosis, substance.
+    /// The detected categories, a subset of suicide, self_harm, abuse, violence, eating_disorder, psychosis, substance.
     public var categories: [String]
-    /// Whom to turn to, most fitting first.
+    /// Crisis resources for the user's region, best match first.
     public var resources: [SafetyResource]
-    /// To be shown as it is.
+    /// The text to show unchanged.
     public var message: String
 
-    /// A card from its parts.
     public init(severity: Severity, tier: Int, categories: [String], resources: [SafetyResource], message: String) {
         self.severity = severity
         self.tier = tier
@@ -120,20 +117,19 @@ public struct StreamSafety: Sendable, Equatable {
 
 /// A crisis line or service.
 public struct SafetyResource: Sendable, Equatable {
-    /// Its own name.
+    /// The name of the service.
     public var name: String
-    /// To call.
+    /// The number to call.
     public var phone: String?
-    /// To text.
+    /// The number for text messages.
     public var sms: String?
-    /// To chat or read.
+    /// A page with a chat or information.
     public var url: String?
-    /// When somebody is there.
+    /// The opening hours.
     public var hours: String?
     /// ISO 3166-1 alpha-2; nil for the international entry.
     public var country: String?
 
-    /// A resource from its parts.
     public init(name: String, phone: String?, sms: String?, url: String?, hours: String?, country: String?) {
         self.name = name
         self.phone = phone
@@ -144,24 +140,23 @@ public struct SafetyResource: Sendable, Equatable {
     }
 }
 
-/// What the answer took. Unknown counts are nil, never 0.
+/// Token counts and cost of the answer. Unknown counts are nil, never 0.
 public struct StreamUsage: Sendable, Equatable {
     /// The model that answered.
     public var model: String
     /// The provider that answered.
     public var provider: String
-    /// All tokens sent, cached ones included.
+    /// All tokens of the prompt, including cached ones.
     public var inputTokens: Int?
-    /// Those of them that the provider had in its cache.
+    /// The prompt tokens that the provider read from its cache.
     public var cachedInputTokens: Int?
-    /// All tokens the model produced.
+    /// All tokens that the model generated.
     public var outputTokens: Int?
-    /// Decimal text in US dollars (`MoneyText`), nil when unpriced.
+    /// US dollars as decimal text (`MoneyText`); nil when the model has no price.
     public var costUSD: String?
-    /// The provider reported no usage; the counts are estimates.
+    /// Whether the counts are estimates, because the provider reported no usage.
     public var estimated: Bool
 
-    /// Usage from its parts.
     public init(
         model: String, provider: String, inputTokens: Int?, cachedInputTokens: Int?, outputTokens: Int?, costUSD: String?, estimated: Bool
     ) {
@@ -175,52 +170,50 @@ public struct StreamUsage: Sendable, Equatable {
     }
 }
 
-/// The regular end.
+/// The event that ends a successful stream.
 public struct StreamDone: Sendable, Equatable {
     /// Why the answer ended.
     public enum FinishReason: String, Sendable {
-        /// The model was done. Also what a client makes of a reason younger than itself.
+        /// The model completed the answer. Clients also decode reasons that they do not know as this one.
         case stop
-        /// The model's limit of length.
+        /// The answer reached the limit of tokens or bytes.
         case length
-        /// The user's wish.
+        /// The user stopped the turn.
         case stopped
-        /// The fixed text stood in for a model.
+        /// The crisis text replaced the model, or the provider's content filter ended the answer.
         case safety
     }
 
-    /// Why.
+    /// Why the answer ended.
     public var finishReason: FinishReason
-    /// The answer as saved.
+    /// The saved message that holds the answer.
     public var messageID: UUID
 
-    /// An end from its parts.
     public init(finishReason: FinishReason, messageID: UUID) {
         self.finishReason = finishReason
         self.messageID = messageID
     }
 }
 
-/// The end by a failure.
+/// The event that ends a failed stream.
 public struct StreamFailure: Error, Sendable, Equatable {
-    /// Stable, for programs.
+    /// A stable code for programs.
     public var code: ErrorCode
-    /// For developers.
+    /// A description for developers.
     public var message: String
-    /// For the user.
+    /// A text to show to the user.
     public var userMessage: String
     /// What a client can do.
     public var action: ErrorAction
     /// Whether the same request may succeed later.
     public var retryable: Bool
-    /// Seconds, when waiting helps.
+    /// Seconds to wait before a retry; nil when waiting does not help.
     public var retryAfter: Int?
-    /// A part of the answer was said and is kept.
+    /// Whether a part of the answer was sent and is kept.
     public var partial: Bool
-    /// UTF-8 bytes of the answer that are kept: a client that has more cuts its text to them. nil: all that was sent.
+    /// The UTF-8 bytes of the answer that are kept; a client with more text truncates it to them. nil: everything sent is kept.
     public var keptBytes: Int?
 
-    /// A failure from its parts.
     public init(
         code: ErrorCode, message: String, userMessage: String, action: ErrorAction, retryable: Bool, retryAfter: Int? = nil,
         partial: Bool = false, keptBytes: Int? = nil
@@ -235,7 +228,7 @@ public struct StreamFailure: Error, Sendable, Equatable {
         self.keptBytes = keptBytes
     }
 
-    /// The same refusal as an error envelope would carry, as an event. Retryable is what asks to be retried or waited for.
+    /// Creates the event for an error that would otherwise be an error envelope. It is retryable if the action is `retry` or `wait`.
     public init(_ error: ErrorBody, partial: Bool = false, keptBytes: Int? = nil) {
         self.init(
             code: error.code, message: error.message, userMessage: error.userMessage, action: error.action,

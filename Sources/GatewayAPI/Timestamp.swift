@@ -4,38 +4,37 @@
     import Foundation
 #endif
 
-/// A moment on the wire: RFC 3339 in UTC with milliseconds, `2026-03-01T12:00:00.000Z`.
+/// A point in time with millisecond precision, encoded as RFC 3339 in UTC: `2026-03-01T12:00:00.000Z`.
 ///
-/// Years 0–9999, which is what the format can say; moments outside are clamped to its ends.
+/// Limited to the years 0–9999, which the format can represent; other times are clamped.
 public struct Timestamp: Sendable, Hashable, Comparable {
     /// Milliseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
     public let millisecondsSince1970: Int64
 
     private static let range: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
 
-    /// The moment so many milliseconds after 1970.
+    /// Clamps to the years 0–9999.
     public init(millisecondsSince1970: Int64) {
         self.millisecondsSince1970 = min(max(millisecondsSince1970, Self.range.lowerBound), Self.range.upperBound)
     }
 
-    /// A date, rounded down to the millisecond.
+    /// Rounds a date down to the millisecond.
     public init(_ date: Date) {
-        // A `Date` made from whole milliseconds lies a few nanoseconds beside them: microseconds first.
+        // A `Date` made from whole milliseconds is off by a few nanoseconds, so it is rounded to microseconds first.
         let milliseconds = ((date.timeIntervalSince1970 * 1_000_000).rounded() / 1000).rounded(.down)
         self.init(millisecondsSince1970: Int64(exactly: milliseconds) ?? (milliseconds > 0 ? .max : .min))
     }
 
-    /// The same moment.
+    /// The same time as a `Date`.
     public var date: Date { Date(timeIntervalSince1970: Double(millisecondsSince1970) / 1000) }
 
-    /// Earlier is less.
     public static func < (a: Self, b: Self) -> Bool { a.millisecondsSince1970 < b.millisecondsSince1970 }
 }
 
 // MARK: - Text
 
 extension Timestamp {
-    /// The text form: one small allocation, no formatter.
+    /// The text with 24 characters. Costs one small allocation; uses no formatter.
     public var rfc3339: String {
         let millisecondsPerDay: Int64 = 86_400_000
         let day = millisecondsSince1970.floorDivided(by: millisecondsPerDay)
@@ -62,8 +61,8 @@ extension Timestamp {
         }
     }
 
-    /// Reads RFC 3339 with any offset and any number of decimals (those beyond milliseconds are dropped); nil for anything
-    /// else. A leap second (`:60`) counts as the first second of the next minute.
+    /// Parses RFC 3339 with any offset and any number of decimals, of which those beyond milliseconds are dropped; nil for any other
+    /// text. A leap second (`:60`) is read as the first second of the next minute.
     public init?(rfc3339 text: String) {
         var reader = DigitReader(bytes: Array(text.utf8)[...])
         guard let year = reader.number(4), reader.skip("-"), let month = reader.number(2), reader.skip("-"),
@@ -82,7 +81,7 @@ extension Timestamp {
     }
 }
 
-/// Reads fixed-width numbers from a text's front.
+/// Parses fixed-width numbers from the front of a text.
 private struct DigitReader {
     var bytes: ArraySlice<UInt8>
 
@@ -105,7 +104,7 @@ private struct DigitReader {
         return true
     }
 
-    /// One or more decimals as thousandths.
+    /// Parses one or more decimals as thousandths.
     mutating func milliseconds() -> Int? {
         var value = 0
         var count = 0
@@ -118,7 +117,7 @@ private struct DigitReader {
         return value
     }
 
-    /// `Z` or `+hh:mm`.
+    /// Parses `Z` or `±hh:mm`.
     mutating func offsetMinutes() -> Int? {
         if skip("Z", "z") { return 0 }
         let sign = bytes.first == UInt8(ascii: "-") ? -1 : 1

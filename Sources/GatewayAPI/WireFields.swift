@@ -6,15 +6,15 @@ import EventStream
     import Foundation
 #endif
 
-/// Why a client cannot understand what the gateway sent.
+/// Why a client cannot decode a response of the gateway.
 public enum WireError: Error, Sendable, Equatable {
     /// Not JSON.
     case malformed(JSONError)
-    /// JSON, but a member is missing or of another type; empty for the whole value.
+    /// A member is missing or has another type. `field` is its path, empty for the whole value.
     case unexpected(field: String)
 }
 
-/// The members of a received object, asked for by name and type. Members that nobody asks for are ignored.
+/// Decodes the members of a JSON object by name and type. Members that are not read are ignored.
 struct WireFields {
     private let value: JSONValue
     private let path: String
@@ -33,7 +33,7 @@ struct WireFields {
         self.path = path
     }
 
-    /// A member, nil when it is absent or `null`.
+    /// A member; nil when it is absent or `null`.
     subscript(name: String) -> JSONValue? {
         guard let member = value[name], member != .null else { return nil }
         return member
@@ -58,7 +58,7 @@ struct WireFields {
     func timestamp(_ name: String) throws(WireError) -> Timestamp { try require(name, try optionalTimestamp(name)) }
     func object(_ name: String) throws(WireError) -> WireFields { try require(name, try optionalObject(name)) }
 
-    /// The elements of an array, each read by `read`; an absent array has none.
+    /// Decodes the elements of an array with `read`. An absent array counts as empty.
     func list<Element>(_ name: String, _ read: (WireFields) throws(WireError) -> Element) throws(WireError) -> [Element] {
         var list: [Element] = []
         for (index, element) in (try optional(name) { $0.elements } ?? []).enumerated() {
@@ -67,7 +67,7 @@ struct WireFields {
         return list
     }
 
-    /// The strings of an array; an absent array has none.
+    /// Decodes an array of strings. An absent array counts as empty.
     func strings(_ name: String) throws(WireError) -> [String] {
         try list(name) { (element) throws(WireError) in try element.string() }
     }

@@ -7,7 +7,7 @@ import EventStream
 #endif
 
 extension UUID {
-    /// The canonical 36 characters in either case, and nothing else.
+    /// Parses the canonical form of 36 characters (RFC 9562 §4) in either case; nil for any other text.
     init?(wire text: String) {
         guard text.utf8.count == 36 else { return nil }
         self.init(uuidString: text)

@@ -8,7 +8,7 @@ struct ChatRequestTests {
         message: "Hé\n\u{2028}", conversationID: Samples.conversation, personaID: Samples.user, shareToken: "s", domain: "mindset",
         clientMessageID: IdempotencyKey("k 1"), locale: "es-MX", country: "MX")
 
-    /// Why `json` is refused, nil if it is not.
+    /// The error for `json`; nil if it is accepted.
     static func refusal(_ json: String) -> RequestBodyError? { refusal(Samples.bytes(json)) }
 
     static func refusal(_ bytes: [UInt8]) -> RequestBodyError? {
@@ -20,7 +20,7 @@ struct ChatRequestTests {
         }
     }
 
-    @Test("a request is written in snake_case without its absent fields, and read back the same")
+    @Test("a request is encoded in snake_case without absent fields, and decoded to the same value")
     func roundTrip() throws {
         #expect(
             Samples.text(Self.full.encode())
@@ -30,7 +30,7 @@ struct ChatRequestTests {
         #expect(Samples.text(ChatRequest(message: "a").encode()) == #"{"message":"a"}"#)
     }
 
-    @Test("camelCase means the same, and both spellings may stand together when they agree")
+    @Test("camelCase names are accepted, and both spellings together when their values agree")
     func camelCase() throws {
         let id = Samples.conversation.uuidString
         let json =
@@ -45,7 +45,7 @@ struct ChatRequestTests {
                 == .field("conversation_id", .contradictory))
     }
 
-    @Test("what is not UTF-8 or not JSON is malformed, also when a field would be refused")
+    @Test("a body that is not UTF-8 or not JSON is malformed, even if a field is invalid too")
     func malformed() {
         for json in ["", "{", "hello", #"{"message":"a"} x"#, #"{"message":"\ud800""#, #"{'message':'a'}"#, "\u{0}"] {
             #expect(Self.refusal(json)?.isMalformed == true, "\(json)")
@@ -56,14 +56,14 @@ struct ChatRequestTests {
         #expect(Self.refusal(#"{"message":"a","x":"# + String(repeating: "[", count: 100_000))?.isMalformed == true)
     }
 
-    @Test("JSON that is not an object is refused without naming a field", arguments: ["[]", "null", "1", "\"message\""])
+    @Test("JSON that is not an object is rejected without a field", arguments: ["[]", "null", "1", "\"message\""])
     func notAnObject(_ json: String) {
         #expect(Self.refusal(json) == .notAnObject)
         #expect(RequestBodyError.notAnObject.isMalformed == false && RequestBodyError.notAnObject.field == nil)
     }
 
     @Test(
-        "a field that cannot be accepted is named in snake_case",
+        "the error for an invalid field has its snake_case name",
         arguments: [
             (#"{}"#, RequestBodyError.field("message", .missing)),
             (#"{"message":null}"#, .field("message", .missing)),
@@ -92,19 +92,19 @@ struct ChatRequestTests {
         #expect(error.field == Self.refusal(json)?.field)
     }
 
-    @Test("8,000 scalars pass, whatever their bytes; 8,001 do not")
+    @Test("8,000 scalars are accepted whatever their size in bytes; 8,001 are not")
     func length() {
         for character in ["a", "é", "🫶"] {
             let fitting = String(repeating: character, count: 8_000)
             #expect(Self.refusal(#"{"message":"\#(fitting)"}"#) == nil)
             #expect(Self.refusal(#"{"message":"\#(fitting)x"}"#) == .field("message", .tooLong(limit: 8000)))
         }
-        // Combining marks are scalars of their own, though a reader sees one character.
+        // Each combining mark is a scalar, although all of them form one visible character.
         let marks = "e" + String(repeating: "\u{301}", count: 8_000)
         #expect(Self.refusal(#"{"message":"\#(marks)"}"#) == .field("message", .tooLong(limit: 8000)))
     }
 
-    @Test("unknown fields are ignored with whatever they contain, as is a place that makes no sense")
+    @Test("unknown fields with any content are ignored, and so are an invalid locale and country")
     func lenient() throws {
         let json =
             #"{"message":"a","x":"\ud800","y":{"message":"\u0000"},"y":1,"locale":"\#(String(repeating: "x", count: 99))","country":"USA"}"#
@@ -112,7 +112,7 @@ struct ChatRequestTests {
         #expect(try ChatRequest.parse(Samples.bytes(#"{"message":"a","country":"mx","locale":"en_US"}"#)).country == "MX")
     }
 
-    @Test("a refusal never repeats what the user wrote")
+    @Test("an error message never contains the user's text")
     func messages() {
         for json in [#"{"message":"secret\u0000"}"#, #"{"message":"secret"#, #"{"message":"secret","domain":1}"#] {
             #expect(Self.refusal(json)?.message.contains("secret") == false)
@@ -142,7 +142,7 @@ struct IdempotencyKeyTests {
         for text in ["", String(repeating: "k", count: 129), "a\n", "é", "\u{7F}", "\u{0}"] { #expect(IdempotencyKey(text) == nil) }
     }
 
-    @Test("header and body may both carry the key, but not two keys")
+    @Test("header and body may both have the key, but not different keys")
     func resolve() throws {
         let key = try #require(IdempotencyKey("k"))
         #expect(try IdempotencyKey.resolve(header: nil, body: nil) == nil)

@@ -28,7 +28,7 @@ struct EnvelopeTests {
         #expect(Samples.text(last).contains(#""pagination":{"next_cursor":null,"has_next":false}"#))
     }
 
-    @Test("a refusal has no data, the error, and meta")
+    @Test("a failure has the error, meta, and no data")
     func failure() throws {
         let bytes = Envelope.failure(Self.quota, meta: Self.meta)
         #expect(
@@ -38,7 +38,7 @@ struct EnvelopeTests {
         #expect(try ReceivedEnvelope(json: bytes).result == .failure(Self.quota))
     }
 
-    @Test("the same refusal as problem details has the same code and fields")
+    @Test("problem details have the same code and fields as the envelope of the error")
     func problem() {
         let bytes = Envelope.problem(Self.quota, status: 429, title: "Too Many Requests", meta: Self.meta)
         #expect(
@@ -47,12 +47,13 @@ struct EnvelopeTests {
         )
     }
 
-    @Test("what is no envelope is an error, never a crash", arguments: ["", "null", "{}", #"{"success":1}"#, #"{"success":false}"#])
+    @Test(
+        "a body that is not an envelope is an error, not a crash", arguments: ["", "null", "{}", #"{"success":1}"#, #"{"success":false}"#])
     func malformed(_ json: String) {
         #expect(throws: WireError.self) { try ReceivedEnvelope(json: Samples.bytes(json)) }
     }
 
-    @Test("a safety card inside the details of a refusal can be read")
+    @Test("a safety card inside the details of an error can be decoded")
     func safetyInDetails() throws {
         var refusal = Self.quota
         refusal.details = .object([JSONMember("safety", try JSONValue(parsing: JSONWriter.encode { Samples.safety.write(to: &$0) }))])
@@ -64,7 +65,7 @@ struct EnvelopeTests {
         #expect(try StreamSafety(card) == Samples.safety)
     }
 
-    @Test("a refusal becomes an event with the same texts, retryable when its action says so")
+    @Test("an error becomes an event with the same texts, retryable by its action")
     func asEvent() {
         let failure = StreamFailure(Self.quota)
         #expect(failure.code == .quotaExhausted && failure.userMessage == Self.quota.userMessage && failure.retryAfter == 3600)

@@ -3,7 +3,7 @@ import GatewayAPI
 import Testing
 
 struct RequestBodyTests {
-    /// Why the field is refused, nil if it is not.
+    /// The error for the field; nil if it is accepted.
     static func refusal(_ json: String, _ read: (RequestBody) throws(RequestBodyError) -> Void) -> RequestBodyError? {
         do throws(RequestBodyError) {
             try read(RequestBody(parsing: Samples.bytes(json)))
@@ -13,7 +13,7 @@ struct RequestBodyTests {
         }
     }
 
-    @Test("fields of every type are read in both spellings, null being absent")
+    @Test("fields of every type are read in both spellings, and null counts as absent")
     func types() throws {
         let body = try RequestBody(
             parsing: Samples.bytes(#"{"firstName":"a","max_count":3.0,"isActive":true,"inner_list":[{"x":1}],"nothing":null}"#))
@@ -25,7 +25,7 @@ struct RequestBodyTests {
         #expect(try body.string("absent") == nil)
     }
 
-    @Test("a flaw deep inside a field refuses the field, in a name that merely begins like it it does not")
+    @Test("invalid text deep inside a field rejects that field, but not a field whose name is a prefix of it")
     func flawsInside() {
         let object = #"{"values":{"a":{"b":"\u0000"}}}"#
         #expect(Self.refusal(object) { (body) throws(RequestBodyError) in _ = try body.value("values") } == .field("values", .nulCharacter))
@@ -39,7 +39,7 @@ struct RequestBodyTests {
         #expect(Self.refusal(other) { (body) throws(RequestBodyError) in _ = try body.value("values") } == nil)
     }
 
-    @Test("a number that is not whole and a number for a truth are of the wrong type")
+    @Test("a fraction for an integer and a number for a boolean are of the wrong type")
     func wrongTypes() {
         #expect(
             Self.refusal(#"{"n":1.5}"#) { (body) throws(RequestBodyError) in _ = try body.integer("n") }

@@ -2,7 +2,7 @@ import EventStream
 import Foundation
 import GatewayAPI
 
-/// Ids with every digit, in upper case where they are made, so that tests see the lower case of the wire.
+/// Ids with every hexadecimal digit, made from upper case, so that tests show that the encoding is lower case.
 enum Samples {
     static let turn = UUID(uuidString: "01234567-89AB-CDEF-0123-456789ABCDEF")!
     static let conversation = UUID(uuidString: "AAAAAAAA-AAAA-4AAA-8AAA-AAAAAAAAAAAA")!
@@ -34,7 +34,7 @@ enum Samples {
     static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 }
 
-/// A small generator with a seed, so that a failure can be had again (SplitMix64).
+/// SplitMix64 with a fixed seed, so that a failure can be reproduced.
 struct SeededGenerator: RandomNumberGenerator {
     var state: UInt64
 

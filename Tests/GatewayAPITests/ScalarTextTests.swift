@@ -5,7 +5,7 @@ import Testing
 
 struct TimestampTests {
     @Test(
-        "moments are written in UTC with three decimals",
+        "timestamps are formatted in UTC with three decimals",
         arguments: [
             (0, "1970-01-01T00:00:00.000Z"), (1_772_366_400_005, "2026-03-01T12:00:00.005Z"), (951_825_599_999, "2000-02-29T11:59:59.999Z"),
             (-1, "1969-12-31T23:59:59.999Z"), (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
@@ -17,9 +17,9 @@ struct TimestampTests {
         #expect(Timestamp(rfc3339: text) == Timestamp(millisecondsSince1970: milliseconds))
     }
 
-    @Test("days of 600 years agree with Foundation and read back")
+    @Test("timestamps over 600 years agree with Foundation and parse to the same value")
     func days() {
-        // From 1586 on (Foundation's calendar is Julian before), at half a second, which a `Date` holds exactly.
+        // From 1586 on, because Foundation's calendar is Julian before; at half a second, which a `Date` represents exactly.
         let formatter = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         for day in stride(from: Int64(-140_000), to: 80_000, by: 37) {
             let time = Timestamp(millisecondsSince1970: day * 86_400_000 + 45_296_500)
@@ -27,7 +27,7 @@ struct TimestampTests {
         }
     }
 
-    @Test("every week of 400 years, which is the calendar's period, reads back and comes after the one before")
+    @Test("every week of 400 years, the calendar's period, parses to the same value and sorts after the week before")
     func period() {
         var before = ""
         for day in stride(from: Int64(0), through: 146_097, by: 7) {
@@ -38,7 +38,7 @@ struct TimestampTests {
         }
     }
 
-    @Test("offsets, missing and long fractions and small letters are read")
+    @Test("offsets, missing and long fractions, and lower-case letters are parsed")
     func reading() {
         let noon = Timestamp(millisecondsSince1970: 1_772_366_400_000)
         for text in [
@@ -50,7 +50,7 @@ struct TimestampTests {
     }
 
     @Test(
-        "what is no RFC 3339 is nil",
+        "text that is not RFC 3339 is nil",
         arguments: [
             "", "2026-03-01", "2026-03-01T12:00:00", "2026-02-29T12:00:00Z", "2026-13-01T12:00:00Z", "2026-00-01T12:00:00Z",
             "2026-03-01T24:00:00Z", "2026-03-01T12:60:00Z", "2026-03-01T12:00:00.Z", "2026-03-01T12:00:00Zx", "2026-03-01T12:00:00+2:00",
@@ -60,7 +60,7 @@ struct TimestampTests {
         #expect(Timestamp(rfc3339: text) == nil)
     }
 
-    @Test("a date is rounded down to the millisecond and comes back")
+    @Test("a date is rounded down to the millisecond and converts back")
     func dates() {
         #expect(Timestamp(Date(timeIntervalSince1970: -0.0005)).millisecondsSince1970 == -1)
         #expect(Timestamp(Date(timeIntervalSince1970: 1.9999)).millisecondsSince1970 == 1999)
@@ -75,7 +75,7 @@ struct TimestampTests {
 
 struct MoneyTextTests {
     @Test(
-        "money has six to nine decimals and reads back",
+        "money has six to nine decimals and parses to the same amount",
         arguments: [
             (0, "0.000000"), (123_000, "0.000123"), (123_400, "0.0001234"), (123_456, "0.000123456"), (1, "0.000000001"),
             (12_000_000_000, "12.000000"), (-500_000_000, "-0.500000"), (Int64.max, "9223372036.854775807"),
@@ -86,7 +86,7 @@ struct MoneyTextTests {
         #expect(MoneyText.nanodollars(text) == nanodollars)
     }
 
-    @Test("fewer decimals are read; floats, signs, spaces and what does not fit are not")
+    @Test("fewer decimals are parsed; exponents, signs, spaces and amounts out of range are not")
     func reading() {
         #expect(MoneyText.nanodollars("3") == 3_000_000_000)
         #expect(MoneyText.nanodollars("0.5") == 500_000_000)
@@ -97,7 +97,7 @@ struct MoneyTextTests {
 }
 
 struct ResourceTests {
-    @Test("a message is written as the contract lists its fields, and read back")
+    @Test("a message has the fields of the contract and decodes to the same value")
     func message() throws {
         let message = MessageResource(
             id: Samples.message, role: "assistant", content: "Hi", status: "complete", domain: nil, createdAt: Samples.noon,
@@ -110,7 +110,7 @@ struct ResourceTests {
         #expect(try MessageResource(JSONValue(parsing: bytes)) == message)
     }
 
-    @Test("a conversation is written as the contract lists its fields, and read back")
+    @Test("a conversation has the fields of the contract and decodes to the same value")
     func conversation() throws {
         let conversation = ConversationResource(
             id: Samples.conversation, title: "Work", domain: "leadership", personaID: nil, lastMessageAt: nil, createdAt: Samples.noon,

@@ -39,12 +39,12 @@ struct StreamEventTests {
         #expect(Samples.text(output) == "id: \(cursor)\ndata: \(json)\n\n")
     }
 
-    @Test("each event is read back as it was written", arguments: golden)
+    @Test("each event decodes to the encoded value", arguments: golden)
     func roundTrip(_ event: StreamEvent, _: Int, _ json: String) throws {
         #expect(try StreamEvent(json: Samples.bytes(json)) == event)
     }
 
-    @Test("a start without domain, persona and disclosure says null")
+    @Test("a start without domain, persona and disclosure encodes them as null")
     func nulls() throws {
         var start = Samples.start
         start.domain = nil
@@ -56,12 +56,12 @@ struct StreamEventTests {
         #expect(try StreamEvent(json: json) == .start(start))
     }
 
-    @Test("only done and error are last")
+    @Test("only done and error end a stream")
     func last() {
         #expect(Self.golden.map(\.0.isLast) == [false, false, false, false, false, true, true])
     }
 
-    @Test("a token written from bytes is the same as the event", arguments: ["", "a", "é🫶🏽", "\u{85}\"\\\u{0}\r\n"])
+    @Test("a token encoded from bytes equals the encoded event", arguments: ["", "a", "é🫶🏽", "\u{85}\"\\\u{0}\r\n"])
     func tokenFromBytes(_ content: String) {
         var fast: [UInt8] = []
         Array(content.utf8).withUnsafeBufferPointer { StreamEvent.appendToken($0, cursor: 12, into: &fast) }
@@ -70,7 +70,7 @@ struct StreamEventTests {
         #expect(fast == slow)
     }
 
-    @Test("a stream goes through encoder, parser and decoder unharmed, whatever the read size", arguments: [1, 3, 7, 64, 4096])
+    @Test("encoder, parser and decoder reproduce a stream for every read size", arguments: [1, 3, 7, 64, 4096])
     func throughTheWire(_ size: Int) throws {
         var wire: [UInt8] = []
         for (event, cursor, _) in Self.golden {
@@ -90,7 +90,7 @@ struct StreamEventTests {
         #expect(ids == Self.golden.map { "\($0.1)" })
     }
 
-    @Test("an unknown type is nothing, unknown members and unknown words are no error")
+    @Test("an unknown type decodes to nil; unknown members and enum values are not errors")
     func youngerServer() throws {
         #expect(try StreamEvent(json: Samples.bytes(#"{"type":"thought","done":false,"x":[1]}"#)) == nil)
         #expect(try StreamEvent(json: Samples.bytes(#"{"x":{"content":1},"content":"a","type":"token","y":null}"#)) == .token(content: "a"))
@@ -105,7 +105,7 @@ struct StreamEventTests {
         #expect(failure.code == .unforeseen && failure.action == .retry && failure.keptBytes == nil)
     }
 
-    @Test("what is no event is an error that names the member")
+    @Test("a missing or mistyped member is an error with its path")
     func malformed() {
         func error(_ json: String) -> WireError? {
             do throws(WireError) {
@@ -123,7 +123,7 @@ struct StreamEventTests {
         let safety = #"{"type":"safety","severity":"acute","tier":3,"message":"m","resources":[{"phone":"1"}]}"#
         #expect(error(safety) == .unexpected(field: "resources[0].name"))
         #expect(error(#"{"type":"tok"#) == .malformed(JSONError(.unexpectedEnd, offset: 12)))
-        // A line cut in a token's content, as a broken connection leaves it.
+        // A line truncated in the content by a lost connection.
         #expect(error(#"{"type":"token","content":"ab"#) == .malformed(JSONError(.unexpectedEnd, offset: 29)))
     }
 
