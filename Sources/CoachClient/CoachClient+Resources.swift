@@ -3,34 +3,36 @@ import Foundation
 import GatewayAPI
 
 extension CoachClient {
-    /// A part of a list.
+    /// One page of a list.
     public struct Page<Element: Sendable>: Sendable {
-        /// In the gateway's order.
+        /// The elements in the gateway's order.
         public var elements: [Element]
-        /// What asks for the next page; nil on the last one.
+        /// The cursor of the next page; nil on the last page.
         public var nextCursor: String?
-        /// What asks for the changes after this answer, as `updatedSince`; nil on pages that a cursor asked for.
+        /// `updatedSince` for the changes after this page; nil on pages that were requested with a cursor.
         public var nextUpdatedSince: String?
-        /// More follows: by `nextCursor`, or by `nextUpdatedSince` when that was asked for.
+        /// Whether more elements follow, by `nextCursor`, or by `nextUpdatedSince` if the page was requested with `updatedSince`.
         public var hasNext: Bool
-        /// What `updatedSince` meant is gone: these are the first elements of the whole list, and what was kept is to be dropped.
+        /// Whether `updatedSince` is no longer valid: the page is the first one of the whole list, and the app must drop what it stored.
         public var isReset: Bool
     }
 
-    /// The user's conversations.
+    /// Lists the user's conversations, most recently active first.
     /// - Parameters:
-    ///   - updatedSince: `nextUpdatedSince` of an earlier answer: only what changed after it, deleted conversations included; without a cursor.
-    ///   - limit: 1–100 a page.
+    ///   - updatedSince: `nextUpdatedSince` of an earlier page: lists only later changes, including deleted conversations. Excludes `cursor`.
+    ///   - limit: elements of a page, 1–100.
+    ///   - cursor: `nextCursor` of the previous page; nil for the first page.
     public func conversations(
         updatedSince: String? = nil, limit: Int = 20, cursor: String? = nil
     ) async throws -> Page<ConversationResource> {
         try await list("api/v1/conversations", limit, cursor, updatedSince) { (value) throws(WireError) in try ConversationResource(value) }
     }
 
-    /// The messages of a conversation.
+    /// Lists the messages of a conversation.
     /// - Parameters:
-    ///   - updatedSince: `nextUpdatedSince` of an earlier answer: only what changed after it; without a cursor.
-    ///   - limit: 1–100 a page.
+    ///   - updatedSince: `nextUpdatedSince` of an earlier page: lists only later changes. Excludes `cursor`.
+    ///   - limit: elements of a page, 1–100.
+    ///   - cursor: `nextCursor` of the previous page; nil for the first page.
     public func messages(
         of conversation: UUID, updatedSince: String? = nil, limit: Int = 20, cursor: String? = nil
     ) async throws -> Page<MessageResource> {
@@ -59,25 +61,25 @@ extension CoachClient {
         }
     }
 
-    /// A request that is answered with one envelope, repeated as the policy says. Only for what may be done twice.
+    /// Sends a request whose response is one envelope and repeats it by the retry policy. Only for idempotent requests.
     func call(_ method: String, _ path: String, query: [URLQueryItem] = []) async throws -> ReceivedEnvelope {
-        var attempts = Attempts(policy: configuration.retry)
+        var state = RetryState(policy: configuration.retry)
         while true {
-            let verdict: Attempts.Verdict
+            let decision: RetryState.Decision
             switch try await exchange(method, path, query) {
             case .success(let envelope): return envelope
-            case .failure(.refused(let error)): verdict = attempts.refused(error, mayRepeat: true, jitter: configuration.jitter())
-            case .failure(.lost(let error)): verdict = attempts.lost(error, mayRepeat: true, jitter: configuration.jitter())
+            case .failure(.rejected(let error)): decision = state.rejected(error, mayRepeat: true, jitter: configuration.jitter())
+            case .failure(.lost(let error)): decision = state.lost(error, mayRepeat: true, jitter: configuration.jitter())
             }
-            switch verdict {
-            case .again(let pause): try await configuration.sleep(pause)
+            switch decision {
+            case .retry(let pause): try await configuration.sleep(pause)
             case .giveUp(let error): throw error
             }
         }
     }
 
     private enum Failure: Error {
-        case refused(CoachError)
+        case rejected(CoachError)
         case lost(CoachError)
     }
 
@@ -90,7 +92,7 @@ extension CoachClient {
             head = received
             var body: [UInt8] = []
             for try await bytes in response.body { body += bytes }
-            guard received.isSuccess else { return .failure(.refused(CoachError(received, body: body))) }
+            guard received.isSuccess else { return .failure(.rejected(CoachError(received, body: body))) }
             guard let envelope = try? ReceivedEnvelope(json: body), case .success = envelope.result else {
                 return .failure(.lost(.unreadable("the answer is not an envelope")))
             }

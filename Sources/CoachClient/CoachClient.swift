@@ -1,7 +1,7 @@
 import Foundation
 import GatewayAPI
 
-/// Talks to a coach gateway: streams answers that survive a lost connection, and reads what was said before.
+/// A client of a coach gateway. Streams answers, which it resumes after a lost connection, and lists conversations and messages.
 ///
 /// ```swift
 /// let coach = CoachClient(baseURL: url) { try await session.accessToken }
@@ -9,14 +9,14 @@ import GatewayAPI
 ///     if case .token(let content) = event { text += content }
 /// }
 /// ```
-/// A value without state of its own: copy it freely, use it from anywhere.
+/// The value holds no mutable state and can be copied and used from any task.
 public struct CoachClient: Sendable {
     let endpoint: Endpoint
     let configuration: Configuration
 
     /// - Parameters:
-    ///   - baseURL: where the gateway's `/functions/v1` and `/api/v1` are.
-    ///   - token: gives a valid access token. Asked before every request, and once more when the gateway says that the token
+    ///   - baseURL: the URL below which the gateway serves `/functions/v1` and `/api/v1`.
+    ///   - token: returns a valid access token. Called before every request, and once more when the gateway answers that the token
     ///     has expired.
     public init(baseURL: URL, configuration: Configuration = Configuration(), token: @escaping @Sendable () async throws -> String) {
         endpoint = Endpoint(baseURL: baseURL, token: token)
@@ -25,15 +25,16 @@ public struct CoachClient: Sendable {
 
     /// Sends a message and streams the answer.
     ///
-    /// The stream delivers `start`, then `safety` when there is danger, `token`s, `usage`, and `done` as its last event; it
-    /// throws a `CoachError` otherwise. Lost connections are taken up where they were lost: no byte comes twice, none is missing.
-    /// Letting go of the stream closes the connection but does not stop the turn; `stop` does.
+    /// The stream delivers `start`, then `safety` if the message indicates danger, `token`s, `usage`, and `done` as its last event;
+    /// otherwise it throws a `CoachError`. After a lost connection it resumes at the same byte: no text is repeated or missing.
+    /// Cancelling the stream closes the connection but does not stop the turn; `stop` does.
     ///
     /// - Parameters:
-    ///   - conversation: nil begins a new one; `start` says which.
-    ///   - domain: pins one of the seven domains.
-    ///   - clientMessageID: sending the same message with the same id again never asks the model twice: keep it with an
-    ///     unsent message to send it after a restart of the app.
+    ///   - conversation: nil creates one; `start` has its id.
+    ///   - persona: nil keeps the persona of the conversation.
+    ///   - domain: one of the seven domains, instead of the router's choice.
+    ///   - clientMessageID: the idempotency key. Sending a message again with the same key never creates a second turn. An app can
+    ///     store it with an unsent message and send both after a restart.
     public func send(
         _ message: String, conversation: UUID? = nil, persona: UUID? = nil, domain: String? = nil,
         clientMessageID: String = UUID().uuidString.lowercased()
@@ -47,26 +48,26 @@ public struct CoachClient: Sendable {
             ChatRequest(message: message, conversationID: conversation, personaID: persona, domain: domain, clientMessageID: key))
     }
 
-    /// The same for every field that a message can have. Without a `clientMessageID` it gets one.
+    /// Sends a request with any of its fields, and streams the answer. Adds a `clientMessageID` if there is none.
     public func send(_ request: ChatRequest) -> AsyncThrowingStream<StreamEvent, any Error> {
         var request = request
         request.clientMessageID = request.clientMessageID ?? IdempotencyKey(UUID().uuidString.lowercased())
-        return stream("functions/v1/chat-stream", body: request.encode(), ResumeMachine(.repeatable, policy: configuration.retry))
+        return stream("functions/v1/chat-stream", body: request.encode(), ResumeMachine(.idempotent, policy: configuration.retry))
     }
 
-    /// Streams an answer that was begun earlier, perhaps before the app was restarted. It may still be growing, or be long complete.
+    /// Streams the answer of an earlier turn, which may still be running or be complete.
     ///
-    /// - Parameter received: UTF-8 bytes of the answer that the app has; only what follows them is delivered.
+    /// - Parameter received: the UTF-8 bytes of the answer that the app already has; only the text after them is delivered.
     public func resume(_ turn: UUID, after received: Int = 0) -> AsyncThrowingStream<StreamEvent, any Error> {
         stream("", body: [], ResumeMachine(resuming: turn, received: received, policy: configuration.retry))
     }
 
-    /// Answers the turn's message again, as a new turn. The old answer is kept but no longer counts.
+    /// Answers the turn's message again in a new turn, whose answer replaces the old one in the conversation.
     public func retry(_ turn: UUID) -> AsyncThrowingStream<StreamEvent, any Error> {
-        stream("functions/v1/chat-stream/\(turn.pathText)/retry", body: [], ResumeMachine(.once, policy: configuration.retry))
+        stream("functions/v1/chat-stream/\(turn.pathText)/retry", body: [], ResumeMachine(.notIdempotent, policy: configuration.retry))
     }
 
-    /// Ends the turn. What was said is kept, and its streams end with `done`. Stopping a turn that has ended does nothing.
+    /// Stops the turn. The text generated so far is kept, and its streams end with `done`. Has no effect on a turn that has ended.
     public func stop(_ turn: UUID) async throws {
         _ = try await call("POST", "functions/v1/chat-stream/\(turn.pathText)/stop")
     }

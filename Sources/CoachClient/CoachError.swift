@@ -1,46 +1,47 @@
 import Foundation
 import GatewayAPI
 
-/// Why a request did not succeed, in words for the user and in values for the app.
+/// Why a request failed, with a text for the user and values for the app.
 public struct CoachError: LocalizedError, Sendable, Equatable {
-    /// What happened.
+    /// The kind of the failure.
     public enum Code: Sendable, Hashable {
-        /// The gateway said no, or its stream ended with an error event.
+        /// The gateway answered with an error, or its stream ended with an error event.
         case gateway(ErrorCode)
         /// No connection could be made.
         case unreachable
-        /// A connection was made and lost, or fell silent, and could not be taken up again.
+        /// A connection was lost or exceeded the idle timeout, and the stream could not be resumed.
         case connectionLost
-        /// Something answered, but not in the gateway's language: a captive portal, a proxy, a version that is too new.
+        /// The response is not in the gateway's format, as from a captive portal, a proxy, or an incompatible version.
         case unreadable
-        /// The app's own token provider failed.
+        /// The app's `token` function failed.
         case noToken
     }
 
-    /// What happened.
+    /// The kind of the failure.
     public var code: Code
-    /// For developers.
+    /// A description for developers.
     public var message: String
-    /// For the user: warm, first person.
+    /// A text to show to the user: warm, first person.
     public var userMessage: String
-    /// What the app can offer.
+    /// What the app should offer to the user.
     public var action: ErrorAction
     /// Whether the same request may succeed later.
     public var retryable: Bool
-    /// How long to wait before that, when the gateway said so.
+    /// The time to wait before a retry, if the gateway sent one.
     public var retryAfter: Duration?
-    /// A part of the answer was said, and is kept by the gateway.
+    /// Whether the gateway keeps a part of the answer.
     public var partial = false
-    /// UTF-8 bytes of the answer that are kept; an app that shows more cuts its text to them. nil: all that was received.
+    /// The UTF-8 bytes of the answer that the gateway keeps; an app that shows more truncates its text to them. nil: everything received
+    /// is kept.
     public var keptBytes: Int?
-    /// The turn, once it had begun: for `retry` and `resume`.
+    /// The turn, for `retry` and `resume`; nil if none had started.
     public var turnID: UUID?
-    /// What to quote to the operator.
+    /// The request's id, which operators need to find it in the logs.
     public var requestID: String?
 
-    /// The user's text, as Apple's interfaces show it.
+    /// `userMessage`, which Apple's frameworks show.
     public var errorDescription: String? { userMessage }
-    /// The developer's text.
+    /// `message`.
     public var failureReason: String? { message }
 }
 
@@ -68,7 +69,7 @@ extension CoachError {
             userMessage: "I had trouble signing you in. Let's try that again.", action: .reauthenticate, retryable: false)
     }
 
-    /// An argument that the gateway would refuse.
+    /// The error for an argument that the gateway would reject.
     static func invalid(_ message: String) -> CoachError {
         CoachError(
             code: .gateway(.invalidInput), message: message, userMessage: "Coach is taking a moment. Let's try again.", action: .fixInput,

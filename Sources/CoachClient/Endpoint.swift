@@ -4,12 +4,12 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// Builds requests to one gateway, each with a token that was asked for at that moment.
+/// Builds requests to one gateway, each with a current access token.
 struct Endpoint: Sendable {
     let baseURL: URL
     let token: @Sendable () async throws -> String
 
-    /// Idle limit of a request in seconds, behind our own limit for streams.
+    /// URLSession's idle timeout in seconds, longer than `Configuration.idleTimeout`, which applies first.
     private static let timeout: Double = 60
 
     func request(
@@ -31,7 +31,7 @@ struct Endpoint: Sendable {
         let url = baseURL.appending(path: path)
         guard !query.isEmpty, var components = URLComponents(url: url, resolvingAgainstBaseURL: false) else { return url }
         components.queryItems = query
-        // Many servers read a bare plus as a space.
+        // Many servers decode a plus sign as a space.
         components.percentEncodedQuery = components.percentEncodedQuery?.replacing("+", with: "%2B")
         return components.url ?? url
     }
@@ -48,6 +48,6 @@ struct Endpoint: Sendable {
 }
 
 extension UUID {
-    /// As the gateway writes ids.
+    /// The canonical form in lower case, as the gateway encodes ids.
     var pathText: String { uuidString.lowercased() }
 }

@@ -1,72 +1,72 @@
 import Foundation
 import GatewayAPI
 
-/// Decides what one connection's events, refusal or loss mean for the whole answer. Knows no bytes and no clock.
+/// Assembles one answer from the events of several connections, and decides when to reconnect. Pure: it has no socket and no clock.
 ///
-/// The answer is one growing text, and `received` is how much of it the app has. Whatever a connection brings is compared with
-/// that: what the app has is dropped, what would leave a hole is asked for again.
+/// The answer is an append-only text of which the app has `received` bytes. Repeated text is dropped; after a gap the stream is resumed
+/// at `received`.
 struct ResumeMachine {
-    /// How the turn is asked for at first.
-    enum Opening: Equatable {
-        /// Asking twice does the same as asking once.
-        case repeatable
-        /// Asking twice may do it twice, so it is repeated only after an answer that proves that nothing happened.
-        case once
+    /// Whether the request that starts the turn may be repeated.
+    enum FirstRequest: Equatable {
+        /// Repeating it has no further effect.
+        case idempotent
+        /// Repeating it may start a second turn. It is repeated only after an error that proves that no turn was started.
+        case notIdempotent
     }
 
-    /// What the next connection asks for.
+    /// The request of the next connection.
     enum Connection: Equatable {
-        case open
+        case start
         case resume(turn: UUID, after: Int)
     }
 
-    enum Reaction: Equatable {
+    enum Action: Equatable {
         case deliver(StreamEvent)
         case ignore
-        /// Deliver it; the answer is complete.
+        /// Deliver the event, which completes the answer.
         case finish(StreamEvent)
         case fail(CoachError)
         case reconnect(after: Duration)
     }
 
-    private let opening: Opening
+    private let firstRequest: FirstRequest
     private var turn: UUID?
     private var hasStarted = false
-    /// Of the text that was received.
+    /// The attempt of the turn that the received text belongs to.
     private var attempt: Int?
-    /// UTF-8 bytes of the answer that were delivered.
+    /// The UTF-8 bytes of the answer that the app has.
     private(set) var received = 0
     private var safety: StreamSafety?
     private var usage: StreamUsage?
-    private var attempts: Attempts
+    private var retryState: RetryState
 
-    init(_ opening: Opening, policy: RetryPolicy) {
-        self.opening = opening
-        attempts = Attempts(policy: policy)
+    init(_ firstRequest: FirstRequest, policy: RetryPolicy) {
+        self.firstRequest = firstRequest
+        retryState = RetryState(policy: policy)
     }
 
-    /// Takes up a turn of which the app already has `received` bytes.
+    /// Resumes a turn of which the app already has `received` bytes.
     init(resuming turn: UUID, received: Int, policy: RetryPolicy) {
-        self.init(.repeatable, policy: policy)
+        self.init(.idempotent, policy: policy)
         self.turn = turn
         self.received = received
     }
 
     var next: Connection {
-        turn.map { .resume(turn: $0, after: received) } ?? .open
+        turn.map { .resume(turn: $0, after: received) } ?? .start
     }
 }
 
 // MARK: - Events
 
 extension ResumeMachine {
-    /// An event of a successful response. `id` is its position in the answer; without one the text is taken to follow directly.
-    mutating func event(_ event: StreamEvent, id: Int?, jitter: Double) -> Reaction {
+    /// Handles an event of a successful response. `id` is the cursor after the event; without one its text follows the received text.
+    mutating func event(_ event: StreamEvent, id: Int?, jitter: Double) -> Action {
         switch event {
         case .start(let start): started(start)
-        case .safety(let card): news(event, isNew: replace(&safety, card))
+        case .safety(let card): deliver(event, ifNew: replace(&safety, card))
         case .token(let content): token(content, id: id, jitter: jitter)
-        case .usage(let report): news(event, isNew: replace(&usage, report))
+        case .usage(let report): deliver(event, ifNew: replace(&usage, report))
         case .done:
             if let id, id > received {
                 lost(.unreadable("the stream ended at byte \(id), \(received) have come"), jitter: jitter)
@@ -74,11 +74,11 @@ extension ResumeMachine {
                 .finish(event)
             }
         case .error(let failure):
-            hasStarted ? fail(CoachError(failure)) : refused(CoachError(failure), jitter: jitter)
+            hasStarted ? fail(CoachError(failure)) : rejected(CoachError(failure), jitter: jitter)
         }
     }
 
-    private mutating func started(_ start: StreamStart) -> Reaction {
+    private mutating func started(_ start: StreamStart) -> Action {
         guard turn == nil || turn == start.turnID else { return fail(.unreadable("the stream continued with another turn")) }
         turn = start.turnID
         if received > 0, let attempt, attempt != start.attempt {
@@ -90,10 +90,10 @@ extension ResumeMachine {
                         keptBytes: 0)))
         }
         attempt = start.attempt
-        return news(.start(start), isNew: replace(&hasStarted, true))
+        return deliver(.start(start), ifNew: replace(&hasStarted, true))
     }
 
-    private mutating func token(_ content: String, id: Int?, jitter: Double) -> Reaction {
+    private mutating func token(_ content: String, id: Int?, jitter: Double) -> Action {
         guard hasStarted else { return fail(.unreadable("the stream has text before its start")) }
         let size = content.utf8.count
         let end = id ?? received + size
@@ -102,52 +102,52 @@ extension ResumeMachine {
         guard end > received else { return .ignore }
         received = end
         let new = known == 0 ? content : String(decoding: content.utf8.dropFirst(known), as: UTF8.self)
-        return news(.token(content: new), isNew: true)
+        return deliver(.token(content: new), ifNew: true)
     }
 
-    private mutating func news(_ event: StreamEvent, isNew: Bool) -> Reaction {
+    private mutating func deliver(_ event: StreamEvent, ifNew isNew: Bool) -> Action {
         guard isNew else { return .ignore }
-        attempts.progress()
+        retryState.madeProgress()
         return .deliver(event)
     }
 
-    /// Whether the new value differs from the old one.
+    /// Stores the new value and returns whether it differs from the old one.
     private func replace<Value: Equatable>(_ value: inout Value, _ new: Value) -> Bool {
         defer { value = new }
         return value != new
     }
 }
 
-// MARK: - Ends that are none
+// MARK: - Failed connections
 
 extension ResumeMachine {
-    /// A connection was answered with success.
-    mutating func opened() { attempts.opened() }
+    /// The gateway answered with a status of 2xx.
+    mutating func accepted() { retryState.accepted() }
 
-    /// The gateway answered, but not with a stream.
-    mutating func refused(_ error: CoachError, jitter: Double) -> Reaction {
-        reaction(to: attempts.refused(error, mayRepeat: isRepeatable || error.provesThatNothingHappened, jitter: jitter))
+    /// The gateway answered with an error.
+    mutating func rejected(_ error: CoachError, jitter: Double) -> Action {
+        action(for: retryState.rejected(error, mayRepeat: isIdempotent || error.provesThatNoTurnStarted, jitter: jitter))
     }
 
-    /// The connection could not be made, was cut, fell silent or became unreadable.
-    mutating func lost(_ error: CoachError, jitter: Double) -> Reaction {
-        reaction(to: attempts.lost(error, mayRepeat: isRepeatable || error.code == .unreachable, jitter: jitter))
+    /// There was no connection, or it was closed early, exceeded the idle timeout, or delivered invalid data.
+    mutating func lost(_ error: CoachError, jitter: Double) -> Action {
+        action(for: retryState.lost(error, mayRepeat: isIdempotent || error.code == .unreachable, jitter: jitter))
     }
 
     /// Once the turn is known, every further request only reads.
-    private var isRepeatable: Bool { opening == .repeatable || turn != nil }
+    private var isIdempotent: Bool { firstRequest == .idempotent || turn != nil }
 
-    private func reaction(to verdict: Attempts.Verdict) -> Reaction {
-        switch verdict {
-        case .again(let pause): return .reconnect(after: pause)
+    private func action(for decision: RetryState.Decision) -> Action {
+        switch decision {
+        case .retry(let pause): return .reconnect(after: pause)
         case .giveUp(var error):
-            // No event says it here, but the app has a part.
+            // No error event was received, but the app has a part of the answer.
             error.partial = error.partial || received > 0
             return fail(error)
         }
     }
 
-    private func fail(_ error: CoachError) -> Reaction {
+    private func fail(_ error: CoachError) -> Action {
         var error = error
         error.turnID = turn
         return .fail(error)
@@ -155,7 +155,7 @@ extension ResumeMachine {
 }
 
 extension CoachError {
-    fileprivate var provesThatNothingHappened: Bool {
+    fileprivate var provesThatNoTurnStarted: Bool {
         [.gateway(.rateLimited), .gateway(.overloaded), .gateway(.databaseUnavailable)].contains(code)
     }
 }

@@ -1,38 +1,38 @@
-/// How often and how fast a failed request is repeated.
+/// When a failed request is repeated: exponential backoff with jitter.
 public struct RetryPolicy: Sendable {
-    /// Connections in a row that may bring nothing new, the first included.
+    /// The most consecutive connections that deliver nothing new, including the first.
     public var attempts: Int
-    /// Before the second attempt; doubles with each further one.
-    public var firstPause: Duration
-    /// The longest pause of our own choosing.
-    public var longestPause: Duration
-    /// A server that asks for a longer pause than this is reported to the app instead of waited for.
-    public var longestRetryAfter: Duration
+    /// The pause before the second attempt. Doubles with each further attempt.
+    public var initialBackoff: Duration
+    /// The longest pause that does not come from `Retry-After`.
+    public var maximumBackoff: Duration
+    /// A longer `Retry-After` is reported to the app as an error instead of waited for.
+    public var maximumRetryAfter: Duration
 
-    /// 3 attempts, 1 s doubling up to 10 s, and up to 60 s when the server asks for it.
+    /// Defaults: 3 attempts, 1 s doubling up to 10 s, `Retry-After` up to 60 s.
     public init(
-        attempts: Int = 3, firstPause: Duration = .seconds(1), longestPause: Duration = .seconds(10),
-        longestRetryAfter: Duration = .seconds(60)
+        attempts: Int = 3, initialBackoff: Duration = .seconds(1), maximumBackoff: Duration = .seconds(10),
+        maximumRetryAfter: Duration = .seconds(60)
     ) {
         self.attempts = attempts
-        self.firstPause = firstPause
-        self.longestPause = longestPause
-        self.longestRetryAfter = longestRetryAfter
+        self.initialBackoff = initialBackoff
+        self.maximumBackoff = maximumBackoff
+        self.maximumRetryAfter = maximumRetryAfter
     }
 
-    /// The pause after `failures` connections in a row that brought nothing new; nil when it is time to give up.
+    /// The pause after `failures` consecutive connections that delivered nothing new; nil when no attempt is left.
     ///
     /// - Parameters:
-    ///   - failures: 0 for a connection that was lost after it had brought something.
-    ///   - retryAfter: what the server asked for.
-    ///   - jitter: 0..<1. Shortens a pause of our own by up to a half, so that the clients of a restarted server do not come
-    ///     back all at once; lengthens one that the server asked for by up to a tenth.
+    ///   - failures: 0 after a connection that was lost but had delivered something new.
+    ///   - retryAfter: `Retry-After` of the response.
+    ///   - jitter: 0..<1. Shortens the backoff by up to a half and lengthens `retryAfter` by up to a tenth, so that the clients of a
+    ///     restarted server do not reconnect all at once.
     func pause(afterFailures failures: Int, retryAfter: Duration?, jitter: Double) -> Duration? {
         guard failures < attempts else { return nil }
         let doublings = min(max(failures - 1, 0), 30)
-        let own = min(firstPause * (1 << doublings), longestPause) * (1 - jitter / 2)
-        guard let retryAfter else { return own }
-        guard retryAfter <= longestRetryAfter else { return nil }
-        return max(own, retryAfter * (1 + jitter / 10))
+        let backoff = min(initialBackoff * (1 << doublings), maximumBackoff) * (1 - jitter / 2)
+        guard let retryAfter else { return backoff }
+        guard retryAfter <= maximumRetryAfter else { return nil }
+        return max(backoff, retryAfter * (1 + jitter / 10))
     }
 }

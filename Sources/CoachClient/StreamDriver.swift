@@ -5,20 +5,20 @@ import GatewayAPI
     import FoundationNetworking
 #endif
 
-/// Does what a `StreamSession` decides: connects, feeds it, waits.
+/// Performs the I/O of a `StreamSession`: connects, passes it the received bytes, and waits.
 struct StreamDriver: Sendable {
     let endpoint: Endpoint
     let configuration: CoachClient.Configuration
-    /// Path and body of the request that opens the stream; a resumption has its own.
+    /// The path and body of the request that starts the turn. Requests that resume it have their own.
     let path: String
     let body: [UInt8]
 
     private static let stream = "text/event-stream"
 
-    /// The events of the whole answer, over as many connections as it takes.
+    /// Streams the events of the whole answer, over one or more connections.
     func events(_ machine: ResumeMachine) -> AsyncThrowingStream<StreamEvent, any Error> {
         AsyncThrowingStream { events in
-            // Cancelled when the reader lets go of the stream, or is cancelled itself.
+            // Cancelled by `onTermination`, when the stream is released or its reader is cancelled.
             let task = Task {
                 do {
                     try await run(StreamSession(machine)) { events.yield($0) }
@@ -43,14 +43,14 @@ struct StreamDriver: Sendable {
 
     private func request(_ connection: ResumeMachine.Connection) async throws -> URLRequest {
         switch connection {
-        case .open:
+        case .start:
             try await endpoint.request("POST", path, accept: Self.stream, body: body)
         case .resume(let turn, let received):
             try await endpoint.request("GET", "functions/v1/chat-stream/\(turn.pathText)", accept: Self.stream, lastEventID: received)
         }
     }
 
-    /// One connection. Returns the pause before the next one, nil when the answer is complete.
+    /// Runs one connection. Returns the pause before the next one; nil when the answer is complete.
     private func connection(
         _ request: URLRequest, _ session: inout StreamSession, _ deliver: (StreamEvent) -> Void
     ) async throws -> Duration? {
@@ -60,7 +60,7 @@ struct StreamDriver: Sendable {
             group.addTask { await receive(request, into: input) }
             group.addTask {
                 while true {
-                    try await configuration.sleep(configuration.longestSilence / StreamSession.ticksOfSilence)
+                    try await configuration.sleep(configuration.idleTimeout / StreamSession.ticksPerIdleTimeout)
                     input.yield(.tick)
                 }
             }
@@ -74,7 +74,7 @@ struct StreamDriver: Sendable {
                     }
                 }
             }
-            // The inputs end only with the task.
+            // The input stream ends only when the task is cancelled.
             throw CancellationError()
         }
     }

@@ -1,21 +1,21 @@
 import EventStream
 import GatewayAPI
 
-/// Reads the bytes of one connection after another for a `ResumeMachine`. Pure: what happens to a connection is its input,
-/// what the driver must do is its output.
+/// Parses the responses of successive connections for a `ResumeMachine`. Pure: its inputs are what happens to a connection, its outputs
+/// are what `StreamDriver` must do.
 struct StreamSession {
-    /// What happened to the connection.
+    /// What happened on the connection.
     enum Input: Sendable {
         case head(ResponseHead)
         case bytes([UInt8])
-        /// The body ended as HTTP wants it, which says nothing about the answer.
+        /// The HTTP body ended regularly. The answer may nevertheless be incomplete.
         case end
         case failure(any Error)
-        /// A `ticksOfSilence`-th of the longest silence went by.
+        /// The idle timeout divided by `ticksPerIdleTimeout` has passed.
         case tick
     }
 
-    /// What to do, in order. After `reconnect`, `finish` and `fail` the connection is of no more use.
+    /// What the driver must do, in order. After `reconnect`, `finish` and `fail` it must close the connection.
     enum Step: Equatable {
         case deliver(StreamEvent)
         case reconnect(after: Duration)
@@ -23,28 +23,28 @@ struct StreamSession {
         case fail(CoachError)
     }
 
-    /// So many ticks in a row without a byte are a lost connection.
-    static let ticksOfSilence = 5
-    /// More of a refusal's body is not read.
+    /// The number of consecutive ticks without a byte after which a connection counts as lost.
+    static let ticksPerIdleTimeout = 5
+    /// The most bytes of an error response that are kept.
     private static let refusalLimit = 64 * 1024
 
     private(set) var machine: ResumeMachine
     private var head: ResponseHead?
     private var parser = EventStreamParser()
     private var refusal: [UInt8] = []
-    private var silentTicks = 0
+    private var idleTicks = 0
     private var isOver = false
 
     init(_ machine: ResumeMachine) { self.machine = machine }
 
-    /// Another connection begins.
+    /// Resets the state of the connection for the next one.
     mutating func connect() { self = StreamSession(machine) }
 
-    /// `jitter` is a random number in 0..<1, used when the answer is a pause.
+    /// Handles an input. `jitter` is a random number in 0..<1 that varies the pause of `reconnect`.
     mutating func receive(_ input: Input, jitter: Double) -> [Step] {
         guard !isOver else { return [] }
         if case .tick = input { return tick(jitter) }
-        silentTicks = 0
+        idleTicks = 0
         switch input {
         case .head(let head): return received(head, jitter)
         case .bytes(let bytes): return received(bytes, jitter)
@@ -56,15 +56,15 @@ struct StreamSession {
     }
 
     private mutating func tick(_ jitter: Double) -> [Step] {
-        silentTicks += 1
-        guard silentTicks >= Self.ticksOfSilence else { return [] }
-        return ended(.connectionLost("the connection fell silent"), jitter)
+        idleTicks += 1
+        guard idleTicks >= Self.ticksPerIdleTimeout else { return [] }
+        return ended(.connectionLost("the connection was idle for too long"), jitter)
     }
 
     private mutating func received(_ head: ResponseHead, _ jitter: Double) -> [Step] {
         self.head = head
         guard head.isSuccess else { return [] }
-        machine.opened()
+        machine.accepted()
         guard head.isEventStream else { return steps(machine.lost(.unreadable("the answer is not an event stream"), jitter: jitter)) }
         return []
     }
@@ -90,12 +90,12 @@ struct StreamSession {
 
     private mutating func received(_ raw: ServerSentEvent, _ head: ResponseHead, _ jitter: Double) -> [Step] {
         do throws(WireError) {
-            // Types that are younger than this client are none of its business.
+            // Ignores types that this client does not know, which a newer server may send.
             guard let event = try StreamEvent(json: raw.data) else { return [] }
             if case .error(let failure) = event, !head.isSuccess {
                 var error = CoachError(failure)
                 error.complete(with: head)
-                return steps(machine.refused(error, jitter: jitter))
+                return steps(machine.rejected(error, jitter: jitter))
             }
             return steps(machine.event(event, id: raw.id.flatMap { Int($0) }, jitter: jitter))
         } catch {
@@ -103,14 +103,14 @@ struct StreamSession {
         }
     }
 
-    /// Bytes of an event that is not complete are dropped; the resumed stream brings it again.
+    /// Ends the connection. Drops an incomplete event, which the resumed stream repeats.
     private mutating func ended(_ error: CoachError, _ jitter: Double) -> [Step] {
-        if let head, !head.isSuccess { return steps(machine.refused(CoachError(head, body: refusal), jitter: jitter)) }
+        if let head, !head.isSuccess { return steps(machine.rejected(CoachError(head, body: refusal), jitter: jitter)) }
         return steps(machine.lost(error, jitter: jitter))
     }
 
-    private mutating func steps(_ reaction: ResumeMachine.Reaction) -> [Step] {
-        switch reaction {
+    private mutating func steps(_ action: ResumeMachine.Action) -> [Step] {
+        switch action {
         case .deliver(let event): return [.deliver(event)]
         case .ignore: return []
         case .finish(let event):

@@ -4,19 +4,19 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// How the client reaches the gateway. Exchange it to test an app without a network, or to use another HTTP library.
+/// Sends HTTP requests for the client. Replace it to test an app without a network, or to use another HTTP library.
 public struct Transport: Sendable {
-    /// What came back for a request.
+    /// A response whose body is still arriving.
     public struct Response: Sendable {
         /// The HTTP status.
         public let status: Int
-        /// Header fields, names in lower case.
+        /// The header fields by name in lower case.
         public let headers: [String: String]
-        /// The bytes as they arrive. Ends by itself at the end of the body, throws when the connection is lost before;
-        /// letting go of it, or cancelling the task that reads it, closes the connection.
+        /// The bytes as they arrive. Finishes at the end of the body and throws when the connection is lost before. Releasing it, or
+        /// cancelling the task that reads it, closes the connection.
         public let body: AsyncThrowingStream<[UInt8], any Error>
 
-        /// Memberwise; names of `headers` must be in lower case.
+        /// The names in `headers` must be in lower case.
         public init(status: Int, headers: [String: String], body: AsyncThrowingStream<[UInt8], any Error>) {
             self.status = status
             self.headers = headers
@@ -24,11 +24,11 @@ public struct Transport: Sendable {
         }
     }
 
-    /// Sends a request and returns as soon as the response's head is there. Throws when there is no response, and when the
-    /// calling task is cancelled.
+    /// Sends a request and returns when the head of the response has arrived. Throws when there is no response and when the calling task
+    /// is cancelled.
     public let stream: @Sendable (URLRequest) async throws -> Response
 
-    /// Wraps a function.
+    /// Creates a transport from a function.
     public init(stream: @escaping @Sendable (URLRequest) async throws -> Response) {
         self.stream = stream
     }

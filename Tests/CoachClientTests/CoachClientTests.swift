@@ -5,10 +5,10 @@ import Testing
 
 @testable import CoachClient
 
-/// A client of a scripted server, whose pauses take no time and are written down.
+/// Makes clients of a scripted server. Their pauses take no time and are recorded.
 private final class Bench: Sendable {
     let server: ScriptedServer
-    /// No pause of a retry is as long as this, so that the two can be told apart.
+    /// Longer than any pause of a retry, so that the two can be distinguished.
     private static let tick = Duration.seconds(1000)
     private let state = Mutex((pauses: [Duration](), tokens: 0))
 
@@ -21,7 +21,7 @@ private final class Bench: Sendable {
     var pauses: [Duration] { state.withLock { $0.pauses } }
     var tokens: Int { state.withLock { $0.tokens } }
 
-    /// - Parameter isSilent: asked again and again until it is true; then the time passes in which a line is called silent.
+    /// - Parameter isSilent: polled until it is true; then the idle timeout elapses.
     func client(isSilent: @escaping @Sendable () -> Bool = { false }) -> CoachClient {
         var configuration = CoachClient.Configuration(
             sleep: { [self] pause in
@@ -31,7 +31,7 @@ private final class Bench: Sendable {
                     state.withLock { $0.pauses.append(pause) }
                 }
             }, jitter: { 0 })
-        configuration.longestSilence = Self.tick * StreamSession.ticksOfSilence
+        configuration.idleTimeout = Self.tick * StreamSession.ticksPerIdleTimeout
         return CoachClient(baseURL: server.url, configuration: configuration) { [self] in
             state.withLock { state in
                 state.tokens += 1
@@ -58,7 +58,7 @@ private final class Bench: Sendable {
 }
 
 extension ScriptedServer.Request {
-    /// The position that a resumption asks for.
+    /// The value of `Last-Event-ID`, or 0.
     fileprivate var position: Int { headers["last-event-id"].flatMap { Int($0) } ?? 0 }
 }
 
@@ -72,11 +72,11 @@ extension ScriptedServer {
     }
 }
 
-@Suite("The client, over a real connection", .timeLimit(.minutes(2)))
+@Suite("The client over real connections", .timeLimit(.minutes(2)))
 struct CoachClientTests {
     private static let message = "I keep putting things off."
 
-    @Test("a message goes out as the contract says, and its answer comes back")
+    @Test("a message is sent in the contract's format, and its answer is delivered")
     func plain() async throws {
         let bench = try Bench { _, _ in ScriptedServer.stream(Transcript.wire()) }
         var events: [StreamEvent] = []
@@ -108,7 +108,7 @@ struct CoachClientTests {
         #expect(Set(bench.server.requests.map(\.path)) == ["/coach/functions/v1/chat-stream"])
     }
 
-    @Test("cut at every byte of the transcript, the caller's answer is whole and nothing comes twice")
+    @Test("with the connection cut at every byte, the answer is complete and nothing is repeated")
     func everyCut() async throws {
         let wire = Transcript.wire()
         let known = Mutex<Set<IdempotencyKey>>([])
@@ -137,7 +137,7 @@ struct CoachClientTests {
         #expect(bench.server.requests.contains { $0.path == "/functions/v1/chat-stream/\(Transcript.turn.pathText)" })
     }
 
-    @Test("a connection that is reset in the middle is taken up at the byte where it was lost")
+    @Test("after a reset in the middle the stream is resumed at the byte where it was lost")
     func reset() async throws {
         let (first, rest) = (Transcript.beginning, Transcript.wire().dropFirst(Transcript.beginning.count))
         let bench = try Bench { request, number in
@@ -150,7 +150,7 @@ struct CoachClientTests {
         #expect(try await Bench.receive(bench.client().send(Self.message)) == .whole)
     }
 
-    @Test("a message that got no answer is sent again with the same id")
+    @Test("a message without a response is sent again with the same id")
     func sameID() async throws {
         let bench = try Bench { _, number in number < 2 ? [.reset] : ScriptedServer.stream(Transcript.wire()) }
         #expect(try await Bench.receive(bench.client().send(Self.message)) == .whole)
@@ -160,7 +160,7 @@ struct CoachClientTests {
         #expect(bench.pauses == [.seconds(1), .seconds(2)])
     }
 
-    @Test("a gateway that is not there is an error the user understands, after three attempts")
+    @Test("an unreachable gateway is an error with a text for the user, after three attempts")
     func unreachable() async throws {
         let bench = try Bench { _, _ in [.reset] }
         let error = try await Bench.error(bench.client().send(Self.message))
@@ -170,7 +170,7 @@ struct CoachClientTests {
         #expect(bench.server.requests.count == 3)
     }
 
-    @Test("an expired token is asked for again once, and the message goes out with the new one")
+    @Test("an expired token is renewed once, and the message is sent with the new one")
     func expiredToken() async throws {
         let bench = try Bench { request, _ in
             request.headers["authorization"] == "Bearer token-1"
@@ -182,14 +182,14 @@ struct CoachClientTests {
         #expect(bench.pauses == [.zero])
     }
 
-    @Test("a token that is still refused is an error; the provider is not asked a third time")
+    @Test("a renewed token that is rejected is an error; the token function is not called a third time")
     func refusedToken() async throws {
         let bench = try Bench { _, _ in ScriptedServer.refusal("401 Unauthorized", Transcript.failure(.tokenExpired, retryable: false)) }
         #expect(try await Bench.error(bench.client().send(Self.message)).code == .gateway(.tokenExpired))
         #expect(bench.tokens == 2)
     }
 
-    @Test("a token provider that fails is an error of its own")
+    @Test("a token function that fails is an error with its own code")
     func noToken() async throws {
         struct SignedOut: Error {}
         let bench = try Bench { _, _ in [] }
@@ -200,7 +200,7 @@ struct CoachClientTests {
         #expect(bench.server.requests.isEmpty)
     }
 
-    @Test("503 is repeated after the time that the gateway names")
+    @Test("503 is repeated after the time in Retry-After")
     func retryAfter() async throws {
         let bench = try Bench { _, number in
             number == 0
@@ -211,7 +211,7 @@ struct CoachClientTests {
         #expect(bench.pauses == [.seconds(7)])
     }
 
-    @Test("an error event before the start is a typed error, with the card that came before it")
+    @Test("an error event before the start is a typed error, and the card before it is delivered")
     func refusal() async throws {
         let bench = try Bench { _, _ in
             var body: [UInt8] = []
@@ -238,7 +238,7 @@ struct CoachClientTests {
         #expect(bench.server.requests.count == 1)
     }
 
-    @Test("an error event in the middle ends the stream and says what is kept")
+    @Test("an error event in the middle ends the stream with the number of kept bytes")
     func partial() async throws {
         let bench = try Bench { _, _ in
             var wire: [UInt8] = []
@@ -254,7 +254,7 @@ struct CoachClientTests {
         #expect(bench.server.requests.count == 1)
     }
 
-    @Test("a line that falls silent is left, and the answer goes on on another one")
+    @Test("an idle connection is closed, and the answer is resumed on another one")
     func silence() async throws {
         let bench = try Bench { request, number in
             number == 0
@@ -262,7 +262,7 @@ struct CoachClientTests {
                 : ScriptedServer.stream(Transcript.wire(after: request.position))
         }
         let hasBegun = Mutex(false)
-        // Ends before the second connection is made, which a busy machine may be slow to answer.
+        // Only the first connection is idle: a busy machine may be slow to answer the second one.
         let client = bench.client { [bench] in hasBegun.withLock { $0 } && bench.pauses.isEmpty }
         var reception = Reception()
         for try await event in client.send(Self.message) {
@@ -274,7 +274,7 @@ struct CoachClientTests {
         #expect(bench.pauses == [.seconds(1)])
     }
 
-    @Test("a reader that lets go closes the connection")
+    @Test("releasing the stream closes the connection")
     func letGo() async throws {
         let (gone, signal) = AsyncStream<Void>.makeStream()
         let bench = try Bench { _, _ in [.send(ScriptedServer.streamHead), .send(Transcript.beginning), .hold { signal.finish() }] }
@@ -284,14 +284,14 @@ struct CoachClientTests {
         for await _ in gone {}
     }
 
-    @Test("a client message id that is none is refused without a request")
+    @Test("an invalid client message id is an error without a request")
     func badKey() async throws {
         let bench = try Bench { _, _ in [] }
         #expect(try await Bench.error(bench.client().send(Self.message, clientMessageID: "ä")).code == .gateway(.invalidInput))
         #expect(bench.server.requests.isEmpty)
     }
 
-    @Test("a turn of yesterday is taken up behind what the app has")
+    @Test("an earlier turn is resumed after the text that the app has")
     func resume() async throws {
         let bench = try Bench { request, _ in ScriptedServer.stream(Transcript.wire(after: request.position)) }
         let reception = try await Bench.receive(bench.client().resume(Transcript.turn, after: 6))
@@ -299,7 +299,7 @@ struct CoachClientTests {
         #expect(bench.server.requests.map(\.method) == ["GET"])
     }
 
-    @Test("retry asks for a new turn, and is resumed like any other")
+    @Test("retry starts a new turn, which is resumed like any other")
     func retry() async throws {
         let bench = try Bench { request, _ in
             request.method == "POST"

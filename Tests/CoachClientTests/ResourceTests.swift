@@ -28,7 +28,7 @@ struct ResourceTests {
         CoachClient(baseURL: server.url, configuration: .init(sleep: { _ in try Task.checkCancellation() }, jitter: { 0 })) { "t" }
     }
 
-    @Test("conversations come page by page")
+    @Test("conversations are listed page by page")
     func conversations() async throws {
         let server = try ScriptedServer { _, number in
             [Self.envelope(cursor: number == 0 ? "a+/b" : nil) { writer in writer.array { Self.conversation.write(to: &$0) } }]
@@ -42,11 +42,11 @@ struct ResourceTests {
         #expect(server.requests[0].path == "/api/v1/conversations?limit=20")
         let query = URLComponents(string: server.requests[1].path)?.queryItems
         #expect(query?.map(\.value) == ["100", "a+/b"])
-        // Many servers read a bare plus as a space.
+        // Many servers decode a plus sign as a space.
         #expect(server.requests[1].path.contains("a%2B"))
     }
 
-    @Test("messages of a conversation, also only the changed ones")
+    @Test("messages of a conversation are listed, with a time only those changed since")
     func messages() async throws {
         let server = try ScriptedServer { _, _ in [Self.envelope { writer in writer.array { Self.message.write(to: &$0) } }] }
         defer { server.stop() }
@@ -56,7 +56,7 @@ struct ResourceTests {
         #expect(URLComponents(string: server.requests[0].path)?.queryItems?.last?.value == "t1")
     }
 
-    @Test("a stop is repeated until it has arrived")
+    @Test("a stop is repeated until it is answered")
     func stop() async throws {
         let server = try ScriptedServer { _, number in
             number < 2 ? [.reset] : [Self.envelope { $0.null() }]
@@ -68,7 +68,7 @@ struct ResourceTests {
                 == Array(repeating: "POST /functions/v1/chat-stream/\(Transcript.turn.pathText)/stop", count: 3))
     }
 
-    @Test("a refusal is a typed error, at once when repeating does not help")
+    @Test("an error response is a typed error, without a retry when it is not retryable")
     func refusal() async throws {
         let body = Envelope.failure(
             ErrorBody(code: .notFound, message: "no such conversation", userMessage: "It is gone.", action: .goBack), meta: Self.meta)
@@ -89,7 +89,7 @@ struct ResourceTests {
         #expect(server.requests.count == 3)
     }
 
-    @Test("a cancelled caller gets a cancellation, not a lost connection")
+    @Test("a cancelled caller gets a CancellationError, not a lost connection")
     func cancellation() async throws {
         let (asked, question) = AsyncStream<Void>.makeStream()
         let server = try ScriptedServer { _, _ in

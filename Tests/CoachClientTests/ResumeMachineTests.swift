@@ -5,31 +5,31 @@ import Testing
 
 @Suite("The resume machine")
 struct ResumeMachineTests {
-    private var machine = ResumeMachine(.repeatable, policy: RetryPolicy())
+    private var machine = ResumeMachine(.idempotent, policy: RetryPolicy())
     private let lost = CoachError.connectionLost("cut")
     private let overloaded = CoachError(Transcript.failure(.overloaded))
 
-    private mutating func token(_ content: String, _ id: Int?) -> ResumeMachine.Reaction {
+    private mutating func token(_ content: String, _ id: Int?) -> ResumeMachine.Action {
         machine.event(.token(content: content), id: id, jitter: 0)
     }
 
     private mutating func begin() {
-        machine.opened()
+        machine.accepted()
         #expect(machine.event(.start(Transcript.start), id: 0, jitter: 0) == .deliver(.start(Transcript.start)))
     }
 
-    @Test("before the start the message is sent again, after it the turn is resumed behind the last byte")
+    @Test("before the start the message is sent again, after it the turn is resumed after the last byte")
     mutating func whatIsNext() {
-        #expect(machine.next == .open)
+        #expect(machine.next == .start)
         #expect(machine.lost(lost, jitter: 0) == .reconnect(after: .seconds(1)))
-        #expect(machine.next == .open)
+        #expect(machine.next == .start)
         begin()
         #expect(machine.next == .resume(turn: Transcript.turn, after: 0))
         #expect(token("Hé", 3) == .deliver(.token(content: "Hé")))
         #expect(machine.next == .resume(turn: Transcript.turn, after: 3))
     }
 
-    @Test("text of an earlier attempt is not continued with another's")
+    @Test("text of an earlier attempt is not continued with text of a later one")
     mutating func anotherAttempt() {
         begin()
         _ = token("Hello", 5)
@@ -41,14 +41,14 @@ struct ResumeMachineTests {
             return
         }
         #expect(error.partial && error.keptBytes == 0 && error.retryable && error.turnID == Transcript.turn)
-        // With nothing read there is nothing to mix.
-        machine = ResumeMachine(.repeatable, policy: RetryPolicy())
+        // Without text of the first attempt the second one is accepted.
+        machine = ResumeMachine(.idempotent, policy: RetryPolicy())
         begin()
         #expect(machine.event(.start(next), id: 0, jitter: 0) == .ignore)
         #expect(token("Hi", 2) == .deliver(.token(content: "Hi")))
     }
 
-    @Test("what a resumed stream repeats is not delivered twice")
+    @Test("events that a resumed stream repeats are not delivered twice")
     mutating func repetition() {
         begin()
         #expect(machine.event(.safety(Transcript.card), id: 0, jitter: 0) == .deliver(.safety(Transcript.card)))
@@ -62,7 +62,7 @@ struct ResumeMachineTests {
         #expect(machine.event(.usage(Transcript.usage), id: 5, jitter: 0) == .ignore)
     }
 
-    @Test("a graver card than the last one is delivered")
+    @Test("a safety card that differs from the last one is delivered")
     mutating func graverCard() {
         begin()
         _ = machine.event(.safety(Transcript.card), id: 0, jitter: 0)
@@ -71,7 +71,7 @@ struct ResumeMachineTests {
         #expect(machine.event(.safety(graver), id: 0, jitter: 0) == .deliver(.safety(graver)))
     }
 
-    @Test("of an overlapping piece only the new bytes are delivered")
+    @Test("only the new bytes of an overlapping token are delivered")
     mutating func overlap() {
         begin()
         #expect(token("Hé", 3) == .deliver(.token(content: "Hé")))
@@ -79,7 +79,7 @@ struct ResumeMachineTests {
         #expect(machine.received == 6)
     }
 
-    @Test("a hole is asked for again instead of skipped")
+    @Test("after a gap the stream is resumed instead of continued")
     mutating func hole() {
         begin()
         _ = token("Hé", 3)
@@ -87,7 +87,7 @@ struct ResumeMachineTests {
         #expect(machine.next == .resume(turn: Transcript.turn, after: 3))
     }
 
-    @Test("an end behind what was received is a hole too")
+    @Test("an end beyond the received text is a gap too")
     mutating func holeBeforeTheEnd() {
         begin()
         _ = token("Hé", 3)
@@ -96,7 +96,7 @@ struct ResumeMachineTests {
         #expect(machine.event(.done(Transcript.done), id: 9, jitter: 0) == .finish(.done(Transcript.done)))
     }
 
-    @Test("without positions text is taken as it comes")
+    @Test("tokens without an id follow each other")
     mutating func withoutPositions() {
         begin()
         #expect(token("Hé", nil) == .deliver(.token(content: "Hé")))
@@ -104,7 +104,7 @@ struct ResumeMachineTests {
         #expect(machine.received == 6)
     }
 
-    @Test("three connections in a row without news are enough; news begins the count anew")
+    @Test("three consecutive connections without progress are the last; progress resets the count")
     mutating func attempts() {
         begin()
         for round in 1...10 {
@@ -119,40 +119,40 @@ struct ResumeMachineTests {
         #expect(machine.lost(lost, jitter: 0) == .fail(error))
     }
 
-    @Test("a repeated start alone is no news")
+    @Test("a repeated start alone is not progress")
     mutating func startIsNoNews() {
         begin()
         _ = machine.lost(lost, jitter: 0)
         for _ in 1...2 {
-            machine.opened()
+            machine.accepted()
             #expect(machine.event(.start(Transcript.start), id: 0, jitter: 0) == .ignore)
             #expect(machine.lost(lost, jitter: 0) != .fail(lost))
         }
         guard case .fail = machine.lost(lost, jitter: 0) else { return #expect(Bool(false), "it goes on for ever") }
     }
 
-    @Test("an expired token is replaced once, at once, and again after the next success")
+    @Test("an expired token is renewed once without a pause, and again after the next accepted request")
     mutating func expiredToken() {
         let expired = CoachError(Transcript.failure(.tokenExpired, retryable: false))
-        #expect(machine.refused(expired, jitter: 0) == .reconnect(after: .zero))
-        #expect(machine.refused(expired, jitter: 0) == .fail(expired))
-        machine = ResumeMachine(.repeatable, policy: RetryPolicy())
-        #expect(machine.refused(expired, jitter: 0) == .reconnect(after: .zero))
+        #expect(machine.rejected(expired, jitter: 0) == .reconnect(after: .zero))
+        #expect(machine.rejected(expired, jitter: 0) == .fail(expired))
+        machine = ResumeMachine(.idempotent, policy: RetryPolicy())
+        #expect(machine.rejected(expired, jitter: 0) == .reconnect(after: .zero))
         begin()
-        #expect(machine.refused(expired, jitter: 0) == .reconnect(after: .zero))
+        #expect(machine.rejected(expired, jitter: 0) == .reconnect(after: .zero))
     }
 
-    @Test("a refusal that may pass is repeated, any other is the end")
+    @Test("a retryable error is repeated, any other ends the stream")
     mutating func refusals() {
-        #expect(machine.refused(overloaded, jitter: 0) == .reconnect(after: .seconds(1)))
-        #expect(machine.refused(overloaded, jitter: 0) == .reconnect(after: .seconds(2)))
-        #expect(machine.refused(overloaded, jitter: 0) == .fail(overloaded))
-        machine = ResumeMachine(.repeatable, policy: RetryPolicy())
+        #expect(machine.rejected(overloaded, jitter: 0) == .reconnect(after: .seconds(1)))
+        #expect(machine.rejected(overloaded, jitter: 0) == .reconnect(after: .seconds(2)))
+        #expect(machine.rejected(overloaded, jitter: 0) == .fail(overloaded))
+        machine = ResumeMachine(.idempotent, policy: RetryPolicy())
         let quota = CoachError(Transcript.failure(.quotaExhausted, retryable: false))
-        #expect(machine.refused(quota, jitter: 0) == .fail(quota))
+        #expect(machine.rejected(quota, jitter: 0) == .fail(quota))
     }
 
-    @Test("an error event after the start ends the stream with what is kept")
+    @Test("an error event after the start ends the stream with the number of kept bytes")
     mutating func errorEvent() {
         begin()
         _ = token("Hé", 3)
@@ -163,26 +163,26 @@ struct ResumeMachineTests {
         #expect(error.keptBytes == 1)
     }
 
-    @Test("an error event before the start is a refusal: the message is sent again")
+    @Test("after a retryable error event before the start the message is sent again")
     mutating func errorBeforeStart() {
         #expect(machine.event(.error(Transcript.failure()), id: nil, jitter: 0) == .reconnect(after: .seconds(1)))
-        #expect(machine.next == .open)
+        #expect(machine.next == .start)
     }
 
-    @Test("a retry, which is not idempotent, is repeated only when it certainly did nothing")
+    @Test("a retry, which is not idempotent, is repeated only when it certainly started no turn")
     mutating func onlyOnce() {
-        machine = ResumeMachine(.once, policy: RetryPolicy())
-        #expect(machine.refused(overloaded, jitter: 0) == .reconnect(after: .seconds(1)))
+        machine = ResumeMachine(.notIdempotent, policy: RetryPolicy())
+        #expect(machine.rejected(overloaded, jitter: 0) == .reconnect(after: .seconds(1)))
         #expect(machine.lost(lost, jitter: 0) == .fail(lost))
-        machine = ResumeMachine(.once, policy: RetryPolicy())
+        machine = ResumeMachine(.notIdempotent, policy: RetryPolicy())
         let unforeseen = CoachError(Transcript.failure(.unforeseen))
-        #expect(machine.refused(unforeseen, jitter: 0) == .fail(unforeseen))
-        machine = ResumeMachine(.once, policy: RetryPolicy())
+        #expect(machine.rejected(unforeseen, jitter: 0) == .fail(unforeseen))
+        machine = ResumeMachine(.notIdempotent, policy: RetryPolicy())
         begin()
         #expect(machine.lost(lost, jitter: 0) == .reconnect(after: .seconds(1)))
     }
 
-    @Test("a turn that is taken up later delivers its start and only what follows")
+    @Test("a turn that is resumed later delivers its start and only the following text")
     mutating func takenUpLater() {
         machine = ResumeMachine(resuming: Transcript.turn, received: 3, policy: RetryPolicy())
         #expect(machine.next == .resume(turn: Transcript.turn, after: 3))
@@ -190,7 +190,7 @@ struct ResumeMachineTests {
         #expect(token("éllo", 6) == .deliver(.token(content: "llo")))
     }
 
-    @Test("another turn's stream, or text before a start, is not believed")
+    @Test("a stream of another turn, or text before a start, is an error")
     mutating func strangeStreams() {
         guard case .fail = token("x", 1) else { return #expect(Bool(false), "text before the start") }
         machine = ResumeMachine(resuming: Transcript.id(9), received: 0, policy: RetryPolicy())

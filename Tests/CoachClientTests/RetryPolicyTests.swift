@@ -10,12 +10,12 @@ struct RetryPolicyTests {
         policy.pause(afterFailures: failures, retryAfter: retryAfter, jitter: jitter)
     }
 
-    @Test("pauses double from 1 s to 10 s; a connection that brought something begins anew")
+    @Test("pauses double from 1 s to 10 s and restart after a connection with progress")
     func doubling() {
         #expect([0, 1, 2, 3, 4, 5, 8].map { pause($0) } == [1, 1, 2, 4, 8, 10, 10].map { .seconds($0) })
     }
 
-    @Test("after the last attempt there is none")
+    @Test("after the last attempt there is no pause")
     func attempts() {
         #expect(pause(9) == nil)
         #expect(RetryPolicy().pause(afterFailures: 2, retryAfter: nil, jitter: 0) == .seconds(2))
@@ -23,13 +23,13 @@ struct RetryPolicyTests {
         #expect(RetryPolicy(attempts: .max).pause(afterFailures: 1_000_000, retryAfter: nil, jitter: 0) == .seconds(10))
     }
 
-    @Test("chance shortens our pauses by up to a half and lengthens the server's by up to a tenth")
+    @Test("jitter shortens the backoff by up to a half and lengthens Retry-After by up to a tenth")
     func jitter() {
         #expect(pause(1, jitter: 0.5) == .milliseconds(750))
         #expect(pause(1, retryAfter: .seconds(20), jitter: 0.5) == .seconds(21))
     }
 
-    @Test("the server's wish is kept up to 60 s, and beyond that handed to the app")
+    @Test("Retry-After is waited for up to 60 s; a longer one is reported to the app")
     func retryAfter() {
         #expect(pause(1, retryAfter: .seconds(60)) == .seconds(60))
         #expect(pause(1, retryAfter: .seconds(61)) == nil)

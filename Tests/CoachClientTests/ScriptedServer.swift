@@ -1,8 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A plain TCP server on a free port of 127.0.0.1. Every connection brings one request, and the test says byte by byte what
-/// happens on it.
+/// A TCP server on a free port of 127.0.0.1. Reads one request from every connection and executes the steps that the test returns for it.
 final class ScriptedServer: Sendable {
     struct Request: Sendable {
         var method = ""
@@ -12,12 +11,12 @@ final class ScriptedServer: Sendable {
         var body = ""
     }
 
-    /// What a connection does, in order. At the end it is closed, unless the last step holds it.
+    /// What a connection does, in order. It is closed at the end, unless the last step is `hold`.
     enum Step: Sendable {
         case send([UInt8])
-        /// Sends nothing more until the client goes away, then calls back.
+        /// Sends nothing more until the client closes the connection, then calls the closure.
         case hold(@Sendable () -> Void = {})
-        /// Closes with a reset, as a failing network does.
+        /// Closes with RST, as a failing network does.
         case reset
     }
 
@@ -25,17 +24,17 @@ final class ScriptedServer: Sendable {
     private let descriptor: Int32
     private let seen = Mutex<[Request]>([])
 
-    /// Every request so far, in the order of their arrival.
+    /// All requests so far, in order of arrival.
     var requests: [Request] { seen.withLock { $0 } }
 
-    /// `script` is called on a thread of the connection with the request and its number, from 0.
+    /// `script` is called on the connection's thread with the request and its number, counted from 0.
     init(_ script: @escaping @Sendable (Request, Int) -> [Step]) throws {
         let descriptor = socket(AF_INET, Self.stream, 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        // SAFETY: the pointers live for the calls, and the sizes are the structure's own.
+        // SAFETY: the pointers are valid for the calls, and the sizes are those of the structure.
         let bound = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 bind(descriptor, $0, length) == 0 && listen(descriptor, 64) == 0 && getsockname(descriptor, $0, &length) == 0
@@ -81,7 +80,7 @@ final class ScriptedServer: Sendable {
                 return
             }
         }
-        // Takes in what the client may still send, so that closing does not reset what is on its way to it.
+        // Reads what the client still sends: closing a socket with unread input would reset data on the way to the client.
         shutdown(client, Int32(SHUT_WR))
         var byte: UInt8 = 0
         while recv(client, &byte, 1, 0) > 0 {}
@@ -129,7 +128,7 @@ final class ScriptedServer: Sendable {
 }
 
 extension ScriptedServer {
-    /// The head of a stream whose end is the end of the connection: no cut looks different from a normal end.
+    /// The head of a stream that ends with the connection, so that a cut looks like a regular end.
     static let streamHead = Array("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nConnection: close\r\n\r\n".utf8)
 
     static func response(_ status: String, headers: [String] = [], body: String) -> Step {

@@ -6,7 +6,7 @@ import Testing
 @Suite("The stream session")
 struct StreamSessionTests {
     private let success = ResponseHead(status: 200, headers: ["content-type": "text/event-stream; charset=utf-8"])
-    private var session = StreamSession(ResumeMachine(.repeatable, policy: RetryPolicy()))
+    private var session = StreamSession(ResumeMachine(.idempotent, policy: RetryPolicy()))
 
     private mutating func receive(_ input: StreamSession.Input) -> [StreamSession.Step] { session.receive(input, jitter: 0) }
 
@@ -23,7 +23,7 @@ struct StreamSessionTests {
         #expect(receive(.end) == [])
     }
 
-    @Test("cut at every byte, by an end or by an error, the resumed answer is whole")
+    @Test("with a cut at every byte, by an end or an error, the resumed answer is complete")
     mutating func everyCut() {
         struct Broken: Error {}
         var uncut = session
@@ -45,10 +45,10 @@ struct StreamSessionTests {
         #expect(reception == .whole)
     }
 
-    @Test("cut again and again, one byte further each time, the answer is whole")
+    @Test("with repeated cuts, each one byte further, the answer is complete")
     mutating func manyCuts() {
         var reception = Reception()
-        session = StreamSession(ResumeMachine(.repeatable, policy: RetryPolicy(attempts: .max)))
+        session = StreamSession(ResumeMachine(.idempotent, policy: RetryPolicy(attempts: .max)))
         var steps: [StreamSession.Step] = []
         var length = 0
         while steps.last != .finish {
@@ -62,7 +62,7 @@ struct StreamSessionTests {
         #expect(reception == .whole)
     }
 
-    @Test("resumed at every byte, inside characters too, nothing comes twice and nothing is missing")
+    @Test("resumed at every byte, also inside characters, the answer has no repetition and no gap")
     mutating func everyPosition() {
         let bytes = Array(Transcript.text.utf8)
         for position in 0...bytes.count {
@@ -70,13 +70,13 @@ struct StreamSessionTests {
             let steps = receive(.head(success)) + receive(.bytes(Transcript.wire(after: position)))
             var text: [UInt8] = []
             for case .deliver(.token(let content)) in steps { text += content.utf8 }
-            // An app that has half a character gets its other half, which is no text by itself.
+            // An app with half a character receives the other half, which is not valid text by itself.
             if String(bytes: bytes[..<position], encoding: .utf8) != nil { #expect(Array(bytes[..<position]) + text == bytes) }
             #expect(steps.last == .finish)
         }
     }
 
-    @Test("silence of five ticks is a lost connection; a ping is a sign of life")
+    @Test("five ticks without a byte are a lost connection; a ping resets the count")
     mutating func silence() {
         _ = receive(.head(success))
         for _ in 1...10 {
@@ -88,13 +88,13 @@ struct StreamSessionTests {
         #expect(receive(.tick) == [])
     }
 
-    @Test("a server that does not even send a head is silent")
+    @Test("the idle timeout applies before the head too")
     mutating func silentHead() {
         for _ in 1...4 { #expect(receive(.tick) == []) }
         #expect(receive(.tick) == [.reconnect(after: .seconds(1))])
     }
 
-    @Test("an envelope's refusal becomes a typed error with its texts and the request's id")
+    @Test("an error envelope becomes a typed error with its texts and the request's id")
     mutating func envelope() {
         let body = #"""
             {"success":false,"data":null,"error":{"code":"BIZ_2002","message":"daily limit","user_message":"Let's continue tomorrow.",\#
@@ -109,7 +109,7 @@ struct StreamSessionTests {
         #expect(error.errorDescription == "Let's continue tomorrow.")
     }
 
-    @Test("a refusal in the form of a stream is one too, and its card is delivered before it")
+    @Test("an error response in the form of a stream is an error too, and its card is delivered before it")
     mutating func refusalAsStream() {
         var body: [UInt8] = []
         StreamEvent.safety(Transcript.card).encode(cursor: 0, into: &body)
@@ -124,14 +124,14 @@ struct StreamSessionTests {
     @Test("Retry-After is waited for up to 60 s")
     mutating func retryAfter() {
         #expect(refuse(503, ["retry-after": "60"], "") == [.reconnect(after: .seconds(60))])
-        session = StreamSession(ResumeMachine(.repeatable, policy: RetryPolicy()))
+        session = StreamSession(ResumeMachine(.idempotent, policy: RetryPolicy()))
         guard case .fail(let error) = refuse(503, ["retry-after": "61"], "").first else { return #expect(Bool(false), "it waited") }
         #expect(error.retryAfter == .seconds(61))
         #expect(error.retryable)
     }
 
     @Test(
-        "answers of proxies without a body that we know are told by their status",
+        "the status determines the error of a response without an envelope",
         arguments: [
             (502, ErrorCode.unforeseen, true), (503, .overloaded, true), (429, .rateLimited, true), (404, .notFound, false),
             (401, .unauthenticated, false), (302, .unforeseen, false),
@@ -143,23 +143,23 @@ struct StreamSessionTests {
         #expect(error.requestID == "r")
     }
 
-    @Test("a captive portal's page is no answer")
+    @Test("the page of a captive portal is an error")
     mutating func captivePortal() {
         #expect(receive(.head(ResponseHead(status: 200, headers: ["content-type": "text/html"]))) == [.reconnect(after: .seconds(1))])
     }
 
-    @Test("an event that cannot be read is asked for again, one of a newer kind is passed over")
+    @Test("after an invalid event the stream is resumed; an event of an unknown type is ignored")
     mutating func strangeEvents() {
         _ = receive(.head(success))
         #expect(receive(.bytes(Array(#"data: {"type":"mood","done":false}\#n\#n"#.utf8))) == [])
         #expect(receive(.bytes(Array("data: {\"type\":\"tok\n\n".utf8))) == [.reconnect(after: .seconds(1))])
     }
 
-    @Test("random bytes never stop the process")
+    @Test("random bytes never crash the session")
     mutating func randomBytes() {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<2000 {
-            session = StreamSession(ResumeMachine(.repeatable, policy: RetryPolicy()))
+            session = StreamSession(ResumeMachine(.idempotent, policy: RetryPolicy()))
             _ = receive(.head(success))
             var bytes = Transcript.wire()
             for _ in 0..<4 { bytes[Int.random(in: 0..<bytes.count, using: &generator)] = .random(in: 0...255, using: &generator) }

@@ -3,12 +3,12 @@ import GatewayAPI
 
 @testable import CoachClient
 
-/// One answer as a gateway would stream it, from any byte on.
+/// One answer in the gateway's format, from any byte on.
 struct Transcript {
     static let turn = id(1)
     static let conversation = id(2)
 
-    /// One, two, three and four bytes a character, line separators that must be escaped, and quotes.
+    /// Characters of one, two, three and four bytes, line separators that must be escaped, and quotes.
     static let pieces = ["Hé", "llo", " ", "世界", "\u{2028}", "🌊 ", "\"ok\"\n", "ü", "."]
     static let text = pieces.joined()
 
@@ -22,11 +22,11 @@ struct Transcript {
         model: "sim", provider: "sim", inputTokens: 3, cachedInputTokens: 0, outputTokens: 9, costUSD: "0.000001", estimated: false)
     static let done = StreamDone(finishReason: .stop, messageID: id(4))
 
-    /// What an app gets of the whole answer.
+    /// The events that an app receives for the whole answer.
     static let events: [StreamEvent] =
         [.start(start), .safety(card)] + pieces.map { .token(content: $0) } + [.usage(usage), .done(done)]
 
-    /// The bytes on the wire for somebody who has `received` bytes of the answer.
+    /// The bytes of the stream for a client that has `received` bytes of the answer.
     static func wire(after received: Int = 0) -> [UInt8] {
         var output: [UInt8] = Array(": ping\n\n".utf8)
         StreamEvent.start(start).encode(cursor: 0, into: &output)
@@ -36,7 +36,7 @@ struct Transcript {
             let begin = end
             end += piece.utf8.count
             guard end > received else { continue }
-            // As the contract says: a position inside a character is moved back to its start.
+            // The contract moves a position inside a character back to its start.
             var rest = piece[...]
             while let first = rest.first, end - rest.utf8.count + first.utf8.count <= received { rest.removeFirst() }
             precondition(end - rest.utf8.count >= begin)
@@ -47,7 +47,7 @@ struct Transcript {
         return output
     }
 
-    /// The wire up to the middle of the third token's event.
+    /// The stream up to the middle of the third token's event.
     static let beginning: [UInt8] = {
         let events = String(decoding: wire(), as: UTF8.self).components(separatedBy: "\n\n")
         let third = events.indices.filter { events[$0].contains(#""type":"token""#) }[2]
@@ -66,7 +66,7 @@ struct Transcript {
     static func id(_ number: UInt8) -> UUID { UUID(uuid: (0, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, number)) }
 }
 
-/// What an app has made of a stream's events.
+/// The text and the number of events that an app received.
 struct Reception: Equatable {
     var text = ""
     var starts = 0

@@ -11,7 +11,7 @@ import Testing
 struct TransportTests {
     private let transport = Transport.urlSession()
 
-    @Test("status, headers and bytes arrive as they were sent")
+    @Test("status, headers and bytes are delivered unchanged")
     func plain() async throws {
         let server = try ScriptedServer { _, _ in [ScriptedServer.response("418 Teapot", headers: ["X-Thing: a"], body: "héllo")] }
         defer { server.stop() }
@@ -29,7 +29,7 @@ struct TransportTests {
         #expect(server.requests.map(\.body) == ["hi"])
     }
 
-    @Test("bytes are handed over while the response goes on")
+    @Test("bytes are delivered before the response ends")
     func noBuffering() async throws {
         let server = try ScriptedServer { _, _ in [.send(ScriptedServer.streamHead), .send(Array("first".utf8)), .hold()] }
         defer { server.stop() }
@@ -73,7 +73,7 @@ struct TransportTests {
         await #expect(throws: (any Error).self) { try await caller.value }
     }
 
-    @Test("a caller that was cancelled before it began asks nothing")
+    @Test("a task that was cancelled before the call sends no request")
     func cancelledBefore() async throws {
         let server = try ScriptedServer { _, _ in [.hold()] }
         defer { server.stop() }
@@ -86,7 +86,7 @@ struct TransportTests {
         }
     }
 
-    @Test("a client that is let go while its stream runs does not end the stream")
+    @Test("releasing the client does not end its running stream")
     func sessionOutlived() async throws {
         let server = try ScriptedServer { _, _ in [.send(ScriptedServer.streamHead), .send([65]), .send([66])] }
         defer { server.stop() }
@@ -107,7 +107,7 @@ struct TransportTests {
         }
     }
 
-    @Test("a server that is not there is an error")
+    @Test("an unreachable server is an error")
     func refused() async throws {
         let server = try ScriptedServer { _, _ in [] }
         server.stop()
@@ -118,7 +118,7 @@ struct TransportTests {
         }
     }
 
-    @Test("a redirect is reported and not followed, so that no token travels")
+    @Test("a redirect is reported and not followed, so that no token reaches another host")
     func redirect() async throws {
         let other = try ScriptedServer { _, _ in [ScriptedServer.response("200 OK", body: "stolen")] }
         defer { other.stop() }
@@ -132,7 +132,7 @@ struct TransportTests {
         #expect(other.requests.isEmpty)
     }
 
-    @Test("twenty exchanges at once do not wait for each other")
+    @Test("twenty concurrent requests do not wait for each other")
     func many() async throws {
         let server = try ScriptedServer { _, _ in [.send(ScriptedServer.streamHead), .send([65]), .hold()] }
         defer { server.stop() }

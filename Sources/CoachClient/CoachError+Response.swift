@@ -1,7 +1,7 @@
 import GatewayAPI
 
 extension CoachError {
-    /// An `error` event.
+    /// The error of an `error` event.
     init(_ failure: StreamFailure) {
         self.init(
             code: .gateway(failure.code), message: failure.message, userMessage: failure.userMessage, action: failure.action,
@@ -9,7 +9,7 @@ extension CoachError {
             keptBytes: failure.keptBytes)
     }
 
-    /// The `error` of an envelope. It does not say whether repeating helps; the action and the code do.
+    /// The error of an envelope, which has no `retryable`: the action and the code determine it.
     init(_ body: ErrorBody) {
         self.init(
             code: .gateway(body.code), message: body.message, userMessage: body.userMessage, action: body.action,
@@ -17,7 +17,7 @@ extension CoachError {
             retryAfter: body.retryAfter.map { .seconds($0) })
     }
 
-    /// A response that is no success, whatever its body is.
+    /// The error of a response with a status other than 2xx and any body.
     init(_ head: ResponseHead, body: [UInt8]) {
         if let envelope = try? ReceivedEnvelope(json: body), case .failure(let error) = envelope.result {
             self.init(error)
@@ -28,13 +28,13 @@ extension CoachError {
         complete(with: head)
     }
 
-    /// Adds what the head says and the body did not.
+    /// Adds `Retry-After` and `X-Request-ID` of the head where the body had none.
     mutating func complete(with head: ResponseHead) {
         retryAfter = retryAfter ?? head.retryAfter
         requestID = requestID ?? head.headers["x-request-id"]
     }
 
-    /// For answers that come from something before the gateway.
+    /// The error of a response without an envelope, as proxies in front of the gateway send it.
     private init(statusAlone status: Int) {
         let (code, action, retryable): (ErrorCode, ErrorAction, Bool) =
             switch status {
@@ -55,7 +55,7 @@ extension CoachError {
     }
 }
 
-/// Status and headers of a response.
+/// The status and headers of a response.
 struct ResponseHead: Sendable, Equatable {
     let status: Int
     /// Names in lower case.
@@ -63,6 +63,6 @@ struct ResponseHead: Sendable, Equatable {
 
     var isSuccess: Bool { (200..<300).contains(status) }
     var isEventStream: Bool { headers["content-type"]?.lowercased().hasPrefix("text/event-stream") ?? false }
-    /// The form in seconds; dates are not understood, because the clocks of phones are wrong.
+    /// `Retry-After` in seconds. The form with a date is ignored, because the clocks of phones can be wrong.
     var retryAfter: Duration? { headers["retry-after"].flatMap { Int($0) }.flatMap { $0 >= 0 ? .seconds($0) : nil } }
 }
