@@ -1,4 +1,4 @@
-/// The text of an answer as tokens, and why it ends.
+/// The text of a simulated answer as tokens, and its finish reason.
 struct Answer: Sendable, Equatable {
     var pieces: [String]
     var finishReason: String
@@ -17,7 +17,7 @@ struct Answer: Sendable, Equatable {
         return Tokenizer.pieces(of: CoachReply.text(to: request.lastUserText))
     }
 
-    /// The answer ends before the first occurrence of a stop sequence.
+    /// Truncates the answer before the first occurrence of a stop sequence.
     mutating func apply(stops: [String]) {
         let bytes = pieces.flatMap { Array($0.utf8) }
         guard let end = stops.compactMap({ Self.firstIndex(of: Array($0.utf8), in: bytes) }).min() else { return }
@@ -32,7 +32,7 @@ struct Answer: Sendable, Equatable {
         finishReason = "stop"
     }
 
-    /// The answer has at most this many tokens.
+    /// Truncates the answer to `limit` tokens.
     mutating func apply(limit: Int?) {
         guard let limit, pieces.count > limit else { return }
         pieces.removeLast(pieces.count - limit)
@@ -47,7 +47,7 @@ struct Answer: Sendable, Equatable {
     private static func words(_ count: Int, seed: UInt64) -> [String] {
         var random = SeededRandom(seed: seed)
         return (0..<count).map { index in
-            // The list is not empty; the literal is only what the compiler asks for.
+            // The vocabulary is not empty; the literal only satisfies the compiler.
             let word = vocabulary.randomElement(using: &random) ?? "and"
             return index == 0 ? word : " " + word
         }
@@ -58,7 +58,7 @@ struct Answer: Sendable, Equatable {
         honest brave simple clear warm open calm strong gentle moment breath choice habit goal week morning evening friend value café
         """.split(separator: " ").map(String.init)
 
-    /// Line ends that only some readers know, joined emoji, combining marks, wide and right-to-left letters.
+    /// Text that often breaks parsers: U+2028, U+2029, U+0085, joined emoji, combining marks, wide and right-to-left letters.
     static let difficultText =
         "A line\u{2028}a paragraph\u{2029}a next line\u{85}a tab\tquotes \"'\\ and a family 👩‍👩‍👧‍👦, a flag 🏳️‍🌈, "
         + "cafe\u{301} with a combining accent, Zażółć gęślą jaźń, 日本語の文章, שלום, مرحبا, 𝒞oach \u{FEFF}and zero\u{200B}width. ☀️"

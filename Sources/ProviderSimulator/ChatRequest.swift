@@ -1,12 +1,12 @@
-/// A request for an answer, as all dialects mean it.
+/// A chat request, independent of the dialect.
 struct ChatRequest: Sendable, Equatable {
     var model: String
     var turns: [Turn]
     var isStreamed = false
     var includesUsage = false
-    /// The answer ends with reason `length` after this many tokens.
+    /// The most tokens of the answer; a longer answer ends with reason `length`.
     var maxTokens: Int?
-    /// The answer ends before the first occurrence of any of these.
+    /// Stop sequences: the answer ends before the first occurrence of any of them.
     var stops: [String] = []
 
     struct Turn: Sendable, Equatable {
@@ -16,7 +16,7 @@ struct ChatRequest: Sendable, Equatable {
 
     var lastUserText: String { turns.last { $0.role == "user" }?.text ?? "" }
 
-    /// The size of the prompt: each turn costs three tokens more than its text, and so does the opening of the answer, as OpenAI
+    /// The size of the prompt in tokens. Every message and the start of the answer cost three tokens more than their text, as OpenAI
     /// documents for its chat format.
     var promptTokens: Int { turns.reduce(3) { $0 + 3 + Tokenizer.count($1.text) } }
 }

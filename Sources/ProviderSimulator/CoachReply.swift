@@ -1,14 +1,14 @@
-/// What the simulated coach says when no script says otherwise: 60 to 120 words, warm, about the topic of the last message, the same
-/// for the same message. The typography (curly quotes, dashes, accents, an emoji) puts multi-byte characters into every answer.
+/// Generates the answer of a request without a script: 60 to 120 words about the topic of the last message, deterministic by message. Curly
+/// quotes, dashes, accents and an emoji put multi-byte characters into every answer.
 enum CoachReply {
-    /// The answer to a message. Tags and embedded scripts in it are not part of what the person said.
+    /// The answer to a message. Ignores tags and embedded scripts in the message.
     static func text(to message: String) -> String {
-        let said = spoken(message)
-        let choice = stableHash(said)
-        let theme = Theme.of(said)
+        let userText = plainText(of: message)
+        let choice = stableHash(userText)
+        let theme = Theme.of(userText)
         let opening = openings[Int(choice % UInt64(openings.count))]
         let closing = closings[Int((choice >> 8) % UInt64(closings.count))]
-        let quote = excerpt(of: said)
+        let quote = excerpt(of: userText)
         let echo = quote.isEmpty ? "I’m glad you’re here today." : opening.replacing("%", with: quote)
         return "\(echo) \(theme.thought) \(theme.step) \(closing)"
     }
@@ -28,7 +28,7 @@ enum CoachReply {
     ]
 
     /// The message without scripts, without tags that a gateway puts around the user's words, and with single spaces.
-    private static func spoken(_ message: String) -> String {
+    private static func plainText(of message: String) -> String {
         var plain = ""
         var insideTag = false
         for character in Script.removingEmbedded(from: message) {
@@ -44,9 +44,9 @@ enum CoachReply {
     }
 
     /// The first nine words of the last sentence that has at least three, else of the whole.
-    private static func excerpt(of said: String) -> String {
-        let sentences = said.split { ".!?\n".contains($0) }.map { $0.split(separator: " ") }
-        let sentence = sentences.last { $0.count >= 3 } ?? said.split(separator: " ")
+    private static func excerpt(of text: String) -> String {
+        let sentences = text.split { ".!?\n".contains($0) }.map { $0.split(separator: " ") }
+        let sentence = sentences.last { $0.count >= 3 } ?? text.split(separator: " ")
         let words = sentence.prefix(9).joined(separator: " ").filter { !"“”\"".contains($0) }.prefix(80)
         return sentence.count > 9 ? words + "…" : String(words)
     }
@@ -57,8 +57,8 @@ enum CoachReply {
         let step: String
 
         /// The theme whose words occur most often in a message; the general one when none does.
-        static func of(_ said: String) -> Theme {
-            let words = said.lowercased().split { !$0.isLetter }
+        static func of(_ text: String) -> Theme {
+            let words = text.lowercased().split { !$0.isLetter }
             func hits(_ theme: Theme) -> Int { words.count { word in theme.words.contains { word.hasPrefix($0) } } }
             let best = all.max { hits($0) < hits($1) }
             return best.flatMap { hits($0) > 0 ? $0 : nil } ?? general

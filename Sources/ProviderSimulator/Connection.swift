@@ -7,8 +7,8 @@ import NIOHTTP1
     import Glibc
 #endif
 
-/// One client's connection: collects requests, plays the answers, one after the other. All of it runs on the connection's event loop;
-/// a client that hangs up is seen at once, also while nothing is being sent.
+/// Handles one client connection: reads requests and sends their responses one after another, on the connection's event loop. Detects at
+/// once that the client closes the connection, even while nothing is sent.
 final class Connection: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
@@ -16,21 +16,21 @@ final class Connection: ChannelInboundHandler {
     private enum Phase {
         case idle
         case receiving(HTTPRequestHead, ByteBuffer)
-        case answering(Performance, Player, isKeepAlive: Bool)
+        case answering(ScriptedResponse, Player, isKeepAlive: Bool)
         case closed
     }
 
     private static let largestBody = 8 * 1024 * 1024
 
     private var phase = Phase.idle
-    /// What a pipelining client sent while an earlier request is being answered.
+    /// Request parts that a pipelining client sent before the current response was complete.
     private var backlog: [HTTPServerRequestPart] = []
     private var timer: NIOScheduledCallback?
     private var context: ChannelHandlerContext?
     private var isPlaying = false
-    private let route: (Incoming) -> Reply
+    private let route: (ReceivedRequest) -> Reply
 
-    init(route: @escaping (Incoming) -> Reply) { self.route = route }
+    init(route: @escaping (ReceivedRequest) -> Reply) { self.route = route }
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
@@ -54,28 +54,28 @@ final class Connection: ChannelInboundHandler {
             body.writeImmutableBuffer(bytes)
             phase = .receiving(head, body)
         case (.receiving(let head, let body), .end):
-            answer(Incoming(head: head, body: body), isKeepAlive: head.isKeepAlive, context: context)
-        default: break  // the decoder gives head, body, end in this order; after closing nothing counts
+            answer(ReceivedRequest(head: head, body: body), isKeepAlive: head.isKeepAlive, context: context)
+        default: break  // the decoder delivers head, body, end in this order; input after closing is ignored
         }
     }
 
-    private func answer(_ request: Incoming, isKeepAlive: Bool, context: ChannelHandlerContext) {
+    private func answer(_ request: ReceivedRequest, isKeepAlive: Bool, context: ChannelHandlerContext) {
         switch route(request) {
-        case .fixed(let voice):
+        case .fixed(let fixed):
             phase = .idle
-            var body = context.channel.allocator.buffer(capacity: voice.body.count)
-            body.writeBytes(voice.body)
-            writeHead(of: voice, bodyLength: body.readableBytes, isKeepAlive: isKeepAlive, context: context)
+            var body = context.channel.allocator.buffer(capacity: fixed.body.count)
+            body.writeBytes(fixed.body)
+            writeHead(of: fixed, bodyLength: body.readableBytes, isKeepAlive: isKeepAlive, context: context)
             context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
             endResponse(isKeepAlive: isKeepAlive, context: context)
-        case .performed(let performance):
-            let player = Player(beats: performance.beats, start: Int64(NIODeadline.now().uptimeNanoseconds))
-            phase = .answering(performance, player, isKeepAlive: isKeepAlive)
+        case .scripted(let response):
+            let player = Player(beats: response.beats, start: Int64(NIODeadline.now().uptimeNanoseconds))
+            phase = .answering(response, player, isKeepAlive: isKeepAlive)
             play()
         }
     }
 
-    /// The connection is gone: by the client if an answer was under way.
+    /// The connection is closed. If a response was in progress, the client closed it.
     func channelInactive(context: ChannelHandlerContext) {
         finish(.clientClosed)
         context.fireChannelInactive()
@@ -83,8 +83,8 @@ final class Connection: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if error is HTTPParserError, case .idle = phase {
-            let voice = FixedVoice(status: 400, headers: [("connection", "close")], body: [])
-            writeHead(of: voice, bodyLength: 0, isKeepAlive: false, context: context)
+            let encoder = FixedResponse(status: 400, headers: [("connection", "close")], body: [])
+            writeHead(of: encoder, bodyLength: 0, isKeepAlive: false, context: context)
             return endResponse(isKeepAlive: false, context: context)
         }
         context.close(promise: nil)
@@ -95,7 +95,7 @@ final class Connection: ChannelInboundHandler {
         context.fireChannelWritabilityChanged()
     }
 
-    /// The server stops: what runs is cut.
+    /// The server stops and cuts the response in progress.
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if event is ChannelShouldQuiesceEvent {
             finish(.stopped)
@@ -105,80 +105,80 @@ final class Connection: ChannelInboundHandler {
     }
 }
 
-// MARK: - Playing
+// MARK: - Sending a scripted response
 
 extension Connection: NIOScheduledCallbackHandler {
     func handleScheduledCallback(eventLoop: some EventLoop) { play() }
 
     private func play() {
-        // Writing may call back into this handler, when the socket fills or fails.
+        // A write can call this handler again, when the socket becomes full or fails.
         guard !isPlaying, let context else { return }
         isPlaying = true
         defer { isPlaying = false }
-        while case .answering(let performance, var player, let isKeepAlive) = phase {
+        while case .answering(let response, var player, let isKeepAlive) = phase {
             let step = player.next(now: Int64(NIODeadline.now().uptimeNanoseconds), isWritable: context.channel.isWritable)
-            phase = .answering(performance, player, isKeepAlive: isKeepAlive)
+            phase = .answering(response, player, isKeepAlive: isKeepAlive)
             switch step {
             case .wait(let time):
                 timer = try? context.eventLoop.assumeIsolated().scheduleCallback(
                     at: .uptimeNanoseconds(UInt64(time)), handler: self)
                 return
-            case .waitForReader, .over: return
-            case .perform(let acts): perform(acts, of: performance, isKeepAlive: isKeepAlive, context: context)
+            case .waitUntilWritable, .over: return
+            case .perform(let acts): perform(acts, of: response, isKeepAlive: isKeepAlive, context: context)
             }
         }
     }
 
-    private func perform(_ acts: [Speech.Act], of performance: Performance, isKeepAlive: Bool, context: ChannelHandlerContext) {
+    private func perform(_ acts: [Speech.Act], of response: ScriptedResponse, isKeepAlive: Bool, context: ChannelHandlerContext) {
         var buffer = context.channel.allocator.buffer(capacity: 512)
         var tokens = 0
         for act in acts {
             switch act {
             case .head:
-                performance.exchange.answered(status: performance.voice.status)
-                writeHead(of: performance.voice, bodyLength: nil, isKeepAlive: isKeepAlive, context: context)
+                response.exchange.answered(status: response.encoder.status)
+                writeHead(of: response.encoder, bodyLength: nil, isKeepAlive: isKeepAlive, context: context)
                 if acts.count == 1 { context.flush() }
             case .say(let utterance):
-                performance.voice.encode(utterance, into: &buffer)
+                response.encoder.encode(utterance, into: &buffer)
                 if case .token = utterance { tokens += 1 }
             case .end:
-                flush(&buffer, performance: performance, tokens: &tokens, context: context)
-                finish(performance.outcome)
+                flush(&buffer, response: response, tokens: &tokens, context: context)
+                finish(response.outcome)
                 endResponse(isKeepAlive: isKeepAlive, context: context)
             case .cut(let cut, let inside):
                 if let inside {
                     var frame = context.channel.allocator.buffer(capacity: 512)
-                    performance.voice.encode(inside, into: &frame)
+                    response.encoder.encode(inside, into: &frame)
                     buffer.writeImmutableBuffer(frame.getSlice(at: frame.readerIndex, length: frame.readableBytes / 2) ?? frame)
                 }
-                flush(&buffer, performance: performance, tokens: &tokens, context: context)
+                flush(&buffer, response: response, tokens: &tokens, context: context)
                 finish(.failed)
                 close(cut, context: context)
             case .silence: break
             }
         }
-        flush(&buffer, performance: performance, tokens: &tokens, context: context)
+        flush(&buffer, response: response, tokens: &tokens, context: context)
     }
 
-    private func flush(_ buffer: inout ByteBuffer, performance: Performance, tokens: inout Int, context: ChannelHandlerContext) {
-        let largest = performance.chunkBytes ?? buffer.readableBytes
+    private func flush(_ buffer: inout ByteBuffer, response: ScriptedResponse, tokens: inout Int, context: ChannelHandlerContext) {
+        let largest = response.chunkBytes ?? buffer.readableBytes
         while let slice = buffer.readSlice(length: min(max(largest, 1), buffer.readableBytes)), slice.readableBytes > 0 {
             context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(slice))), promise: nil)
         }
-        performance.exchange.sentTokens(tokens)
+        response.exchange.sentTokens(tokens)
         tokens = 0
         buffer.clear()
     }
 
-    private func writeHead(of voice: some Voice, bodyLength: Int?, isKeepAlive: Bool, context: ChannelHandlerContext) {
-        var headers = HTTPHeaders(voice.headers.map { ($0.name, $0.value) })
+    private func writeHead(of encoder: some ResponseEncoder, bodyLength: Int?, isKeepAlive: Bool, context: ChannelHandlerContext) {
+        var headers = HTTPHeaders(encoder.headers.map { ($0.name, $0.value) })
         if let bodyLength { headers.replaceOrAdd(name: "content-length", value: "\(bodyLength)") }
         if !isKeepAlive { headers.replaceOrAdd(name: "connection", value: "close") }
-        let head = HTTPResponseHead(version: .http1_1, status: .init(statusCode: voice.status), headers: headers)
+        let head = HTTPResponseHead(version: .http1_1, status: .init(statusCode: encoder.status), headers: headers)
         context.write(wrapOutboundOut(.head(head)), promise: nil)
     }
 
-    /// Ends the response, then the connection if the client wants that, else goes on with what it sent meanwhile.
+    /// Ends the response. Then closes the connection if the client requested it, otherwise handles the backlog.
     private func endResponse(isKeepAlive: Bool, context: ChannelHandlerContext) {
         let written = context.eventLoop.makePromise(of: Void.self)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: written)
@@ -194,19 +194,19 @@ extension Connection: NIOScheduledCallbackHandler {
         }
     }
 
-    /// The end of an answer, whoever ended it. The first ending counts.
+    /// Records the outcome of the response. Only the first outcome counts.
     private func finish(_ outcome: Exchange.Outcome) {
         timer?.cancel()
         timer = nil
-        guard case .answering(let performance, _, _) = phase else { return }
+        guard case .answering(let response, _, _) = phase else { return }
         phase = outcome == .clientClosed ? .closed : .idle
-        performance.exchange.end(outcome)
+        response.exchange.end(outcome)
     }
 
     private func close(_ cut: Script.Cut, context: ChannelHandlerContext) {
         phase = .closed
         if cut == .reset, let socket = context.channel as? any SocketOptionProvider {
-            // Lingering for zero seconds makes close(2) send RST (socket(7)).
+            // SO_LINGER with zero seconds makes close(2) send RST (socket(7)).
             socket.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenComplete { _ in }
         }
         context.close(promise: nil)

@@ -1,28 +1,28 @@
-/// `/simulator/*`: scripts for coming requests, and what was seen of past ones.
+/// The control API below `/simulator/`: sets scripts for coming requests and returns the journal of past ones.
 struct ControlRoutes: Sendable {
-    let desk: ScriptDesk
+    let scriptQueue: ScriptQueue
     let journal: Journal
 
-    /// Nil for a path that is not under `/simulator/`.
-    func reply(to request: Incoming) -> Reply? {
+    /// The response; nil for a path that is not below `/simulator/`.
+    func reply(to request: ReceivedRequest) -> Reply? {
         do {
             switch (request.method, request.path) {
             case ("PUT", "/simulator/script"):
-                desk.standing = try Script(json: request.body)
-                return standing
+                scriptQueue.defaultScript = try Script(json: request.body)
+                return defaultScriptReply
             case ("GET", "/simulator/script"):
-                return standing
+                return defaultScriptReply
             case ("DELETE", "/simulator/script"):
-                desk.standing = nil
-                return standing
+                scriptQueue.defaultScript = nil
+                return defaultScriptReply
             case ("POST", "/simulator/scripts"):
-                try desk.enqueue(scripts(in: request.body))
-                return waiting
+                try scriptQueue.enqueue(scripts(in: request.body))
+                return queueReply
             case ("GET", "/simulator/scripts"):
-                return waiting
+                return queueReply
             case ("DELETE", "/simulator/scripts"):
-                desk.clearQueue()
-                return waiting
+                scriptQueue.clearQueue()
+                return queueReply
             case ("GET", "/simulator/requests"):
                 let after = request.query["after"].flatMap { Int($0) } ?? 0
                 let exchanges = journal.exchanges(after: after)
@@ -38,13 +38,13 @@ struct ControlRoutes: Sendable {
         }
     }
 
-    private var standing: Reply { .json(["script": desk.standing.map(json) ?? .null]) }
+    private var defaultScriptReply: Reply { .json(["script": scriptQueue.defaultScript.map(json) ?? .null]) }
 
-    private var waiting: Reply { .json(["waiting": .array(desk.waiting.map(json))]) }
+    private var queueReply: Reply { .json(["waiting": .array(scriptQueue.queued.map(json))]) }
 
     private func json(_ script: Script) -> JSONValue { (try? JSONValue(parsing: script.json.utf8)) ?? .null }
 
-    /// One script, or an array of them in the order of the requests they are for.
+    /// Parses one script, or an array of scripts for the coming requests in their order.
     private func scripts(in body: [UInt8]) throws(ScriptError) -> [Script] {
         guard let value = try? JSONValue(parsing: body) else { throw ScriptError(description: "the body is not JSON") }
         var scripts: [Script] = []

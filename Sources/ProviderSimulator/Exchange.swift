@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// One request for an answer and what became of it.
+/// A chat request and the progress of its response; an entry of the journal.
 final class Exchange: Sendable {
     typealias Outcome = RecordedRequest.Outcome
 
@@ -26,7 +26,7 @@ final class Exchange: Sendable {
 
     func sentTokens(_ count: Int) { sent.add(count, ordering: .relaxed) }
 
-    /// The first ending stands: a connection that closes after the last byte is not a client that hung up.
+    /// Records the outcome. Only the first one counts: a connection that closes after the last byte is not an aborted response.
     func end(_ outcome: Outcome) {
         let isFirst = ending.withLock { ending in
             guard ending.outcome == .running else { return false }

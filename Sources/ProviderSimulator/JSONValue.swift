@@ -1,6 +1,6 @@
 import Foundation
 
-/// Any JSON value, for what is passed through or examined field by field: request bodies, the journal, embedded scripts.
+/// A JSON value as a tree whose objects are dictionaries, for request bodies, the journal and scripts.
 enum JSONValue: Sendable, Equatable {
     case null
     case bool(Bool)
@@ -14,11 +14,11 @@ enum JSONValue: Sendable, Equatable {
         self = try JSONDecoder().decode(JSONValue.self, from: Data(bytes))
     }
 
-    /// Keys are sorted, so the same value is always the same text.
+    /// The value as JSON text. Keys are sorted, so that equal values have equal text.
     var bytes: [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Encoding cannot fail but for a number that JSON has no notation for; parsing never produces one.
+        // Encoding fails only for infinity and NaN, which parsing never produces.
         return (try? encoder.encode(self)).map { Array($0) } ?? Array("null".utf8)
     }
 
@@ -45,7 +45,7 @@ enum JSONValue: Sendable, Equatable {
         }
     }
 
-    /// How OpenAI's validation messages name the kind of a value.
+    /// The kind of the value in the words of OpenAI's validation messages.
     var kind: String {
         switch self {
         case .null: "null"

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The latest requests and counts of all of them.
+/// Records the latest chat requests, and counts all of them.
 final class Journal: Sendable {
     private struct State {
         var exchanges: [Exchange] = []
@@ -22,35 +22,35 @@ final class Journal: Sendable {
                 self?.state.withLock { $0.stats.ended(outcome) }
             }
             state.exchanges.append(exchange)
-            // Dropped in blocks, so that a full ring does not move its content for every request.
+            // Removed in blocks, so that a full journal does not move its entries for every request.
             if state.exchanges.count > capacity + capacity / 4 { state.exchanges.removeFirst(state.exchanges.count - capacity) }
             return exchange
         }
     }
 
-    /// The requests with a higher sequence number, oldest first; at most the ring's capacity.
+    /// The recorded requests with a higher sequence number, oldest first.
     func exchanges(after sequence: Int) -> [Exchange] {
         state.withLock { state in state.exchanges.suffix(capacity).filter { $0.sequence > sequence } }
     }
 }
 
-/// Counts since the start of the simulator.
+/// Counts of chat requests since the start of the simulator.
 public struct SimulatorStats: Sendable, Equatable {
-    /// Requests for an answer, refused ones included.
+    /// All chat requests, including rejected ones.
     public private(set) var started = 0
-    /// Sent to their regular end.
+    /// Responses sent to their regular end.
     public private(set) var finished = 0
-    /// The client hung up first.
+    /// Responses during which the client closed the connection.
     public private(set) var clientClosed = 0
-    /// Refused: no key, no such model, not valid.
+    /// Requests rejected because of the key, the model, or an invalid body.
     public private(set) var rejected = 0
-    /// Failed because a script said so.
+    /// Responses that failed by their script.
     public private(set) var failed = 0
-    /// Cut by the end of the simulator.
+    /// Responses cut when the simulator stopped.
     public private(set) var stopped = 0
-    /// Being answered now.
+    /// Responses in progress.
     public private(set) var running = 0
-    /// The most that were being answered at once.
+    /// The most responses in progress at the same time.
     public private(set) var peak = 0
 
     mutating func began() {

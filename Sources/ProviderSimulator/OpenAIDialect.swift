@@ -1,35 +1,35 @@
 import Foundation
 
-/// The routes of OpenAI's API that chat needs: models and chat completions.
+/// The simulated routes of OpenAI's API: models and chat completions.
 struct OpenAIDialect: Sendable {
     private let key: String?
-    private let desk: ScriptDesk
+    private let scriptQueue: ScriptQueue
     private let journal: Journal
-    /// Makes the ids of two runs of the simulator differ.
+    /// A random seed that makes the ids of two runs of the simulator differ.
     private let idSeed = UInt64.random(in: .min ... .max)
     private let created = Int(Date().timeIntervalSince1970)
 
-    init(key: String?, desk: ScriptDesk, journal: Journal) {
+    init(key: String?, scriptQueue: ScriptQueue, journal: Journal) {
         self.key = key
-        self.desk = desk
+        self.scriptQueue = scriptQueue
         self.journal = journal
     }
 
-    /// Nil for a path that is not this dialect's.
-    func reply(to request: Incoming) -> Reply? {
+    /// The response; nil for a path that does not belong to this dialect.
+    func reply(to request: ReceivedRequest) -> Reply? {
         guard request.path == "/v1" || request.path.hasPrefix("/v1/") else { return nil }
         if request.path == "/v1/chat/completions", request.method == "POST" { return complete(request) }
         do throws(OpenAIFault) {
             try authorize(request)
             return try models(request)
         } catch {
-            return .fixed(voice(for: error, headers: headers(sequence: 0, processingMs: 1)))
+            return .fixed(errorResponse(for: error, headers: headers(sequence: 0, processingMs: 1)))
         }
     }
 
     // MARK: Chat completions
 
-    private func complete(_ incoming: Incoming) -> Reply {
+    private func complete(_ incoming: ReceivedRequest) -> Reply {
         let parsed = Result { () throws(OpenAIFault) -> (request: ChatRequest, json: JSONValue) in
             try authorize(incoming)
             return try OpenAIRequest.parse(incoming.body)
@@ -37,52 +37,53 @@ struct OpenAIDialect: Sendable {
         let exchange = journal.begin(Self.description(of: incoming, json: try? parsed.get().json))
         do throws(OpenAIFault) {
             let request = try parsed.get().request
-            return .performed(performance(of: try script(for: request, incoming), for: request, exchange: exchange))
+            return .scripted(scriptedResponse(of: try script(for: request, incoming), for: request, exchange: exchange))
         } catch {
-            let voice = voice(for: error, headers: headers(sequence: exchange.sequence, processingMs: 2))
-            return .performed(
-                Performance(beats: FixedVoice.beats(after: 0), voice: voice, chunkBytes: nil, exchange: exchange, outcome: .rejected))
+            let encoder = errorResponse(for: error, headers: headers(sequence: exchange.sequence, processingMs: 2))
+            return .scripted(
+                ScriptedResponse(
+                    beats: FixedResponse.beats(after: 0), encoder: encoder, chunkBytes: nil, exchange: exchange, outcome: .rejected))
         }
     }
 
-    private func script(for request: ChatRequest, _ incoming: Incoming) throws(OpenAIFault) -> Script {
+    private func script(for request: ChatRequest, _ incoming: ReceivedRequest) throws(OpenAIFault) -> Script {
         guard Self.isKnown(request.model) else { throw .unknownModel(request.model) }
         do {
-            return try desk.script(header: incoming.headers.first(name: "x-simulator-script"), for: request)
+            return try scriptQueue.script(header: incoming.headers.first(name: "x-simulator-script"), for: request)
         } catch {
             throw .invalid("simulator: \(error)", param: "script", code: "invalid_script")
         }
     }
 
-    private func performance(of script: Script, for request: ChatRequest, exchange: Exchange) -> Performance {
+    private func scriptedResponse(of script: Script, for request: ChatRequest, exchange: Exchange) -> ScriptedResponse {
         let chunkBytes = script.bytewise == true ? 1 : script.chunkBytes
         var headers = headers(sequence: exchange.sequence, processingMs: Int(script.firstTokenMs ?? 150))
         if let scripted = script.httpError, script.hang != true, script.drop != true {
             headers += Self.retryHeaders(scripted)
-            var voice = voice(for: OpenAIFault(scripted, model: request.model), headers: headers)
+            var encoder = errorResponse(for: OpenAIFault(scripted, model: request.model), headers: headers)
             if let body = scripted.body {
-                voice.body = Array(body.utf8)
-                voice.headers.set("content-type", "text/html; charset=utf-8")
+                encoder.body = Array(body.utf8)
+                encoder.headers.set("content-type", "text/html; charset=utf-8")
             }
-            voice.headers.set(script.headers)
-            return Performance(
-                beats: FixedVoice.beats(after: script.firstTokenMs ?? 0), voice: voice, chunkBytes: chunkBytes, exchange: exchange,
+            encoder.headers.set(script.headers)
+            return ScriptedResponse(
+                beats: FixedResponse.beats(after: script.firstTokenMs ?? 0), encoder: encoder, chunkBytes: chunkBytes, exchange: exchange,
                 outcome: .failed)
         }
         headers.set("content-type", request.isStreamed ? "text/event-stream; charset=utf-8" : "application/json")
         headers.set(script.headers)
         let isFailure = script.errorAfterTokens != nil
-        let voice = OpenAIVoice(
+        let encoder = OpenAIResponseEncoder(
             id: "chatcmpl-" + identifier(exchange.sequence, length: 29), created: Int(exchange.received.timeIntervalSince1970),
             request: request, reportsUsage: script.noUsage != true && (request.includesUsage || !request.isStreamed),
             status: isFailure && !request.isStreamed ? 500 : 200, headers: headers)
-        return Performance(
-            beats: Speech(script: script, request: request).beats, voice: voice, chunkBytes: chunkBytes, exchange: exchange,
+        return ScriptedResponse(
+            beats: Speech(script: script, request: request).beats, encoder: encoder, chunkBytes: chunkBytes, exchange: exchange,
             outcome: isFailure ? .failed : .finished)
     }
 
-    /// What the journal keeps: all but the key.
-    private static func description(of incoming: Incoming, json: JSONValue?) -> [String: JSONValue] {
+    /// The content of a journal entry: the request without the headers that carry secrets.
+    private static func description(of incoming: ReceivedRequest, json: JSONValue?) -> [String: JSONValue] {
         let secrets: Set<String> = ["authorization", "api-key", "x-api-key", "cookie"]
         let headers = incoming.headers.map { ($0.name.lowercased(), JSONValue.string($0.value)) }.filter { !secrets.contains($0.0) }
         var parameters: [String: JSONValue] = [:]
@@ -100,25 +101,25 @@ struct OpenAIDialect: Sendable {
 
     private static func isKnown(_ model: String) -> Bool { model.hasPrefix("sim-") }
 
-    private func models(_ request: Incoming) throws(OpenAIFault) -> Reply {
+    private func models(_ request: ReceivedRequest) throws(OpenAIFault) -> Reply {
         let prefix = "/v1/models"
         guard request.path == prefix || request.path.hasPrefix(prefix + "/") else {
             guard request.path != "/v1/chat/completions" else { throw .wrongMethod(method: request.method, path: request.path) }
             throw .unknownRoute(method: request.method, path: request.path)
         }
         guard request.method == "GET" else { throw .wrongMethod(method: request.method, path: request.path) }
-        let voice: JSONValue
+        let body: JSONValue
         if request.path == prefix {
-            voice = ["object": "list", "data": .array(Self.listed.map(model))]
+            body = ["object": "list", "data": .array(Self.listed.map(model))]
         } else {
             let raw = String(request.path.dropFirst(prefix.count + 1))
             let id = raw.removingPercentEncoding ?? raw
             guard Self.isKnown(id) else { throw .unknownModel(id) }
-            voice = model(id)
+            body = model(id)
         }
         var headers = headers(sequence: 0, processingMs: 1)
         headers.set("content-type", "application/json")
-        return .fixed(FixedVoice(status: 200, headers: headers, body: voice.bytes))
+        return .fixed(FixedResponse(status: 200, headers: headers, body: body.bytes))
     }
 
     private func model(_ id: String) -> JSONValue {
@@ -127,17 +128,17 @@ struct OpenAIDialect: Sendable {
 
     // MARK: Common
 
-    private func authorize(_ request: Incoming) throws(OpenAIFault) {
+    private func authorize(_ request: ReceivedRequest) throws(OpenAIFault) {
         let words = request.headers.first(name: "authorization")?.split(separator: " ", maxSplits: 1) ?? []
         guard words.count == 2, words[0].lowercased() == "bearer" else { throw .missingKey }
         guard key == nil || key == String(words[1]) else { throw .wrongKey(String(words[1])) }
     }
 
-    private func voice(for fault: OpenAIFault, headers: [(name: String, value: String)]) -> FixedVoice {
+    private func errorResponse(for fault: OpenAIFault, headers: [(name: String, value: String)]) -> FixedResponse {
         var headers = headers
         headers.set("content-type", "application/json")
         if fault.code == "rate_limit_exceeded" { headers.set("x-ratelimit-remaining-requests", "0") }
-        return FixedVoice(status: fault.status, headers: headers, body: fault.body)
+        return FixedResponse(status: fault.status, headers: headers, body: fault.body)
     }
 
     private func headers(sequence: Int, processingMs: Int) -> [(name: String, value: String)] {

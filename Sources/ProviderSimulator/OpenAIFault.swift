@@ -1,4 +1,4 @@
-/// An error as OpenAI answers it: status and the four fields of its error object.
+/// An error response in OpenAI's format: the status and the four fields of its error object.
 struct OpenAIFault: Error, Equatable {
     var status: Int
     var message: String
@@ -23,7 +23,7 @@ struct OpenAIFault: Error, Equatable {
             + "(i.e. Authorization: Bearer YOUR_KEY).",
         type: "invalid_request_error")
 
-    /// The key itself is not repeated beyond its ends, like the original.
+    /// The message contains only the ends of the key, as OpenAI's does.
     static func wrongKey(_ key: String) -> OpenAIFault {
         let hint = key.count > 12 ? "\(key.prefix(4))****\(key.suffix(4))" : "****"
         return OpenAIFault(
@@ -45,7 +45,7 @@ struct OpenAIFault: Error, Equatable {
             status: 405, message: "Not allowed to \(method) on \(path)", type: "invalid_request_error", code: "method_not_supported")
     }
 
-    /// The error that a script asks for, with the original's words where it gives none.
+    /// The error of a script. Fields that the script omits have OpenAI's texts for the status.
     init(_ scripted: Script.HTTPError, model: String) {
         let usual = Self.usual(scripted.status, model: model)
         self.init(

@@ -1,4 +1,4 @@
-/// The body of `POST /v1/chat/completions`, validated with the original's rules and words.
+/// Parses and validates the body of `POST /v1/chat/completions` with OpenAI's rules and error texts.
 enum OpenAIRequest {
     static func parse(_ bytes: [UInt8]) throws(OpenAIFault) -> (request: ChatRequest, json: JSONValue) {
         guard let json = try? JSONValue(parsing: bytes), case .object(let fields) = json else {
@@ -36,7 +36,8 @@ enum OpenAIRequest {
 
     private static let roles: Set<String> = ["system", "assistant", "user", "function", "tool", "developer"]
 
-    /// Request fields of the API reference (platform.openai.com/docs/api-reference/chat/create). Those without a use here are accepted.
+    /// The request fields of the API reference (platform.openai.com/docs/api-reference/chat/create). Fields that the simulator does not use
+    /// are accepted and ignored.
     private static let parameters: Set<String> = [
         "audio", "frequency_penalty", "function_call", "functions", "logit_bias", "logprobs", "max_completion_tokens", "max_tokens",
         "messages", "metadata", "modalities", "model", "n", "parallel_tool_calls", "prediction", "presence_penalty", "prompt_cache_key",

@@ -1,10 +1,10 @@
-/// Decides what a connection does when: the beats of a speech against a clock that is given in. Pure.
+/// Decides when a connection sends which part of a response plan. Pure: the caller passes the time.
 struct Player {
     enum Step: Equatable {
-        /// Nothing to do before this time.
+        /// Call again at this time.
         case wait(until: Nanoseconds)
-        /// The socket is full; ask again when it is writable.
-        case waitForReader
+        /// The socket is full; call again when it is writable.
+        case waitUntilWritable
         case perform([Speech.Act])
         case over
     }
@@ -20,12 +20,12 @@ struct Player {
         admit()
     }
 
-    /// Beats are due at fixed times from the start: a slow reader delays tokens and then gets what it missed at once, and timers that
-    /// fire late do not add up.
+    /// Every frame is due at a fixed time after the start, so that delays do not add up. A slow reader delays frames and then receives all
+    /// overdue ones at once.
     mutating func next(now: Nanoseconds, isWritable: Bool) -> Step {
         guard let beat = beats.first else { return .over }
         guard due <= now else { return .wait(until: due) }
-        guard isWritable else { return .waitForReader }
+        guard isWritable else { return .waitUntilWritable }
         beats.removeFirst()
         admit()
         return .perform(beat.acts)

@@ -1,47 +1,47 @@
 import Foundation
 
-/// A request as the simulator received it, and what became of it: the journal's entry for tests in the same process.
+/// A request that the simulator received, with its outcome: a journal entry for tests in the same process.
 public struct RecordedRequest: Sendable, Equatable {
-    /// Counts all requests from 1.
+    /// The number of the request, counted from 1.
     public let sequence: Int
-    /// When it was received in full.
+    /// The time at which the request was completely received.
     public let received: Date
-    /// The model it asked for; nil when it named none.
+    /// The requested model; nil when the request has none.
     public let model: String?
-    /// Role and text of each message; text parts of one message are joined with line feeds.
+    /// The messages. Text parts of one message are joined with line feeds.
     public let messages: [Message]
-    /// Whether a stream was asked for.
+    /// Whether the request asked for a stream.
     public let isStreamed: Bool
-    /// Header fields by lower-case name, without the key.
+    /// The header fields by name in lower case, without those that carry secrets.
     public let headers: [String: String]
-    /// The status that was answered; nil before an answer.
+    /// The status of the response; nil before it is sent.
     public let status: Int?
-    /// What became of it.
+    /// How the request ended.
     public let outcome: Outcome
-    /// Tokens handed to the socket so far.
+    /// Tokens written to the socket so far.
     public let tokensSent: Int
-    /// From its arrival to its end; nil while it runs.
+    /// The time from the request to the end of the response; nil while it is in progress.
     public let endedAfter: Duration?
 
     /// One message of a prompt.
     public struct Message: Sendable, Equatable {
-        /// Such as `system`, `user`, `assistant`.
+        /// For example `system`, `user`, `assistant`.
         public let role: String
-        /// What it says.
+        /// The text.
         public let text: String
     }
 
-    /// How a request ended, as the provider saw it.
+    /// How a request ended.
     public enum Outcome: String, Sendable {
-        /// It has not.
+        /// It is in progress.
         case running
-        /// Everything was sent.
+        /// The response was sent completely.
         case finished
-        /// The client hung up first.
+        /// The client closed the connection before the end.
         case clientClosed = "client_closed"
-        /// Refused: no key, no such model, not valid.
+        /// Rejected because of the key, the model, or an invalid body.
         case rejected
-        /// A script made it fail: an HTTP error, an error frame, a cut.
+        /// Failed by its script: an HTTP error, an error in the stream, or a cut.
         case failed
         /// The simulator was stopped.
         case stopped
@@ -49,6 +49,6 @@ public struct RecordedRequest: Sendable, Equatable {
 }
 
 extension SimulatorServer {
-    /// The latest requests with a higher sequence number, oldest first.
+    /// The recorded requests with a higher sequence number, oldest first.
     public func requests(after sequence: Int = 0) -> [RecordedRequest] { journal.exchanges(after: sequence).map(\.record) }
 }

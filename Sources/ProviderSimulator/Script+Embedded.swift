@@ -1,7 +1,7 @@
 extension Script {
-    /// The scripts written as `[[sim {json}]]` in a text, in their order.
+    /// Parses the scripts that are embedded as `[[sim {json}]]` in a text, in their order.
     ///
-    /// The text may hold anything around them: the gateway puts the user's words, delimited as data, into a longer prompt.
+    /// The text around them is ignored: the gateway puts the user's message, delimited as data, into a longer prompt.
     static func embedded(in text: String) throws(ScriptError) -> [Script] {
         var scripts: [Script] = []
         for instruction in instructions(in: Array(text.utf8)) {
@@ -10,7 +10,7 @@ extension Script {
         return scripts
     }
 
-    /// The text without its instructions: what the person wrote.
+    /// The text without its embedded scripts.
     static func removingEmbedded(from text: String) -> String {
         let bytes = Array(text.utf8)
         var kept: [UInt8] = []
@@ -46,7 +46,7 @@ extension Script {
         return found
     }
 
-    /// The index after the object that opens at `start`; braces inside strings do not count.
+    /// The index after the object that begins at `start`; nil if there is none. Braces inside strings do not count.
     private static func endOfObject(in bytes: [UInt8], from start: Int) -> Int? {
         guard start < bytes.count, bytes[start] == UInt8(ascii: "{") else { return nil }
         var depth = 0

@@ -1,33 +1,33 @@
 import Foundation
 
-/// A script that cannot be followed, with the reason in words.
+/// The reason why a script is invalid.
 public struct ScriptError: Error, Equatable, CustomStringConvertible {
-    /// What is wrong, naming the field.
+    /// A sentence that names the invalid field.
     public let description: String
 }
 
 extension Script {
-    /// Bounds that keep one request from occupying the simulator: text and numbers beyond them are errors.
+    /// Limits that keep one request from occupying the simulator. Values beyond them are errors.
     private enum Limit {
         static let words = 100_000
         static let milliseconds = 3_600_000.0
     }
 
-    /// A script from its JSON form. Throws for anything that is not a script, unknown fields included.
+    /// Parses a script. Throws for anything that is not a valid script, including unknown fields.
     public init(json: some Collection<UInt8>) throws(ScriptError) {
         let value: JSONValue
         do { value = try JSONValue(parsing: json) } catch { throw ScriptError(description: "the script is not JSON") }
         try self.init(value)
     }
 
-    /// The JSON form: what the header, the embedded instruction and the control routes take.
+    /// The script as JSON text, for the header, the embedded form and the control API.
     public var json: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
     }
 
-    /// The instruction that, anywhere in the last user message, makes the simulator follow this script.
+    /// The script in the form that can be embedded anywhere in the last user message: `[[sim {json}]]`.
     public var embedded: String { "[[sim \(json)]]" }
 
     init(_ value: JSONValue) throws(ScriptError) {

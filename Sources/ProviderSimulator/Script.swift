@@ -1,81 +1,81 @@
-/// What a simulated provider shall do with one request. Every field is optional; an empty script is an ordinary, well-paced answer.
+/// Determines the response to one request. Every field is optional; an empty script is a regular answer at 50 tokens/s.
 ///
-/// JSON form: the snake_case names below. An unknown field is an error, so a misspelt fault never passes for a healthy answer.
+/// In JSON the names are snake_case. An unknown field is an error, so that a misspelt fault is not mistaken for a regular answer.
 public struct Script: Sendable, Equatable, Codable {
-    /// Applies only to requests for this model; others are answered as if there were no script.
+    /// The model that the script applies to; requests for other models are answered as if there were no script.
     public var model: String?
 
-    // What is said. The first that is set wins, in this order; none: a coach's reply that refers to the last user message.
-    /// No text at all: a role, a finish reason, nothing between.
+    // Text. The first of these fields that is set applies; without one the answer refers to the last user message (`CoachReply`).
+    /// No text: a role and a finish reason only.
     public var empty: Bool?
-    /// The exact pieces, one token each.
+    /// The exact tokens.
     public var tokens: [String]?
-    /// The text; cut into tokens of about four characters.
+    /// The text, split into tokens of about four characters.
     public var text: String?
     /// This number of words of harmless text, one token each.
     public var words: Int?
     /// A text with U+2028, U+2029, U+0085, emoji with joiners, combining marks and right-to-left letters.
     public var unicode: Bool?
 
-    // When.
+    // Timing.
     /// Milliseconds from the request to the first token. Default 150; for `http_error` 0.
     public var firstTokenMs: Double?
     /// Milliseconds between two tokens. Default 20.
     public var paceMs: Double?
-    /// Each pause is changed by up to this many milliseconds either way, drawn from `seed`.
+    /// The most milliseconds by which each pause is randomly lengthened or shortened.
     public var jitterMs: Double?
-    /// Seed of `jitter_ms` and of the choice of words. Default 0.
+    /// The seed of `jitter_ms` and `words`. Default 0.
     public var seed: UInt64?
-    /// Falls silent once after this many tokens ...
+    /// The number of tokens after which the stream stalls once.
     public var stallAfterTokens: Int?
-    /// ... for this many milliseconds; absent: for ever.
+    /// The milliseconds of the stall; nil: for ever.
     public var stallMs: Double?
 
-    // How it ends.
-    /// Instead of `stop`: any of the dialect's reasons, such as `length` or `content_filter`.
+    // End.
+    /// The finish reason instead of `stop`, such as `length` or `content_filter`.
     public var finishReason: String?
-    /// Takes the request and sends nothing, not even a head.
+    /// Accepts the request and sends nothing, not even a head.
     public var hang: Bool?
-    /// Closes the connection without an answer.
+    /// Closes the connection without a response.
     public var drop: Bool?
     /// Answers with an HTTP error.
     public var httpError: HTTPError?
-    /// After this many tokens, an error inside the stream (not streamed: status 500).
+    /// The number of tokens after which the stream has an error (status 500 if the request is not streamed).
     public var errorAfterTokens: Int?
-    /// What that error says.
+    /// The content of that error.
     public var error: ErrorBody?
-    /// `[DONE]` follows the error, as some compatible servers do.
+    /// Sends `[DONE]` after the error, as some compatible servers do.
     public var errorThenDone: Bool?
-    /// After this many tokens the connection goes away.
+    /// The number of tokens after which the connection is cut.
     public var cutAfterTokens: Int?
-    /// How it goes away. Default `close`.
+    /// How the connection is cut. Default `close`.
     public var cut: Cut?
-    /// Half of the next frame is sent before the cut.
+    /// Sends half of the next event before the cut.
     public var cutInsideFrame: Bool?
-    /// The stream ends without `[DONE]`.
+    /// Ends the stream without `[DONE]`.
     public var noDone: Bool?
-    /// No chunk carries a finish reason.
+    /// Sends no finish reason.
     public var noFinish: Bool?
 
-    // How it is written.
-    /// Every byte is its own write.
+    // Writes.
+    /// Writes every byte separately.
     public var bytewise: Bool?
-    /// Every write has at most this many bytes.
+    /// The most bytes of one write.
     public var chunkBytes: Int?
-    /// This many tokens leave in one write; the average pace stays.
+    /// The tokens of one write. The average pace does not change.
     public var tokensPerWrite: Int?
     /// Response headers to add or replace.
     public var headers: [String: String]?
 
-    // What is counted.
-    /// Usage is not sent even when asked for.
+    // Usage.
+    /// Sends no usage, even if the request asks for it.
     public var noUsage: Bool?
     /// Prompt tokens reported as read from the cache.
     public var cachedTokens: Int?
-    /// Numbers reported instead of the counted ones.
+    /// Token counts to report instead of the actual ones.
     public var usage: UsageOverride?
 
-    /// An ordinary answer.
+    /// Creates the script of a regular answer.
     public init() {}
 
     /// An HTTP error instead of an answer.
@@ -90,10 +90,10 @@ public struct Script: Sendable, Equatable, Codable {
         public var message: String?
         /// Seconds, sent as `retry-after` and `retry-after-ms`.
         public var retryAfter: Double?
-        /// Sent instead of the dialect's error object, as `text/html`: what a proxy in between answers.
+        /// A body of type `text/html` instead of the dialect's error object, as a proxy in front of a provider sends it.
         public var body: String?
 
-        /// An error with the dialect's usual texts for this status.
+        /// Fields that are nil have the dialect's usual texts for the status.
         public init(
             status: Int, code: String? = nil, type: String? = nil, message: String? = nil, retryAfter: Double? = nil, body: String? = nil
         ) {
@@ -111,16 +111,16 @@ public struct Script: Sendable, Equatable, Codable {
         }
     }
 
-    /// The text of an error inside a stream.
+    /// The content of an error inside a stream.
     public struct ErrorBody: Sendable, Equatable, Codable {
         /// Default `server_error`.
         public var type: String?
         /// Default null.
         public var code: String?
-        /// Default: the provider's usual apology.
+        /// Default: the provider's usual text for an internal error.
         public var message: String?
 
-        /// An error; what is nil has the dialect's default.
+        /// Fields that are nil have the dialect's defaults.
         public init(type: String? = nil, code: String? = nil, message: String? = nil) {
             self.type = type
             self.code = code
@@ -130,15 +130,15 @@ public struct Script: Sendable, Equatable, Codable {
         enum CodingKeys: String, CodingKey, CaseIterable { case type, code, message }
     }
 
-    /// How a connection goes away.
+    /// How a connection is cut.
     public enum Cut: String, Sendable, Equatable, Codable {
-        /// FIN in the middle of the body: what was sent arrives.
+        /// Sends FIN in the middle of the body. All sent data arrives.
         case close
-        /// RST: what was sent and not yet read may be lost.
+        /// Sends RST. Data that the client has not read may be lost.
         case reset
     }
 
-    /// Reported token counts; what is nil is counted.
+    /// Token counts to report. Fields that are nil have the actual counts.
     public struct UsageOverride: Sendable, Equatable, Codable {
         /// Includes cached tokens.
         public var promptTokens: Int?
@@ -149,7 +149,6 @@ public struct Script: Sendable, Equatable, Codable {
         /// Part of the completion tokens.
         public var reasoningTokens: Int?
 
-        /// An override; what is nil is counted.
         public init(promptTokens: Int? = nil, completionTokens: Int? = nil, cachedTokens: Int? = nil, reasoningTokens: Int? = nil) {
             self.promptTokens = promptTokens
             self.completionTokens = completionTokens

@@ -13,7 +13,7 @@ struct SeededRandom: RandomNumberGenerator {
     }
 }
 
-/// FNV-1a, 64 bits: chooses among templates by what was said. `Hasher` would choose differently in every process.
+/// FNV-1a, 64 bits: the same text has the same hash in every process, unlike with `Hasher`.
 func stableHash(_ text: String) -> UInt64 {
     text.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
 }

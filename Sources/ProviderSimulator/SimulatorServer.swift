@@ -4,24 +4,24 @@ import NIOPosix
 import ServiceLifecycle
 import Synchronization
 
-/// A provider of language models that is none: speaks the providers' dialects on a local port and does what scripts say.
+/// An HTTP server that simulates a provider of language models: it implements the providers' dialects and fails as scripts determine.
 ///
-/// `run()` serves until its task is cancelled or the service group shuts down; answers that are under way are cut then.
+/// `run()` serves until its task is cancelled or the service group shuts down, and then cuts the responses in progress.
 public final class SimulatorServer: Service {
-    /// How a simulator listens and what it accepts.
+    /// The address and limits of a simulator.
     public struct Configuration: Sendable {
         /// The address to bind.
         public var host: String
-        /// The port to bind; 0: any free one.
+        /// The port to bind; 0 selects a free one.
         public var port: Int
-        /// The only key that is accepted; nil: any key.
+        /// The only accepted API key; nil accepts any key.
         public var key: String?
-        /// Followed by every request that brings none of its own; nil: an ordinary answer.
+        /// The script of requests that have no other one; nil: a regular answer.
         public var defaultScript: Script?
-        /// How many requests the journal keeps.
+        /// The number of requests that the journal keeps.
         public var journalCapacity: Int
 
-        /// A configuration for loopback, on any free port, with any key.
+        /// Defaults: loopback, any free port, any key.
         public init(
             host: String = "127.0.0.1", port: Int = 0, key: String? = nil, defaultScript: Script? = nil, journalCapacity: Int = 4096
         ) {
@@ -35,7 +35,7 @@ public final class SimulatorServer: Service {
 
     private let configuration: Configuration
     private let group: any EventLoopGroup
-    private let desk: ScriptDesk
+    private let scriptQueue: ScriptQueue
     let journal: Journal
     private let connections = Mutex(Connections())
 
@@ -44,31 +44,31 @@ public final class SimulatorServer: Service {
         var isStopping = false
     }
 
-    /// A simulator that is not listening yet.
+    /// Creates a simulator. `run` starts it.
     public init(configuration: Configuration = .init(), eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton) {
         self.configuration = configuration
         group = eventLoopGroup
-        desk = ScriptDesk(standing: configuration.defaultScript)
+        scriptQueue = ScriptQueue(defaultScript: configuration.defaultScript)
         journal = Journal(capacity: configuration.journalCapacity)
     }
 
-    /// Counts since the start.
+    /// Counts of requests since the start.
     public var stats: SimulatorStats { journal.stats }
 
-    /// The script for every request that brings none of its own.
+    /// The script of requests that have no other one.
     public var defaultScript: Script? {
-        get { desk.standing }
-        set { desk.standing = newValue }
+        get { scriptQueue.defaultScript }
+        set { scriptQueue.defaultScript = newValue }
     }
 
-    /// Gives these scripts to the next requests, one each, in this order.
-    public func enqueue(_ scripts: Script...) throws(ScriptError) { try desk.enqueue(scripts) }
+    /// Queues scripts. Each of the next requests uses one, in this order.
+    public func enqueue(_ scripts: Script...) throws(ScriptError) { try scriptQueue.enqueue(scripts) }
 
     /// Serves until cancelled or shut down. Throws when the address cannot be bound.
     public func run() async throws { try await run { _ in } }
 
     /// Serves until cancelled or shut down.
-    /// - Parameter onListening: called once with the port, when connections are accepted.
+    /// - Parameter onListening: called once with the port, after it accepts connections.
     public func run(onListening: @Sendable (_ port: Int) async -> Void) async throws {
         let listener = try await bootstrap().bind(host: configuration.host, port: configuration.port).get()
         try await withTaskCancellationOrGracefulShutdownHandler {
@@ -90,11 +90,11 @@ public final class SimulatorServer: Service {
     }
 
     private func bootstrap() -> ServerBootstrap {
-        let dialect = OpenAIDialect(key: configuration.key, desk: desk, journal: journal)
-        let control = ControlRoutes(desk: desk, journal: journal)
-        @Sendable func route(_ request: Incoming) -> Reply {
+        let dialect = OpenAIDialect(key: configuration.key, scriptQueue: scriptQueue, journal: journal)
+        let control = ControlRoutes(scriptQueue: scriptQueue, journal: journal)
+        @Sendable func route(_ request: ReceivedRequest) -> Reply {
             dialect.reply(to: request) ?? control.reply(to: request)
-                ?? .fixed(FixedVoice(status: 404, headers: [("content-type", "text/plain")], body: Array("not found\n".utf8)))
+                ?? .fixed(FixedResponse(status: 404, headers: [("content-type", "text/plain")], body: Array("not found\n".utf8)))
         }
         return ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 4096)

@@ -1,11 +1,11 @@
-/// What a provider does for one request: the acts in their order, each with the pause before it. Script and request in, acts out;
-/// nothing here knows a dialect, a socket or a clock.
+/// The planned response to one request: what is sent and the pauses between. Computed from the script and the request alone, without a
+/// dialect, a socket or a clock.
 struct Speech: Sendable, Equatable {
     var beats: [Beat]
     var text: String
     var usage: TokenUsage
 
-    /// A pause, and what is done after it. What one beat says is written at once.
+    /// A pause and what follows it. Everything sent in one frame is one write.
     struct Beat: Sendable, Equatable {
         var after: Milliseconds
         var acts: [Act]
@@ -18,13 +18,13 @@ struct Speech: Sendable, Equatable {
         case say(Utterance)
         /// The regular end of the response.
         case end
-        /// Half of what an utterance would be, and the connection goes away; without an utterance it just goes away.
+        /// Cuts the connection, after half of `inside` if it is not nil.
         case cut(Script.Cut, inside: Utterance?)
-        /// Nothing more, for as long as the client stays.
+        /// Sends nothing more and keeps the connection open.
         case silence
     }
 
-    /// What a dialect has a form for.
+    /// A part of a response that a dialect can encode.
     enum Utterance: Sendable, Equatable {
         case opening
         case token(String)
@@ -32,12 +32,12 @@ struct Speech: Sendable, Equatable {
         case usage(TokenUsage)
         case error(Script.ErrorBody)
         case done
-        /// The answer to a request that is not streamed.
+        /// The whole answer to a request that is not streamed.
         case whole(text: String, finishReason: String, TokenUsage)
     }
 }
 
-/// Token counts as OpenAI means them: cached tokens are part of the prompt, reasoning tokens of the completion.
+/// Token counts as OpenAI defines them: cached tokens are part of the prompt, reasoning tokens part of the completion.
 struct TokenUsage: Sendable, Equatable {
     var prompt: Int
     var completion: Int
@@ -48,7 +48,7 @@ struct TokenUsage: Sendable, Equatable {
 extension Speech {
     private enum Default {
         static let firstToken: Milliseconds = 150
-        /// 50 tokens a second: what a person sees as fluent writing.
+        /// 50 tokens/s, a usual pace of providers.
         static let pace: Milliseconds = 20
     }
 
@@ -114,7 +114,7 @@ extension Speech {
         return [Beat(after: total, acts: [.head, .say(.whole(text: text, finishReason: answer.finishReason, usage)), .end])]
     }
 
-    /// The scripted end of a stream after this many tokens, if there is one. A number beyond the answer means: after its last token.
+    /// The scripted fault after `index` tokens, if there is one. A number beyond the answer means after its last token.
     private static func fault(after index: Int, of answer: Answer, script: Script) -> [Beat]? {
         let count = answer.pieces.count
         if let cut = script.cutAfterTokens, index == min(cut, count) {
@@ -128,7 +128,7 @@ extension Speech {
         return nil
     }
 
-    /// The pauses of one answer, drawn in order.
+    /// The pauses of one answer. Must be read in order, because they come from a seeded generator.
     private struct Pauses {
         let first: Milliseconds
         private let pace: Milliseconds
@@ -144,7 +144,7 @@ extension Speech {
             self.script = script
         }
 
-        /// Nil: silence for ever. The first token and the end follow what was before them at once.
+        /// The pause in milliseconds before a token or the end; nil: for ever. The first token and the end have no pause of their own.
         mutating func before(token index: Int, isEnd: Bool = false) -> Milliseconds? {
             var pause: Milliseconds = 0
             if index > 0, !isEnd {

@@ -1,9 +1,9 @@
-/// A deterministic stand-in for a model's tokenizer: a token is a run of at most six scalars that begins, like real ones, at a space.
-/// English prose comes out at about four characters a token.
+/// A deterministic approximation of a model's tokenizer: a token has at most six scalars and begins, as real ones do, at a space. English
+/// prose has about four characters per token.
 enum Tokenizer {
-    private static let longest = 6
+    private static let maximumLength = 6
 
-    /// The tokens of a text; joined they are the text. Cuts fall between Unicode scalars, also inside a grapheme, as real ones do.
+    /// Splits a text into tokens. Splits only between Unicode scalars, but also inside a grapheme, as real tokenizers do.
     static func pieces(of text: String) -> [String] {
         var pieces: [String] = []
         var piece = String.UnicodeScalarView()
@@ -30,7 +30,7 @@ enum Tokenizer {
         var hasLetters = false
         for scalar in text.unicodeScalars {
             let isSpace = scalar == " " || scalar == "\n"
-            let begins = length == 0 || length == longest || (isSpace && hasLetters)
+            let begins = length == 0 || length == maximumLength || (isSpace && hasLetters)
             if begins {
                 length = 0
                 hasLetters = false

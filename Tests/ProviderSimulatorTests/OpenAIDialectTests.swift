@@ -5,15 +5,15 @@ import Testing
 
 @Suite("The chat-completions dialect")
 struct OpenAIDialectTests {
-    private static func voice(streamed: Bool, usage: Bool) -> OpenAIVoice {
+    private static func encoder(streamed: Bool, usage: Bool) -> OpenAIResponseEncoder {
         var request = ChatRequest(model: "sim-coach-1", turns: [])
         request.isStreamed = streamed
-        return OpenAIVoice(id: "chatcmpl-1", created: 7, request: request, reportsUsage: usage, headers: [])
+        return OpenAIResponseEncoder(id: "chatcmpl-1", created: 7, request: request, reportsUsage: usage, headers: [])
     }
 
     private static func wire(_ utterance: Speech.Utterance, streamed: Bool = true, usage: Bool = false) -> String {
         var buffer = ByteBuffer()
-        voice(streamed: streamed, usage: usage).encode(utterance, into: &buffer)
+        encoder(streamed: streamed, usage: usage).encode(utterance, into: &buffer)
         return String(buffer: buffer)
     }
 
@@ -21,7 +21,7 @@ struct OpenAIDialectTests {
         #"{"id":"chatcmpl-1","object":"chat.completion.chunk","created":7,"model":"sim-coach-1","service_tier":"default","#
         + #""system_fingerprint":"fp_b3f495c875","choices":["#
 
-    @Test("chunks are golden, byte for byte")
+    @Test("chunks equal the golden bytes")
     func chunks() {
         let head = "data: " + Self.head
         #expect(
@@ -41,7 +41,7 @@ struct OpenAIDialectTests {
                 + "\n\n")
     }
 
-    @Test("an error in a stream is a frame, outside a stream an object, both with all four fields")
+    @Test("an error in a stream is an event, outside a stream an object, both with all four fields")
     func errors() {
         let body = #"{"error":{"code":"c","message":"m","param":null,"type":"server_error"}}"#
         #expect(Self.wire(.error(.init(code: "c", message: "m"))) == "data: \(body)\n\n")
@@ -59,7 +59,7 @@ struct OpenAIDialectTests {
     }
 
     @Test(
-        "requests are refused in the original's words, naming the parameter",
+        "invalid requests are rejected with OpenAI's texts and the name of the parameter",
         arguments: [
             ("{", nil, nil), (#"{"messages":[]}"#, nil, nil), (#"{"model":1,"messages":[]}"#, "model", "invalid_type"),
             (#"{"model":"m"}"#, "messages", "missing_required_parameter"), (#"{"model":"m","messages":"hi"}"#, "messages", "invalid_type"),
@@ -82,7 +82,7 @@ struct OpenAIDialectTests {
         #expect(fault?.code == code)
     }
 
-    @Test("max_completion_tokens counts before max_tokens, and an assistant turn may be empty")
+    @Test("max_completion_tokens takes precedence over max_tokens, and an assistant message may be empty")
     func accepted() throws {
         let body =
             #"{"model":"m","messages":[{"role":"assistant","content":null},{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}],"max_tokens":3,"max_completion_tokens":9,"stop":"x"}"#

@@ -2,14 +2,14 @@ import Testing
 
 @testable import ProviderSimulator
 
-@Suite("Player: beats against a clock")
+@Suite("Playback")
 struct PlayerTests {
     private let beats: [Speech.Beat] = [
         .init(after: 0, acts: [.head]), .init(after: 10, acts: [.say(.opening)]), .init(after: 5, acts: [.end]),
     ]
     private let ms: Int64 = 1_000_000
 
-    @Test("beats are played when they are due, counted from the start")
+    @Test("frames are sent at their times, measured from the start")
     func due() {
         var player = Player(beats: beats, start: 100 * ms)
         #expect(player.next(now: 100 * ms, isWritable: true) == .perform([.head]))
@@ -20,10 +20,10 @@ struct PlayerTests {
         #expect(player.next(now: 115 * ms, isWritable: true) == .over)
     }
 
-    @Test("a full socket holds back what is due, and then everything due goes at once")
+    @Test("a full socket delays frames, and then all overdue frames are sent at once")
     func backPressure() {
         var player = Player(beats: beats, start: 0)
-        #expect(player.next(now: 50 * ms, isWritable: false) == .waitForReader)
+        #expect(player.next(now: 50 * ms, isWritable: false) == .waitUntilWritable)
         #expect(player.next(now: 50 * ms, isWritable: true) == .perform([.head]))
         #expect(player.next(now: 50 * ms, isWritable: true) == .perform([.say(.opening)]))
         #expect(player.next(now: 50 * ms, isWritable: true) == .perform([.end]))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ProviderSimulator
 
-@Suite("The simulated coach's words")
+@Suite("Generated answers")
 struct ReplyTextTests {
     static let messages = [
         "I can't sleep before big presentations.", "My boss wants a decision about the promotion by Friday!", "hi", "", "…",
@@ -12,7 +12,7 @@ struct ReplyTextTests {
         String(repeating: "word ", count: 1500),
     ]
 
-    @Test("an answer has 60 to 120 words and multi-byte characters, whatever was said", arguments: messages)
+    @Test("an answer to any message has 60 to 120 words and multi-byte characters", arguments: messages)
     func length(message: String) {
         let text = CoachReply.text(to: message)
         #expect((60...120).contains(text.split(separator: " ").count), "\(text)")
@@ -20,7 +20,7 @@ struct ReplyTextTests {
         #expect(text == CoachReply.text(to: message))
     }
 
-    @Test("an answer takes up what was said, without the tags and scripts around it")
+    @Test("an answer quotes the message, without the tags and scripts around it")
     func topic() {
         #expect(CoachReply.text(to: "I can't sleep. [[sim {\"pace_ms\":1}]]").contains("“I can't sleep”"))
         let text = CoachReply.text(to: "<data>\nMy boss is never content. [[sim {\"pace_ms\":1}]]\n</data>")
@@ -34,7 +34,7 @@ struct ReplyTextTests {
         #expect(Set(Self.messages.map(CoachReply.text)).count == Self.messages.count)
     }
 
-    @Test("tokens joined are the text, and there is one for about four characters")
+    @Test("joined tokens are the text, and a token has about four characters")
     func tokens() {
         for text in Self.messages.map(CoachReply.text) + [Answer.difficultText, "", " ", "\n\n a  b", "abcdefghijklm"] {
             let pieces = Tokenizer.pieces(of: text)

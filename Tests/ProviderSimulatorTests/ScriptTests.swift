@@ -2,9 +2,9 @@ import Testing
 
 @testable import ProviderSimulator
 
-@Suite("Scripts: JSON form, embedded form, choice")
+@Suite("Scripts: JSON form, embedded form, selection")
 struct ScriptTests {
-    @Test("every field survives the JSON form")
+    @Test("every field is encoded and decoded")
     func roundTrip() throws {
         let json = """
             {"model":"sim-a","empty":false,"tokens":["a","b"],"text":"t","words":3,"unicode":true,"first_token_ms":1.5,"pace_ms":2,
@@ -21,7 +21,7 @@ struct ScriptTests {
     }
 
     @Test(
-        "what is not a script is refused, naming the field",
+        "an invalid script is an error that names the field",
         arguments: [
             (#"{"txet":"x"}"#, "txet"), (#"{"pace_ms":"fast"}"#, "pace_ms"), (#"{"words":-1}"#, "words"),
             (#"{"chunk_bytes":0}"#, "chunk_bytes"),
@@ -35,7 +35,7 @@ struct ScriptTests {
         #expect(error?.description.contains(named) == true)
     }
 
-    @Test("an instruction is found anywhere in a text, strings with brackets and braces included")
+    @Test("an embedded script is found anywhere in a text, even if its strings contain brackets and braces")
     func embedded() throws {
         var script = Script()
         script.text = #"a ]] } { " \ and [[sim {}]] more"#
@@ -48,14 +48,14 @@ struct ScriptTests {
     }
 
     @Test(
-        "what only resembles an instruction is text",
+        "text that only resembles an embedded script is text",
         arguments: ["[[sim", "[[sim ]]", "[[sim {]]", "[[simple]]", "[[sim {\"a\":1}", "]] [[sim {} ]]"])
     func resembling(text: String) throws {
         #expect(try Script.embedded(in: text).isEmpty)
         #expect(Script.removingEmbedded(from: text) == text)
     }
 
-    @Test("the most particular script wins, and one for another model waits")
+    @Test("header, message, queue and default have this precedence, and a script for another model stays queued")
     func choice() throws {
         func named(_ text: String, model: String? = nil) -> Script {
             var script = Script()
@@ -63,18 +63,18 @@ struct ScriptTests {
             script.model = model
             return script
         }
-        let desk = ScriptDesk(standing: named("standing"))
+        let queue = ScriptQueue(defaultScript: named("standing"))
         var request = ChatRequest(model: "sim-a", turns: [.init(role: "user", text: "hello")])
-        try desk.enqueue([named("for b", model: "sim-b"), named("queued")])
+        try queue.enqueue([named("for b", model: "sim-b"), named("queued")])
         let embedded = ChatRequest(
             model: "sim-a", turns: [.init(role: "user", text: named("embedded").embedded), .init(role: "assistant", text: "")])
-        #expect(try desk.script(header: named("header").json, for: embedded).text == "header")
-        #expect(try desk.script(header: named("header", model: "sim-b").json, for: embedded).text == "embedded")
-        #expect(try desk.script(header: nil, for: request).text == "queued")
-        #expect(try desk.script(header: nil, for: request).text == "standing")
+        #expect(try queue.script(header: named("header").json, for: embedded).text == "header")
+        #expect(try queue.script(header: named("header", model: "sim-b").json, for: embedded).text == "embedded")
+        #expect(try queue.script(header: nil, for: request).text == "queued")
+        #expect(try queue.script(header: nil, for: request).text == "standing")
         request.model = "sim-b"
-        #expect(try desk.script(header: nil, for: request).text == "for b")
-        desk.standing = nil
-        #expect(try desk.script(header: nil, for: request) == Script())
+        #expect(try queue.script(header: nil, for: request).text == "for b")
+        queue.defaultScript = nil
+        #expect(try queue.script(header: nil, for: request) == Script())
     }
 }

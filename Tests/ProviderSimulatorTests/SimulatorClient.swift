@@ -4,7 +4,7 @@ import NIOPosix
 
 @testable import ProviderSimulator
 
-/// A simulator on a free port for the time of a test.
+/// Runs a simulator on a free port during `body`.
 func withSimulator(
     _ configuration: SimulatorServer.Configuration = .init(), _ body: @Sendable (SimulatorServer, _ port: Int) async throws -> Void
 ) async throws {
@@ -21,14 +21,14 @@ func withSimulator(
     }
 }
 
-/// One connection to a simulator that shows every part as it arrives.
+/// One connection to a simulator that delivers every part of a response as it arrives.
 final class SimulatorClient: Sendable {
     enum Part: Sendable, Equatable {
         case head(status: Int)
-        /// One HTTP chunk, which is one write of the simulator, or a part of one where a read ended.
+        /// One HTTP chunk, which is one write of the simulator, or a part of one at the end of a read.
         case bytes([UInt8])
         case end
-        /// The connection is closed; with what, if it was not closed regularly.
+        /// The connection was closed; with the error if it was not closed regularly.
         case closed(String?)
     }
 
@@ -53,7 +53,7 @@ final class SimulatorClient: Sendable {
         return SimulatorClient(parts: parts, channel: channel)
     }
 
-    /// Asks for an answer.
+    /// Sends a chat request.
     func ask(
         _ script: Script = .init(), message: String = "Hello, coach.", model: String = "sim-coach-1", streamed: Bool = true,
         usage: Bool = false,
@@ -78,7 +78,7 @@ final class SimulatorClient: Sendable {
 
     func hangUp() { channel.close(promise: nil) }
 
-    /// One response to its end: status, body, the pieces it came in, and how the connection was closed if it ended so.
+    /// Reads one response: status, body, the chunks it arrived in, and how the connection was closed if that ended it.
     func response() async -> (status: Int?, body: String, writes: [[UInt8]], closed: Part?) {
         var status: Int?
         var writes: [[UInt8]] = []
@@ -134,7 +134,7 @@ func frames(_ body: String) -> [String] {
     body.replacing("\n\n", with: "\u{0}").split(separator: "\u{0}").map { String($0.dropFirst("data: ".count)) }
 }
 
-/// Waits until a condition holds; nil after ten seconds without.
+/// Polls until the condition returns a value; nil after ten seconds.
 func eventually<Value>(_ condition: () async throws -> Value?) async rethrows -> Value? {
     let deadline = ContinuousClock.now + .seconds(10)
     while ContinuousClock.now < deadline {

@@ -46,7 +46,7 @@ struct SimulatorServerTests {
         }
     }
 
-    @Test("byte-wise and in small chunks, every write has the size asked for and the text is whole")
+    @Test("byte-wise and in small chunks, every write has the scripted size and the text is complete")
     func chunks() async throws {
         try await withSimulator { _, port in
             let client = try await SimulatorClient.connect(port)
@@ -76,7 +76,7 @@ struct SimulatorServerTests {
     }
 
     @Test(
-        "a client that hangs up is noticed long before the script would go on: while stalling, pacing, hanging, or before an answer that is not streamed"
+        "a closed connection is detected before the next write: while stalling, pacing, hanging, or before an answer that is not streamed"
     )
     func hangUp() async throws {
         let scripts: [(Script, streamed: Bool, tokens: Int)] = [
@@ -103,7 +103,7 @@ struct SimulatorServerTests {
         }
     }
 
-    @Test("a cut closes or resets the connection after exactly the tokens asked for", arguments: [Script.Cut.close, .reset])
+    @Test("a cut closes or resets the connection after exactly the scripted number of tokens", arguments: [Script.Cut.close, .reset])
     func cut(kind: Script.Cut) async throws {
         try await withSimulator { server, port in
             let client = try await SimulatorClient.connect(port)
@@ -155,7 +155,7 @@ struct SimulatorServerTests {
         }
     }
 
-    @Test("without a key, with a wrong key and for an unknown model the answer is refused and in the journal")
+    @Test("requests without a key, with a wrong key, or for an unknown model are rejected and recorded")
     func refused() async throws {
         try await withSimulator(.init(key: "right")) { server, port in
             let client = try await SimulatorClient.connect(port)
@@ -172,7 +172,7 @@ struct SimulatorServerTests {
         }
     }
 
-    @Test("scripts are set, queued and cleared over HTTP, and the journal shows requests without keys")
+    @Test("scripts are set, queued and cleared over HTTP, and the journal contains requests without keys")
     func control() async throws {
         try await withSimulator { _, port in
             let client = try await SimulatorClient.connect(port)
@@ -209,7 +209,7 @@ struct SimulatorServerTests {
         }
     }
 
-    @Test("a test in the same process sees what was received and what became of it")
+    @Test("a test in the same process can read the received requests and their outcomes")
     func record() async throws {
         try await withSimulator { server, port in
             let client = try await SimulatorClient.connect(port)
@@ -232,7 +232,7 @@ struct SimulatorServerTests {
         #expect(journal.stats.started == 100)
     }
 
-    @Test("stopping the simulator cuts what runs and returns")
+    @Test("stopping the simulator cuts the responses in progress and returns")
     func stop() async throws {
         let (clients, keep) = AsyncStream.makeStream(of: SimulatorClient.self)
         let servers = AsyncStream.makeStream(of: SimulatorServer.self)
@@ -254,7 +254,7 @@ struct SimulatorServerTests {
         }
     }
 
-    @Test("200 paced streams at once are all whole")
+    @Test("200 concurrent paced streams are complete")
     func many() async throws {
         try await withSimulator { server, port in
             try await withThrowingTaskGroup(of: String.self) { group in
@@ -276,7 +276,7 @@ struct SimulatorServerTests {
         }
     }
 
-    @Test("what is not HTTP gets 400 and the connection is closed")
+    @Test("input that is not HTTP gets 400 and the connection is closed")
     func garbage() async throws {
         try await withSimulator { _, port in
             let client = try await SimulatorClient.connect(port)
@@ -288,6 +288,6 @@ struct SimulatorServerTests {
 }
 
 extension SimulatorServer {
-    /// The tokens sent for a request by its sequence number.
+    /// The tokens sent for the request with this sequence number.
     fileprivate func tokensSent(_ sequence: Int) -> Int? { requests(after: sequence - 1).first?.tokensSent }
 }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ProviderSimulator
 
-@Suite("Speech: script and request to timed acts")
+@Suite("Response plans")
 struct SpeechTests {
     private static func speech(
         streamed: Bool = true, usage: Bool = false, maxTokens: Int? = nil, stops: [String] = [], _ edit: (inout Script) -> Void = { _ in }
@@ -28,7 +28,7 @@ struct SpeechTests {
             ])
     }
 
-    @Test("usage is said between reason and [DONE], and counts the tokens that were said")
+    @Test("usage is sent between finish reason and [DONE], and counts the sent tokens")
     func usage() {
         let speech = Self.speech(usage: true, maxTokens: 2) { $0.cachedTokens = 3 }
         let expected = TokenUsage(prompt: 8, completion: 2, cached: 3, reasoning: 0)
@@ -39,7 +39,7 @@ struct SpeechTests {
                 == .init(prompt: 1, completion: 3, cached: 0, reasoning: 5))
     }
 
-    @Test("a stall without an end is silence, one with an end is a longer pause")
+    @Test("a stall without a duration is silence, one with a duration is a longer pause")
     func stall() {
         let forever = Self.speech { $0.stallAfterTokens = 1 }
         #expect(forever.beats.last?.acts == [.silence])
@@ -57,7 +57,7 @@ struct SpeechTests {
         #expect(Self.speech(streamed: false) { $0.stallAfterTokens = 1 }.beats == [.init(after: 150, acts: [.silence])])
     }
 
-    @Test("a cut comes after exactly the tokens asked for, or after the last one", arguments: [(0, 0), (2, 2), (3, 3), (50, 3)])
+    @Test("a cut follows exactly the scripted number of tokens, or the last one", arguments: [(0, 0), (2, 2), (3, 3), (50, 3)])
     func cut(after: Int, tokens: Int) {
         let speech = Self.speech { $0.cutAfterTokens = after }
         #expect(speech.tokens == tokens)
@@ -71,7 +71,7 @@ struct SpeechTests {
         #expect(halfway.beats.last?.acts == [.cut(.reset, inside: next[tokens])])
     }
 
-    @Test("an error comes after exactly the tokens asked for, with or without [DONE]")
+    @Test("an error follows exactly the scripted number of tokens, with or without [DONE]")
     func error() {
         let speech = Self.speech { $0.errorAfterTokens = 2 }
         #expect(speech.tokens == 2)
@@ -83,7 +83,7 @@ struct SpeechTests {
         #expect(done.beats.last?.acts == [.say(.done), .end])
     }
 
-    @Test("an answer that is not streamed takes as long as the stream would")
+    @Test("an answer that is not streamed takes as long as its stream")
     func whole() {
         let usage = TokenUsage(prompt: 8, completion: 3, cached: 0, reasoning: 0)
         #expect(
@@ -122,7 +122,7 @@ struct SpeechTests {
         #expect(Self.speech(stops: [""]).text == "one two three")
     }
 
-    @Test("nothing at all, no reason, no [DONE]")
+    @Test("text, finish reason and [DONE] can be omitted")
     func missing() {
         #expect(Self.speech { $0.empty = true }.tokens == 0)
         let bare = Self.speech {
@@ -134,7 +134,7 @@ struct SpeechTests {
         #expect(Self.speech { $0.drop = true }.beats == [.init(after: 0, acts: [.cut(.close, inside: nil)])])
     }
 
-    @Test("words are counted, one token each, and chosen by the seed")
+    @Test("the answer has the scripted number of words, one token each, selected by the seed")
     func words() {
         func text(seed: UInt64) -> String {
             Self.speech {

@@ -1,8 +1,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// A request that was received in full.
-struct Incoming {
+/// A completely received HTTP request.
+struct ReceivedRequest {
     let method: String
     let path: String
     let query: [Substring: Substring]
@@ -20,14 +20,14 @@ struct Incoming {
     }
 }
 
-/// What a route gives back.
+/// The response of a route.
 enum Reply {
-    /// Known in full, sent at once.
-    case fixed(FixedVoice)
-    /// Played in time, and in the journal.
-    case performed(Performance)
+    /// Sent at once, and not recorded in the journal.
+    case fixed(FixedResponse)
+    /// Sent step by step with pauses, and recorded in the journal.
+    case scripted(ScriptedResponse)
 
     static func json(_ value: JSONValue, status: Int = 200) -> Reply {
-        .fixed(FixedVoice(status: status, headers: [("content-type", "application/json")], body: value.bytes))
+        .fixed(FixedResponse(status: status, headers: [("content-type", "application/json")], body: value.bytes))
     }
 }

@@ -1,38 +1,37 @@
 import Synchronization
 
-/// Which script a request follows. The most particular wins: its own header, an instruction in its last user message, the next of the
-/// queue, the default for all.
-final class ScriptDesk: Sendable {
+/// Selects the script of a request: that of its header, else that in its last user message, else the next in the queue, else the default.
+final class ScriptQueue: Sendable {
     private struct State {
-        var standing: Script?
+        var defaultScript: Script?
         var queue: [Script] = []
     }
     private let state: Mutex<State>
 
-    /// Scripts waiting for a request; more are refused, so a forgotten test cannot fill the memory.
-    static let longestQueue = 100_000
+    /// The most queued scripts; more are rejected, so that a test that never uses them cannot fill the memory.
+    static let maximumQueueLength = 100_000
 
-    init(standing: Script?) { state = Mutex(State(standing: standing)) }
+    init(defaultScript: Script?) { state = Mutex(State(defaultScript: defaultScript)) }
 
-    var standing: Script? {
-        get { state.withLock { $0.standing } }
-        set { state.withLock { $0.standing = newValue } }
+    var defaultScript: Script? {
+        get { state.withLock { $0.defaultScript } }
+        set { state.withLock { $0.defaultScript = newValue } }
     }
 
-    var waiting: [Script] { state.withLock { $0.queue } }
+    var queued: [Script] { state.withLock { $0.queue } }
 
     func enqueue(_ scripts: [Script]) throws(ScriptError) {
         let isAccepted = state.withLock { state in
-            guard state.queue.count + scripts.count <= Self.longestQueue else { return false }
+            guard state.queue.count + scripts.count <= Self.maximumQueueLength else { return false }
             state.queue += scripts
             return true
         }
-        guard isAccepted else { throw ScriptError(description: "more than \(Self.longestQueue) scripts would wait") }
+        guard isAccepted else { throw ScriptError(description: "more than \(Self.maximumQueueLength) scripts would wait") }
     }
 
     func clearQueue() { state.withLock { $0.queue = [] } }
 
-    /// The script for a request. A script for another model stays where it is.
+    /// The script for a request. Skips scripts for other models and leaves them in the queue.
     func script(header: String?, for request: ChatRequest) throws(ScriptError) -> Script {
         if let header {
             let script = try Script(json: header.utf8)
@@ -41,7 +40,7 @@ final class ScriptDesk: Sendable {
         if let script = try Script.embedded(in: request.lastUserText).last(where: { $0.applies(to: request.model) }) { return script }
         return state.withLock { state in
             if let index = state.queue.firstIndex(where: { $0.applies(to: request.model) }) { return state.queue.remove(at: index) }
-            if let standing = state.standing, standing.applies(to: request.model) { return standing }
+            if let defaultScript = state.defaultScript, defaultScript.applies(to: request.model) { return defaultScript }
             return Script()
         }
     }

@@ -1,14 +1,14 @@
 import NIOCore
 
-/// One answer in the chat-completions dialect: `data:` frames when streamed, one object when not. Text is escaped only where JSON
-/// demands it, so U+2028 and its kin reach the reader as they are, which is what real providers do.
-struct OpenAIVoice: Voice {
+/// Encodes one answer in the chat-completions dialect: server-sent events when streamed, otherwise one object. Escapes only what JSON
+/// requires, so that U+2028 and similar characters are sent unescaped, as real providers do.
+struct OpenAIResponseEncoder: ResponseEncoder {
     let status: Int
     let headers: [(name: String, value: String)]
     private let isStreamed: Bool
-    /// Whether chunks have a `usage` field at all.
+    /// Whether chunks have a `usage` field.
     private let reportsUsage: Bool
-    /// All of a chunk up to its choices, the same in every chunk of an answer.
+    /// The part of a chunk before its choices, equal in all chunks of an answer.
     private let prefix: String
     private let suffix: String
 
@@ -73,7 +73,7 @@ struct OpenAIVoice: Voice {
     }
 }
 
-/// A text as JSON string, escaped only where RFC 8259 §7 demands it.
+/// A text as a JSON string, with only the escapes that RFC 8259 §7 requires.
 private func jsonString(_ text: String) -> String {
     var buffer = ByteBuffer()
     buffer.writeJSONString(text)

@@ -1,0 +1,33 @@
+import NIOCore
+
+/// Encodes the parts of a response plan in the format of a dialect.
+protocol ResponseEncoder: Sendable {
+    var status: Int { get }
+    var headers: [(name: String, value: String)] { get }
+    func encode(_ utterance: Speech.Utterance, into buffer: inout ByteBuffer)
+}
+
+/// A response plan with its encoder and its journal entry: everything that a connection needs to send the response.
+struct ScriptedResponse: Sendable {
+    var beats: [Speech.Beat]
+    var encoder: any ResponseEncoder
+    /// The most bytes of one write; nil: each frame is one write.
+    var chunkBytes: Int?
+    var exchange: Exchange
+    /// The outcome to record when the response was sent completely.
+    var outcome: Exchange.Outcome
+}
+
+/// A response whose body is known before it is sent, such as a dialect's error.
+struct FixedResponse: ResponseEncoder {
+    var status: Int
+    var headers: [(name: String, value: String)]
+    var body: [UInt8]
+
+    func encode(_ utterance: Speech.Utterance, into buffer: inout ByteBuffer) { buffer.writeBytes(body) }
+
+    /// The plan that sends it after a pause. The content of the part is irrelevant, because `encode` always writes `body`.
+    static func beats(after pause: Speech.Milliseconds) -> [Speech.Beat] {
+        [Speech.Beat(after: pause, acts: [.head, .say(.opening), .end])]
+    }
+}
