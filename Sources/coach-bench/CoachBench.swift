@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What `deploy/bench` measures with: a provider and a load generator, each one epoll thread, both cheaper than what stands between them.
+/// The provider and the load generator of `deploy/bench`. Each is one epoll thread and uses less CPU than the proxies between them.
 @main
 struct CoachBench: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -2,9 +2,9 @@ import Testing
 
 @testable import coach_bench
 
-@Suite("Bodies of responses")
+@Suite("Response bodies")
 struct BodyReaderTests {
-    @Test("chunks are taken off wherever they are cut")
+    @Test("chunked framing is removed wherever the input is split")
     func chunked() {
         let wire = Array("5;name=x\r\nhello\r\n00C\r\n, my friends\r\n0\r\nTrailer: x\r\n\r\n".utf8)
         let body = Array("hello, my friends".utf8)
@@ -15,7 +15,7 @@ struct BodyReaderTests {
         }
     }
 
-    @Test("a counted body ends with its last byte")
+    @Test("a body with a content length ends with its last byte")
     func counted() {
         for cut in 0...4 {
             let wire = Array("rest".utf8)
@@ -25,7 +25,7 @@ struct BodyReaderTests {
         }
     }
 
-    @Test("a body without a length ends with its connection")
+    @Test("a body without a length ends with the connection")
     func open() {
         let (data, hasEnded) = read(BodyReader(.open), [Array("a".utf8), Array("b".utf8)])
         #expect(data == Array("ab".utf8))

@@ -2,9 +2,9 @@ import Testing
 
 @testable import coach_bench
 
-@Suite("Which connection is next")
+@Suite("The heap of due writes")
 struct DueHeapTests {
-    @Test("whatever the order in which they come, they leave in the order in which they are due")
+    @Test("entries pushed in any order are popped in the order of their times")
     func order() {
         var heap = DueHeap(capacity: 1000)
         var dues: [UInt64] = []
@@ -22,7 +22,7 @@ struct DueHeapTests {
         #expect(left == dues.sorted())
     }
 
-    @Test("an emptied heap is as good as new")
+    @Test("an emptied heap can be filled again")
     func emptied() {
         var heap = DueHeap(capacity: 2)
         for due in [2, 1] as [UInt64] { heap.push(.init(due: due, connection: 0, serial: 0)) }

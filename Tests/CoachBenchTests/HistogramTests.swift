@@ -2,9 +2,9 @@ import Testing
 
 @testable import coach_bench
 
-@Suite("Counted durations")
+@Suite("Histograms of durations")
 struct HistogramTests {
-    @Test("a quantile is at most 1.6 percent beside the true one")
+    @Test("a quantile differs by at most 1.6 percent from the exact one")
     func quantiles() {
         var histogram = Histogram()
         for value in 1...100_000 as ClosedRange<UInt64> { histogram.record(value * 1000) }
@@ -15,7 +15,7 @@ struct HistogramTests {
         #expect(histogram.total == 100_000)
     }
 
-    @Test("small values are kept exactly, and zero is one of them")
+    @Test("small values, including zero, are exact")
     func small() {
         var histogram = Histogram()
         for value in [0, 1, 2, 3, 63, 100, 127] as [UInt64] { histogram.record(value) }
@@ -24,7 +24,7 @@ struct HistogramTests {
         #expect(histogram.largest == 127)
     }
 
-    @Test("what lies above a limit is counted")
+    @Test("values above a limit are counted")
     func above() {
         var histogram = Histogram()
         for value in [1, 10, 1000, 2000] as [UInt64] { histogram.record(value * 1_000_000) }
@@ -32,7 +32,7 @@ struct HistogramTests {
         #expect(histogram.count(above: 5_000_000_000) == 0)
     }
 
-    @Test("nothing recorded is zero everywhere")
+    @Test("an empty histogram returns zero")
     func empty() {
         let histogram = Histogram()
         #expect(histogram.quantile(0.99) == 0)

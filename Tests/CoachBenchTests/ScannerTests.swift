@@ -2,9 +2,9 @@ import Testing
 
 @testable import coach_bench
 
-@Suite("Tokens in what a client receives")
+@Suite("The scanner for stamps")
 struct ScannerTests {
-    @Test("a stamp is found wherever the text is cut, and says how long it took")
+    @Test("a stamp is found wherever the text is split, and gives the latency")
     func cuts() {
         var stamp = Array(Stamp.placeholder.utf8)
         stamp.withUnsafeMutableBufferPointer { bytes in
@@ -17,12 +17,12 @@ struct ScannerTests {
         #expect(Stamp.age(of: 123_456_789, at: 123_456_800) == 11)
     }
 
-    @Test("the clock of a stamp may run over between sending and arriving")
+    @Test("the latency is correct when the stamp's clock overflows in between")
     func overflow() {
         #expect(Stamp.age(of: (1 << 48) - 1, at: 1 << 48 | 4) == 5)
     }
 
-    @Test("a stamp that a frame was laid through counts as a token without a time")
+    @Test("a stamp that is split between two events counts as a token without a latency")
     func interrupted() {
         #expect(scan([Array("~bbbb\"}\n\ndata: x".utf8)]) == [nil])
     }

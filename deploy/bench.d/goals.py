@@ -1,28 +1,34 @@
-"""What was to be reached, what was, and by how much. A goal whose workload did not run is not shown."""
+"""Compares the figures with the goals. A goal whose workload did not run is omitted."""
 import report
 
 
 class Goals:
+    """Collects one row per goal: title, goal, figure, ratio, reached."""
+
     def __init__(self, medians, found):
         self.medians, self.found, self.lines = medians, found, []
 
     def figure(self, workload, peer, key):
+        """The median of a figure; None if it was not measured."""
         return self.medians.get(workload, {}).get(peer, {}).get(key)
 
     def at_most(self, title, goal, value, unit=""):
-        """`reached : goal` below 1 is better than the goal."""
+        """Adds a goal with an upper limit, unless `value` is None. A ratio below 1 is better than the goal."""
         if value is not None:
             self.lines.append([title, f"≤ {goal}{unit}", f"{report.number(value)}{unit}", value / goal if goal else "", value <= goal])
 
     def at_least(self, title, goal, value, unit=""):
+        """Adds a goal with a lower limit, unless `value` is None."""
         if value is not None:
             self.lines.append([title, f"≥ {goal}{unit}", f"{report.number(value)}{unit}", value / goal, value >= goal])
 
     def against_nginx(self, workload, peer, key):
+        """The ratio of a peer's figure to nginx's; None if one was not measured."""
         own, other = self.figure(workload, peer, key), self.figure(workload, "nginx", key)
         return own / other if own is not None and other else None
 
     def collect(self):
+        """Adds the goals of all workloads and studies."""
         for workload, what in (("paced", "1,000 streams"), ("tls", "1,000 streams, TLS")):
             for peer, limit in (("gateway", 1.15), ("pass-through", 1.0)):
                 self.at_most(f"{what}: CPU per token, {peer} : nginx", limit, self.against_nginx(workload, peer, "cpu_per_million"))
@@ -45,6 +51,7 @@ class Goals:
         self.studies()
 
     def crowd(self):
+        """Adds the goals of the study `crowd`."""
         crowd = self.found.get("crowd")
         if crowd:
             own = crowd["figures"].get("gateway", {})
@@ -55,6 +62,7 @@ class Goals:
             self.at_most(f"{what}: memory", 40, own.get("kib_per_stream"), " KiB")
 
     def studies(self):
+        """Adds the goals of the other studies."""
         turns = self.found.get("turns")
         if turns and "gateway" in turns["reached"]:
             reached = turns["reached"]["gateway"]
@@ -68,10 +76,11 @@ class Goals:
         if "pair" in self.found:
             self.at_least("two gateways : one, tokens/s", 1.95, self.found["pair"]["ratio"])
         if "soak" in self.found:
-            self.at_most("soak: what is not flat", 0, len(self.found["soak"]["complaints"]))
+            self.at_most("soak: what is not flat", 0, len(self.found["soak"]["findings"]))
 
 
 def table(medians, found):
+    """The table of goals; empty if none was measured."""
     goals = Goals(medians, found)
     goals.collect()
     body = [line[:-1] + ["yes" if line[-1] else "**no**"] for line in goals.lines]

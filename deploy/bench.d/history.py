@@ -1,4 +1,4 @@
-"""Turns of users who have a past, in a database that has many: how the begin of a turn grows with the tables."""
+"""Study: the latency of the start of a turn for users with a long history, by the size of the tables."""
 import os
 import re
 import subprocess
@@ -8,7 +8,7 @@ from statistics import quantiles
 
 import peers
 import report
-from stage import say
+from testbed import progress
 from workloads import Workload
 
 FIRST_USER = 1_000_000
@@ -16,7 +16,8 @@ MESSAGES_PER_USER = 200
 CONVERSATION = 40
 USERS_PER_BATCH = 2500
 
-# `number` is a user's; the load generator makes the same ids of it. Rows as a finished turn leaves them, but without turns and usage.
+# `number` is the number of a user; coach-bench computes the same ids (Requests.swift). The rows are those of finished turns, without turns
+# and usage.
 LOAD = """
 set session_replication_role = replica;
 set synchronous_commit = off;
@@ -38,37 +39,37 @@ insert into public.messages (user_id, conversation_id, seq, role, content, domai
 commit;
 """
 
-# As TurnStore asks, with RLS, and rolled back: time without the commit's fsync.
+# The statements of CoachStore's TurnStore, with RLS, and rolled back, so that the time does not include the commit's fsync.
 BEGIN = r"""\set n random({first}, {last})
 begin\; select set_config('request.jwt.claims', json_build_object('sub', 'be9c0000-0000-4000-8000-' || lpad(to_hex(:n), 12, '0'), 'role', 'authenticated')::text, true), set_config('request.jwt.claim.sub', 'be9c0000-0000-4000-8000-' || lpad(to_hex(:n), 12, '0'), true)\; select gateway.begin_turn(jsonb_build_object('message', 'I keep putting off a hard talk with my manager about my workload. Where do I start?', 'conversation_id', 'be9cc000-0000-4000-8000-' || lpad(to_hex(:n), 12, '0'), 'risk', '{{"tier": 0, "categories": [], "subject": "unclear", "patterns": []}}'::jsonb, 'history', '{{"tokens": 3000, "messages": 100}}'::jsonb, 'limits', '{{"requests_per_minute": 1000000, "default_tier": "free", "tiers": {{"free": {{"messages_per_day": 1000000, "concurrent_turns": 100}}}}}}'::jsonb, 'owner', jsonb_build_object('instance', 'be9c0000-0000-4000-8000-000000000000', 'epoch', 1)))\; rollback;
 """
 
 
-def study(stage, kinds):
-    """At a tenth of --messages, and at all of them."""
-    quick = stage.options.quick == "yes"
+def study(testbed, kinds):
+    """Measures with a tenth of --messages, and with all of them."""
+    quick = testbed.options.quick == "yes"
     workload = Workload(
         "history", "", 100, 0, 20, ramp=0, seconds=5 if quick else 12, rate=100, conversations=True, first_user=FIRST_USER)
-    prepare(stage)
+    prepare(testbed)
     sizes, users = [], 0
-    for wanted in (max(1, stage.options.messages // 10), stage.options.messages):
+    for wanted in (max(1, testbed.options.messages // 10), testbed.options.messages):
         goal = max(100, wanted // MESSAGES_PER_USER)
-        took = fill(stage, users, goal)
+        took = fill(testbed, users, goal)
         users = goal
-        alone = begin_alone(stage, users, 5 if quick else 12)
-        peer = peers.Gateway(stage)
+        alone = begin_alone(testbed, users, 5 if quick else 12)
+        peer = peers.Gateway(testbed)
         try:
             peer.start(workload)
-            # The warm-up's users are others; theirs do not count here.
-            stage.warm(peer)
-            figures = stage.meet(peer, replace(workload, users=min(users, 20_000)))
+            # The warm-up uses other users, so that its turns do not change the measured histories.
+            testbed.warm(peer)
+            figures = testbed.run(peer, replace(workload, users=min(users, 20_000)))
         finally:
             peer.stop()
-        size = stage.sql("select pg_total_relation_size('public.messages'), pg_indexes_size('public.messages')")[0].split("|")
+        size = testbed.sql("select pg_total_relation_size('public.messages'), pg_indexes_size('public.messages')")[0].split("|")
         sizes.append({
             "messages": users * MESSAGES_PER_USER, "users": users, "loading_s": took, "gib": int(size[0]) / 2**30,
             "index_gib": int(size[1]) / 2**30, "alone_p50": alone[0], "alone_p99": alone[1]} | figures)
-        say(f"  {users * MESSAGES_PER_USER:,} messages: begin p99 {report.number(figures['begin_p99'])} ms, alone {report.number(alone[1])} ms")
+        progress(f"  {users * MESSAGES_PER_USER:,} messages: begin p99 {report.number(figures['begin_p99'])} ms, alone {report.number(alone[1])} ms")
     columns = [
         ("messages", "messages"), ("users", "users"), ("table GiB", "gib"), ("of it indexes", "index_gib"), ("begin_turn alone p50 ms", "alone_p50"),
         ("p99", "alone_p99"), ("in the gateway's PostgreSQL, mean", "begin_in_database"), ("begin through the gateway p50 ms", "begin_p50"),
@@ -82,64 +83,65 @@ def study(stage, kinds):
     return {"text": text, "sizes": sizes}
 
 
-def prepare(stage):
-    """The schema, and nobody of an earlier size."""
-    peer = peers.Gateway(stage)
+def prepare(testbed):
+    """Creates the schema by starting a gateway once."""
+    peer = peers.Gateway(testbed)
     try:
         peer.start(Workload("history", "", 1, 0, 1, ramp=0))
     finally:
         peer.stop()
 
 
-def fill(stage, users, goal):
-    """From so many users to so many; seconds that it took. Nothing of it needs to outlive a crash, so it is loaded without fsync."""
+def fill(testbed, users, goal):
+    """Adds users `users` to `goal` with their messages and returns the seconds it took. Loads without fsync: the data is disposable."""
     began = time.monotonic()
-    stage.sql("alter system set fsync = off;\nselect pg_reload_conf();")
-    script = stage.folder / "load.sql"
+    testbed.sql("alter system set fsync = off;\nselect pg_reload_conf();")
+    script = testbed.folder / "load.sql"
     running = []
     try:
         for first in range(users, goal, USERS_PER_BATCH):
             last = min(first + USERS_PER_BATCH, goal) - 1
             script.write_text(LOAD.format(
                 first=FIRST_USER + first, last=FIRST_USER + last, talks=MESSAGES_PER_USER // CONVERSATION, length=CONVERSATION))
-            # Standard input, not the file: that is written anew meanwhile.
+            # psql reads an open descriptor, because the file is replaced by the next batch in the meantime.
             with open(script) as text:
                 running.append(subprocess.Popen(
-                    ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-f", "-"] + stage.address("postgres"), env=stage.as_role("postgres"),
+                    ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-f", "-"] + testbed.address("postgres"), env=testbed.as_role("postgres"),
                     stdin=text, stdout=subprocess.DEVNULL))
                 script.unlink()
             if len(running) == 2:
                 ended(running.pop(0))
             if last // 20_000 != first // 20_000:
-                say(f"  {(last + 1) * MESSAGES_PER_USER:,} messages after {time.monotonic() - began:.0f} s")
+                progress(f"  {(last + 1) * MESSAGES_PER_USER:,} messages after {time.monotonic() - began:.0f} s")
         while running:
             ended(running.pop(0))
     finally:
         for process in running:
             process.terminate()
             process.wait()
-    stage.sql("alter system reset fsync;\nselect pg_reload_conf();\nvacuum analyze public.messages;\nanalyze;\ncheckpoint;")
+    testbed.sql("alter system reset fsync;\nselect pg_reload_conf();\nvacuum analyze public.messages;\nanalyze;\ncheckpoint;")
     return time.monotonic() - began
 
 
 def ended(process):
+    """Waits for psql, which must succeed."""
     if process.wait():
         raise SystemExit("loading messages failed")
 
 
-def begin_alone(stage, users, seconds):
-    """p50 and p99 of begin_turn in milliseconds, from 4 connections that do nothing else."""
-    script = stage.folder / "begin.pgbench"
+def begin_alone(testbed, users, seconds):
+    """p50 and p99 of begin_turn in milliseconds, over 4 connections without other load."""
+    script = testbed.folder / "begin.pgbench"
     script.write_text(BEGIN.format(first=FIRST_USER, last=FIRST_USER + users - 1))
-    log = stage.folder / "pgbench"
+    log = testbed.folder / "pgbench"
     log.mkdir(exist_ok=True)
     for old in log.iterdir():
         old.unlink()
     command = ["pgbench", "-n", "-f", str(script), "-c", "4", "-j", "1", "-T", str(seconds), "-l", "--log-prefix", str(log / "log")]
-    done = subprocess.run(command + stage.address("coach_gateway")[:6] + ["postgres"], env=stage.as_role("coach_gateway"), capture_output=True, text=True)
+    done = subprocess.run(command + testbed.address("coach_gateway")[:6] + ["postgres"], env=testbed.as_role("coach_gateway"), capture_output=True, text=True)
     times = [int(line.split()[2]) / 1000 for file in log.iterdir() for line in file.read_text().splitlines() if re.match(r"\d+ \d+ \d+ ", line)]
     if done.returncode or len(times) < 100:
         raise SystemExit(f"pgbench: {done.stderr[-2000:]}")
-    # The first are those that fill the caches of their connections.
+    # The first calls fill the caches of their connections.
     points = quantiles(times[50:], n=100)
     return points[49], points[98]

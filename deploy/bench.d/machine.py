@@ -1,4 +1,4 @@
-"""Processes of a run and what /proc says about them."""
+"""Child processes, ports, and figures from /proc."""
 import http.client
 import os
 import platform
@@ -15,7 +15,7 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def free_port():
-    """Below the ports that the system gives to clients: a thousand of them may come between this and whoever listens."""
+    """A free port below the range of ephemeral ports, which outgoing connections could take before the caller listens."""
     while True:
         port = random.randint(20_000, 32_000)
         with socket.socket() as probe:
@@ -27,7 +27,7 @@ def free_port():
 
 
 def fields(process):
-    """What follows the name in /proc/PID/stat (the name may contain anything); None when the process is gone."""
+    """The fields after the name in /proc/PID/stat (the name may contain any character); None when the process has ended."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -35,7 +35,7 @@ def fields(process):
 
 
 def family(process):
-    """A process and its children."""
+    """The ids of a process and its children."""
     members = [process]
     for entry in os.listdir("/proc"):
         if entry.isdigit() and (found := fields(entry)) and int(found[1]) == process:
@@ -44,7 +44,7 @@ def family(process):
 
 
 def cpu_seconds(process):
-    """User and kernel time of a process, its children, and the children that it has waited for."""
+    """User and kernel time in seconds of a process, its children, and the children that it has waited for."""
     total = 0
     for member in family(process):
         if found := fields(member):
@@ -55,12 +55,13 @@ def cpu_seconds(process):
 
 
 def busy_seconds():
-    """What all processors have worked, for whomever; stolen time is somebody else's too."""
+    """The seconds that all processors were busy, including time stolen by the hypervisor."""
     user, nice, system, _, _, interrupts, soft, stolen = (int(part) for part in Path("/proc/stat").read_text().split()[1:9])
     return (user + nice + system + interrupts + soft + stolen) / TICKS
 
 
 def resident_bytes(process):
+    """The resident memory in bytes of a process and its children."""
     total = 0
     for member in family(process):
         try:
@@ -71,7 +72,7 @@ def resident_bytes(process):
 
 
 def get(port, path, timeout=2):
-    """Status and body of a GET; status 0 when nobody answers."""
+    """The status and body of a GET request; status 0 without a response."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
     try:
         connection.request("GET", path)
@@ -84,7 +85,7 @@ def get(port, path, timeout=2):
 
 
 class Child:
-    """A process that is ended by the id it was started with."""
+    """A child process with a log file."""
 
     def __init__(self, name, arguments, log, environment=None):
         self.name, self.log, self.arguments = name, log, arguments
@@ -94,6 +95,7 @@ class Child:
         self.pid = self.process.pid
 
     def wait_until(self, is_ready, seconds=30):
+        """Polls until the process is ready; exits with the end of its log if it ends or the time is over."""
         end = time.monotonic() + seconds
         while not is_ready():
             if self.process.poll() is not None or time.monotonic() > end:
@@ -101,6 +103,7 @@ class Child:
             time.sleep(0.05)
 
     def stop(self, patience=15):
+        """Sends SIGTERM, and SIGKILL after `patience` seconds."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
@@ -111,6 +114,7 @@ class Child:
 
 
 def listens(port):
+    """Whether a server accepts connections on the port."""
     try:
         socket.create_connection(("127.0.0.1", port), 1).close()
         return True
@@ -119,12 +123,12 @@ def listens(port):
 
 
 def most_streams():
-    """Each has two descriptors at whoever stands between (the client's and the provider's; at the gateway a third in its first second)."""
+    """The most streams by the limit of open files. A proxy needs two descriptors per stream; the gateway needs a third in its first second."""
     return (resource.getrlimit(resource.RLIMIT_NOFILE)[1] - 1000) // 2
 
 
 def descriptors(process):
-    """Open files of a process; 0 when it is gone."""
+    """The number of open files of a process; 0 when it has ended."""
     try:
         return len(os.listdir(f"/proc/{process}/fd"))
     except OSError:
@@ -132,6 +136,7 @@ def descriptors(process):
 
 
 def description():
+    """The machine in one line: processors, memory, kernel."""
     model = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
     memory = next(int(line.split()[1]) for line in open("/proc/meminfo") if line.startswith("MemTotal"))
     return f"{os.cpu_count()} x {model}, {memory / 2**20:.0f} GiB, Linux {platform.release()}"

@@ -1,4 +1,4 @@
-"""One run of the benchmark: in each round each peer meets each workload once; then the studies. Started by deploy/bench."""
+"""Runs the benchmark: in each round each peer runs each workload once, followed by the studies. Started by deploy/bench."""
 import argparse
 import json
 import signal
@@ -13,10 +13,11 @@ import peers
 import report
 import studies
 import workloads
-from stage import Stage, say
+from testbed import Testbed, progress
 
 
 def arguments():
+    """Parses the command line, which deploy/bench builds."""
     parser = argparse.ArgumentParser()
     for name in (
             "root", "folder", "output", "command", "cluster", "password", "nginx", "haproxy", "litellm", "executable", "tool", "quick",
@@ -28,29 +29,30 @@ def arguments():
     return parser.parse_args()
 
 
-def rounds(stage, chosen, kinds, count):
-    """Figures of every meeting: by workload, by peer, one for each round."""
-    meeting = {
-        workload.name: [kind for kind in kinds if kind.meets is None or workload.name in kind.meets] for workload in chosen}
-    runs = {name: {kind.name: [] for kind in present} for name, present in meeting.items()}
+def rounds(testbed, chosen, kinds, count):
+    """Runs all rounds. Returns the figures by workload and peer, one entry per round."""
+    peers_of = {
+        workload.name: [kind for kind in kinds if kind.workload_names is None or workload.name in kind.workload_names] for workload in chosen}
+    runs = {name: {kind.name: [] for kind in present} for name, present in peers_of.items()}
     for number in range(1, count + 1):
         for workload in chosen:
-            for kind in list(meeting[workload.name]):
+            for kind in list(peers_of[workload.name]):
                 try:
-                    result = stage.measure(kind(stage), workload)
+                    result = testbed.measure(kind(testbed), workload)
                 except peers.Unavailable as reason:
-                    say(f"Without {kind.name}: {reason}")
-                    meeting[workload.name].remove(kind)
+                    progress(f"Without {kind.name}: {reason}")
+                    peers_of[workload.name].remove(kind)
                     continue
                 runs[workload.name][kind.name].append(result)
                 shown = ", ".join(f"{title} {report.number(result[key])}" for title, key, _ in report.columns(workload.name)[:4])
-                say(f"round {number}, {workload.name}, {kind.name}: {shown}")
+                progress(f"round {number}, {workload.name}, {kind.name}: {shown}")
     return runs
 
 
 def main():
+    """Runs the benchmark and prints the tables; returns the exit status."""
     options = arguments()
-    # Every way out passes the `finally`s below.
+    # Signals raise SystemExit, so that the `finally` clauses below run.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, _: sys.exit(128 + number))
     names = options.only.split(",")
@@ -58,7 +60,7 @@ def main():
         chosen = [workloads.named(name, options.quick == "yes") for name in names if name not in studies.ALL]
         kinds = [peers.ALL[name] for name in options.peers.split(",")]
     except KeyError as error:
-        say(f"there is no {error}")
+        progress(f"there is no {error}")
         return 2
     if not options.litellm:
         kinds = [kind for kind in kinds if kind is not peers.LiteLLM]
@@ -67,16 +69,16 @@ def main():
     facts = {
         "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "machine": machine.description(), "command": options.command,
         "commit": commit or "unknown", "rounds": options.rounds}
-    stage = Stage(options)
+    testbed = Testbed(options)
     began = time.monotonic()
     found = {}
     try:
-        runs = rounds(stage, chosen, kinds, options.rounds)
+        runs = rounds(testbed, chosen, kinds, options.rounds)
         for name in (name for name in names if name in studies.ALL):
-            say(f"{name} …")
-            found[name] = studies.ALL[name](stage, kinds)
+            progress(f"{name} …")
+            found[name] = studies.ALL[name](testbed, kinds)
     finally:
-        stage.provider.stop()
+        testbed.provider.stop()
         medians = {name: report.by_peer(by_peer) for name, by_peer in locals().get("runs", {}).items()}
         print(f"{facts['date']}, {facts['machine']}, commit {facts['commit']}, `{facts['command']}`, medians of {facts['rounds']} round(s), "
               f"{(time.monotonic() - began) / 60:.0f} minutes\n")
@@ -88,7 +90,7 @@ def main():
             print(study["text"])
         file = Path(options.output) / time.strftime("%Y%m%d-%H%M%S.json", time.gmtime())
         file.write_text(json.dumps(facts | {"runs": locals().get("runs", {}), "studies": found}, indent=1))
-        say(f"All figures: {file}")
+        progress(f"All figures: {file}")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""What stands between the clients and the provider. Each is started anew for each run, so none has another's past."""
+"""Peers: the servers between the load generator and the provider. Each is restarted for every run, so that no run affects the next."""
 import json
 import os
 import shutil
@@ -69,95 +69,104 @@ litellm_settings: {{ num_retries: 0, request_timeout: 120, telemetry: false }}
 
 
 class Unavailable(Exception):
-    """A peer that is not ours does not start here: the rest is measured without it."""
+    """A third-party peer cannot be started on this machine; the others are measured without it."""
 
 
 class Peer:
-    """`kind` is what the load generator speaks to it; `child` is the process whose account is read, None for none."""
+    """A server to measure. `kind` is its API for the load generator; `child` is the process whose CPU and memory are measured, if any."""
     kind = "openai"
     has_database = False
-    # Workloads that say something about it; None: all.
-    meets = None
+    # The names of the workloads that it runs; None: all.
+    workload_names = None
     child = None
 
-    def __init__(self, stage):
-        self.stage = stage
+    def __init__(self, testbed):
+        self.testbed = testbed
 
     def start(self, workload):
-        self.port, self.child = self.stage.provider_port, None
+        """Starts the peer for a workload and waits until it is ready."""
+        self.port, self.child = self.testbed.provider_port, None
 
     def stop(self):
+        """Stops the peer, if it has a process."""
         if self.child:
             self.child.stop()
 
     def load_arguments(self):
+        """Further arguments for the load generator."""
         return []
 
     def adapted(self, workload):
-        """The workload as this peer can bear it."""
+        """The workload, reduced for a peer that cannot sustain it."""
         return workload
 
     def upstream(self, workload):
-        return self.stage.secure_port if workload.secure else self.stage.provider_port
+        """The provider's port for the workload."""
+        return self.testbed.secure_port if workload.secure else self.testbed.provider_port
 
     def log(self, name):
-        return self.stage.folder / f"{name}.log"
+        """The path of a log file."""
+        return self.testbed.folder / f"{name}.log"
 
 
 class Bare(Peer):
+    """The provider itself, without a proxy: the baseline."""
     name = "bare"
-    # The load generator speaks no TLS; what never waits tells nothing about heartbeats.
-    meets = ("paced", "saturation", "packed", "ttft", "crowd")
+    # The load generator has no TLS, and the provider sends no heartbeats.
+    workload_names = ("paced", "saturation", "packed", "ttft", "crowd")
 
 
 class Nginx(Peer):
+    """nginx as a reverse proxy with one worker: the reference of the ratios."""
     name = "nginx"
-    meets = ("paced", "tls", "saturation", "packed", "ttft", "idle", "crowd")
+    workload_names = ("paced", "tls", "saturation", "packed", "ttft", "idle", "crowd")
 
     def start(self, workload):
         self.port = machine.free_port()
-        file = self.stage.folder / "nginx.conf"
-        # The folder belongs to whoever runs this; a worker of another user could not write there.
+        file = self.testbed.folder / "nginx.conf"
+        # The folder belongs to the current user; a worker of another user could not write there.
         user = "user root;" if os.getuid() == 0 else ""
         file.write_text(NGINX.format(
-            user=user, folder=self.stage.folder, provider=self.upstream(workload), port=self.port, authority=self.stage.certificate,
+            user=user, folder=self.testbed.folder, provider=self.upstream(workload), port=self.port, authority=self.testbed.certificate,
             scheme="https" if workload.secure else "http"))
-        self.child = machine.Child(self.name, [self.stage.options.nginx, "-c", str(file), "-p", str(self.stage.folder)], self.log("nginx-out"))
+        self.child = machine.Child(self.name, [self.testbed.options.nginx, "-c", str(file), "-p", str(self.testbed.folder)], self.log("nginx-out"))
         self.child.wait_until(lambda: machine.listens(self.port))
 
 
 class HAProxy(Peer):
+    """HAProxy as a reverse proxy with one thread."""
     name = "haproxy"
-    meets = ("paced", "tls", "saturation", "packed", "ttft", "idle", "crowd")
+    workload_names = ("paced", "tls", "saturation", "packed", "ttft", "idle", "crowd")
 
     def start(self, workload):
         self.port = machine.free_port()
-        file = self.stage.folder / "haproxy.cfg"
-        tls = f"ssl ca-file {self.stage.certificate} verify required verifyhost localhost sni str(localhost)" if workload.secure else ""
+        file = self.testbed.folder / "haproxy.cfg"
+        tls = f"ssl ca-file {self.testbed.certificate} verify required verifyhost localhost sni str(localhost)" if workload.secure else ""
         file.write_text(HAPROXY.format(
             connections=machine.most_streams(), provider=self.upstream(workload), port=self.port, tls=tls))
-        self.child = machine.Child(self.name, [self.stage.options.haproxy, "-db", "-f", str(file)], self.log("haproxy"))
+        self.child = machine.Child(self.name, [self.testbed.options.haproxy, "-db", "-f", str(file)], self.log("haproxy"))
         self.child.wait_until(lambda: machine.listens(self.port))
 
 
 class Gateway(Peer):
-    """The whole product on PostgreSQL, with its own files but for the limits: a user of a benchmark asks more than a person."""
+    """The gateway on PostgreSQL with its default files, except for higher limits: a benchmark's user sends more requests than a person."""
     name = "gateway"
     kind = "gateway"
     has_database = True
     secret = "0123456789abcdef0123456789abcdef"
     prepared = False
     command = "serve"
-    # Where its instance lives on disk: two at a time need two.
+    # The name of the state folder. Two concurrent gateways need different ones.
     state = "state"
 
     def environment(self, workload):
+        """The environment variables of the gateway."""
         environment = {
             "PATH": os.environ["PATH"], "COACH_ENV": "development", "COACH_ROOT": str(self.root()),
             "COACH_PORT": str(self.port), "COACH_METRICS_LISTEN": f"127.0.0.1:{self.metrics_port}",
-            "COACH_STATE_DIR": str(self.stage.folder / self.state), "COACH_JWT_SECRET": self.secret, "COACH_DATABASE_PASSWORD": "bench",
-            "COACH_MIGRATION_URL": f"postgres://postgres:{self.stage.options.password}@127.0.0.1:{self.stage.options.database_port}/postgres",
-            "DATABASE_URL": f"postgres://coach_gateway:bench@127.0.0.1:{self.stage.options.database_port}/postgres",
+            "COACH_STATE_DIR": str(self.testbed.folder / self.state), "COACH_JWT_SECRET": self.secret, "COACH_DATABASE_PASSWORD": "bench",
+            "COACH_MIGRATION_URL": f"postgres://postgres:{self.testbed.options.password}@127.0.0.1:{self.testbed.options.database_port}/postgres",
+            "DATABASE_URL": f"postgres://coach_gateway:bench@127.0.0.1:{self.testbed.options.database_port}/postgres",
             "COACH_SIMULATOR_URL": f"{'https' if workload.secure else 'http'}://127.0.0.1:{self.upstream(workload)}",
         }
         if workload.streams > 1500:
@@ -167,7 +176,7 @@ class Gateway(Peer):
     def start(self, workload):
         self.port, self.metrics_port = machine.free_port(), machine.free_port()
         environment = self.environment(workload)
-        executable = self.stage.options.executable
+        executable = self.testbed.options.executable
         if self.has_database and not Gateway.prepared:
             for command in ("migrate", "seed"):
                 done = subprocess.run([executable, command], env=environment, capture_output=True, text=True)
@@ -181,16 +190,17 @@ class Gateway(Peer):
         return ["--secret", self.secret]
 
     def root(self):
-        root = self.stage.folder / "root"
+        """Creates COACH_ROOT with the benchmark's limits and certificate, and returns it."""
+        root = self.testbed.folder / "root"
         if not root.exists():
-            checkout = Path(self.stage.options.root)
+            checkout = Path(self.testbed.options.root)
             (root / "deploy").mkdir(parents=True)
             for name in ("db", "prompts", "domains"):
                 (root / name).symlink_to(checkout / name)
             shutil.copy(checkout / "deploy/prices.json", root / "deploy")
             models = json.loads((checkout / "deploy/models.json").read_text())
-            models["providers"]["simulator"]["ca_file"] = str(self.stage.certificate)
-            # A stream that is nearly idle has a token every 30 s.
+            models["providers"]["simulator"]["ca_file"] = str(self.testbed.certificate)
+            # The workload `idle` sends a token every 30 s.
             models["limits"]["silence_ms"] = 60_000
             (root / "deploy/models.json").write_text(json.dumps(models))
             limits = json.loads((checkout / "deploy/limits.json").read_text())
@@ -201,39 +211,40 @@ class Gateway(Peer):
 
 
 class PassThrough(Gateway):
-    """The same without a database: what a peer does, and what the token path costs."""
+    """The gateway without a database: comparable to a proxy, shows the cost of the token path."""
     name = "pass-through"
     has_database = False
     command = "pass-through"
-    meets = ("paced", "tls", "saturation", "packed", "ttft", "crowd", "turns")
+    workload_names = ("paced", "tls", "saturation", "packed", "ttft", "crowd", "turns")
 
 
 class SecondGateway(Gateway):
-    """Beside the first on the same database."""
+    """A second gateway on the same database."""
     name = "gateway-2"
     state = "state-2"
 
 
 class LiteLLM(Peer):
+    """LiteLLM's proxy with one worker."""
     name = "litellm"
-    meets = ("saturation",)
+    workload_names = ("saturation",)
     key = "sk-0123456789abcdef0123456789abcdef"
 
     def adapted(self, workload):
-        # It needs a second for a thousand tokens: with more streams they would only wait.
+        # It relays about a thousand tokens per second; more streams would only wait.
         return replace(workload, streams=20, tokens=100, ramp=1)
 
     def start(self, workload):
         self.port = machine.free_port()
-        file = self.stage.folder / "litellm.yaml"
-        file.write_text(LITELLM.format(provider=self.stage.provider_port))
-        home = self.stage.folder / "litellm-home"
+        file = self.testbed.folder / "litellm.yaml"
+        file.write_text(LITELLM.format(provider=self.testbed.provider_port))
+        home = self.testbed.folder / "litellm-home"
         home.mkdir(exist_ok=True)
         environment = {
             "PATH": os.environ["PATH"], "HOME": str(home), "LITELLM_LOG": "ERROR", "LITELLM_LOCAL_MODEL_COST_MAP": "True",
             "LITELLM_TELEMETRY": "False", "LITELLM_MASTER_KEY": self.key}
         self.child = machine.Child(self.name, [
-            str(self.stage.options.litellm), "--config", str(file), "--host", "127.0.0.1", "--port", str(self.port), "--num_workers", "1"],
+            str(self.testbed.options.litellm), "--config", str(file), "--host", "127.0.0.1", "--port", str(self.port), "--num_workers", "1"],
             self.log(self.name), environment)
         try:
             self.child.wait_until(lambda: machine.get(self.port, "/health/liveliness")[0] == 200, 90)

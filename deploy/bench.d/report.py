@@ -1,8 +1,9 @@
-"""Medians over the rounds, and ratios to nginx."""
+"""Formats the tables: medians over the rounds, and ratios to nginx."""
 from statistics import median
 
 
 def number(value):
+    """Formats a cell: a number with about three digits, a text, or a dash for None."""
     if value is None:
         return "–"
     if isinstance(value, str):
@@ -32,26 +33,29 @@ IDLE = [
 
 
 def columns(name):
+    """The columns of a workload's table: title, key, and whether the ratio to nginx is shown."""
     return {"ttft": TURNS, "turns": TURNS, "idle": IDLE}.get(name, STREAMS)
 
 
 def medians(runs):
+    """The median of each figure over the runs; None values are left out."""
     keys = {key for run in runs for key, value in run.items() if isinstance(value, (int, float))}
     return {key: median([run[key] for run in runs if run.get(key) is not None]) for key in keys}
 
 
 def by_peer(runs):
+    """The medians of each peer that has runs."""
     return {peer: medians(of_peer) for peer, of_peer in runs.items() if of_peer}
 
 
 def rows(head, body):
-    """A table in Markdown."""
+    """A Markdown table."""
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     return "\n".join(lines + ["| " + " | ".join(number(cell) for cell in row) + " |" for row in body]) + "\n"
 
 
 def table(workload, middle):
-    """`middle`: the medians by peer."""
+    """The table of a workload. `middle`: the medians by peer."""
     shown = columns(workload.name)
     body = [[peer] + [values.get(key) for _, key, _ in shown] for peer, values in middle.items()]
     reference = middle.get("nginx")

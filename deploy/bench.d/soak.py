@@ -1,4 +1,4 @@
-"""Hours in minutes: half load with everything going wrong now and then, and whether anything grows."""
+"""Study: half load with faults for a long time; checks that memory, descriptors, turns and threads do not grow."""
 import base64
 import hashlib
 import hmac
@@ -12,7 +12,7 @@ from statistics import median
 import machine
 import peers
 import report
-from stage import say
+from testbed import progress
 from workloads import Workload
 
 STREAMS = 500
@@ -20,45 +20,47 @@ RESUMERS = 4
 FIRST_RESUMER = 900_000
 
 
-def study(stage, kinds):
-    minutes = stage.options.minutes
+def study(testbed, kinds):
+    """Runs the load with faults and returns the samples and findings."""
+    minutes = testbed.options.minutes
     seconds = minutes * 60
     workload = Workload(
         "soak", "", STREAMS, 20, 200, ramp=5, warm_up=0, seconds=seconds, users=4 * STREAMS, drop=0.05)
-    peer = peers.Gateway(stage)
-    people, lines = [], []
+    peer = peers.Gateway(testbed)
+    clients, lines = [], []
     try:
         peer.start(workload)
-        people = [Resumer(peer, number) for number in range(RESUMERS)]
-        stage.warm(peer)
-        # One answer in a hundred is cut, one in fifty refused.
-        stage.set_workload("pace=20&tokens=200&first_ms=0&pack=1&cut=0.01&refused=0.02")
+        clients = [Resumer(peer, number) for number in range(RESUMERS)]
+        testbed.warm(peer)
+        # The provider cuts 1 % of the answers and rejects 2 % of the requests.
+        testbed.set_workload("pace=20&tokens=200&first_ms=0&pack=1&cut=0.01&rejected=0.02")
         idle = machine.descriptors(peer.child.pid)
         began = time.monotonic()
-        load = stage.begin_load(peer, workload.load_arguments())
-        for person in people:
-            person.start()
-        # What happens once, when so many seconds are over.
-        events = [(0.4 * seconds, "PostgreSQL restarted", stage.restart_database), (0.6 * seconds, "provider restarted", lambda: renew(stage))]
+        load = testbed.begin_load(peer, workload.load_arguments())
+        for client in clients:
+            client.start()
+        # Faults that happen once: seconds after the start, description, action.
+        events = [(0.4 * seconds, "PostgreSQL restarted", testbed.restart_database), (0.6 * seconds, "provider restarted", lambda: restart_provider(testbed))]
         pause = min(60, seconds / 10)
         due = pause
 
         def watch():
+            """Runs due faults and takes due samples."""
             nonlocal due
             now = time.monotonic() - began
             if events and now >= events[0][0]:
                 _, what, action = events.pop(0)
                 action()
-                say(f"  {now / 60:.1f} min: {what}")
+                progress(f"  {now / 60:.1f} min: {what}")
             if now >= due and now <= seconds + 5:
                 due += pause
                 lines.append([now / 60] + state(peer))
-                say(f"  {now / 60:.1f} min: resident {lines[-1][1]:.1f} MiB, {lines[-1][2]} descriptors, {lines[-1][3]:.0f} turns, "
+                progress(f"  {now / 60:.1f} min: resident {lines[-1][1]:.1f} MiB, {lines[-1][2]} descriptors, {lines[-1][3]:.0f} turns, "
                     f"{lines[-1][4]} threads")
 
-        seen = stage.end_load(load, seconds + workload.limit, watch)
-        for person in people:
-            person.stop()
+        seen = testbed.end_load(load, seconds + workload.limit, watch)
+        for client in clients:
+            client.stop()
         end = time.monotonic() + 60
         while (left := running_turns(peer)) and time.monotonic() < end:
             time.sleep(0.5)
@@ -66,63 +68,68 @@ def study(stage, kinds):
         if peer.child.process.poll() is not None:
             raise SystemExit("the gateway has ended in the middle")
     finally:
-        for person in people:
-            person.stop()
+        for client in clients:
+            client.stop()
         peer.stop()
-    complaints = judge(lines, left) + [text for person in people for text in person.complaints[:1]]
-    verdict = "flat" if not complaints else "; ".join(complaints)
-    resumed = sum(person.resumed for person in people)
+    findings = check_growth(lines, left) + [text for client in clients for text in client.findings[:1]]
+    verdict = "flat" if not findings else "; ".join(findings)
+    resumed = sum(client.resumed for client in clients)
     head = ["minute", "resident MiB", "descriptors", "running turns", "threads"]
-    text = (f"**soak**: {minutes:g} minutes, {STREAMS} streams x 20 tokens/s; 1 % of answers cut and 2 % refused by the provider, 5 % left by "
+    text = (f"**soak**: {minutes:g} minutes, {STREAMS} streams x 20 tokens/s; 1 % of answers cut and 2 % rejected by the provider, 5 % left by "
             f"their clients, PostgreSQL and provider restarted once; {seen['complete']:,} whole answers, {seen['incomplete']} in part, "
-            f"{seen['refused']} refused, {seen['lost']} cut, {resumed} resumed to the byte. Verdict: {verdict}.\n\n"
+            f"{seen['rejected']} rejected, {seen['lost']} cut, {resumed} resumed to the byte. Verdict: {verdict}.\n\n"
             + report.rows(head, lines + [["after"] + after]))
-    return {"text": text, "lines": lines, "after": after, "idle_descriptors": idle, "complaints": complaints, "load": seen}
+    return {"text": text, "lines": lines, "after": after, "idle_descriptors": idle, "findings": findings, "load": seen}
 
 
-def renew(stage):
-    stage.provider.stop()
-    stage.start_provider()
-    stage.set_workload("pace=20&tokens=200&first_ms=0&pack=1&cut=0.01&refused=0.02")
+def restart_provider(testbed):
+    """Restarts the provider with the same workload."""
+    testbed.provider.stop()
+    testbed.start_provider()
+    testbed.set_workload("pace=20&tokens=200&first_ms=0&pack=1&cut=0.01&rejected=0.02")
 
 
 def state(peer):
+    """A sample: resident MiB, descriptors, running turns, threads."""
     process = peer.child.pid
     fields = machine.fields(process)
     return [machine.resident_bytes(process) / 2**20, machine.descriptors(process), running_turns(peer), int(fields[17]) if fields else 0]
 
 
 def running_turns(peer):
+    """The gateway's metric of running turns."""
     _, body = machine.get(peer.metrics_port, "/metrics")
     return next((float(line.split()[-1]) for line in body.decode().splitlines() if line.startswith("coach_running_turns ")), 0.0)
 
 
-def judge(lines, left):
-    """What grew from the first third to the last. The first minutes, in which pools and caches fill, are left out."""
-    complaints = []
+def check_growth(lines, left):
+    """Compares the medians of the first and last third of the samples, without the first fifth, in which pools and caches fill."""
+    findings = []
     settled = lines[len(lines) // 5:]
     third = max(1, len(settled) // 3)
     for place, what, slack in ((1, "resident memory", 4), (2, "descriptors", 30), (3, "running turns", 30), (4, "threads", 2)):
         first, last = median(line[place] for line in settled[:third]), median(line[place] for line in settled[-third:])
         if last > first * 1.1 + slack:
-            complaints.append(f"{what} grew from {report.number(first)} to {report.number(last)}")
+            findings.append(f"{what} grew from {report.number(first)} to {report.number(last)}")
     if left:
-        complaints.append(f"{left:.0f} turns still run a minute after the last client left")
-    return complaints
+        findings.append(f"{left:.0f} turns still run a minute after the last client left")
+    return findings
 
 
 class Resumer(threading.Thread):
-    """A phone that loses its line in every answer and resumes: what it has in the end must be the whole text."""
+    """A client that disconnects in the middle of every answer and resumes, and checks that the received text is complete."""
 
     def __init__(self, peer, number):
         super().__init__(daemon=True)
-        self.peer, self.resumed, self.complaints, self.is_stopped = peer, 0, [], False
+        self.peer, self.resumed, self.findings, self.is_stopped = peer, 0, [], False
         self.authorization = {"Authorization": f"Bearer {token(peer.secret, FIRST_RESUMER + number)}", "Accept": "text/event-stream"}
 
     def stop(self):
+        """Ends the thread after the current answer."""
         self.is_stopped = True
 
     def run(self):
+        """Requests answers until it is stopped."""
         while not self.is_stopped:
             try:
                 self.answer()
@@ -130,38 +137,41 @@ class Resumer(threading.Thread):
                 time.sleep(0.5)
 
     def answer(self):
+        """Requests one answer, disconnects after a random byte, and resumes to the end."""
         text, turn = bytearray(), None
         body = json.dumps({"message": "How do I begin?"})
         ended = None
-        with Line(self.peer.port, "POST", "", body, self.authorization) as line:
+        with StreamConnection(self.peer.port, "POST", "", body, self.authorization) as connection:
             leaves_at = random.randint(1, 2500)
-            for identifier, event in line.events():
+            for identifier, event in connection.events():
                 turn = event.get("turn_id", turn)
                 ended = self.take(text, identifier, event)
                 if ended or len(text) >= leaves_at:
                     break
         while turn and not ended and not self.is_stopped:
             time.sleep(random.random())
-            with Line(self.peer.port, "GET", f"/{turn}", None, self.authorization | {"Last-Event-ID": str(len(text))}) as line:
-                for identifier, event in line.events():
+            with StreamConnection(self.peer.port, "GET", f"/{turn}", None, self.authorization | {"Last-Event-ID": str(len(text))}) as connection:
+                for identifier, event in connection.events():
                     if ended := self.take(text, identifier, event):
                         break
         if ended == "done":
             self.resumed += 1
 
     def take(self, text, identifier, event):
-        """Appends what is new; the kind of the event when it is the last."""
+        """Appends the event's text and checks its position; returns the event's type if it is the last one."""
         kind = event.get("type")
         if kind == "token":
             text += event["content"].encode()
             if identifier != len(text):
-                self.complaints.append(f"after {len(text)} bytes came the token that ends at {identifier}")
+                self.findings.append(f"after {len(text)} bytes came the token that ends at {identifier}")
         if kind == "done" and identifier != len(text):
-            self.complaints.append(f"an answer of {identifier} bytes arrived as {len(text)}")
+            self.findings.append(f"an answer of {identifier} bytes arrived as {len(text)}")
         return kind if event.get("done") else None
 
 
-class Line:
+class StreamConnection:
+    """One streamed response, as a context manager that closes the connection."""
+
     def __init__(self, port, method, path, body, headers):
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         self.connection.request(method, f"/functions/v1/chat-stream{path}", body, headers)
@@ -174,11 +184,12 @@ class Line:
         return self
 
     def __exit__(self, *_):
-        # The response holds the socket open until it is read to its end or closed.
+        # The response keeps the socket open until it is closed or read to its end.
         self.response.close()
         self.connection.close()
 
     def events(self):
+        """The events of the stream as pairs of cursor and object."""
         identifier = 0
         for line in self.response:
             if line.startswith(b"id:"):
@@ -188,7 +199,7 @@ class Line:
 
 
 def token(secret, number):
-    """An access token as the issuer signs it."""
+    """An HS256 access token in the issuer's format, valid for four hours."""
     def part(data):
         return base64.urlsafe_b64encode(data).rstrip(b"=")
     claims = {

@@ -1,4 +1,7 @@
-"""What needs more than the same run for everybody. A study takes the stage and the peers and returns `text` (Markdown) and its figures."""
+"""Studies: measurements that need more than one run per peer.
+
+A study takes the testbed and the peers and returns `text` (Markdown) and its figures.
+"""
 from dataclasses import replace
 
 import history
@@ -6,7 +9,7 @@ import machine
 import peers
 import report
 import soak
-from stage import say
+from testbed import progress
 from workloads import Workload
 
 RATES = (200, 400, 500, 600, 800, 1000, 1250, 1500, 2000, 3000)
@@ -15,20 +18,20 @@ JUDGED_AT = 500
 BEGIN_LIMIT = 25
 
 
-def turns(stage, kinds):
-    """Short answers at a rate that does not wait for them (so that whoever is late has the queue's time counted too), until it is too much."""
-    base = Workload("turns", "answers of 20 tokens", 500, 0, 20, ramp=0, seconds=4 if stage.options.quick == "yes" else 8, users=5000)
+def turns(testbed, kinds):
+    """Sends short turns at increasing rates, independent of the answers (so that queueing counts as latency), until the limit is exceeded."""
+    base = Workload("turns", "answers of 20 tokens", 500, 0, 20, ramp=0, seconds=4 if testbed.options.quick == "yes" else 8, users=5000)
     steps, reached = {}, {}
     for kind in (kind for kind in kinds if kind in (peers.PassThrough, peers.Gateway)):
-        peer, steps[kind.name] = kind(stage), []
+        peer, steps[kind.name] = kind(testbed), []
         try:
             peer.start(base)
-            stage.warm(peer)
+            testbed.warm(peer)
             for rate in RATES:
-                figures = stage.meet(peer, replace(base, rate=rate)) | {"rate": rate}
+                figures = testbed.run(peer, replace(base, rate=rate)) | {"rate": rate}
                 steps[kind.name].append(figures)
-                say(f"  {kind.name}, {rate}/s: begin p99 {report.number(figures['begin_p99'])} ms, {figures['not_whole']} not whole")
-                # One bad second is no end: two rates that are too much are.
+                progress(f"  {kind.name}, {rate}/s: begin p99 {report.number(figures['begin_p99'])} ms, {figures['not_whole']} not whole")
+                # Ends after two consecutive rates beyond the limit, because one can be caused by a disturbance.
                 if len(steps[kind.name]) > 1 and not any(is_good(last) for last in steps[kind.name][-2:]):
                     break
         finally:
@@ -48,54 +51,55 @@ def turns(stage, kinds):
 
 
 def is_good(figures):
+    """Whether all turns are complete and p99 of the time to the response is within the limit."""
     return figures["begin_p99"] is not None and figures["begin_p99"] <= BEGIN_LIMIT and not figures["not_whole"]
 
 
 CROWDS = (5000, 4000, 3000, 2500, 2000, 1500, 1000)
 
 
-def crowd(stage, kinds):
-    """As many streams x 20 tokens/s as nginx sustains with this provider and this load generator on this machine."""
+def crowd(testbed, kinds):
+    """Finds the most streams x 20 tokens/s that nginx sustains on this machine, and runs every peer with that number."""
     def paced(streams, seconds):
-        # All are there for so many seconds: the first must not end while the last begin.
+        # All streams overlap for `seconds`: the first must not end before the last one begins.
         ramp = streams / 500
         return Workload("crowd", f"{streams:,} streams x 20 tokens/s", streams, 20, int(20 * (ramp + 1 + seconds)), ramp=ramp)
     streams, trials = 0, []
     for streams in CROWDS:
-        figures = stage.measure(peers.Nginx(stage), paced(streams, 8))
+        figures = testbed.measure(peers.Nginx(testbed), paced(streams, 8))
         share = figures["tokens_per_s"] / (20 * streams)
         trials.append([streams, share, figures["gaps_too_long"], figures["not_whole"]])
-        say(f"  nginx, {streams}: {share:.0%} of the pace, {figures['gaps_too_long']} gaps too long, {figures['not_whole']} not whole")
+        progress(f"  nginx, {streams}: {share:.0%} of the pace, {figures['gaps_too_long']} gaps too long, {figures['not_whole']} not whole")
         if share > 0.98 and not figures["gaps_too_long"] and not figures["not_whole"]:
             break
-    workload = paced(streams, 15 if stage.options.quick == "yes" else 30)
+    workload = paced(streams, 15 if testbed.options.quick == "yes" else 30)
     figures = {}
     for kind in kinds:
-        if kind.meets is None or "crowd" in kind.meets:
-            figures[kind.name] = stage.measure(kind(stage), workload)
-            say(f"  {kind.name}: longest gap {report.number(figures[kind.name]['gap_max'])} ms")
+        if kind.workload_names is None or "crowd" in kind.workload_names:
+            figures[kind.name] = testbed.measure(kind(testbed), workload)
+            progress(f"  {kind.name}: longest gap {report.number(figures[kind.name]['gap_max'])} ms")
     tried = report.rows(["streams tried with nginx", "share of the pace", "gaps > 10 x pace", "not whole"], trials)
     return {"text": report.table(workload, figures) + "\n" + tried, "figures": figures, "streams": streams}
 
 
-def pair(stage, kinds):
-    """Two gateways on one database and twice the streams."""
-    workload = Workload("pair", "", 500, 20, 200 if stage.options.quick == "yes" else 400, ramp=4)
-    alone = stage.measure(peers.Gateway(stage), workload)
-    both = [peers.Gateway(stage), peers.SecondGateway(stage)]
+def pair(testbed, kinds):
+    """Runs two gateways on one database with twice the streams of one."""
+    workload = Workload("pair", "", 500, 20, 200 if testbed.options.quick == "yes" else 400, ramp=4)
+    alone = testbed.measure(peers.Gateway(testbed), workload)
+    both = [peers.Gateway(testbed), peers.SecondGateway(testbed)]
     try:
         for peer in both:
             peer.start(workload)
-            stage.warm(peer)
-        stage.set_workload(workload.provider_query)
+            testbed.warm(peer)
+        testbed.set_workload(workload.provider_query)
         own = [machine.cpu_seconds(peer.child.pid) for peer in both]
-        database, busy = machine.cpu_seconds(stage.postmaster), machine.busy_seconds()
-        # Users of their own, so that each makes its own conversations.
+        database, busy = machine.cpu_seconds(testbed.postmaster), machine.busy_seconds()
+        # Each load generator has its own users and so its own conversations.
         loads = [
-            stage.begin_load(peer, replace(workload, first_user=place * workload.streams).load_arguments()) for place, peer in enumerate(both)]
-        seen = [stage.end_load(load, workload.limit) for load in loads]
+            testbed.begin_load(peer, replace(workload, first_user=place * workload.streams).load_arguments()) for place, peer in enumerate(both)]
+        seen = [testbed.end_load(load, workload.limit) for load in loads]
         own = [machine.cpu_seconds(peer.child.pid) - before for peer, before in zip(both, own)]
-        database, busy = machine.cpu_seconds(stage.postmaster) - database, machine.busy_seconds() - busy
+        database, busy = machine.cpu_seconds(testbed.postmaster) - database, machine.busy_seconds() - busy
     finally:
         for peer in both:
             peer.stop()
@@ -106,7 +110,7 @@ def pair(stage, kinds):
     for name, cpu, one in zip(("two: the first", "the second"), own, seen):
         body.append([
             name, workload.streams, one["tokens_per_s"], cpu / max(1, one["tokens"]) * 1e6, database / max(1, tokens) * 1e6,
-            one["added_us"]["p50"], one["added_us"]["p99"], one["refused"] + one["incomplete"] + one["lost"]])
+            one["added_us"]["p50"], one["added_us"]["p99"], one["rejected"] + one["incomplete"] + one["lost"]])
     ratio = together / alone["tokens_per_s"]
     head = ["gateways", "streams", "tokens/s", "CPU s / M tokens", "PostgreSQL s / M (of both)", "added p50 µs", "p99", "not whole"]
     text = f"**pair**: two gateways on one database: {ratio:.2f} x the tokens/s of one\n\n" + report.rows(head, body)

@@ -1,4 +1,4 @@
-"""What the peers are put through, all in the same way. What needs more than one run of the load generator is in studies.py."""
+"""Workloads, which are the same for all peers. Measurements that need more than one run of the load generator are in studies.py."""
 from dataclasses import dataclass
 
 import machine
@@ -6,16 +6,17 @@ import machine
 
 @dataclass
 class Workload:
+    """The parameters of the provider and the load generator for one run."""
     name: str
     title: str
     streams: int
     # Tokens a second (0: unpaced) and tokens of each answer.
     pace: float
     tokens: int
-    # Seconds over which streams begin, seconds after it that are not measured.
+    # Seconds over which the streams begin, and seconds after them that are not measured.
     ramp: float
     warm_up: float = 1
-    # Seconds to measure with streams begun again and again; 0: `answers` for each stream.
+    # Seconds to measure, during which each stream repeats its request; 0: each stream has `answers`.
     seconds: float = 0
     answers: int = 1
     users: int = 0
@@ -23,30 +24,32 @@ class Workload:
     pack: int = 1
     # TLS between proxy and provider.
     secure: bool = False
-    # Milliseconds in which every stream must show a sign of life; 0: whenever.
+    # The most milliseconds between two reads of a stream; longer silences are counted. 0: no limit.
     silence_limit: int = 0
-    # Requests a second however fast the answers are; 0: each stream makes its own.
+    # Requests per second, independent of the answers; 0: each stream sends its next request after an answer.
     rate: float = 0
-    # Each user goes on with his conversation of history.sql's making.
+    # Each user continues their conversation that history.py creates.
     conversations: bool = False
     first_user: int = 0
     drop: float = 0
 
     @property
     def provider_query(self):
-        return f"pace={self.pace:g}&tokens={self.tokens}&first_ms=0&pack={self.pack}&cut=0&refused=0"
+        """The query that sets the workload in the provider."""
+        return f"pace={self.pace:g}&tokens={self.tokens}&first_ms=0&pack={self.pack}&cut=0&rejected=0"
 
     @property
-    def patience(self):
-        """Seconds that the load generator gives a run."""
+    def time_limit(self):
+        """The seconds after which the load generator ends the run."""
         answer = self.tokens / self.pace if self.pace else 30
-        # A stream that begins in the last measured second wants its whole answer.
+        # A stream that begins in the last measured second reads its whole answer.
         return self.ramp + self.warm_up + self.seconds + self.answers * answer * 1.5 + 20
 
     def load_arguments(self):
+        """The arguments of `coach-bench load`."""
         arguments = {
             "streams": self.streams, "ramp": self.ramp, "warm-up": self.warm_up, "seconds": self.seconds, "answers": self.answers,
-            "expect-tokens": self.tokens, "patience": self.patience, "gap-limit": int(10_000 / self.pace) if self.pace else 0,
+            "expect-tokens": self.tokens, "time-limit": self.time_limit, "gap-limit": int(10_000 / self.pace) if self.pace else 0,
             "silence-limit": self.silence_limit, "rate": self.rate, "drop": self.drop, "first-user": self.first_user}
         if self.users:
             arguments["users"] = self.users
@@ -55,16 +58,17 @@ class Workload:
 
     @property
     def limit(self):
-        """Seconds after which a run is broken off."""
-        return self.patience + 30
+        """The seconds after which the benchmark fails because the load generator has not ended."""
+        return self.time_limit + 30
 
 
-# The gateway's heartbeat is to come every 10 s.
+# Milliseconds. The gateway sends a heartbeat every 10 s.
 HEARTBEAT_LIMIT = 10_500
 
 
 def named(name, quick):
-    # As many as the limit of open files allows.
+    """The workload of this name; raises KeyError if there is none."""
+    # As many streams as the limit of open files allows.
     idle = min(10_000, machine.most_streams())
     brief = 4 if quick else 8
     return {

@@ -1,4 +1,4 @@
-/// The body of an HTTP/1.1 response, cut anywhere: takes the framing off and hands on the bytes.
+/// Decodes the body of an HTTP/1.1 response incrementally: removes the framing and passes on the bytes.
 struct BodyReader {
     enum Framing {
         case chunked
@@ -25,7 +25,7 @@ struct BodyReader {
 
     var endsWithConnection: Bool { state == .open }
 
-    /// Calls `data` with what the body holds. True when the body has ended; what follows is not looked at.
+    /// Calls `data` with the bytes of the body. Returns true when the body has ended; bytes after the end are ignored.
     @inline(__always)
     mutating func take(_ bytes: UnsafeRawBufferPointer, data: (UnsafeRawBufferPointer) -> Void) -> Bool {
         var index = 0

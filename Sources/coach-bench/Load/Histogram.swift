@@ -20,7 +20,7 @@ struct Histogram: ~Copyable {
         if nanoseconds > largest { largest = nanoseconds }
     }
 
-    /// The value below which the given share (0...1) lies, in nanoseconds; 0 when nothing was recorded.
+    /// The quantile in nanoseconds for a share in 0...1; 0 when nothing was recorded.
     func quantile(_ share: Double) -> UInt64 {
         guard total > 0 else { return 0 }
         let wanted = max(1, UInt64((Double(total) * share).rounded(.up)))
@@ -32,7 +32,7 @@ struct Histogram: ~Copyable {
         return largest
     }
 
-    /// How many lie above a value (to the width of a bucket).
+    /// The number of values above the given one, with the precision of a bucket.
     func count(above nanoseconds: UInt64) -> UInt64 {
         ((Self.bucket(nanoseconds) + 1)..<Self.capacity).reduce(0) { $0 + counts[$1] }
     }

@@ -1,25 +1,27 @@
 import Foundation
 
-/// What a run has seen. Times in nanoseconds.
+/// The results of a load run. Histograms are in nanoseconds.
 struct LoadFigures: ~Copyable {
     var begun = 0
     var complete = 0
-    /// Answered with another status than 200.
-    var refused = 0
-    /// Ended in order, but with another number of tokens.
+    /// Responses with a status other than 200.
+    var rejected = 0
+    /// Answers that ended regularly with an unexpected number of tokens.
     var incomplete = 0
-    /// Cut, or not over in time.
+    /// Answers whose connection was lost, or that were incomplete at the time limit.
     var lost = 0
-    /// Left by their client, as the plan wants it.
+    /// Answers during which the client closed the connection, as planned.
     var dropped = 0
-    /// Requests for which nobody was free until the end.
+    /// Scheduled requests that were never sent because no client was free.
     var missed = 0
     var connections = 0
     var tokens = 0
-    /// Body of the first refusal, end of the first answer of another length, reason of the first loss.
-    var refusal = ""
-    var oddity = ""
-    var loss = ""
+    /// The body of the first rejected response.
+    var firstRejection = ""
+    /// The end of the first incomplete answer.
+    var firstIncomplete = ""
+    /// The reason of the first lost answer.
+    var firstLoss = ""
 
     /// From the stamp in a token to its arrival.
     var added = Histogram()
@@ -29,7 +31,7 @@ struct LoadFigures: ~Copyable {
     var begin = Histogram()
     /// Between two tokens of a stream.
     var gaps = Histogram()
-    /// Between two arrivals of anything, heartbeats too.
+    /// Between two reads of any bytes, including heartbeats.
     var silences = Histogram()
 
     var wallSeconds = 0.0
@@ -39,7 +41,7 @@ struct LoadFigures: ~Copyable {
     var windowTokens = 0
     var windowComplete = 0
 
-    /// One line. Times in microseconds.
+    /// The results as one line of JSON. Times are in microseconds (`_us`).
     func json(gapLimit: UInt64, silenceLimit: UInt64) -> String {
         var members: [String] = []
         func put(_ name: String, _ value: Int) { members.append(#""\#(name)":\#(value)"#) }
@@ -56,7 +58,7 @@ struct LoadFigures: ~Copyable {
         }
         put("begun", begun)
         put("complete", complete)
-        put("refused", refused)
+        put("rejected", rejected)
         put("incomplete", incomplete)
         put("lost", lost)
         put("dropped", dropped)
@@ -77,9 +79,9 @@ struct LoadFigures: ~Copyable {
         put("gaps_too_long", gapLimit > 0 ? Int(gaps.count(above: gapLimit)) : 0)
         put("silence", silences)
         put("silences_too_long", silenceLimit > 0 ? Int(silences.count(above: silenceLimit)) : 0)
-        put("refusal", refusal)
-        put("oddity", oddity)
-        put("loss", loss)
+        put("first_rejection", firstRejection)
+        put("first_incomplete", firstIncomplete)
+        put("first_loss", firstLoss)
         return "{" + members.joined(separator: ",") + "}"
     }
 }

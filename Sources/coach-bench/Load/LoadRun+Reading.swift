@@ -1,66 +1,66 @@
 import Glibc
 
-/// What a client makes of the bytes that arrive.
+/// Parses the received bytes and records the results.
 extension LoadRun {
     func read(_ index: Int, _ bytes: UnsafeRawBufferPointer, at now: UInt64) {
-        let lane = lanes + index
+        let stream = streams + index
         var bytes = bytes
-        if isMeasuring, lane.pointee.isAnswered { figures.silences.record(now - lane.pointee.lastByteAt) }
-        lane.pointee.lastByteAt = now
-        if lane.pointee.phase == .head {
-            if !lane.pointee.isAnswered {
-                lane.pointee.isAnswered = true
-                if countsBeginnings { figures.begin.record(now - lane.pointee.sentAt) }
+        if isMeasuring, stream.pointee.isAnswered { figures.silences.record(now - stream.pointee.lastByteAt) }
+        stream.pointee.lastByteAt = now
+        if stream.pointee.phase == .head {
+            if !stream.pointee.isAnswered {
+                stream.pointee.isAnswered = true
+                if countsBeginnings { figures.begin.record(now - stream.pointee.sentAt) }
             }
-            let (count, isComplete) = lane.pointee.head.take(bytes)
+            let (count, isComplete) = stream.pointee.head.take(bytes)
             guard isComplete else { return }
             bytes = UnsafeRawBufferPointer(rebasing: bytes[count...])
-            understandHead(lane)
-            lane.pointee.phase = .body
+            parseHead(stream)
+            stream.pointee.phase = .body
         }
-        guard lane.pointee.phase == .body else { return }
-        if figures.refusal.isEmpty, lane.pointee.status != 200 {
-            figures.refusal = "\(lane.pointee.status): " + String(decoding: bytes.prefix(600), as: UTF8.self)
+        guard stream.pointee.phase == .body else { return }
+        if figures.firstRejection.isEmpty, stream.pointee.status != 200 {
+            figures.firstRejection = "\(stream.pointee.status): " + String(decoding: bytes.prefix(600), as: UTF8.self)
         }
-        // Two parts of one structure: taken out, so that both may change.
-        var scanner = lane.pointee.scanner
-        var reader = lane.pointee.reader
+        // Copied to local variables, because two properties of one structure cannot be mutated at the same time.
+        var scanner = stream.pointee.scanner
+        var reader = stream.pointee.reader
         let hasEnded = reader.take(bytes) { data in
-            scanner.scan(data) { stamp in found(stamp, lane, at: now) }
+            scanner.scan(data) { stamp in found(stamp, stream, at: now) }
         }
-        lane.pointee.scanner = scanner
-        lane.pointee.reader = reader
+        stream.pointee.scanner = scanner
+        stream.pointee.reader = reader
         guard hasEnded else {
-            if lane.pointee.leavesAt > 0, lane.pointee.tokens >= lane.pointee.leavesAt { leave(index) }
+            if stream.pointee.disconnectsAt > 0, stream.pointee.tokens >= stream.pointee.disconnectsAt { disconnectEarly(index) }
             return
         }
-        if figures.oddity.isEmpty, lane.pointee.status == 200, lane.pointee.tokens != plan.expectedTokens {
-            figures.oddity = "\(lane.pointee.tokens) tokens, then: " + String(decoding: bytes.suffix(600), as: UTF8.self)
+        if figures.firstIncomplete.isEmpty, stream.pointee.status == 200, stream.pointee.tokens != plan.expectedTokens {
+            figures.firstIncomplete = "\(stream.pointee.tokens) tokens, then: " + String(decoding: bytes.suffix(600), as: UTF8.self)
         }
         ended(index)
     }
 
-    private func understandHead(_ lane: UnsafeMutablePointer<Lane>) {
-        let head = lane.pointee.head
-        lane.pointee.status = head.line.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
-        lane.pointee.closesAfter = head.field("connection")?.lowercased() == "close"
+    private func parseHead(_ stream: UnsafeMutablePointer<ClientStream>) {
+        let head = stream.pointee.head
+        stream.pointee.status = head.line.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
+        stream.pointee.closesAfter = head.field("connection")?.lowercased() == "close"
         if head.field("transfer-encoding")?.lowercased().contains("chunked") == true {
-            lane.pointee.reader = BodyReader(.chunked)
+            stream.pointee.reader = BodyReader(.chunked)
         } else {
-            lane.pointee.reader = BodyReader(head.field("content-length").flatMap { Int($0) }.map { .length($0) } ?? .open)
+            stream.pointee.reader = BodyReader(head.field("content-length").flatMap { Int($0) }.map { .length($0) } ?? .open)
         }
     }
 
     @inline(__always)
-    private func found(_ stamp: UInt64?, _ lane: UnsafeMutablePointer<Lane>, at now: UInt64) {
-        lane.pointee.tokens += 1
+    private func found(_ stamp: UInt64?, _ stream: UnsafeMutablePointer<ClientStream>, at now: UInt64) {
+        stream.pointee.tokens += 1
         figures.tokens += 1
-        if lane.pointee.tokens == 1, countsBeginnings { figures.firstToken.record(now - lane.pointee.sentAt) }
+        if stream.pointee.tokens == 1, countsBeginnings { figures.firstToken.record(now - stream.pointee.sentAt) }
         if isMeasuring {
             figures.windowTokens += 1
             if let stamp { figures.added.record(Stamp.age(of: stamp, at: now)) }
-            if lane.pointee.tokens > 1 { figures.gaps.record(now - lane.pointee.lastTokenAt) }
+            if stream.pointee.tokens > 1 { figures.gaps.record(now - stream.pointee.lastTokenAt) }
         }
-        lane.pointee.lastTokenAt = now
+        stream.pointee.lastTokenAt = now
     }
 }

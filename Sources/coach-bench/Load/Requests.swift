@@ -1,9 +1,9 @@
 import Crypto
 import Foundation
 
-/// What streams ask: bytes of whole requests, made before the run.
+/// Builds the bytes of requests before the run.
 enum Requests {
-    /// A plain provider, or a proxy in front of one.
+    /// A request to a provider, or to a proxy in front of one.
     static func openAI(host: String, path: String, key: String) -> [UInt8] {
         let system =
             "You are a warm, practical coach. Ask one question at a time, name what the person already does well, and suggest one small step. "
@@ -14,14 +14,14 @@ enum Requests {
         return post(host: host, path: path, bearer: key, body: body)
     }
 
-    /// The gateway, as the user of that number; in a new conversation, or in that which the benchmark has made for him.
+    /// A request to the gateway by a user, in a new conversation or in the one that `deploy/bench.d/history.py` creates for the user.
     static func gateway(host: String, path: String, user: Int, secret: String, inConversation: Bool) -> [UInt8] {
         let conversation = inConversation ? #","conversation_id":"\#(identifier("be9cc000", user))""# : ""
         return post(
             host: host, path: path, bearer: token(user: user, secret: secret), body: #"{"message":"\#(message)"\#(conversation)}"#)
     }
 
-    /// `deploy/bench.d` makes the same in SQL.
+    /// The id of a user or conversation; `deploy/bench.d/history.py` computes the same ids in SQL.
     private static func identifier(_ prefix: String, _ number: Int) -> String {
         let digits = String(number, radix: 16)
         return "\(prefix)-0000-4000-8000-" + String(repeating: "0", count: 12 - digits.count) + digits
@@ -35,7 +35,7 @@ enum Requests {
                 + "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)").utf8)
     }
 
-    /// An HS256 access token as the issuer of the users signs it.
+    /// An HS256 access token in the issuer's format, valid for four hours.
     private static func token(user: Int, secret: String) -> String {
         let id = identifier("be9c0000", user)
         let now = Int(Date().timeIntervalSince1970)

@@ -1,12 +1,12 @@
-/// The bytes of an answer in the chat-completions dialect, chunked, made once; only the stamps are written anew.
+/// The bytes of a chunked answer in the chat-completions dialect. Built once; only the stamps are overwritten for each write.
 struct AnswerBytes: ~Copyable {
-    static let largestPack = 64
+    static let maximumPack = 64
 
-    /// Head of the response and the opening chunk, in one piece as providers send it.
+    /// The head of the response and the first chunk, in one piece as providers send them.
     let opening: [UInt8]
-    /// Finish reason, usage, `[DONE]`, end of the body.
+    /// The finish reason, usage, `[DONE]` and the end of the body.
     let closing: [UInt8]
-    /// `largestPack` copies of a token's chunk.
+    /// `maximumPack` copies of a token's chunk.
     let tokens: UnsafeMutablePointer<UInt8>
     let tokenLength: Int
     private let stampOffset: Int
@@ -24,22 +24,22 @@ struct AnswerBytes: ~Copyable {
         }
         opening = Array(
             ("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nCache-Control: no-cache\r\nTransfer-Encoding: chunked\r\n\r\n"
-                + choice(#"{"role":"assistant","content":"","refusal":null}"#, finish: "null")).utf8)
+                + choice(#"{"role":"assistant","content":"","rejection":null}"#, finish: "null")).utf8)
         let usage = #"],"usage":{"prompt_tokens":900,"completion_tokens":400,"total_tokens":1300}}"#
         closing = Array((choice("{}", finish: #""stop""#) + event(prefix + usage) + event("[DONE]") + "0\r\n\r\n").utf8)
 
         let token = Array(choice(#"{"content":"\#(Stamp.placeholder)"}"#, finish: "null").utf8)
         tokenLength = token.count
         stampOffset = (token.firstIndex(of: Stamp.mark) ?? 0) + 1
-        tokens = .allocate(capacity: token.count * Self.largestPack)
-        for copy in 0..<Self.largestPack {
+        tokens = .allocate(capacity: token.count * Self.maximumPack)
+        for copy in 0..<Self.maximumPack {
             (tokens + copy * token.count).initialize(from: token, count: token.count)
         }
     }
 
     deinit { tokens.deallocate() }
 
-    /// The first `count` tokens, sent at `time`.
+    /// `count` tokens with the stamp `time`. Valid until the next call.
     @inline(__always)
     func stamped(_ count: Int, at time: UInt64) -> UnsafeRawBufferPointer {
         for copy in 0..<count { Stamp.write(time, to: tokens + copy * tokenLength + stampOffset) }

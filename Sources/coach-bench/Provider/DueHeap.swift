@@ -1,9 +1,9 @@
-/// Which connection writes next. A binary heap in memory that is allocated once.
+/// A binary heap of connections by the time of their next write, in memory that is allocated once.
 struct DueHeap: ~Copyable {
     struct Entry {
         let due: UInt64
         let connection: Int32
-        /// Tells an answer from the next one on the same descriptor.
+        /// Distinguishes an answer from the next one on the same descriptor.
         let serial: UInt32
     }
 

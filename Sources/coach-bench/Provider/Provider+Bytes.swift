@@ -1,13 +1,13 @@
 import CLibSSL
 import Glibc
 
-/// What goes to a client, and what its socket has no room for.
+/// Writes to clients, and buffers what a socket does not accept.
 extension Provider {
     func send(_ descriptor: Int32, _ bytes: [UInt8]) {
         bytes.withUnsafeBytes { transmit(descriptor, $0) }
     }
 
-    /// Writes, or keeps what the socket has no room for.
+    /// Writes bytes, and buffers those that the socket does not accept.
     @inline(__always)
     func transmit(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) {
         let connection = connections + Int(descriptor)
@@ -24,7 +24,7 @@ extension Provider {
         poller.modify(descriptor, writing: true, token: Int(descriptor))
     }
 
-    /// As send(2).
+    /// Writes to the socket or TLS session; returns as send(2) does.
     @inline(__always)
     private func put(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
         if let session = connections[Int(descriptor)].session {
@@ -33,7 +33,7 @@ extension Provider {
         return Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
     }
 
-    static let refusal = Array(
+    static let rejection = Array(
         ("HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: 51\r\n\r\n"
             + #"{"error":{"message":"busy","type":"server_error"}} "#).utf8)
 
@@ -52,7 +52,7 @@ extension Provider {
         if connection.pointee.isClosing {
             finish(descriptor)
         } else if connection.pointee.phase == .answering, connection.pointee.period == 0 {
-            list(descriptor)
+            addUnpaced(descriptor)
         }
     }
 
@@ -65,7 +65,7 @@ extension Provider {
         }
         var next = ProviderConnection()
         next.serial = connection.pointee.serial &+ 1
-        next.isEager = connection.pointee.isEager
+        next.isUnpaced = connection.pointee.isUnpaced
         if let session = connection.pointee.session { SSL_free(session) }
         connection.pointee = next
         close(descriptor)

@@ -1,14 +1,14 @@
 import CLibSSL
 import Glibc
 
-/// A provider of language models that costs next to nothing: one epoll thread, one write for each token, nothing allocated on the way.
+/// A simulated provider of language models with minimal CPU use: one epoll thread, one write per token, no allocation per token.
 ///
-/// `POST` to any path is answered with a stream as the workload says; `GET /workload?pace=20&tokens=400` changes the workload for answers
-/// that begin later and tells what was done so far.
+/// Answers `POST` to any path with a stream by the workload. `GET /workload?pace=20&tokens=400` changes the workload of later answers and
+/// returns the counters.
 final class Provider {
     private let listener: Int32
     let port: UInt16
-    /// The same, with TLS; -1 for none.
+    /// The listener with TLS; -1 for none.
     private let secureListener: Int32
     private let tls: TLSServer?
     private let tick: UInt64
@@ -18,8 +18,8 @@ final class Provider {
     let connections: UnsafeMutablePointer<ProviderConnection>
     private let capacity: Int
     private var heap: DueHeap
-    /// Connections that write without pace, by descriptor; each once.
-    private var eager: [Int32] = []
+    /// The descriptors of connections that write without pace, each at most once.
+    private var unpaced: [Int32] = []
     private let inbox: UnsafeMutableRawBufferPointer
     private var random = SystemRandomNumberGenerator()
     var counters = Counters()
@@ -30,11 +30,13 @@ final class Provider {
         var tokens = 0
         var ended = 0
         var cut = 0
-        /// Writes for which the socket had no room.
+        /// Writes that the socket did not accept completely.
         var blocked = 0
     }
 
-    /// `secure`: a second port, with TLS. `tick`: nanoseconds; what is due within one goes out together.
+    /// - Parameters:
+    ///   - secure: a second port, with TLS.
+    ///   - tick: nanoseconds; tokens that are due within one tick are sent at one wake-up.
     init(host: String, port: UInt16, secure: (port: UInt16, server: TLSServer)?, tick: UInt64, workload: Workload, fileLimit: Int) throws {
         (listener, self.port) = try Socket.listen(host: host, port: port)
         secureListener = try secure.map { try Socket.listen(host: host, port: $0.port).descriptor } ?? -1
@@ -46,18 +48,18 @@ final class Provider {
         connections = .allocate(capacity: fileLimit)
         connections.initialize(repeating: ProviderConnection(), count: fileLimit)
         heap = DueHeap(capacity: 2 * fileLimit)
-        eager.reserveCapacity(fileLimit)
+        unpaced.reserveCapacity(fileLimit)
         inbox = .allocate(byteCount: 65_536, alignment: 16)
         poller.add(listener, token: Int(listener))
         if secureListener >= 0 { poller.add(secureListener, token: Int(secureListener)) }
-        // OpenSSL writes to sockets in its own way, which a closed one answers with a signal.
+        // OpenSSL writes without MSG_NOSIGNAL, so that a closed socket raises SIGPIPE.
         signal(SIGPIPE, SIG_IGN)
     }
 
-    /// For the life of the process.
+    /// Serves until the process ends.
     func run() -> Never {
         while true {
-            poller.wait(patience) { token, ready in
+            poller.wait(pollTimeout) { token, ready in
                 if token == Int(listener) || token == Int(secureListener) {
                     acceptAll(Int32(token))
                 } else {
@@ -65,12 +67,12 @@ final class Provider {
                 }
             }
             writeDue()
-            writeEager()
+            writeUnpaced()
         }
     }
 
-    private var patience: Int {
-        if !eager.isEmpty { return 0 }
+    private var pollTimeout: Int {
+        if !unpaced.isEmpty { return 0 }
         guard let first = heap.first else { return -1 }
         let now = Clock.now()
         let wake = (first.due + tick - 1) / tick * tick
@@ -118,7 +120,7 @@ final class Provider {
             let (count, isComplete) = connection.pointee.head.take(bytes)
             guard isComplete else { return }
             bytes = UnsafeRawBufferPointer(rebasing: bytes[count...])
-            if connection.pointee.head.line.hasPrefix("GET ") { return tell(descriptor) }
+            if connection.pointee.head.line.hasPrefix("GET ") { return report(descriptor) }
             connection.pointee.bodyLeft = connection.pointee.head.field("content-length").flatMap { Int($0) } ?? 0
             if connection.pointee.head.field("expect") != nil {
                 send(descriptor, Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
@@ -130,15 +132,15 @@ final class Provider {
         if connection.pointee.bodyLeft == 0 { begin(descriptor) }
     }
 
-    // MARK: An answer
+    // MARK: Answers
 
     private func begin(_ descriptor: Int32) {
         let connection = connections + Int(descriptor)
         counters.requests += 1
-        if workload.refused > 0, Double.random(in: 0..<1, using: &random) < workload.refused {
+        if workload.rejected > 0, Double.random(in: 0..<1, using: &random) < workload.rejected {
             connection.pointee.phase = .head
             connection.pointee.head.clear()
-            return send(descriptor, Self.refusal)
+            return send(descriptor, Self.rejection)
         }
         counters.active += 1
         connection.pointee.phase = .answering
@@ -161,18 +163,18 @@ final class Provider {
         }
     }
 
-    /// Writes what is due and says when the next is.
+    /// Writes the tokens that are due and schedules the next ones.
     private func advance(_ descriptor: Int32, due: UInt64) {
         let connection = connections + Int(descriptor)
-        // A socket that has no room is not written to; the tokens come later, none is left out.
+        // Tokens for a blocked socket are delayed, not dropped.
         if !connection.pointee.isBlocked { write(descriptor) }
         guard connection.pointee.phase == .answering, !connection.pointee.isClosing else { return }
         let period = connection.pointee.period
         guard period > 0 else {
-            if !connection.pointee.isBlocked { list(descriptor) }
+            if !connection.pointee.isBlocked { addUnpaced(descriptor) }
             return
         }
-        // The second token at a random place within the period: streams that began together do not write together.
+        // The second token is sent at a random time within the period, so that streams that began together do not write together.
         let next = connection.pointee.isFirst ? due + UInt64.random(in: 1...period, using: &random) : due + period
         connection.pointee.isFirst = false
         heap.push(.init(due: next, connection: descriptor, serial: connection.pointee.serial))
@@ -213,38 +215,38 @@ final class Provider {
         }
     }
 
-    /// A few tokens for each that has room, in turn.
-    private func writeEager() {
+    /// Writes a few tokens to each unpaced connection that is not blocked.
+    private func writeUnpaced() {
         var kept = 0
-        let count = eager.count
+        let count = unpaced.count
         for index in 0..<count {
-            let descriptor = eager[index]
+            let descriptor = unpaced[index]
             let connection = connections + Int(descriptor)
-            var quota = Self.eagerQuota
+            var quota = Self.unpacedQuota
             while quota > 0, connection.pointee.phase == .answering, !connection.pointee.isBlocked, !connection.pointee.isClosing {
                 write(descriptor)
                 quota -= 1
             }
             if connection.pointee.phase == .answering, !connection.pointee.isBlocked, !connection.pointee.isClosing {
-                eager[kept] = descriptor
+                unpaced[kept] = descriptor
                 kept += 1
             } else {
-                connection.pointee.isEager = false
+                connection.pointee.isUnpaced = false
             }
         }
-        // Nobody is added meanwhile: answers begin in `handle` only.
-        eager.removeLast(count - kept)
+        // The loop adds no connection: answers begin in `handle` only.
+        unpaced.removeLast(count - kept)
     }
 
-    private static let eagerQuota = 4
+    private static let unpacedQuota = 4
 
-    func list(_ descriptor: Int32) {
-        guard !connections[Int(descriptor)].isEager else { return }
-        connections[Int(descriptor)].isEager = true
-        eager.append(descriptor)
+    func addUnpaced(_ descriptor: Int32) {
+        guard !connections[Int(descriptor)].isUnpaced else { return }
+        connections[Int(descriptor)].isUnpaced = true
+        unpaced.append(descriptor)
     }
 
-    private func tell(_ descriptor: Int32) {
+    private func report(_ descriptor: Int32) {
         let connection = connections + Int(descriptor)
         let target = connection.pointee.head.line.split(separator: " ").dropFirst().first ?? ""
         var isUnderstood = true

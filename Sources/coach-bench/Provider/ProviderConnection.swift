@@ -1,6 +1,6 @@
 import CLibSSL
 
-/// One client of the provider.
+/// The state of one connection to the provider.
 struct ProviderConnection {
     enum Phase { case free, head, body, answering }
     var phase = Phase.free
@@ -10,15 +10,15 @@ struct ProviderConnection {
     var period: UInt64 = 0
     var pack = 1
     var serial: UInt32 = 0
-    /// What the socket did not take.
+    /// Bytes that the socket has not accepted yet.
     var pending: [UInt8] = []
     var isBlocked = false
-    /// Stands in `eager`. Outlives the answer: whoever goes through the list takes it out.
-    var isEager = false
+    /// Whether the connection is in `Provider.unpaced`. Stays true after the answer until `writeUnpaced` removes the entry.
+    var isUnpaced = false
     var isFirst = true
-    /// The closing is on its way: when `pending` is gone the answer is over.
+    /// Whether the end of the answer was written. The answer is complete when `pending` is empty.
     var isClosing = false
-    /// The connection is broken when so many tokens are left; -1: it is not.
+    /// The number of remaining tokens at which the connection is cut; -1: it is not cut.
     var breaksAt = -1
     /// Its TLS session, if it has one.
     var session: OpaquePointer?

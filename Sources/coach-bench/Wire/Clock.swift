@@ -1,15 +1,15 @@
 import Glibc
 
-/// The one clock of all processes of a run.
+/// The clock that all processes of a run share.
 enum Clock {
-    /// CLOCK_MONOTONIC in nanoseconds: the same for every process of the machine.
+    /// CLOCK_MONOTONIC in nanoseconds, which is the same in all processes of the machine.
     static func now() -> UInt64 {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
     }
 
-    /// Seconds of CPU this process has used, in user and kernel mode.
+    /// The CPU time of this process in seconds, in user and kernel mode.
     static func processSeconds() -> Double {
         var usage = rusage()
         getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Lines for whoever started the process: unbuffered, so that a pipe sees them at once.
+/// Writes lines to standard output without buffering, so that the reader of a pipe receives them at once.
 enum Console {
-    static func say(_ line: String) {
+    static func write(_ line: String) {
         FileHandle.standardOutput.write(Data((line + "\n").utf8))
     }
 }

@@ -1,9 +1,9 @@
-/// Collects the head of an HTTP/1.1 message, in pieces cut anywhere.
+/// Collects the head of an HTTP/1.1 message incrementally.
 struct MessageHead {
     private var bytes: [UInt8] = []
     private static let end: [UInt8] = Array("\r\n\r\n".utf8)
 
-    /// Takes what belongs to the head. Returns how many bytes that were, and whether the head is complete.
+    /// Consumes the bytes that belong to the head. Returns their number and whether the head is complete.
     mutating func take(_ input: UnsafeRawBufferPointer) -> (count: Int, isComplete: Bool) {
         var index = 0
         while index < input.count {
@@ -18,10 +18,10 @@ struct MessageHead {
         bytes.removeAll(keepingCapacity: true)
     }
 
-    /// First line.
+    /// The first line.
     var line: Substring { text.prefix { $0 != "\r\n" } }
 
-    /// Value of a field; names are compared without case.
+    /// The value of a field; names are case-insensitive.
     func field(_ name: String) -> Substring? {
         for line in text.split(separator: "\r\n").dropFirst() {
             guard let colon = line.firstIndex(of: ":") else { continue }

@@ -1,7 +1,7 @@
 import CGatewayShims
 import Glibc
 
-/// An epoll descriptor; tokens are the owner's.
+/// An epoll instance. The owner chooses the token of each descriptor.
 struct Poller: ~Copyable {
     private let epoll: Int32
     private let events: UnsafeMutablePointer<gateway_epoll_event>
@@ -26,7 +26,7 @@ struct Poller: ~Copyable {
         _ = gateway_epoll_modify(epoll, descriptor, Self.interest(writing), UInt64(token))
     }
 
-    /// Waits at most so many nanoseconds (-1: for ever).
+    /// Waits for events for at most the given number of nanoseconds (-1: for ever).
     @inline(__always)
     func wait(_ nanoseconds: Int, body: (_ token: Int, _ ready: Ready) -> Void) {
         let count = gateway_epoll_wait_finely(epoll, events, Int32(Self.batch), Int64(nanoseconds))
@@ -37,7 +37,7 @@ struct Poller: ~Copyable {
         }
     }
 
-    /// What a socket is ready for. A failure is found by reading.
+    /// What a socket is ready for. An error makes it ready to read.
     struct Ready {
         let toRead: Bool
         let toWrite: Bool

@@ -30,7 +30,7 @@ enum Socket {
         return (descriptor, UInt16(bigEndian: address.sin_port))
     }
 
-    /// Nil when nobody waits.
+    /// Accepts a connection; nil when none is pending.
     static func accept(_ listener: Int32) -> Int32? {
         let descriptor = Glibc.accept(listener, nil, nil)
         guard descriptor >= 0 else { return nil }
@@ -39,7 +39,7 @@ enum Socket {
         return descriptor
     }
 
-    /// Starts to connect; the socket is writable when it is done.
+    /// Starts to connect. The socket becomes writable when it is connected.
     static func connect(_ target: sockaddr_in) throws(SocketError) -> Int32 {
         let descriptor = try make()
         set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
@@ -65,7 +65,7 @@ enum Socket {
         return address
     }
 
-    /// Raises the soft limit of open files as far as allowed, and returns it.
+    /// Raises the limit of open files as far as permitted, and returns it.
     static func raiseFileLimit() -> Int {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)

@@ -1,8 +1,8 @@
 import Glibc
 
-/// The text of a token: `~`, twelve letters, a space. The letters are the nanosecond at which it was sent (modulo 2^48, 78 hours), so
-/// whoever finds it in whatever frame knows how long it took. No digits, no vowels: a stamp is no number and spells no word that an
-/// output guard would hold back, and JSON has nothing to escape in it.
+/// The text of a token: `~`, twelve letters, a space. The letters encode the nanosecond at which it was sent (modulo 2^48, 78 hours), so
+/// that the reader can compute the latency whatever the format of the stream. There are no digits and no vowels: a stamp is not a number,
+/// contains no word that an output guard would hold back, and needs no escape in JSON.
 enum Stamp {
     static let length = 14
     static let mark = UInt8(ascii: "~")
@@ -12,7 +12,7 @@ enum Stamp {
 
     static let placeholder = "~bbbbbbbbbbbb "
 
-    /// Writes the letters of `time` at `position`, which is right behind the mark.
+    /// Writes the letters of `time` at `position`, which is the byte after the mark.
     static func write(_ time: UInt64, to position: UnsafeMutablePointer<UInt8>) {
         var rest = time
         var index = digits - 1
@@ -23,19 +23,19 @@ enum Stamp {
         }
     }
 
-    /// Nanoseconds from a stamp to `now`.
+    /// The nanoseconds from a stamp to `now`.
     static func age(of stamp: UInt64, at now: UInt64) -> UInt64 {
         (now &- stamp) & mask
     }
 
-    /// Finds stamps in pieces of text, cut anywhere.
+    /// Finds stamps in text incrementally.
     struct Scanner {
         private var value: UInt64 = 0
-        /// Letters seen of a stamp that has begun; negative outside of one.
+        /// The letters read of the current stamp; negative outside of a stamp.
         private var seen = -1
 
-        /// Calls `found` with each stamp that ends in `bytes`; nil stands for one that a frame was laid through (whoever gathers much text
-        /// into one event may cut anywhere): the token has arrived, its time is not known.
+        /// Calls `found` with each stamp that ends in `bytes`. nil stands for a token whose stamp is interrupted by the end of an event,
+        /// because a server may split text anywhere: the token has arrived, but its latency is unknown.
         @inline(__always)
         mutating func scan(_ bytes: UnsafeRawBufferPointer, found: (UInt64?) -> Void) {
             guard let base = bytes.baseAddress else { return }
@@ -66,9 +66,9 @@ enum Stamp {
         }
     }
 
-    /// By byte: its nibble, or 255. Written once, here.
+    /// The nibble of each byte, or 255. Never changed after its initialisation.
     private nonisolated(unsafe) static let nibbles: UnsafePointer<UInt8> = {
-        // Lives as long as the process.
+        // Never deallocated: it is used until the process ends.
         let table = UnsafeMutablePointer<UInt8>.allocate(capacity: 256)
         table.initialize(repeating: 255, count: 256)
         for index in 0..<16 { table[Int(alphabet.utf8Start[index])] = UInt8(index) }

@@ -1,5 +1,5 @@
-/// One stream of a load run: its connection and where it is in its answer.
-struct Lane {
+/// The state of one stream of a load run: its connection and its current response.
+struct ClientStream {
     enum Phase { case idle, connecting, sending, head, body, over }
     var phase = Phase.idle
     var descriptor: Int32 = -1
@@ -15,11 +15,11 @@ struct Lane {
     var sentAt: UInt64 = 0
     var lastTokenAt: UInt64 = 0
     var isAnswered = false
-    /// On this connection an answer was read before: it may have been closed meanwhile, which is nobody's fault.
+    /// Whether an earlier response was read on this connection. The server may then close it while it is idle, which is not an error.
     var isUsed = false
-    /// The client leaves when it has so many tokens; 0: it stays.
-    var leavesAt = 0
+    /// The number of tokens after which the client closes the connection; 0: it reads to the end.
+    var disconnectsAt = 0
     var lastByteAt: UInt64 = 0
-    /// When its request was due, if requests come at a rate.
+    /// The scheduled time of the request in nanoseconds, if requests are sent at a rate.
     var dueAt: UInt64 = 0
 }
