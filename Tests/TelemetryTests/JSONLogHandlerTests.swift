@@ -35,7 +35,7 @@ struct JSONLogHandlerTests {
 
     private struct Failure: Error {}
 
-    @Test("a line is golden: fixed keys first, metadata sorted, nested and typed")
+    @Test("a line equals the golden line: fixed keys first, metadata sorted, nested and typed")
     func golden() {
         let lines = Lines()
         var logger = Self.logger(lines, provider: .init { ["trace": "t1", "turn": "from the task"] })
@@ -54,7 +54,7 @@ struct JSONLogHandlerTests {
             ])
     }
 
-    @Test("whatever is logged is one line of valid JSON that says the same")
+    @Test("any message is logged as one line of valid JSON with the same text")
     func escaping() throws {
         let lines = Lines()
         let nasty = "a\u{0}b\u{1F}c\u{7F}d\u{85}e\u{2028}f\u{2029}g\"h\\i\r\nj\tk/é🌱</script>"
@@ -76,7 +76,7 @@ struct JSONLogHandlerTests {
         #expect(lines.all.first?.contains(#""error":"Failure()","error_type":"Failure""#) == true)
     }
 
-    @Test("no canary reaches the log: not by message, error, metadata, nested metadata or a telling key", arguments: RedactorTests.canaries)
+    @Test("no secret reaches the log by message, error, metadata, nested metadata or a metadata key", arguments: RedactorTests.canaries)
     func canaries(text: String) {
         struct Leak: Error, CustomStringConvertible { let description: String }
         let lines = Lines()
@@ -90,7 +90,7 @@ struct JSONLogHandlerTests {
         #expect(lines.all.allSatisfy { !$0.lowercased().contains("canary") }, "\(lines.all)")
     }
 
-    @Test("a value beyond 4 KiB is cut between characters")
+    @Test("a value beyond 4 KiB is truncated between characters")
     func long() throws {
         let lines = Lines()
         Self.logger(lines).info("x", metadata: ["v": "\(String(repeating: "🌱", count: 5000))"])
@@ -98,13 +98,13 @@ struct JSONLogHandlerTests {
         #expect(json["v"] == String(repeating: "🌱", count: 1024) + "…")
     }
 
-    @Test("lines of many tasks through a pipe arrive whole")
+    @Test("lines written by many tasks to a pipe are not interleaved")
     func concurrency() async throws {
         let pipe = Pipe()
         let writer = LogWriter(descriptor: pipe.fileHandleForWriting.fileDescriptor)
         let logger = Logger(label: "l") { label in JSONLogHandler(label: label, writer: writer) }
         let (read, finished) = AsyncStream.makeStream(of: Data.self)
-        // A thread of its own: writers that wait for the pipe's reader must not take the threads that it needs.
+        // A separate thread: writers that block on the full pipe must not occupy the thread that reads it.
         Thread.detachNewThread { finished.yield(pipe.fileHandleForReading.readDataToEndOfFile()) }
         await withTaskGroup(of: Void.self) { group in
             for task in 0..<8 {
@@ -125,7 +125,7 @@ struct JSONLogHandlerTests {
     }
 
     @Test(
-        "whoever logs does not wait for a reader that stands still; what is too much is dropped, counted, and told of",
+        "logging does not wait for a blocked reader; lines beyond the limit are dropped, counted and reported",
         .timeLimit(.minutes(1)))
     func stuckReader() async throws {
         let pipe = Pipe()
@@ -137,7 +137,7 @@ struct JSONLogHandlerTests {
         let text = String(repeating: "word ", count: 180)
         for number in 0..<700 { logger.info("\(text)", metadata: ["number": .stringConvertible(number)]) }
         #expect(writer.droppedLines > 400)
-        // The last words before an end are waited for, but not again and again.
+        // Flushing waits for a blocked reader once, not for every line.
         #expect(!writer.flush(within: .milliseconds(20)))
         let again = ContinuousClock.now
         logger.critical("no reader")
@@ -169,7 +169,7 @@ struct JSONLogHandlerTests {
     }
 
     @Test(
-        "a moment is RFC 3339 with milliseconds",
+        "a timestamp is RFC 3339 with milliseconds",
         arguments: [
             (0, "1970-01-01T00:00:00.000Z"), (951_782_399_999, "2000-02-28T23:59:59.999Z"), (951_782_400_000, "2000-02-29T00:00:00.000Z"),
             (4_107_542_400_000, "2100-03-01T00:00:00.000Z"), (1_709_210_096_007, "2024-02-29T12:34:56.007Z"),
@@ -179,12 +179,12 @@ struct JSONLogHandlerTests {
         #expect(Timestamp(milliseconds: milliseconds).rfc3339 == text)
     }
 
-    @Test("moments agree with Foundation's over two centuries")
+    @Test("timestamps agree with Foundation's over two centuries")
     func timeAgainstFoundation() {
         let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         let moments = (0..<2000).map { Int64($0) * 3_155_692_597 + Int64($0 % 1000) }
         for moment in moments {
-            // Half a millisecond more, because Foundation cuts off what a Double has a little too low.
+            // Half a millisecond more, because a `Double` may be slightly too low and Foundation rounds down.
             let expected = Date(timeIntervalSince1970: (Double(moment) + 0.5) / 1000).formatted(format)
             if Timestamp(milliseconds: moment).rfc3339 != expected { Issue.record("\(moment): \(expected)") }
         }

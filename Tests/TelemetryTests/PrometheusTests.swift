@@ -27,7 +27,7 @@ struct PrometheusTests {
         return factory
     }
 
-    @Test("the text format is golden")
+    @Test("the text format equals the golden text")
     func textFormat() {
         #expect(
             Self.text(Self.example()) == """
@@ -56,7 +56,7 @@ struct PrometheusTests {
                 """)
     }
 
-    @Test("OpenMetrics names counters without suffix, gives units, and ends with EOF")
+    @Test("OpenMetrics has counter families without suffix, units, and EOF at the end")
     func openMetrics() {
         let text = Self.text(Self.example(), .openMetrics)
         #expect(text.hasSuffix("\n# EOF\n"))
@@ -67,7 +67,7 @@ struct PrometheusTests {
     }
 
     @Test(
-        "the form is what the reader accepts best",
+        "the format is the one that the Accept header prefers",
         arguments: [
             (nil, .text), ("*/*", .text), ("text/plain", .text), ("application/json", .text),
             ("application/openmetrics-text", .openMetrics),
@@ -82,7 +82,7 @@ struct PrometheusTests {
         #expect(PrometheusFormat(accept: header) == format)
     }
 
-    @Test("suffixes are added once and signs that are not allowed become underscores")
+    @Test("suffixes are added once and characters that are not allowed become underscores")
     func names() {
         let factory = PrometheusMetricsFactory(.init(timerBounds: []))
         Counter(label: "a_total", factory: factory).increment()
@@ -104,7 +104,7 @@ struct PrometheusTests {
         #expect(text.contains("r_bucket{le=\"1.0\"} 2\nr_bucket{le=\"2.0\"} 4\nr_bucket{le=\"+Inf\"} 5\nr_sum -Inf\nr_count 5\n"))
     }
 
-    @Test("counters never fall, gauges do")
+    @Test("counters never decrease, gauges do")
     func directions() {
         let factory = PrometheusMetricsFactory()
         let counter = Counter(label: "c", factory: factory)
@@ -119,7 +119,7 @@ struct PrometheusTests {
         #expect(Self.text(factory).contains("c_total 0\n"))
     }
 
-    @Test("beyond the limit of label sets everything is counted together")
+    @Test("label sets beyond the limit are counted together")
     func overflow() {
         let factory = PrometheusMetricsFactory(.init(labelSetsPerFamily: 3))
         for user in 0..<100 { Counter(label: "c", dimensions: [("user", "\(user)")], factory: factory).increment() }
@@ -135,7 +135,7 @@ struct PrometheusTests {
                 """)
     }
 
-    @Test("a name that another kind of metric has is counted as conflict, and its handle works")
+    @Test("a metric with the name of another kind is counted as a conflict, and its handle works")
     func conflict() {
         let factory = PrometheusMetricsFactory()
         Counter(label: "x", factory: factory).increment()
@@ -145,7 +145,7 @@ struct PrometheusTests {
         #expect(Self.text(factory).contains("# TYPE x_total counter\nx_total 1\n"))
     }
 
-    @Test("a series is forgotten with its last handle")
+    @Test("a series is removed with its last handle")
     func destroy() {
         let factory = PrometheusMetricsFactory()
         let (first, second) = (Counter(label: "c", factory: factory), Counter(label: "c", factory: factory))
@@ -168,7 +168,7 @@ struct PrometheusTests {
         #expect(Self.text(factory).contains("m 2.0\n"))
     }
 
-    @Test("a process tells its CPU time, memory and files", .enabled(if: ProcessReading.now() != nil))
+    @Test("process metrics contain CPU time, memory and open files", .enabled(if: ProcessReading.now() != nil))
     func process() {
         let factory = PrometheusMetricsFactory()
         factory.addProcessMetrics()
@@ -185,7 +185,7 @@ struct PrometheusTests {
         #expect((first["process_max_fds"] ?? 0) >= (first["process_open_fds"] ?? .infinity))
     }
 
-    @Test("recording from many tasks while others render loses nothing")
+    @Test("concurrent recordings and renderings lose no value")
     func concurrency() async {
         let factory = PrometheusMetricsFactory()
         let (tasks, rounds) = (8, 5000)

@@ -6,7 +6,7 @@ import Testing
 struct RedactorTests {
     private static let jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJjYW5hcnkifQ.dBjftJeZ4CVP-mBRcanary"
 
-    /// Every canary holds the word "canary", which must not survive.
+    /// Secrets, each of which contains the word "canary", which must be redacted.
     static let canaries = [
         jwt, "token \(jwt) refused", "Authorization: Bearer \(jwt)", "x=\(jwt),y", "prefix\(jwt)",
         "eyJhbGciOiJub25lIn0.eyJjYW5hcnkiOjF9canary.",
@@ -21,7 +21,7 @@ struct RedactorTests {
         "client-secret=canary", "apikey=canary;", "api_key = canary", "jwt=canary", "a@b.co canary@example.com b@c.de",
     ]
 
-    @Test("no canary survives", arguments: canaries)
+    @Test("every secret is redacted", arguments: canaries)
     func canary(text: String) {
         let redacted = Redactor().redact(text)
         #expect(!redacted.lowercased().contains("canary"), "\(redacted)")
@@ -30,7 +30,7 @@ struct RedactorTests {
     }
 
     @Test(
-        "ordinary log text stays as it is",
+        "text without secrets is unchanged",
         arguments: [
             "", "turn finished", "bearer token missing", "Bearer authentication is required", "a basic plan", "Basic plan chosen",
             "task sk-1",
@@ -43,7 +43,7 @@ struct RedactorTests {
         #expect(Redactor().redact(text) == text)
     }
 
-    @Test("what stands around a secret stays")
+    @Test("text around a secret is kept")
     func context() {
         let redactor = Redactor()
         #expect(redactor.redact("from a.b@c.de to d@e.fr: no") == "from [redacted] to [redacted]: no")
@@ -53,7 +53,7 @@ struct RedactorTests {
         #expect(redactor.redact("é a@b.cd é") == "é [redacted] é")
     }
 
-    @Test("random bytes around secrets neither crash it nor let a secret through")
+    @Test("random bytes around secrets neither crash the redactor nor hide a secret")
     func random() {
         var generator = SystemRandomNumberGenerator()
         let alphabet = Array("ab1@.:/=\"' %eyJsk-Bearer_~&é🌱{}\n".unicodeScalars)
@@ -66,7 +66,7 @@ struct RedactorTests {
         }
     }
 
-    @Test("keys of metadata that name a secret are known in every spelling")
+    @Test("metadata keys that name a secret are recognised in every spelling")
     func keys() {
         for key in [
             "authorization", "Authorization", "http.request.header.authorization", "api-key", "X-API-Key", "refresh_token", "email",

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A floating-point number that many threads change at once: its bits in an atomic integer.
+/// An atomic floating-point number, stored as the bits of an atomic integer.
 struct AtomicDouble: ~Copyable {
     private let bits: Atomic<UInt64>
 

@@ -1,25 +1,24 @@
-/// How labels of the metrics API become Prometheus names: dots and all other signs that are not allowed turn into underscores, and
-/// counters end in `_total`, durations in `_seconds` (prometheus.io/docs/practices/naming).
+/// Converts labels of the metrics API to Prometheus names: characters that are not allowed, such as dots, become underscores; counters
+/// end in `_total`, durations in `_seconds` (prometheus.io/docs/practices/naming).
 enum MetricName {
     static func family(_ label: String, kind: MetricKind) -> String {
         let name = sanitized(label, allowColon: true)
         return kind.suffix.isEmpty || name.hasSuffix(kind.suffix) ? name : name + kind.suffix
     }
 
-    /// The dimensions as they stand between the braces, sorted by name; of equal names the last counts. Rendered once, when a metric
-    /// is made.
+    /// Renders the dimensions as the text between the braces, sorted by name. Of equal names the last one applies. Called once per metric.
     static func labels(_ dimensions: [(String, String)], isHistogram: Bool) -> String {
         guard !dimensions.isEmpty else { return "" }
         var values: [String: String] = [:]
         for (name, value) in dimensions {
             let name = sanitized(name, allowColon: false)
-            // `le` names the buckets of a histogram.
+            // `le` is reserved for the buckets of a histogram.
             values[isHistogram && name == "le" ? "exported_le" : name] = value
         }
         return values.sorted { $0.key < $1.key }.map { "\($0.key)=\"\(escaped($0.value, quotes: true))\"" }.joined(separator: ",")
     }
 
-    /// Backslash, line feed and, in label values, quotes (text format 0.0.4).
+    /// Escapes backslash, line feed and, in label values, quotes (text format 0.0.4).
     static func escaped(_ text: String, quotes: Bool) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {
@@ -49,7 +48,7 @@ enum MetricName {
     }
 }
 
-/// What a family is to Prometheus.
+/// The Prometheus type of a metric family.
 enum MetricKind: String, Sendable {
     case counter, gauge, histogram
     /// A histogram of durations in seconds.

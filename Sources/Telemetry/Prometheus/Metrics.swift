@@ -1,18 +1,18 @@
 import CoreMetrics
 import Synchronization
 
-/// A value, or values, with one set of labels.
+/// One time series, or the series of one histogram, with one set of labels.
 protocol PrometheusMetric: AnyObject, Sendable {
-    /// Appends its samples. `family` is the name samples have, `labels` what stands between the braces.
+    /// Appends the samples. `family` is their name, `labels` the text between the braces.
     func render(family: String, labels: String, into page: inout PrometheusPage)
 }
 
-/// A count that only grows: whole steps in an integer, broken ones beside it, so neither loses precision to the other.
+/// A counter. Integer increments and floating-point increments are stored separately, so that neither loses precision.
 final class PrometheusCounter: PrometheusMetric, CounterHandler, FloatingPointCounterHandler {
     private let whole = Atomic<Int64>(0)
     private let broken = AtomicDouble()
 
-    /// Negative amounts are ignored: a counter that falls reads as a restart.
+    /// Adds to the counter. Ignores negative amounts, because Prometheus interprets a decrease as a restart of the process.
     func increment(by amount: Int64) {
         guard amount > 0 else { return }
         whole.wrappingAdd(amount, ordering: .relaxed)
@@ -35,7 +35,7 @@ final class PrometheusCounter: PrometheusMetric, CounterHandler, FloatingPointCo
     }
 }
 
-/// A value that goes up and down; also a recorder that keeps only its last value.
+/// A gauge. Also implements recorders without aggregation, which keep only their last value.
 final class PrometheusGauge: PrometheusMetric, MeterHandler, RecorderHandler {
     private let current = AtomicDouble()
 
@@ -51,10 +51,10 @@ final class PrometheusGauge: PrometheusMetric, MeterHandler, RecorderHandler {
     }
 }
 
-/// Counts of values by size. A recording touches one bucket and the sum; what Prometheus wants cumulated is added up when it is read.
+/// A histogram. Recording changes one bucket and the sum; rendering computes the cumulative counts that Prometheus requires.
 final class PrometheusHistogram: PrometheusMetric, RecorderHandler, TimerHandler {
     private let bounds: [Double]
-    /// One more than the bounds: the last is for what exceeds them all.
+    /// One bucket per bound and a last one for values above all bounds.
     private let counts: [Bucket]
     private let sum = AtomicDouble()
 
@@ -64,12 +64,12 @@ final class PrometheusHistogram: PrometheusMetric, RecorderHandler, TimerHandler
         counts = (0...bounds.count).map { _ in Bucket() }
     }
 
-    /// An object, because an array cannot hold atomics.
+    /// A class, because an array cannot hold atomics.
     private final class Bucket: Sendable {
         let count = Atomic<Int>(0)
     }
 
-    /// NaN is ignored: it would make the sum useless for ever.
+    /// Records a value. Ignores NaN, which would make the sum NaN permanently.
     func record(_ value: Double) {
         guard !value.isNaN else { return }
         counts[bucket(of: value)].count.add(1, ordering: .relaxed)
@@ -89,7 +89,8 @@ final class PrometheusHistogram: PrometheusMetric, RecorderHandler, TimerHandler
         return low
     }
 
-    /// The count is the sum of the buckets, so count and buckets agree also while others record; the sum may be a moment ahead.
+    /// The count is computed from the buckets, so that they agree even during concurrent recordings. The sum may already include more
+    /// values.
     func render(family: String, labels: String, into page: inout PrometheusPage) {
         let separator = labels.isEmpty ? "" : ","
         var total = 0

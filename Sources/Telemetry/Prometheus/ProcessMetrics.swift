@@ -8,8 +8,8 @@ import Synchronization
 #endif
 
 extension PrometheusMetricsFactory {
-    /// Adds what Prometheus expects of every process (prometheus.io/docs/instrumenting/writing_clientlibs, "Process metrics"): CPU time,
-    /// resident memory, open files and their limit, start time. Read from `/proc` at every rendering; where there is none, they stay away.
+    /// Adds the standard process metrics (prometheus.io/docs/instrumenting/writing_clientlibs, "Process metrics"): CPU time, resident
+    /// memory, open files and their limit, start time. They are read from `/proc` at every rendering, and absent on systems without it.
     public func addProcessMetrics() {
         guard ProcessReading.now() != nil else { return }
         let cpu = FloatingPointCounter(label: "process_cpu_seconds_total", factory: self)
@@ -33,7 +33,7 @@ extension PrometheusMetricsFactory {
 }
 
 extension PrometheusMetricsFactory {
-    /// Adds the count of log lines that a writer dropped.
+    /// Adds the counter of log lines that a writer dropped.
     public func addLogMetrics(of writer: LogWriter) {
         let dropped = Counter(label: "coach_log_lines_dropped_total", factory: self)
         let counted = Mutex(0)
@@ -48,14 +48,14 @@ extension PrometheusMetricsFactory {
     }
 }
 
-/// What the system says about this process.
+/// The values of the process metrics at one time.
 struct ProcessReading {
     var cpuSeconds: Double
     var residentBytes: Int
     var openFiles: Int
     var fileLimit: Double
 
-    /// Nil where there is no `/proc`.
+    /// Reads the current values; nil on systems without `/proc`.
     static func now() -> ProcessReading? {
         guard let memory = residentPages(), let files = openFileCount() else { return nil }
         var usage = rusage()
@@ -73,7 +73,7 @@ struct ProcessReading {
             openFiles: files, fileLimit: Double(limit.rlim_cur))
     }
 
-    /// The second number of `/proc/self/statm` (proc(5)).
+    /// The resident pages: the second number of `/proc/self/statm` (proc(5)).
     private static func residentPages() -> Int? {
         guard let file = fopen("/proc/self/statm", "r") else { return nil }
         defer { fclose(file) }
@@ -91,6 +91,6 @@ struct ProcessReading {
             // "." and ".." are the only names that begin with a dot.
             if entry.pointee.d_name.0 != CChar(bitPattern: UInt8(ascii: ".")) { count += 1 }
         }
-        return count - 1  // the folder itself is open
+        return count - 1  // without the descriptor of the directory itself
     }
 }

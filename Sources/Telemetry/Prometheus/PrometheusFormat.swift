@@ -1,4 +1,4 @@
-/// The two forms in which Prometheus reads metrics.
+/// The exposition formats that Prometheus reads.
 public enum PrometheusFormat: Sendable, Equatable {
     /// Text format 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats).
     case text
@@ -13,7 +13,7 @@ public enum PrometheusFormat: Sendable, Equatable {
         }
     }
 
-    /// The form that a reader likes better, by the `Accept` header of its request (RFC 9110 §12.5.1); text when it does not say.
+    /// The format that an `Accept` header prefers (RFC 9110 §12.5.1); text without a header.
     public init(accept: String?) {
         var best: (quality: Double, format: PrometheusFormat) = (0, .text)
         for range in (accept ?? "").split(separator: ",") {

@@ -1,10 +1,10 @@
 import CoreMetrics
 import Synchronization
 
-/// Keeps what the metrics API counts and renders it for Prometheus.
+/// The swift-metrics backend for Prometheus: stores all metrics and renders them.
 ///
-/// Recording takes no lock: handles are atomics. Making a handle does, so make handles once, not per request. Two handles with the same
-/// label and dimensions count together.
+/// Recording is lock-free. Creating a handle takes a lock, so create handles once, not per request. Two handles with the same label and
+/// dimensions share one metric.
 ///
 /// ```swift
 /// let prometheus = PrometheusMetricsFactory()
@@ -19,22 +19,22 @@ import Synchronization
 /// | Recorder with aggregation | histogram |
 /// | Timer | histogram in seconds, `_seconds` |
 public final class PrometheusMetricsFactory: MetricsFactory {
-    /// How values are grouped and how much is kept.
+    /// Buckets of histograms, limits and help texts.
     public struct Configuration: Sendable {
-        /// Upper bounds for timers, in seconds.
+        /// The upper bounds of the buckets of timers, in seconds.
         public var timerBounds: [Double]
-        /// Upper bounds for aggregating recorders.
+        /// The upper bounds of the buckets of aggregating recorders.
         public var recorderBounds: [Double]
-        /// Upper bounds for particular labels, as they are given to the metrics API.
+        /// The upper bounds of the buckets of particular metrics, by label of the metrics API.
         public var bounds: [String: [Double]]
-        /// The most label sets of one family. What comes later is counted together under `overflow="true"`, so that sums stay right and
-        /// a label that somebody else controls cannot fill the memory.
+        /// The most label sets of one family. Further ones are counted together under `overflow="true"`, so that sums remain correct and
+        /// labels from user input cannot exhaust the memory.
         public var labelSetsPerFamily: Int
-        /// What a family means, by label.
+        /// The help texts, by label of the metrics API.
         public var help: [String: String]
 
-        /// From a millisecond to the three minutes that a turn may take; sizes by factors of four, as OpenTelemetry's conventions for
-        /// token counts do.
+        /// The default bounds of timers cover 1 ms to 180 s, the time limit of a turn. Those of recorders grow by factors of four, as in
+        /// OpenTelemetry's conventions for token counts.
         public init(
             timerBounds: [Double] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180],
             recorderBounds: [Double] = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262_144, 1_048_576],
@@ -52,16 +52,16 @@ public final class PrometheusMetricsFactory: MetricsFactory {
     private let registry: Mutex<PrometheusRegistry>
     private let collectors = Mutex<[@Sendable () -> Void]>([])
 
-    /// A factory without metrics.
+    /// Creates a factory without metrics.
     public init(_ configuration: Configuration = .init()) {
         self.configuration = configuration
         registry = Mutex(PrometheusRegistry(labelSetsPerFamily: configuration.labelSetsPerFamily))
     }
 
-    /// Calls `collect` before every rendering: for gauges whose value is looked up rather than kept. Must be quick and must not render.
+    /// Calls `collect` before every rendering, for gauges whose value is read on demand. `collect` must be fast and must not call `render`.
     public func beforeRender(_ collect: @escaping @Sendable () -> Void) { collectors.withLock { $0.append(collect) } }
 
-    /// All metrics, families sorted by name.
+    /// Renders all metrics, with the families sorted by name.
     public func render(_ format: PrometheusFormat = .text) -> [UInt8] {
         for collect in collectors.withLock({ $0 }) { collect() }
         let families = registry.withLock { $0.families }
@@ -98,7 +98,7 @@ public final class PrometheusMetricsFactory: MetricsFactory {
         metric(label, dimensions, kind: .counter) { PrometheusCounter() }
     }
 
-    /// A counter of broken steps; shares its count with a whole one of the same name.
+    /// A counter with floating-point increments. Shares its metric with an integer counter of the same name and dimensions.
     public func makeFloatingPointCounter(label: String, dimensions: [(String, String)]) -> any FloatingPointCounterHandler {
         metric(label, dimensions, kind: .counter) { PrometheusCounter() }
     }
@@ -108,7 +108,7 @@ public final class PrometheusMetricsFactory: MetricsFactory {
         metric(label, dimensions, kind: .gauge) { PrometheusGauge() }
     }
 
-    /// A histogram, or a gauge without aggregation.
+    /// A histogram; without aggregation, a gauge.
     public func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
         guard aggregate else { return metric(label, dimensions, kind: .gauge) { PrometheusGauge() } }
         return histogram(label, dimensions, kind: .histogram, usual: configuration.recorderBounds)

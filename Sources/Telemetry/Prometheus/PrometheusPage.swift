@@ -1,4 +1,4 @@
-/// A scrape's answer, built family by family.
+/// Builds the response to a scrape, family by family.
 struct PrometheusPage {
     let format: PrometheusFormat
     private(set) var bytes: [UInt8] = []
@@ -6,7 +6,7 @@ struct PrometheusPage {
     init(format: PrometheusFormat) { self.format = format }
 
     mutating func begin(family: String, kind: MetricKind, help: String?) {
-        // OpenMetrics names a counter's family without the suffix of its samples.
+        // In OpenMetrics the family of a counter has no `_total`, only its samples have.
         let isShort = format == .openMetrics && kind == .counter && family.hasSuffix("_total")
         let name = isShort ? String(family.dropLast("_total".count)) : family
         if let help { line("# HELP \(name) \(MetricName.escaped(help, quotes: format == .openMetrics))") }

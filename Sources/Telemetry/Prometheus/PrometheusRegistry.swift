@@ -1,12 +1,12 @@
-/// The families and their series; a value behind the factory's lock.
+/// All metric families and their series. Protected by the lock of `PrometheusMetricsFactory`.
 struct PrometheusRegistry {
     struct Family {
         let kind: MetricKind
         let help: String?
-        /// By rendered labels.
+        /// The series by rendered labels.
         var series: [String: Series] = [:]
 
-        /// One more handle for the metric with these labels, which is made when there is none of this type.
+        /// Adds a handle to the metric with these labels. Creates the metric if there is none of this type.
         fileprivate mutating func take<Metric: PrometheusMetric>(_ labels: String, make: () -> Metric) -> (metric: Metric, isNew: Bool) {
             if let existing = series[labels]?.metric as? Metric {
                 series[labels]?.handles += 1
@@ -20,18 +20,18 @@ struct PrometheusRegistry {
 
     struct Series {
         let metric: any PrometheusMetric
-        /// Handles that were made for it.
+        /// The number of handles that exist for the metric.
         var handles: Int
     }
 
     private(set) var families: [String: Family] = [:]
-    /// Where each metric is, for its destruction.
+    /// The family and labels of each metric, to find it when a handle is destroyed.
     private var places: [ObjectIdentifier: (family: String, labels: String)] = [:]
     private let labelSetsPerFamily: Int
 
-    /// The labels under which everything beyond the limit is counted.
+    /// The labels of the series that counts everything beyond the limit of label sets.
     private static let overflow = #"overflow="true""#
-    /// Counts the metrics whose name another kind of metric had first: they work, but are not shown.
+    /// The counter of metrics whose name another kind of metric already has. Their handles work, but they are not rendered.
     private static let conflicts = "telemetry_conflicting_metrics_total"
 
     init(labelSetsPerFamily: Int) { self.labelSetsPerFamily = labelSetsPerFamily }
@@ -43,7 +43,7 @@ struct PrometheusRegistry {
             noteConflict()
             return make()
         }
-        // In place: a family that is taken out and put back is copied with all its series.
+        // Mutated in place: removing and reinserting a family would copy all its series.
         let isFull = families[name].map { $0.series.count >= labelSetsPerFamily && $0.series[labels] == nil } ?? false
         let labels = isFull ? Self.overflow : labels
         let (metric, isNew) = families[name, default: Family(kind: kind, help: help)].take(labels, make: make)
