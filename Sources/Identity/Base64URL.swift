@@ -1,7 +1,7 @@
-/// Base64 with the URL alphabet and no padding: the only form that a compact token may use (RFC 7515 §2).
+/// Base64url without padding, the only encoding in compact tokens (RFC 7515 §2).
 enum Base64URL {
-    /// The decoded bytes; nil for padding, white space, characters of the other alphabet, an impossible length, or a last
-    /// character whose unused bits are set (so that one token has exactly one spelling).
+    /// Decodes text. Returns nil for padding, white space, characters of the standard alphabet, an impossible length, or a last
+    /// character whose unused bits are set, so that every token has exactly one encoding.
     static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count * 3 / 4)
@@ -18,12 +18,12 @@ enum Base64URL {
                 accumulator &= (1 << UInt32(bits)) - 1
             }
         }
-        // 6 bits left over would be a lone character; 2 or 4 are the filling of the last byte.
+        // 6 remaining bits are a single extra character; 2 or 4 are the unused bits of the last character, which must be zero.
         guard bits < 6, accumulator == 0 else { return nil }
         return bytes
     }
 
-    /// The unpadded text of `bytes`.
+    /// Encodes bytes without padding.
     static func encode(_ bytes: some Sequence<UInt8>) -> String {
         var text: [UInt8] = []
         var accumulator: UInt32 = 0

@@ -1,6 +1,6 @@
-/// The value of an `Authorization` header, reduced to its token (RFC 6750 §2.1).
+/// Parses the value of an `Authorization` header (RFC 6750 §2.1).
 enum BearerHeader {
-    /// The bytes after the scheme. The scheme is case-insensitive and one or more spaces follow it (RFC 9110 §11.1, §11.4).
+    /// The token: the bytes after the scheme, which is case-insensitive and followed by one or more spaces (RFC 9110 §11.1, §11.4).
     static func token(in header: String?) throws(TokenRejection) -> [UInt8] {
         guard let header else { throw .missing }
         let blank: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
@@ -9,9 +9,9 @@ enum BearerHeader {
             guard let byte = rest.popFirst(), byte | 0x20 == expected else { throw .missing }
         }
         let token = rest.drop { $0 == UInt8(ascii: " ") }
-        // "Bearer" alone is no credential; "Bearerx" is another scheme.
+        // "Bearer" alone has no token; "Bearerx" is another scheme.
         guard token.startIndex > rest.startIndex, !token.isEmpty else { throw .missing }
-        // Measured before it is copied: a header may be 32 KiB.
+        // Checked before the copy, because a header can have 32 KiB.
         guard token.count <= TokenVerifier.maximumTokenByteCount else { throw .tooLong }
         var bytes = Array(token)
         while let last = bytes.last, blank(last) { bytes.removeLast() }

@@ -1,11 +1,11 @@
 import EventStream
 
-/// A token taken apart, before anything in it is believed (RFC 7515 §7.1).
+/// The parsed parts of a compact token, whose signature is not verified yet (RFC 7515 §7.1).
 struct CompactToken {
     let header: Header
     let payload: [UInt8]
     let signature: [UInt8]
-    /// Header and payload as they were written, with the dot: what the signature signs.
+    /// The encoded header and payload with the dot between them: the input of the signature.
     let signedText: ArraySlice<UInt8>
 
     struct Header {
@@ -14,7 +14,7 @@ struct CompactToken {
 
         init(json: [UInt8]) throws(TokenRejection) {
             let fields = try TokenFields(json: json)
-            // A token that demands an extension: none is implemented (RFC 7515 §4.1.11).
+            // The token requires an extension, and none is implemented (RFC 7515 §4.1.11).
             if fields.has("crit") { throw .algorithm }
             guard let algorithm = try fields.string("alg") else { throw .malformed }
             self.algorithm = algorithm

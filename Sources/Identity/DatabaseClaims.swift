@@ -1,11 +1,11 @@
 import CoachCore
 
-/// The claims that PostgreSQL sees as `request.jwt.claims`: the same three that its policies read, in a canonical spelling and
-/// without e-mail or metadata, so that nothing personal reaches the database's logs.
+/// The claims for PostgreSQL's `request.jwt.claims`: only the three that its policies read, without e-mail or other metadata, so that no
+/// personal data reaches the database's logs.
 enum DatabaseClaims {
-    /// JSON with sorted keys. `app_metadata` is absent for plain users.
+    /// The claims as JSON with sorted keys. `app_metadata` is absent for users without a role.
     static func json(user: UserID, role: Role?) -> String {
-        // Every value is from a closed alphabet (UUID, raw values of an enum): nothing to escape.
+        // UUIDs and the raw values of `Role` contain no characters that need an escape.
         let metadata = role.map { "\"app_metadata\":{\"role\":\"\($0.rawValue)\"}," } ?? ""
         return "{\(metadata)\"role\":\"authenticated\",\"sub\":\"\(user)\"}"
     }

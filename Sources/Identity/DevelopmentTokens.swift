@@ -1,13 +1,13 @@
 import CoachCore
 import Foundation
 
-/// Tokens for trying things out. The real ones come from the project that owns the users.
+/// Creates access tokens for development. In production only the issuer (for example a Supabase project) creates them.
 public enum DevelopmentTokens {
-    /// Why no token was made.
+    /// Why no token was created.
     public enum Refusal: Error, Hashable, Sendable, CustomStringConvertible {
-        /// In production nobody but the issuer makes users.
+        /// The configuration is for production, where only the issuer creates tokens.
         case production
-        /// The lifetime is not between 1 s and a year.
+        /// The lifetime is not between 1 s and 366 days.
         case lifetime
 
         public var description: String {
@@ -18,7 +18,7 @@ public enum DevelopmentTokens {
         }
     }
 
-    /// An HS256 token as Supabase would issue it. `role` nil is a plain user.
+    /// Creates an HS256 token in Supabase's format. A nil `role` is a user without a role.
     public static func mint(
         user: UserID, role: Role?, ttl: Duration, secret: SharedSecret, audience: String = "authenticated", issuer: String? = nil,
         inProduction: Bool, now: Date
@@ -46,7 +46,7 @@ public enum DevelopmentTokens {
         let role = "authenticated"
         let app_metadata: [String: String]
 
-        /// Strings and integers always encode; were that ever untrue, an empty payload makes a token that nobody accepts.
+        /// The payload as JSON. Strings and integers always encode; the empty fallback would make a token that is always rejected.
         var json: String {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -1,11 +1,12 @@
-/// Decides who may start loading a key set: one at a time, and for unknown keys, which any stranger can invent, rarely.
+/// Decides whether to reload the key set: only one reload runs at a time, and reloads for unknown key ids, which anybody can invent, are
+/// rate-limited.
 struct ReloadGate {
     enum Decision: Equatable {
-        /// Load now, then call `finished`.
+        /// Load the key set now, then call `finished`.
         case start
-        /// Somebody is loading; wait for that.
+        /// Wait for the reload that is in progress.
         case join
-        /// Do without.
+        /// Do not reload.
         case refuse
     }
 
@@ -15,7 +16,7 @@ struct ReloadGate {
 
     init(pauseForStrangers: Duration) { self.pauseForStrangers = pauseForStrangers }
 
-    /// A token named a key that is not in the set.
+    /// A token has a key id that is not in the set.
     mutating func unknownKey(at now: ContinuousClock.Instant) -> Decision {
         if loading { return .join }
         if let lastForStranger, now < lastForStranger + pauseForStrangers { return .refuse }
@@ -24,7 +25,7 @@ struct ReloadGate {
         return .start
     }
 
-    /// It is time to look again.
+    /// The interval since the last reload has passed.
     mutating func due() -> Decision {
         if loading { return .join }
         loading = true

@@ -1,22 +1,22 @@
 import Crypto
 import Foundation
 
-/// The HS256 secret that the gateway shares with whoever issues the users' tokens.
+/// The HS256 secret that the gateway shares with the issuer of the users' tokens. Its description never contains the secret.
 public struct SharedSecret: Sendable, CustomStringConvertible, CustomReflectable {
-    /// A secret that would let somebody guess it offline from one token.
+    /// The error for a secret that is too short: an attacker could find it offline from one token.
     public struct TooShort: Error, CustomStringConvertible {
-        /// Bytes that it had.
+        /// The length of the rejected secret in bytes.
         public let byteCount: Int
         public var description: String { "the secret has \(byteCount) bytes, at least \(SharedSecret.minimumByteCount) are needed" }
     }
 
-    /// As long as the hash's output (RFC 7518 §3.2).
+    /// The minimum length in bytes: that of the hash's output (RFC 7518 §3.2).
     public static let minimumByteCount = 32
 
-    /// The hash with the key taken in, to be copied for each message.
+    /// The HMAC state after the key, copied for each message.
     private let keyed: HMAC<SHA256>
 
-    /// The UTF-8 bytes of `text` are the key, as Supabase and most issuers take it; it is not decoded from base64.
+    /// Uses the UTF-8 bytes of `text` as the key, as Supabase and most issuers do, without base64 decoding.
     public init(_ text: String) throws(TooShort) {
         let bytes = Array(text.utf8)
         guard bytes.count >= Self.minimumByteCount else { throw TooShort(byteCount: bytes.count) }
@@ -27,7 +27,7 @@ public struct SharedSecret: Sendable, CustomStringConvertible, CustomReflectable
         Array(code(for: Array(message)))
     }
 
-    /// Constant time.
+    /// Whether the signature is that of the message. Compares in constant time.
     func verify(_ signature: [UInt8], signs message: ArraySlice<UInt8>) -> Bool {
         code(for: message) == signature
     }

@@ -1,8 +1,8 @@
 import CoachCore
 import EventStream
 
-/// What the gateway reads of a payload whose signature was checked. Everything else, e-mail and `user_metadata` above all,
-/// is not even looked at.
+/// The claims that the gateway reads from a payload with a verified signature. Other claims, such as e-mail and `user_metadata`, are not
+/// decoded.
 struct TokenClaims {
     let subject: String?
     let audience: [String]
@@ -12,10 +12,10 @@ struct TokenClaims {
     let expiresAt: Double?
     /// Unix seconds.
     let notBefore: Double?
-    /// `app_metadata.role`, which only the issuer's administrators write. Strange metadata gives no role; it is no reason to lock a user out.
+    /// `app_metadata.role`, which only the issuer's administrators can set. Malformed metadata gives no role and does not reject the user.
     let appRole: Role?
 
-    /// Throws `malformed` when a claim that is read has another type.
+    /// Throws `malformed` when one of these claims has another type.
     init(payload: [UInt8]) throws(TokenRejection) {
         let fields = try TokenFields(json: payload)
         subject = try fields.string("sub")
@@ -27,7 +27,7 @@ struct TokenClaims {
         appRole = fields["app_metadata"]?["role"]?.string.flatMap(Role.init(rawValue:))
     }
 
-    /// One name or a list of names (RFC 7519 §4.1.3).
+    /// Decodes `aud`: one name or a list of names (RFC 7519 §4.1.3).
     private static func audience(_ claim: JSONValue?) throws(TokenRejection) -> [String] {
         guard let claim else { return [] }
         guard let names = claim.string.map({ [$0] }) ?? claim.strings else { throw .malformed }

@@ -1,16 +1,16 @@
 import CoachCore
 import Foundation
 
-/// What a genuine token must say to be somebody here.
+/// The requirements for the claims of a token whose signature is valid.
 public struct TokenPolicy: Sendable {
-    /// One of the token's audiences must be this.
+    /// The audience that the token's `aud` must contain.
     public var audience: String
-    /// The token's `iss` must be this; nil accepts any, because the key alone then decides whom to trust.
+    /// The issuer that the token's `iss` must equal; nil accepts any issuer, so that only the key decides.
     public var issuer: String?
-    /// How far the issuer's clock may differ from ours, in seconds, both ways.
+    /// The permitted difference between the issuer's clock and ours in seconds, in both directions.
     public var leeway: TimeInterval
 
-    /// Audience and leeway default to Supabase's audience and 30 s.
+    /// Defaults: Supabase's audience, any issuer, 30 s.
     public init(audience: String = "authenticated", issuer: String? = nil, leeway: TimeInterval = 30) {
         self.audience = audience
         self.issuer = issuer
@@ -19,13 +19,13 @@ public struct TokenPolicy: Sendable {
 
     func caller(of claims: TokenClaims, now: Date) throws(TokenRejection) -> Caller {
         let seconds = now.timeIntervalSince1970
-        guard let expiry = claims.expiresAt else { throw .endless }
-        // Beyond the year 9999 no date can be written, and JSON numbers reach 1e308.
+        guard let expiry = claims.expiresAt else { throw .noExpiry }
+        // JSON numbers reach 1e308, but dates after the year 9999 cannot be formatted.
         guard expiry < 253_402_300_800 else { throw .malformed }
         guard seconds < expiry + leeway else { throw .expired }
         if let notBefore = claims.notBefore, seconds < notBefore - leeway { throw .notYetValid }
-        // Before audience and subject: Supabase's anonymous and service keys have neither, and are to be told that they are
-        // not a user's rather than that they are broken.
+        // Checked before audience and subject, which Supabase's anonymous and service keys do not have: the error for those keys must say
+        // that they do not belong to a user, not that they are malformed.
         guard claims.role == "authenticated" else { throw .forbidden }
         if let issuer, claims.issuer != issuer { throw .issuer }
         guard claims.audience.contains(audience) else { throw .audience }

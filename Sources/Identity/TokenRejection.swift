@@ -1,4 +1,4 @@
-/// Why a caller was turned away. Says nothing that a forger could use, and holds nothing of the token.
+/// Why a token is rejected. Contains nothing of the token and nothing that helps to forge one.
 public enum TokenRejection: Error, Hashable, Sendable, CaseIterable {
     /// No `Authorization` header, or one of another scheme.
     case missing
@@ -6,28 +6,28 @@ public enum TokenRejection: Error, Hashable, Sendable, CaseIterable {
     case malformed
     /// More than `TokenVerifier.maximumTokenByteCount` bytes.
     case tooLong
-    /// `alg` is none, unknown, or not what the key is for; or a `crit` header asks for an extension.
+    /// `alg` is `none`, unknown, or not the algorithm of the key; or a `crit` header requires an extension.
     case algorithm
-    /// No key of this `kid`.
+    /// No key has this `kid`.
     case unknownKey
-    /// The signature does not belong to the text.
+    /// The signature is wrong.
     case signature
     /// `exp` has passed.
     case expired
-    /// `nbf` has not come.
+    /// `nbf` is in the future.
     case notYetValid
-    /// A token without `exp` would be valid for ever.
-    case endless
-    /// `aud` does not name this gateway.
+    /// `exp` is missing, so that the token would never expire.
+    case noExpiry
+    /// `aud` does not contain the configured audience.
     case audience
-    /// `iss` is somebody else.
+    /// `iss` is not the configured issuer.
     case issuer
     /// `sub` is not a UUID.
     case subject
-    /// Genuine, but its top-level `role` is not a user's.
+    /// The token is valid, but its top-level `role` is not `authenticated`.
     case forbidden
 
-    /// The stable code of the API's error table.
+    /// The stable error code of the API (`GatewayAPI.ErrorCode`).
     public var code: String {
         switch self {
         case .expired: "AUTH_1001"
@@ -36,7 +36,7 @@ public enum TokenRejection: Error, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// For developers, in English.
+    /// A description for developers.
     public var message: String {
         switch self {
         case .missing: "an Authorization header with a bearer token is required"
@@ -47,7 +47,7 @@ public enum TokenRejection: Error, Hashable, Sendable, CaseIterable {
         case .signature: "the token's signature is wrong"
         case .expired: "the token has expired"
         case .notYetValid: "the token is not valid yet"
-        case .endless: "the token has no expiry"
+        case .noExpiry: "the token has no expiry"
         case .audience: "the token is for another audience"
         case .issuer: "the token is from another issuer"
         case .subject: "the token's subject is not a user id"

@@ -1,14 +1,14 @@
 import JWTKit
 
-/// An immutable set of public keys by `kid`, each for exactly one algorithm. Reading it takes no lock and no hop.
+/// An immutable set of public keys by `kid`, each for exactly one algorithm.
 public struct VerificationKeys: Sendable {
-    /// A key, and the one algorithm that it was loaded for. A token's own `alg` never chooses (RFC 8725 §3.1).
+    /// A public key and its only algorithm. A token's `alg` never selects the algorithm (RFC 8725 §3.1).
     struct Key: Sendable {
         let algorithm: AsymmetricAlgorithm
         let verifier: any JWTAlgorithm
 
         func verify(_ signature: [UInt8], signs message: ArraySlice<UInt8>) -> Bool {
-            // A signature of a wrong length throws; for us that is a wrong signature like any other.
+            // A signature of the wrong length throws, and is treated as a wrong signature.
             (try? verifier.verify(signature, signs: message)) ?? false
         }
     }
@@ -17,7 +17,7 @@ public struct VerificationKeys: Sendable {
 
     init(_ keys: [String: Key]) { self.keys = keys }
 
-    /// No keys: every `kid` is unknown.
+    /// The empty set.
     public static let none = VerificationKeys([:])
 
     /// The `kid`s, sorted.
@@ -26,7 +26,7 @@ public struct VerificationKeys: Sendable {
     subscript(identifier: String) -> Key? { keys[identifier] }
 }
 
-/// The accepted public-key algorithms.
+/// The public-key signature algorithms that are accepted.
 enum AsymmetricAlgorithm: String, Sendable {
     case rs256 = "RS256"
     case es256 = "ES256"

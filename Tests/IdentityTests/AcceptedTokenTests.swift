@@ -4,7 +4,7 @@ import Testing
 
 @testable import Identity
 
-@Suite("Tokens that are let in")
+@Suite("Accepted tokens")
 struct AcceptedTokenTests {
     @Test(
         "a token that another library signed is accepted with its subject, roles, claims and expiry",
@@ -32,7 +32,7 @@ struct AcceptedTokenTests {
         #expect(throws: Never.self) { try Forge.verifier.verify(Forge.bearer(["aud": audience]), now: Forge.now) }
     }
 
-    @Test("clocks may differ by 30 s, both ways")
+    @Test("clocks may differ by 30 s in both directions")
     func leeway() {
         let seconds = Int(Fixture.now)
         #expect(throws: Never.self) { try Forge.verifier.verify(Forge.bearer(["exp": "\(seconds - 29)"]), now: Forge.now) }
@@ -47,20 +47,20 @@ struct AcceptedTokenTests {
         #expect(caller.expiresAt == Forge.now.addingTimeInterval(60.5))
     }
 
-    @Test("without a configured issuer any issuer's token is accepted, if the key is ours")
+    @Test("without a configured issuer a token of any issuer is accepted, if the key is known")
     func anyIssuer() {
         let verifier = TokenVerifier(policy: TokenPolicy(), secret: Forge.secret, keySet: nil)
         #expect(throws: Never.self) { try verifier.verify(Forge.bearer(["iss": #""https://elsewhere""#]), now: Forge.now) }
         #expect(throws: Never.self) { try verifier.verify(Forge.bearer(["iss": nil]), now: Forge.now) }
     }
 
-    @Test("the subject is lower case afterwards, however it was written")
+    @Test("the subject is converted to lower case")
     func canonicalSubject() throws {
         let caller = try Forge.verifier.verify(Forge.bearer(["sub": "\"ABCDEFAB-2222-4333-8444-555555555555\""]), now: Forge.now)
         #expect(caller.claims == #"{"role":"authenticated","sub":"abcdefab-2222-4333-8444-555555555555"}"#)
     }
 
-    @Test("a token of 8 KiB is not too long")
+    @Test("a token of 8 KiB is accepted")
     func longest() {
         var padding = 5500
         var header = ""

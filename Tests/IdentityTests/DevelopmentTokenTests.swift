@@ -13,7 +13,7 @@ struct DevelopmentTokenTests {
             user: user, role: role, ttl: ttl, secret: Forge.secret, issuer: Forge.issuer, inProduction: inProduction, now: Forge.now)
     }
 
-    @Test("a minted token is one that the gateway accepts, with its role and lifetime", arguments: [nil, .creator, .operator] as [Role?])
+    @Test("the gateway accepts a created token with its role and lifetime", arguments: [nil, .creator, .operator] as [Role?])
     func accepted(role: Role?) throws {
         let caller = try Forge.verifier.verify("Bearer \(mint(role, ttl: .seconds(90)))", now: Forge.now)
         #expect(caller.userID == user)
@@ -21,7 +21,7 @@ struct DevelopmentTokenTests {
         #expect(caller.expiresAt == Forge.now.addingTimeInterval(90))
     }
 
-    @Test("nothing is minted in production")
+    @Test("no token is created in production")
     func production() {
         #expect(throws: DevelopmentTokens.Refusal.production) { try mint(.operator, inProduction: true) }
     }
@@ -33,7 +33,7 @@ struct DevelopmentTokenTests {
         #expect(throws: DevelopmentTokens.Refusal.lifetime) { try mint(nil, ttl: ttl) }
     }
 
-    @Test("audience and issuer may hold any text")
+    @Test("audience and issuer may contain any text")
     func anyText() throws {
         let policy = TokenPolicy(audience: "a\"b\\c", issuer: "x\n\"y")
         let token = try DevelopmentTokens.mint(

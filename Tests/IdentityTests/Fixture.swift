@@ -1,5 +1,5 @@
-/// Keys and tokens made once with Python (`cryptography` 48, `hmac`), so that our signing is not tested with itself only.
-/// Fixed clock: 2026-01-01T00:00:00Z; the tokens live for an hour.
+/// Keys and tokens that were created with Python (`cryptography` 48, `hmac`), so that verification is tested with an independent signer.
+/// The clock is fixed at 2026-01-01T00:00:00Z; the tokens are valid for an hour.
 enum Fixture {
     static let now = 1767225600.0
     static let secret = #"test-secret-of-at-least-thirty-two-bytes!"#

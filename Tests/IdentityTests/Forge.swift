@@ -2,7 +2,7 @@ import Foundation
 
 @testable import Identity
 
-/// Makes HS256 tokens out of any text, honest or not.
+/// Creates HS256 tokens from any header and payload, valid or not.
 enum Forge {
     static let secret = sharedSecret(Fixture.secret)
     static let now = Date(timeIntervalSince1970: Fixture.now)
@@ -15,7 +15,7 @@ enum Forge {
         return secret
     }
 
-    /// The claims of an honest token, with `changes`; a nil takes a claim away.
+    /// The claims of a valid token with `changes`; nil removes a claim.
     static func payload(_ changes: [String: String?] = [:]) -> String {
         var claims: [String: String?] = [
             "aud": #""authenticated""#, "exp": "\(Int(Fixture.now) + 3600)", "iss": "\"\(issuer)\"", "sub": "\"\(user)\"",

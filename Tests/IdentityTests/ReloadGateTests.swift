@@ -2,12 +2,12 @@ import Testing
 
 @testable import Identity
 
-@Suite("Who may load the key set")
+@Suite("Reloads of the key set")
 struct ReloadGateTests {
     private let start = ContinuousClock.now
     private func gate() -> ReloadGate { ReloadGate(pauseForStrangers: .seconds(10)) }
 
-    @Test("one loads, the others wait for it")
+    @Test("one reload runs, the others wait for it")
     func singleFlight() {
         var gate = gate()
         #expect(gate.unknownKey(at: start) == .start)
@@ -15,7 +15,7 @@ struct ReloadGateTests {
         #expect(gate.due() == .join)
     }
 
-    @Test("unknown keys start one loading in 10 s, the schedule starts its own")
+    @Test("unknown keys start one reload in 10 s, apart from scheduled reloads")
     func pause() {
         var gate = gate()
         #expect(gate.unknownKey(at: start) == .start)
@@ -26,7 +26,7 @@ struct ReloadGateTests {
         #expect(gate.unknownKey(at: start + .seconds(10)) == .start)
     }
 
-    @Test("a reading on schedule takes nothing from the strangers' share")
+    @Test("a scheduled reload does not count against the limit for unknown keys")
     func scheduleIsSeparate() {
         var gate = gate()
         #expect(gate.due() == .start)

@@ -10,7 +10,7 @@ struct RoleTests {
         try Forge.verifier.verify(Forge.bearer(changes), now: Forge.now)
     }
 
-    @Test("creator and operator come from app_metadata.role, and from nothing beside it")
+    @Test("creator and operator come only from app_metadata.role")
     func fromAppMetadata() throws {
         #expect(try caller(["app_metadata": #"{"role":"creator"}"#]).role == .creator)
         #expect(try caller(["app_metadata": #"{"roles":["operator","creator"]}"#]).role == nil)
@@ -24,7 +24,7 @@ struct RoleTests {
     }
 
     @Test(
-        "strange app_metadata gives no role and locks nobody out",
+        "malformed app_metadata gives no role and does not reject the user",
         arguments: [
             "null", "[]", #""operator""#, "{}", #"{"role":null}"#, #"{"role":["operator"]}"#, #"{"role":{"role":"operator"}}"#,
             #"{"roles":"operator"}"#, #"{"roles":["operator",1]}"#, #"{"role":"Operator"}"#, #"{"role":"admin"}"#,
@@ -35,7 +35,7 @@ struct RoleTests {
     }
 
     @Test(
-        "whoever is not a user is forbidden, not broken",
+        "a token that does not belong to a user is forbidden, not malformed",
         arguments: [#""anon""#, #""service_role""#, #""operator""#, #""""#, #""Authenticated""#, "null", nil])
     func topLevelRole(role: String?) {
         #expect(throws: TokenRejection.forbidden) { try caller(["role": role]) }
@@ -48,7 +48,7 @@ struct RoleTests {
         }
     }
 
-    @Test("the database sees the role")
+    @Test("the database receives the role")
     func databaseClaims() throws {
         let id = "\"sub\":\"\(Forge.user)\""
         #expect(try caller([:]).claims == #"{"role":"authenticated",\#(id)}"#)
@@ -57,7 +57,7 @@ struct RoleTests {
                 == #"{"app_metadata":{"role":"operator"},"role":"authenticated",\#(id)}"#)
     }
 
-    @Test("the database never sees e-mail or metadata")
+    @Test("the database never receives e-mail or other metadata")
     func nothingPersonal() throws {
         let caller = try caller([
             "email": #""x@example.com""#, "phone": #""123""#, "user_metadata": #"{"name":"X"}"#, "app_metadata": #"{"provider":"apple"}"#,
