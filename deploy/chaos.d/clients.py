@@ -1,4 +1,4 @@
-"""The people of a run: they write, lose their line, come back on the other instance, stop, follow on a second device, repeat themselves."""
+"""The clients of a run. They send messages, disconnect, resume on the other instance, stop turns, read on a second device, and repeat requests."""
 import asyncio
 import base64
 import hashlib
@@ -24,7 +24,7 @@ WORDS = (
 
 
 def token(secret, user):
-    """An access token as the issuer signs it."""
+    """An HS256 access token in the issuer's format, valid for two hours."""
     def part(data):
         return base64.urlsafe_b64encode(data).rstrip(b"=")
     now = int(time.time())
@@ -34,7 +34,7 @@ def token(secret, user):
 
 
 class Reading:
-    """What one device has of an answer."""
+    """The part of an answer that one device has received."""
 
     def __init__(self, turn, role):
         self.turn, self.role = turn, role
@@ -54,11 +54,12 @@ class Reading:
         self.history = []
 
     def begin(self, cursor):
+        """Starts a stream at `cursor`."""
         self.cursor = cursor
         self.streams += 1
 
     def apply(self, identifier, event):
-        """One event. Raises Nonsense when it contradicts what was seen before."""
+        """Handles one event. Raises Nonsense when it contradicts earlier events."""
         kind = event.get("type")
         if self.ended:
             raise Nonsense(f"{kind} after the last event")
@@ -89,6 +90,7 @@ class Reading:
             raise Nonsense(f"an event of type {kind}")
 
     def cut(self, count):
+        """Truncates the text to `count` bytes."""
         del self.text[count:]
         if count == 0:
             self.history = []
@@ -108,16 +110,16 @@ class Reading:
         self.ended, self.ended_at = how, time.monotonic()
 
     def first_beyond(self, count):
-        """When the first byte after so many arrived."""
+        """The time at which the first byte after `count` bytes arrived."""
         return next((when for when, bytes_read in self.history if bytes_read > count), float("inf"))
 
     def had_at(self, moment):
-        """Bytes that had arrived by then."""
+        """The number of bytes that had arrived at a time."""
         return max((count for when, count in self.history if when <= moment), default=0)
 
 
 class Turn:
-    """One message and what became of it, as the client saw it."""
+    """One message and its turn as the client observed it."""
 
     def __init__(self, user, body, marker):
         self.user, self.body, self.marker = user, body, marker
@@ -133,13 +135,16 @@ class Turn:
 
     @property
     def is_acknowledged(self):
+        """Whether a `start` event was received."""
         return self.turn_id is not None
 
     @property
     def ended_at(self):
+        """The time at which the last device read the end; now if none has."""
         return max((reading.ended_at for reading in self.readings if reading.ended_at), default=time.monotonic())
 
     def acknowledge(self, start):
+        """Stores the ids of a `start` event. Raises Nonsense when they differ from earlier ones."""
         names = ("turn_id", "user_message_id", "message_id", "conversation_id")
         if self.turn_id is None:
             for name in names:
@@ -149,13 +154,14 @@ class Turn:
                 raise Nonsense(f"{name} was {getattr(self, name)} and is {start[name]} now")
 
     def reading(self, role):
+        """Adds a device that reads the answer."""
         reading = Reading(self, role)
         self.readings.append(reading)
         return reading
 
 
 class Record:
-    """Everything that was seen, for the verdict."""
+    """All observations of the clients, for the verdict."""
 
     def __init__(self):
         self.turns = []
@@ -163,20 +169,23 @@ class Record:
         self.refusals = {}
 
     def violation(self, what, turn=None, detail=""):
+        """Records a violation of a guarantee."""
         self.violations.append((what, getattr(turn, "turn_id", None), detail))
 
     def refused(self, status, code):
+        """Counts an error response."""
         self.refusals[f"{status} {code}"] = self.refusals.get(f"{status} {code}", 0) + 1
 
 
 class User:
-    """One person after another, each in a conversation of its own, a message at a time."""
+    """A sequence of users, each in one conversation, who send one message at a time."""
 
     def __init__(self, index, seed, port, secret, record, is_over):
         self.random = random.Random(f"{seed}/{index}")
         self.port, self.secret, self.record, self.is_over = port, secret, record, is_over
 
     async def live(self):
+        """Sends messages until the run is over."""
         await asyncio.sleep(self.random.uniform(0, 2))
         while not self.is_over():
             self.id = str(uuid.UUID(int=self.random.getrandbits(128), version=4))
@@ -189,6 +198,7 @@ class User:
                 await asyncio.sleep(self.random.uniform(0.05, 0.8))
 
     async def say_something(self):
+        """Sends a message and reads its answer, with random disconnects, a stop, a second device or a repeated request."""
         chance = self.random
         turn = self.compose()
         self.record.turns.append(turn)
@@ -206,6 +216,7 @@ class User:
             await self.try_again(turn)
 
     def compose(self):
+        """Creates a message with a unique marker and a script for the simulator."""
         chance = self.random
         marker = "mark" + "".join(chance.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(14))
         said = " ".join(chance.choice(WORDS) for _ in range(chance.randrange(22, 40)))
@@ -221,16 +232,18 @@ class User:
     # What a client does ---------------------------------------------------------------------------------------
 
     async def second_device(self, turn, after):
+        """Reads the answer on another device from the start."""
         await asyncio.sleep(after)
         if turn.is_acknowledged:
             await self.listen(turn, turn.reading("second device"), [self.random.randrange(0, 200)])
 
     async def repeat(self, turn, after):
+        """Repeats the request of a running turn with the same key."""
         await asyncio.sleep(after)
         await self.listen(turn, turn.reading("repeated"), [], is_repetition=True)
 
     async def try_again(self, ended):
-        """`retry` of an interrupted turn: it has no key, so an answer that is lost before `start` is not asked for again."""
+        """Sends `retry` for an interrupted turn. The request has no key, so it is not repeated when its response is lost before `start`."""
         turn = Turn(self, ended.body, ended.marker)
         turn.retry_of = ended
         try:
@@ -251,6 +264,7 @@ class User:
                 self.record.turns.remove(turn)
 
     async def stop(self, turn):
+        """Stops the turn; repeats the request until it is answered."""
         for _ in range(20):
             try:
                 status, answer, headers = await ask(self.port, "POST", f"{CHAT}/{turn.turn_id}/stop", self.token, timeout=20)
@@ -264,7 +278,7 @@ class User:
             await asyncio.sleep(0.5)
 
     async def listen(self, turn, reading, drops, stop=None, is_repetition=False, hurry=False):
-        """Reads an answer to its end, over as many streams as it takes."""
+        """Reads an answer to its end, over one or more streams."""
         deadline = time.monotonic() + PATIENCE
         asks_anew = is_repetition
         tries = 0
@@ -311,7 +325,7 @@ class User:
                 exchange.close()
 
     async def read(self, turn, reading, exchange, cursor, drops, stop):
-        """One stream, to its end or to the next drop. False when it made no sense."""
+        """Reads one stream to its end or to the next disconnect. Returns False when it contains a contradiction."""
         reading.begin(cursor)
         served_by = exchange.headers.get("x-served-by")
         alarm = asyncio.timeout(STUCK)
@@ -348,13 +362,14 @@ class User:
     # What a client may be told --------------------------------------------------------------------------------
 
     async def refused(self, turn, exchange):
-        """An answer that is no stream. Returns how long to wait before asking again."""
+        """Handles a response that is not a stream. Returns the seconds to wait before the next request."""
         answer = await exchange.json()
         error = answer.get("error") or answer
         self.judge(turn, exchange.status, error.get("code") if isinstance(error, dict) else None, exchange.headers)
         return min(float(exchange.headers.get("retry-after") or 0.5), 2.0)
 
     def judge(self, turn, status, code, headers):
+        """Checks that an error response is one of the permitted ones."""
         self.record.refused(status, code)
         expected = status in (502, 503, 504) or (status == 409 and code == "BIZ_2007")
         if not expected:

@@ -1,4 +1,4 @@
-"""What goes wrong in a run, at moments that the seed decides. Each lane does one thing at a time; lanes overlap."""
+"""The faults of a run, at times that the seed determines. Each lane runs one fault at a time; lanes overlap."""
 import asyncio
 import random
 import time
@@ -8,6 +8,8 @@ NOTICED = 8.0
 
 
 class Killer:
+    """Runs the faults and records their times."""
+
     def __init__(self, stage, record, seed, seconds, say):
         self.stage, self.record, self.seconds, self.say = stage, record, seconds, say
         self.seed = seed
@@ -19,9 +21,11 @@ class Killer:
 
     @property
     def is_over(self):
+        """Whether the time for faults is over."""
         return time.monotonic() >= self.over_at
 
     async def run(self):
+        """Runs all faults."""
         await asyncio.sleep(4)
         # Each once under load and with nothing else wrong: nobody who resumes notices the first, the second is noticed elsewhere.
         await self.rolling_restart()
@@ -34,6 +38,7 @@ class Killer:
             self.outage())
 
     async def lane(self, name, shortest, longest, deeds):
+        """Runs random faults of a list, one after another, with random pauses."""
         chance = random.Random(f"{self.seed}/{name}")
         deck = []
         while True:
@@ -46,7 +51,7 @@ class Killer:
             await deck.pop()()
 
     async def outage(self):
-        """In runs of five minutes and more PostgreSQL stays away for 20 to 60 s, every three minutes."""
+        """Stops PostgreSQL for 20 to 60 s every three minutes, in runs of at least five minutes."""
         chance = random.Random(f"{self.seed}/outage")
         while self.seconds >= 300:
             await self.pause(chance.uniform(60, 120))
@@ -59,11 +64,13 @@ class Killer:
                     await self.stage.postgres.start()
 
     async def pause(self, seconds):
+        """Waits, but not beyond the end of the run."""
         await asyncio.sleep(max(0.0, min(seconds, self.over_at - time.monotonic())))
 
     # Deeds ----------------------------------------------------------------------------------------------------
 
     async def kill_gateway(self):
+        """Kills a gateway and restarts it within 3 s."""
         chance = random.Random(f"{self.seed}/kill/{len(self.faults)}")
         gateway = chance.choice(self.stage.gateways)
         async with Fault(self, "kill -9 of a gateway"):
@@ -73,6 +80,7 @@ class Killer:
             await self.ready(gateway)
 
     async def lose_gateway(self):
+        """Kills a gateway and restarts it after 11 s, so that the other one must detect its death."""
         gateway = random.Random(f"{self.seed}/lose/{len(self.faults)}").choice(self.stage.gateways)
         async with Fault(self, "kill -9 of a gateway that stays dead for 11 s"):
             await gateway.kill()
@@ -81,6 +89,7 @@ class Killer:
             await self.ready(gateway)
 
     async def rolling_restart(self):
+        """Restarts the gateways one after another with SIGTERM."""
         async with Fault(self, "rolling restart (SIGTERM to both, one after another)"):
             for gateway in self.stage.gateways:
                 status = await gateway.end(patience=120)
@@ -90,6 +99,7 @@ class Killer:
                 await self.ready(gateway)
 
     async def kill_postgres(self):
+        """Kills all processes of PostgreSQL and restarts it within 3 s."""
         chance = random.Random(f"{self.seed}/postgres/{len(self.faults)}")
         async with self.database:
             async with Fault(self, "kill -9 of PostgreSQL, all processes"):
@@ -98,6 +108,7 @@ class Killer:
                 await self.stage.postgres.start()
 
     async def freeze_postgres(self):
+        """Stops all processes of PostgreSQL for 5 s."""
         async with self.database:
             async with Fault(self, "PostgreSQL frozen for 5 s"):
                 await self.stage.postgres.freeze(5)
@@ -127,13 +138,14 @@ class Killer:
             await self.ready(gateway)
 
     async def cut_simulator(self):
+        """Kills the provider and restarts it."""
         async with Fault(self, "kill -9 of the provider"):
             await self.stage.simulator.kill()
             await asyncio.sleep(0.5)
             await self.stage.simulator.start()
 
     async def ready(self, gateway):
-        """Until the instance is ready; at most 20 s when the database is to blame."""
+        """Waits until the gateway is ready; at most 20 s if the database was away."""
         deadline = time.monotonic() + 60
         while not await gateway.is_ready():
             if not gateway.is_running:
@@ -149,7 +161,7 @@ class Killer:
 
 
 class Fault:
-    """Notes when something was wrong."""
+    """Records the time span of a fault, as a context manager."""
 
     def __init__(self, killer, kind):
         self.killer, self.kind = killer, kind

@@ -1,4 +1,4 @@
-"""Runs people and faults against real processes, then compares. Started by deploy/chaos, which makes the cluster and the executable."""
+"""Runs clients and faults against real processes and checks the results. Started by deploy/chaos, which creates the cluster and the executable."""
 import argparse
 import asyncio
 import json
@@ -17,15 +17,17 @@ START = time.monotonic()
 
 
 def say(text):
+    """Prints a line with the seconds since the start."""
     print(f"[{time.monotonic() - START:6.1f}] {text}" if text else "", flush=True)
 
 
 def plain(text):
+    """Prints a line."""
     print(text, flush=True)
 
 
 async def read_journal(stage, calls):
-    """Collects the simulator's journal as long as it runs: it dies with the simulator. Entries are read again until they have ended."""
+    """Collects the simulator's journal while the simulator runs, because the journal ends with it. Entries are read again until they have ended."""
     life, after = None, 0
     while True:
         if stage.simulator.process is not life:
@@ -48,7 +50,7 @@ async def read_journal(stage, calls):
 
 
 async def watch(stage, record):
-    """Nothing may end by itself."""
+    """Records a violation for every process that ends by itself, and restarts it."""
     while True:
         for child in stage.crashed():
             record.violation("a process ended by itself", None, f"{child.name} with {child.process.returncode}, see {child.log}")
@@ -57,6 +59,7 @@ async def watch(stage, record):
 
 
 async def run(options):
+    """Runs the clients and faults, checks the results, and returns the exit status."""
     stage, record = Stage(options), Record()
     try:
         say("starting PostgreSQL, the provider simulator, two gateways and HAProxy")
@@ -95,12 +98,13 @@ async def run(options):
 
 
 async def nothing_runs(stage):
+    """Whether no turn is running in the database."""
     rows = await stage.postgres.rows(stage.owner_url, "select count(*) as running from turns where status = 'running'")
     return rows[0]["running"] == 0
 
 
 def count_alarms(stage, record, verdict):
-    """Critical log lines mean that something was lost or nearly so."""
+    """Records critical log lines and crashes of the gateways as violations."""
     for gateway in stage.gateways:
         for line in open(gateway.log, encoding="utf-8", errors="replace"):
             if '"level":"critical"' in line:
@@ -110,6 +114,7 @@ def count_alarms(stage, record, verdict):
 
 
 def main():
+    """Parses the command line and runs until the end or a signal."""
     parser = argparse.ArgumentParser()
     for name in ("root", "folder", "cluster", "password", "postgres-bin", "haproxy", "faketime", "executable"):
         parser.add_argument(f"--{name}", required=True)

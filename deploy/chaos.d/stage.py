@@ -1,4 +1,4 @@
-"""The processes of a run: PostgreSQL, the provider simulator, two gateways, the proxy. Each is ended by the id it was started with."""
+"""The processes of a run: PostgreSQL, the provider simulator, two gateways, the proxy."""
 import asyncio
 import json
 import os
@@ -13,13 +13,14 @@ from relay import Relay
 
 
 def free_port():
+    """A free port of 127.0.0.1."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
 
 
 class Child:
-    """A program that may be killed and started again; what it writes is appended to its log."""
+    """A program that can be killed and restarted. Its output is appended to its log."""
 
     def __init__(self, name, arguments, environment, log):
         self.name, self.arguments, self.environment, self.log = name, arguments, environment, log
@@ -27,7 +28,7 @@ class Child:
         self.is_wanted = False
 
     async def start(self, **environment):
-        """`environment`: more variables, for this process only."""
+        """Starts the program. `environment`: additional variables for this process only."""
         with open(self.log, "ab") as log:
             self.process = await asyncio.create_subprocess_exec(
                 *self.arguments, env=self.environment | environment, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
@@ -35,19 +36,22 @@ class Child:
 
     @property
     def is_running(self):
+        """Whether the process runs."""
         return self.process is not None and self.process.returncode is None
 
     def send(self, number):
+        """Sends a signal if the process runs."""
         if self.is_running:
             self.process.send_signal(number)
 
     async def kill(self):
+        """Sends SIGKILL and waits for the end."""
         self.is_wanted = False
         self.send(signal.SIGKILL)
         await self.process.wait()
 
     async def end(self, patience):
-        """SIGTERM; returns the exit status, or None when it had to be killed."""
+        """Sends SIGTERM. Returns the exit status, or None if the process had to be killed after `patience` seconds."""
         self.is_wanted = False
         self.send(signal.SIGTERM)
         try:
@@ -59,7 +63,7 @@ class Child:
 
 
 def children_of(parent):
-    """The processes that a process started."""
+    """The ids of the child processes."""
     found = []
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -74,7 +78,7 @@ def children_of(parent):
 
 
 def send(process, number):
-    """A signal to a process that may have ended meanwhile."""
+    """Sends a signal to a process that may have ended."""
     try:
         os.kill(process, number)
     except ProcessLookupError:
@@ -82,7 +86,7 @@ def send(process, number):
 
 
 class Postgres(Child):
-    """A cluster of its own, fsync on. `away` holds the spans (monotonic) in which nobody could use it."""
+    """The PostgreSQL cluster of the run, with fsync. `away` holds the spans (monotonic) in which it was unavailable."""
 
     def __init__(self, folder, binaries, port, log):
         drop = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", "--"] if os.getuid() == 0 else []
@@ -95,6 +99,7 @@ class Postgres(Child):
         self.away = []
 
     async def start(self):
+        """Starts PostgreSQL and waits until it accepts connections."""
         await super().start()
         await eventually(60, "PostgreSQL", self._accepts)
         if self.away and self.away[-1][1] is None:
@@ -110,7 +115,7 @@ class Postgres(Child):
         self.away.append((time.monotonic(), None))
 
     async def kill_all(self):
-        """As when the machine's power is cut: no process of it gets to say anything."""
+        """Kills all processes at once, as a power failure does."""
         self._leave()
         parent = self.process.pid
         send(parent, signal.SIGSTOP)
@@ -120,13 +125,13 @@ class Postgres(Child):
         await self.process.wait()
 
     async def stop(self):
-        """In order: connections are cut, transactions rolled back."""
+        """Stops PostgreSQL with a fast shutdown: closes connections and rolls back transactions."""
         self._leave()
         self.send(signal.SIGINT)
         await self.process.wait()
 
     async def freeze(self, seconds):
-        """Connections stay, nobody answers."""
+        """Stops all processes for some seconds. Connections stay open without a response."""
         self.away.append((time.monotonic(), None))
         parent = self.process.pid
         # The parent first: it makes no more children then.
@@ -142,14 +147,15 @@ class Postgres(Child):
         self.away[-1] = (self.away[-1][0], time.monotonic())
 
     def count_away(self, start, seconds):
-        """A span in which gateways could not use it, though it was there."""
+        """Records a span in which the gateways could not use PostgreSQL although it was running."""
         self.away.append((start, start + seconds))
 
     def was_away(self, start, end):
+        """Whether PostgreSQL was unavailable at any time between two times."""
         return any(left < end and (back or float("inf")) > start for left, back in self.away)
 
     def seconds_away(self, start, end):
-        """For how long nobody could use it, with a second to come back each time."""
+        """The seconds of unavailability between two times, with one second more for every recovery."""
         return sum(max(0.0, min(end, (back or end) + 1) - max(start, left)) for left, back in self.away)
 
     async def rows(self, url, sql):
@@ -165,7 +171,7 @@ class Postgres(Child):
 
 
 class Gateway(Child):
-    """One instance: a port, a state folder and a log of its own."""
+    """A gateway instance with its own port, state folder and log."""
 
     def __init__(self, name, executable, environment, folder):
         self.port = free_port()
@@ -175,10 +181,12 @@ class Gateway(Child):
         self.kills = []
 
     async def kill(self):
+        """Kills the process and records the time."""
         self.kills.append((time.monotonic(), time.time()))
         await super().kill()
 
     async def is_ready(self):
+        """Whether /readyz answers 200."""
         try:
             return (await wire.ask(self.port, "GET", "/readyz", timeout=2.0))[0] == 200
         except wire.Broken:
@@ -201,7 +209,7 @@ class Simulator(Child):
 
 
 class Stage:
-    """Everything that runs."""
+    """Starts and stops all processes of a run."""
 
     def __init__(self, options):
         self.folder = Path(options.folder)
@@ -235,9 +243,11 @@ class Stage:
 
     @property
     def children(self):
+        """All processes."""
         return [self.postgres, self.simulator, *self.gateways, self.proxy]
 
     async def start(self):
+        """Starts all processes in order and waits until each is ready."""
         await self.postgres.start()
         await self.relay.start()
         self.moved_clock.open()
@@ -263,11 +273,11 @@ class Stage:
             return False
 
     def crashed(self):
-        """Processes that ended without being told to."""
+        """The processes that ended without a signal from this run."""
         return [child for child in self.children if child.is_wanted and not child.is_running]
 
     async def stop(self):
-        """Ends what still runs; the gateways as an operator would. Returns what did not end as it should."""
+        """Stops all processes, the gateways with SIGTERM. Returns a text for each that did not end as it should."""
         wrong = []
         running = [gateway for gateway in self.gateways if gateway.is_running]
         for gateway, status in zip(running, await asyncio.gather(*(gateway.end(30) for gateway in running))):
@@ -282,7 +292,7 @@ class Stage:
         return wrong
 
     def kill_everything(self):
-        """The last resort, also after an error."""
+        """Kills all remaining processes, also after an error."""
         self.moved_clock.close()
         if self.postgres.is_running:
             for process in children_of(self.postgres.process.pid):
@@ -295,7 +305,7 @@ class Stage:
 
 
 async def eventually(seconds, what, condition):
-    """Waits until it holds."""
+    """Polls until the condition holds; raises RuntimeError after `seconds`."""
     deadline = time.monotonic() + seconds
     while not await condition():
         if time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""The database against what clients saw."""
+"""Compares the database with the observations of the clients."""
 import time
 from collections import Counter, defaultdict
 from datetime import datetime
@@ -8,10 +8,13 @@ GRACE = 22.0
 
 
 def unix(text):
+    """A timestamp of PostgreSQL as seconds since 1970."""
     return datetime.fromisoformat(text).timestamp()
 
 
 class Verdict:
+    """Checks all guarantees and reports the counts and violations."""
+
     def __init__(self, stage, record, killer):
         self.stage, self.record, self.killer = stage, record, killer
         self.turns = record.turns
@@ -22,10 +25,11 @@ class Verdict:
         self.losses = []
 
     def wrong(self, what, turn=None, detail=""):
+        """Records a violation."""
         self.record.violation(what, turn, detail)
 
     async def load(self):
-        """What the database says, once."""
+        """Reads the tables once."""
         async def rows(sql):
             return await self.stage.postgres.rows(self.stage.owner_url, sql)
         self.db_turns = {row["id"]: row for row in await rows("select * from turns")}
@@ -50,13 +54,13 @@ class Verdict:
     # What may explain an ending -------------------------------------------------------------------------------
 
     def met(self, turn, kinds, before=0.0, after=0.0):
-        """Whether a fault of these kinds overlaps the life of a turn."""
+        """Whether a fault of these kinds overlaps the turn."""
         return any(
             kind.startswith(kinds) and start < turn.ended_at + after and end > turn.sent_at - before
             for kind, start, end in self.killer.faults)
 
     def kills_of(self, turn, row):
-        """Moments (monotonic, unix) at which the turn's instance was killed while the turn ran."""
+        """The times (monotonic, unix) at which the turn's instance was killed while the turn ran."""
         start = unix(row["started_at"]) - 0.05
         end = unix(row["finished_at"]) if row["finished_at"] else time.time()
         owner = turn.owner if row["attempt"] == 1 or turn.retry_of else None
@@ -66,6 +70,7 @@ class Verdict:
     # Checks ---------------------------------------------------------------------------------------------------
 
     def check(self):
+        """Runs all checks."""
         self.check_messages()
         for turn in self.acknowledged:
             row = self.db_turns.get(turn.turn_id)
@@ -81,7 +86,7 @@ class Verdict:
         self.check_times()
 
     def check_messages(self):
-        """Acknowledged user messages are there, once."""
+        """Every acknowledged user message exists exactly once."""
         self.table["sent"] = sum(1 for turn in self.turns if not turn.retry_of)
         firsts = [turn for turn in self.acknowledged if not turn.retry_of]
         self.table["acknowledged"] = len(firsts)
@@ -112,7 +117,7 @@ class Verdict:
                 self.wrong("a message that was never acknowledged, however patient the client", turn, turn.marker)
 
     def check_ending(self, turn, row):
-        """What each device has is what is kept."""
+        """The saved answer is the text that each device received."""
         answers = self.answers.get(turn.turn_id, [])
         content = answers[0]["content"].encode() if answers else b""
         status = row["status"]
@@ -142,6 +147,7 @@ class Verdict:
             self.check_cause(turn, row, content)
 
     def check_reading(self, turn, row, reading, content):
+        """The text and the end that one device received agree with the database."""
         status, text = row["status"], bytes(reading.text)
         at = f"{reading.role}: {len(text)} bytes read, {len(content)} kept, status {status}, seen {reading.ended} {reading.finish_reason}"
         if reading.ended is None or reading.ended == "gave up":
@@ -165,7 +171,7 @@ class Verdict:
             self.wrong("seen as failed, kept as something else", turn, at)
 
     def check_cause(self, turn, row, content):
-        """Nothing is interrupted without a cause, and a crash costs at most 500 ms of text."""
+        """Every interrupted turn has a cause, and a crash loses at most 500 ms of text."""
         kills = self.kills_of(turn, row)
         if row["settled_by"] == "reaper":
             if not kills:
@@ -188,6 +194,7 @@ class Verdict:
             self.wrong("ended without success and without a cause", turn, f"{row['status']} by {row['settled_by']}, {row['error_code']}")
 
     def check_bill(self, turn, row):
+        """Every attempt is billed at most once, and text is billed."""
         usage = self.usage.get(turn.turn_id, [])
         per_attempt = Counter(entry["attempt"] for entry in usage)
         content = self.answers.get(turn.turn_id, [{}])[0].get("content", "")
@@ -200,6 +207,7 @@ class Verdict:
             self.wrong("a crashed turn's bill is not marked as an estimate", turn)
 
     def check_money(self):
+        """Budgets equal the sums of the usage, and nothing is reserved."""
         if float(self.sums["spent"]) != float(self.sums["billed"]) or self.sums["wrong_users"]:
             self.wrong("budgets and usage differ", None, str(self.sums))
         if float(self.sums["reserved"]) != 0:
@@ -207,7 +215,7 @@ class Verdict:
         self.figures["billed, US dollars"] = self.sums["billed"]
 
     def check_calls(self, calls):
-        """No message costs more model calls than turns were made of it. `calls`: (marker, tokens sent) in the simulator's journal."""
+        """A message causes no more model calls than turns. `calls`: (marker, sent tokens) from the simulator's journal."""
         made = Counter(marker for marker, tokens in calls if tokens)
         turns = defaultdict(list)
         for turn in self.acknowledged:
@@ -222,7 +230,7 @@ class Verdict:
                     self.wrong("a turn with more than one model call", of_marker[0], f"{made[marker]} calls, {len(of_marker)} turns")
 
     def check_rolling(self):
-        """Who resumes does not notice a rolling restart."""
+        """No turn fails in a rolling restart if its client resumes."""
         rolling = other = 0
         for turn in self.acknowledged:
             if not self.met(turn, ("rolling",)) or self.met(turn, ("kill", "PostgreSQL"), before=GRACE, after=1):
@@ -236,8 +244,8 @@ class Verdict:
         self.figures["of these failed"] = other
 
     def check_times(self):
-        """How soon the death of an instance was noticed: within 10 s while the database is there. When it was away, within 10 s and the grace
-        (15 s) of time in which it was there: an outage that follows another must not begin the wait anew."""
+        """The death of an instance is detected within 10 s while the database is available. If it was away, within 10 s and the grace
+        (15 s) of available time: a second outage must not restart the wait."""
         postgres, delays, clean = self.stage.postgres, [], []
         for turn in self.acknowledged:
             row = self.db_turns.get(turn.turn_id)
@@ -270,6 +278,7 @@ class Verdict:
     # Words ----------------------------------------------------------------------------------------------------
 
     def report(self, say):
+        """Prints the faults, counts, figures and violations."""
         say("")
         say("What was done")
         for kind, count in Counter(kind for kind, _, _ in self.killer.faults).most_common():

@@ -1,18 +1,18 @@
-"""HTTP/1.1 and server-sent events over plain sockets, strict about what a client must be able to rely on."""
+"""HTTP/1.1 and server-sent events over sockets. Strict about everything that a client must be able to rely on."""
 import asyncio
 import json
 
 
 class Broken(Exception):
-    """The line went away, or time ran out: what phones live with."""
+    """The connection was lost or a time limit exceeded. Clients must expect this."""
 
 
 class Nonsense(Exception):
-    """Bytes that no gateway may send."""
+    """Bytes that a gateway must never send."""
 
 
 class Exchange:
-    """One request and its answer, on a connection of its own."""
+    """One request and its response on a new connection."""
 
     def __init__(self, reader, writer):
         self.reader, self.writer = reader, writer
@@ -20,7 +20,7 @@ class Exchange:
 
     @classmethod
     async def begin(cls, port, method, path, token, body=None, headers=None, timeout=20.0):
-        """Sends a request and reads the head of the answer."""
+        """Sends a request and reads the head of the response."""
         lines = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", f"Authorization: Bearer {token}", "Accept: text/event-stream"]
         lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
         data = b"" if body is None else json.dumps(body, ensure_ascii=False).encode()
@@ -52,10 +52,11 @@ class Exchange:
 
     @property
     def is_stream(self):
+        """Whether the response is an event stream with status 200."""
         return self.status == 200 and self.headers.get("content-type", "").startswith("text/event-stream")
 
     async def chunks(self, silence):
-        """The pieces of the body. Raises Broken when it is cut, or silent for too long."""
+        """The pieces of the body. Raises Broken when it is cut or idle for `silence` seconds."""
         try:
             if self.headers.get("transfer-encoding") == "chunked":
                 while True:
@@ -73,7 +74,7 @@ class Exchange:
             raise Broken(repr(error)) from None
 
     async def events(self, silence=15.0):
-        """The events of a stream as (id, object). A line is decoded whole and strictly: half a character is nonsense."""
+        """The events of a stream as (id, object). Every line must be complete valid UTF-8."""
         waiting = b""
         async for chunk in self.chunks(silence):
             waiting += chunk
@@ -98,7 +99,7 @@ class Exchange:
             raise Nonsense(f"the stream ended inside an event: {waiting[:200]!r}")
 
     async def json(self):
-        """The body of an answer that is not a stream: of the envelope, or of the only event."""
+        """The body of a response that is not a stream: the envelope, or its only event."""
         text = b"".join([chunk async for chunk in self.chunks(5.0)]).decode("utf-8", errors="strict")
         for line in text.split("\n"):
             if line.startswith("data: "):
@@ -110,12 +111,12 @@ class Exchange:
         return value if isinstance(value, dict) else {}
 
     def close(self):
-        """Hangs up."""
+        """Closes the connection."""
         self.writer.transport.abort()
 
 
 async def ask(port, method, path, token="", body=None, headers=None, timeout=10.0):
-    """A request whose answer is short: (status, object, headers)."""
+    """Sends a request with a short response. Returns (status, object, headers)."""
     exchange = await Exchange.begin(port, method, path, token, body, headers, timeout)
     try:
         return exchange.status, await exchange.json(), exchange.headers

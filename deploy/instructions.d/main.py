@@ -1,5 +1,7 @@
-"""Instructions of an operation: a run of many operations less a run of few, so that what comes before them falls out.
-Started by deploy/instructions."""
+"""Counts the CPU instructions of operations with valgrind and compares them with thresholds. Started by deploy/instructions.
+
+The count of an operation is the difference between a run with many repetitions and one with few, which removes the start-up cost.
+"""
 import argparse
 import json
 import os
@@ -10,19 +12,19 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-# Of a threshold: above the one a check fails, below the other it asks for a lower threshold.
+# Ratios to the threshold: above TOO_MANY the check fails, below FEW it recommends a lower threshold.
 TOO_MANY, FEW = 1.10, 0.80
 
-# Hashes are seeded by chance otherwise, and so is the number of collisions.
+# Without this the hash seed is random, and so is the number of collisions.
 ENVIRONMENT = {"PATH": os.environ["PATH"], "SWIFT_DETERMINISTIC_HASHING": "1"}
 
 
 class Failed(Exception):
-    pass
+    """An operation could not be counted."""
 
 
 def instructions(executable, name, count):
-    """All that a process executes which repeats an operation `count` times."""
+    """The instructions of a process that repeats an operation `count` times."""
     with tempfile.NamedTemporaryFile("r") as log:
         finished = subprocess.run(
             ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", f"--log-file={log.name}",
@@ -36,12 +38,13 @@ def instructions(executable, name, count):
 
 
 def of_one_operation(executable, name, count):
+    """The instructions of one operation."""
     few, many = (instructions(executable, name, times) for times in (count, 5 * count))
     return round((many - few) / (4 * count))
 
 
 def counted(executables):
-    """By executable and operation. The machine's other work changes no count, so they run side by side."""
+    """Counts all operations, by executable and name. Runs them concurrently: other load does not change the counts."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         pending = {}
         for executable in executables:
@@ -52,6 +55,7 @@ def counted(executables):
 
 
 def verdict(count, threshold):
+    """The last cell of an operation's row; empty if the count is within the threshold."""
     if threshold is None:
         return "no threshold"
     if count is None:
@@ -62,7 +66,7 @@ def verdict(count, threshold):
 
 
 def compare(counts, thresholds):
-    """Prints the table. The names of what fails."""
+    """Prints the table and returns the operations that fail."""
     print("| instructions of one operation | counted | threshold | ratio | |")
     print("|---|---|---|---|---|")
     failing = []
@@ -70,19 +74,21 @@ def compare(counts, thresholds):
         expected = thresholds.get(product, {})
         for name in [*found, *sorted(set(expected) - set(found))]:
             count, threshold = found.get(name), expected.get(name)
-            said = verdict(count, threshold)
+            result = verdict(count, threshold)
             ratio = f"{count / threshold:.2f}" if count and threshold else "–"
-            print(f"| {name} | {number(count)} | {number(threshold)} | {ratio} | {said} |")
-            if said not in ("", "lower the threshold"):
-                failing.append(f"{name}: {said}")
+            print(f"| {name} | {number(count)} | {number(threshold)} | {ratio} | {result} |")
+            if result not in ("", "lower the threshold"):
+                failing.append(f"{name}: {result}")
     return failing
 
 
 def number(count):
+    """Formats a count; a dash for None."""
     return "–" if count is None else f"{count:,}"
 
 
 def main():
+    """Counts, prints the table, and updates or checks the thresholds."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--thresholds", type=Path, required=True)
     parser.add_argument("--toolchain", required=True)
