@@ -84,7 +84,7 @@ extension CoachClient {
     }
 
     private func exchange(_ method: String, _ path: String, _ query: [URLQueryItem]) async throws -> Result<ReceivedEnvelope, Failure> {
-        let request = try await endpoint.request(method, path, query: query, accept: "application/json")
+        let request = try await requestBuilder.request(method, path, query: query, accept: "application/json")
         var head: ResponseHead?
         do {
             let response = try await configuration.transport.stream(request)

@@ -11,7 +11,7 @@ import GatewayAPI
 /// ```
 /// The value holds no mutable state and can be copied and used from any task.
 public struct CoachClient: Sendable {
-    let endpoint: Endpoint
+    let requestBuilder: RequestBuilder
     let configuration: Configuration
 
     /// - Parameters:
@@ -19,7 +19,7 @@ public struct CoachClient: Sendable {
     ///   - token: returns a valid access token. Called before every request, and once more when the gateway answers that the token
     ///     has expired.
     public init(baseURL: URL, configuration: Configuration = Configuration(), token: @escaping @Sendable () async throws -> String) {
-        endpoint = Endpoint(baseURL: baseURL, token: token)
+        requestBuilder = RequestBuilder(baseURL: baseURL, token: token)
         self.configuration = configuration
     }
 
@@ -73,6 +73,6 @@ public struct CoachClient: Sendable {
     }
 
     private func stream(_ path: String, body: [UInt8], _ machine: ResumeMachine) -> AsyncThrowingStream<StreamEvent, any Error> {
-        StreamDriver(endpoint: endpoint, configuration: configuration, path: path, body: body).events(machine)
+        StreamDriver(requestBuilder: requestBuilder, configuration: configuration, path: path, body: body).events(machine)
     }
 }

@@ -7,7 +7,7 @@ import GatewayAPI
 
 /// Performs the I/O of a `StreamSession`: connects, passes it the received bytes, and waits.
 struct StreamDriver: Sendable {
-    let endpoint: Endpoint
+    let requestBuilder: RequestBuilder
     let configuration: CoachClient.Configuration
     /// The path and body of the request that starts the turn. Requests that resume it have their own.
     let path: String
@@ -44,9 +44,9 @@ struct StreamDriver: Sendable {
     private func request(_ connection: ResumeMachine.Connection) async throws -> URLRequest {
         switch connection {
         case .start:
-            try await endpoint.request("POST", path, accept: Self.stream, body: body)
+            try await requestBuilder.request("POST", path, accept: Self.stream, body: body)
         case .resume(let turn, let received):
-            try await endpoint.request("GET", "functions/v1/chat-stream/\(turn.pathText)", accept: Self.stream, lastEventID: received)
+            try await requestBuilder.request("GET", "functions/v1/chat-stream/\(turn.pathText)", accept: Self.stream, lastEventID: received)
         }
     }
 

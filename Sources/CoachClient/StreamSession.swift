@@ -37,7 +37,7 @@ struct StreamSession {
 
     init(_ machine: ResumeMachine) { self.machine = machine }
 
-    /// Resets the state of the connection for the next one.
+    /// Prepares for the next connection: keeps the machine and resets everything else.
     mutating func connect() { self = StreamSession(machine) }
 
     /// Handles an input. `jitter` is a random number in 0..<1 that varies the pause of `reconnect`.

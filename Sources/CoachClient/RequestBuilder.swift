@@ -4,8 +4,8 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// Builds requests to one gateway, each with a current access token.
-struct Endpoint: Sendable {
+/// Builds HTTP requests to one gateway, each with a current access token.
+struct RequestBuilder: Sendable {
     let baseURL: URL
     let token: @Sendable () async throws -> String
 
