@@ -161,7 +161,7 @@ extension JSONCursor {
 extension JSONCursor {
     func error(_ kind: JSONError.Kind) -> JSONError { JSONError(kind, offset: offset) }
 
-    /// The error for a value of another kind than the one asked for.
+    /// The error for a value of another kind than the expected one.
     func mismatch(_ expected: JSONKind) -> JSONError {
         guard position < bytes.endIndex else { return error(.unexpectedEnd) }
         let isValue = JSONKind(startingWith: bytes[position]) != nil

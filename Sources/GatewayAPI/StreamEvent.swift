@@ -54,7 +54,7 @@ public struct StreamStart: Sendable, Equatable {
     /// The id of the request.
     public var requestID: String
 
-    /// A text with a version, so that a client shows each version once.
+    /// The notice that the user talks to a machine. It has a version, so that a client shows each version once.
     public struct Disclosure: Sendable, Equatable {
         /// The text to show unchanged.
         public var text: String
