@@ -22,7 +22,6 @@ extension Target.Dependency {
     static let nioPosix: Self = .product(name: "NIOPosix", package: "swift-nio")
     static let nioHTTP1: Self = .product(name: "NIOHTTP1", package: "swift-nio")
     static let hummingbird: Self = .product(name: "Hummingbird", package: "hummingbird")
-    static let asyncHTTPClient: Self = .product(name: "AsyncHTTPClient", package: "async-http-client")
     static let jwtKit: Self = .product(name: "JWTKit", package: "jwt-kit")
     static let crypto: Self = .product(name: "Crypto", package: "swift-crypto")
     static let logging: Self = .product(name: "Logging", package: "swift-log")
@@ -41,7 +40,6 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
-        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
@@ -53,6 +51,7 @@ let package = Package(
         // Leaves: no room of ours below them.
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CLibSSL", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CLibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "CGatewayShims"),
         room("EventStream"),
         room("Telemetry", [.logging, .metrics]),
@@ -61,10 +60,11 @@ let package = Package(
         room("GatewayAPI", ["EventStream"], exclude: ["README.md"]),
         room("Reactor", ["CGatewayShims"]),
         room("PostgresClient", ["CLibPQ", "Reactor"]),
+        room("OutboundHTTP", ["CLibCurl", "Reactor"], exclude: ["README.md"]),
         room("CoachStore", ["CoachCore", "EventStream", "PostgresClient"]),
         room("TokenRelay", ["CoachCore", "CLibSSL", "Reactor"], exclude: ["README.md"]),
         room("ModelProviders", ["CoachCore", "EventStream", "TokenRelay"]),
-        room("Identity", ["CoachCore", "EventStream", .jwtKit, .crypto, .asyncHTTPClient]),
+        room("Identity", ["CoachCore", "EventStream", "OutboundHTTP", .jwtKit, .crypto]),
         room(
             "GatewayServer",
             [
@@ -77,7 +77,7 @@ let package = Package(
             name: "coach-gateway",
             dependencies: [
                 "CoachCore", "GatewayAPI", "EventStream", "CGatewayShims", "Reactor", "PostgresClient", "CoachStore",
-                "TokenRelay", "ModelProviders", "Identity", "Telemetry", "GatewayServer", "CoachClient",
+                "OutboundHTTP", "TokenRelay", "ModelProviders", "Identity", "Telemetry", "GatewayServer", "CoachClient",
                 "ProviderSimulator", .nio, .nioPosix, .logging, .metrics, .serviceLifecycle, .argumentParser,
             ],
             swiftSettings: house),
@@ -96,7 +96,8 @@ let package = Package(
         tests("TokenRelayTests", ["TokenRelay", "CoachCore", "Reactor", "CGatewayShims"]),
         tests(
             "ModelProvidersTests", ["ModelProviders", "TokenRelay", "CoachCore", "EventStream", "Reactor", "ProviderSimulator", .nioPosix]),
-        tests("IdentityTests", ["Identity", "CoachCore", .jwtKit, .crypto]),
+        tests("OutboundHTTPTests", ["OutboundHTTP", "Reactor"], exclude: ["Servers"]),
+        tests("IdentityTests", ["Identity", "CoachCore", "OutboundHTTP", .jwtKit, .crypto]),
         tests(
             "GatewayServerTests",
             ["GatewayServer", "CoachCore", "GatewayAPI", "EventStream", "Identity", "TokenRelay", .hummingbird, .nio, .nioHTTP1, .logging]),

@@ -1,31 +1,29 @@
-import AsyncHTTPClient
 import Foundation
+import OutboundHTTP
 
 extension KeySource {
-    /// A URL, https or http on loopback, and so must be every place that it redirects to. `timeout` covers the whole answer.
+    /// A URL, https or http on loopback; a redirect is not followed. `timeout` covers the whole answer.
     public static func url(
-        _ text: String, interval: Duration = .seconds(600), timeout: Duration = .seconds(5), client: HTTPClient = .shared
+        _ text: String, client: OutboundHTTPClient, interval: Duration = .seconds(600), timeout: Duration = .seconds(5)
     ) throws(KeySourceError) -> KeySource {
-        guard let url = URL(string: text), isTrustworthy(url) else { throw .insecure(url: text) }
-        return KeySource(interval: interval) {
-            try await within(timeout) {
-                var request = HTTPClientRequest(url: text)
-                request.headers.add(name: "Accept", value: "application/jwk-set+json, application/json")
-                let response = try await client.execute(request, timeout: .seconds(60))
-                for step in response.history {
-                    guard let url = URL(string: step.request.url), isTrustworthy(url) else {
-                        throw KeySourceError.insecure(url: step.request.url)
-                    }
-                }
-                guard response.status == .ok else { throw KeySourceError.status(Int(response.status.code)) }
-                var bytes: [UInt8] = []
-                for try await chunk in response.body {
-                    bytes.append(contentsOf: chunk.readableBytesView)
-                    guard bytes.count <= maximumByteCount else { throw KeySourceError.tooLarge }
-                }
-                return bytes
+        try check(url: text)
+        var request = OutboundRequest(url: text, headers: [.init("Accept", "application/jwk-set+json, application/json")])
+        request.limits = OutboundLimits(connect: timeout, total: timeout, responseBytes: maximumByteCount)
+        return KeySource(interval: interval) { [request] in
+            let response: OutboundResponse
+            do throws(OutboundError) {
+                response = try await client.send(request)
+            } catch {
+                throw KeySourceError(error)
             }
+            guard response.status == 200 else { throw KeySourceError.status(response.status) }
+            return response.body
         }
+    }
+
+    /// - Throws: `insecure` for anything but https, or http on loopback.
+    public static func check(url text: String) throws(KeySourceError) {
+        guard let url = URL(string: text), isTrustworthy(url) else { throw .insecure(url: text) }
     }
 
     static func isTrustworthy(_ url: URL) -> Bool {
@@ -42,20 +40,15 @@ extension KeySource {
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
         return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
     }
+}
 
-    /// The client's own limit ends with the head of the response; this one holds to the last byte.
-    private static func within(
-        _ limit: Duration, _ work: @escaping @Sendable () async throws -> [UInt8]
-    ) async throws -> [UInt8] {
-        try await withThrowingTaskGroup(of: [UInt8].self) { group in
-            group.addTask { try await work() }
-            group.addTask {
-                try await Task.sleep(for: limit)
-                throw KeySourceError.timeout
+extension KeySourceError {
+    init(_ error: OutboundError) {
+        self =
+            switch error.code {
+            case .timeout, .connectTimeout: .timeout
+            case .responseTooLarge: .tooLarge
+            default: .unreachable("\(error)")
             }
-            defer { group.cancelAll() }
-            guard let first = try await group.next() else { throw KeySourceError.timeout }
-            return first
-        }
     }
 }

@@ -32,6 +32,8 @@ public enum KeySourceError: Error, Hashable, Sendable, CustomStringConvertible {
     case status(Int)
     /// No whole answer in time.
     case timeout
+    /// No answer, for another reason.
+    case unreachable(String)
 
     public var description: String {
         switch self {
@@ -40,6 +42,7 @@ public enum KeySourceError: Error, Hashable, Sendable, CustomStringConvertible {
         case .tooLarge: "the key set has more than \(KeySource.maximumByteCount) bytes"
         case .status(let status): "the key set's server answered \(status)"
         case .timeout: "the key set's server did not answer in time"
+        case .unreachable(let reason): "the key set's server could not be asked: \(reason)"
         }
     }
 }

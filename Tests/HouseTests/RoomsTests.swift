@@ -5,6 +5,7 @@ import Testing
 private let mayImport: [String: Set<String>] = [
     "CLibPQ": [],
     "CLibSSL": [],
+    "CLibCurl": [],
     "CGatewayShims": [],
     "EventStream": [],
     "Telemetry": ["Logging", "CoreMetrics"],
@@ -12,10 +13,11 @@ private let mayImport: [String: Set<String>] = [
     "GatewayAPI": ["EventStream"],
     "Reactor": ["CGatewayShims"],
     "PostgresClient": ["CLibPQ", "Reactor"],
+    "OutboundHTTP": ["CLibCurl", "Reactor"],
     "CoachStore": ["CoachCore", "EventStream", "PostgresClient"],
     "TokenRelay": ["CoachCore", "CLibSSL", "Reactor"],
     "ModelProviders": ["CoachCore", "EventStream", "TokenRelay"],
-    "Identity": ["CoachCore", "EventStream", "JWTKit", "Crypto", "AsyncHTTPClient", "NIOCore"],
+    "Identity": ["CoachCore", "EventStream", "OutboundHTTP", "JWTKit", "Crypto"],
     "GatewayServer": [
         "CoachCore", "GatewayAPI", "EventStream", "Identity", "TokenRelay", "Hummingbird", "HummingbirdCore", "HTTPTypes", "NIOCore",
         "NIOHTTP1",

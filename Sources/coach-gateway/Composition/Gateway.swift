@@ -6,6 +6,7 @@ import GatewayServer
 import Identity
 import Logging
 import ModelProviders
+import OutboundHTTP
 import PostgresClient
 import Reactor
 import ServiceLifecycle
@@ -18,6 +19,7 @@ struct Gateway {
     private let logger: Logger
     private let reactor: Reactor
     private let database: PostgresClient
+    private let outbound: OutboundHTTPClient
     /// Held for the life of the process: no other may be this instance.
     private let slot: InstanceSlot
     private let services: [any Service]
@@ -30,6 +32,7 @@ struct Gateway {
         reactor = try Reactor(name: "reactor")
         database = PostgresClient(Self.database(configuration, url: databaseURL, logger: logger), reactor: reactor)
         let database = database
+        outbound = try OutboundHTTPClient(Self.outbound(configuration))
 
         // What this process is, and what it leaves on disk.
         let slot = try InstanceSlot(in: configuration.stateDirectory)
@@ -65,7 +68,7 @@ struct Gateway {
             instance: instance, settlement: settlement, checkpointer: checkpointer, reaper: reaper, logger: logger)
 
         // The edge.
-        let keySet = try Self.keySet(configuration, logger: logger)
+        let keySet = try Self.keySet(configuration, client: outbound, logger: logger)
         let readiness: @Sendable () async -> InstanceReadiness = {
             InstanceReadiness(
                 // Until it is registered it can begin no turn.
@@ -121,6 +124,7 @@ struct Gateway {
         var group = ServiceGroupConfiguration(services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         group.maximumGracefulShutdownDuration = max(configuration.drain, configuration.drainNotice) + Self.longestTurn
         try await ServiceGroup(configuration: group).run()
+        outbound.shutDown()
         reactor.stop()
     }
 
@@ -158,16 +162,22 @@ struct Gateway {
         return database
     }
 
+    private static func outbound(_ configuration: GatewayConfiguration) -> OutboundConfiguration {
+        var outbound = OutboundConfiguration()
+        outbound.proxies = ProxyRules(environment: configuration.processEnvironment)
+        return outbound
+    }
+
     private static func verifier(_ configuration: GatewayConfiguration, keySet: KeySet?) throws -> TokenVerifier {
         TokenVerifier(
             policy: TokenPolicy(audience: configuration.jwtAudience, issuer: configuration.jwtIssuer),
             secret: try configuration.jwtSecret.map { try SharedSecret($0) }, keySet: keySet)
     }
 
-    private static func keySet(_ configuration: GatewayConfiguration, logger: Logger) throws -> KeySet? {
+    private static func keySet(_ configuration: GatewayConfiguration, client: OutboundHTTPClient, logger: Logger) throws -> KeySet? {
         let source: KeySource
         if let url = configuration.jwksURL {
-            source = try .url(url)
+            source = try .url(url, client: client)
         } else if let file = configuration.jwksFile {
             source = .file(file)
         } else {

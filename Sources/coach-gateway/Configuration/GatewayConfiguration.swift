@@ -61,7 +61,7 @@ struct GatewayConfiguration: Sendable {
             }
         }
         do {
-            if let url = settings.text(.jwksURL) { _ = try KeySource.url(url) }
+            if let url = settings.text(.jwksURL) { try KeySource.check(url: url) }
         } catch {
             settings.complain(.jwksURL, "\(error)")
         }

@@ -1,0 +1,45 @@
+/// A request method (RFC 9110 §9).
+public struct HTTPMethod: Sendable, Hashable, ExpressibleByStringLiteral {
+    public let name: String
+
+    public init(stringLiteral name: String) { self.name = name }
+
+    public static let get: HTTPMethod = "GET"
+    public static let head: HTTPMethod = "HEAD"
+    public static let post: HTTPMethod = "POST"
+    public static let put: HTTPMethod = "PUT"
+    public static let patch: HTTPMethod = "PATCH"
+    public static let delete: HTTPMethod = "DELETE"
+
+    /// Sending it twice has the effect of sending it once (RFC 9110 §9.2.2).
+    var isIdempotent: Bool { Self.idempotent.contains(name) }
+
+    private static let idempotent: Set<String> = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]
+}
+
+/// One header field.
+public struct HTTPHeader: Sendable, Equatable {
+    public var name: String
+    public var value: String
+
+    /// Memberwise.
+    public init(_ name: String, _ value: String) {
+        self.name = name
+        self.value = value
+    }
+
+    /// The line that libcurl takes; nil when the name is no token (RFC 9110 §5.6.2) or the value has a control character.
+    var line: String? {
+        guard !name.isEmpty, name.utf8.allSatisfy(Self.isToken), value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 })
+        else { return nil }
+        // libcurl takes "Name:" as the wish to leave a field out, and "Name;" as an empty field.
+        return value.allSatisfy(\.isWhitespace) ? "\(name);" : "\(name): \(value)"
+    }
+
+    private static func isToken(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
+}

@@ -1,0 +1,50 @@
+/// Status and headers of the final response. Interim responses (1xx), a proxy's answers and trailers are not reported.
+public struct OutboundResponseHead: Sendable, Equatable {
+    public var status: Int
+    /// Names in lower case, in the order received.
+    public var headers: [HTTPHeader]
+
+    /// Memberwise.
+    public init(status: Int, headers: [HTTPHeader] = []) {
+        self.status = status
+        self.headers = headers
+    }
+
+    /// The first value of a header; `name` in lower case.
+    public subscript(name: String) -> String? { headers.first { $0.name == name }?.value }
+}
+
+/// A response that arrived whole.
+public struct OutboundResponse: Sendable, Equatable {
+    public var head: OutboundResponseHead
+    /// As it was sent: no content coding is asked for, and none is removed.
+    public var body: [UInt8]
+
+    public var status: Int { head.status }
+
+    /// Memberwise.
+    public init(head: OutboundResponseHead, body: [UInt8]) {
+        self.head = head
+        self.body = body
+    }
+}
+
+/// What is called, on the client's thread, while a response arrives: `head` at most once, then `bytes` whenever some arrived, then `end`
+/// exactly once. None may block; all may start and cancel requests.
+public struct OutboundHandlers: Sendable {
+    public var head: @Sendable (OutboundResponseHead) -> Void
+    /// The bytes are lent for the duration of the call; never empty.
+    public var bytes: @Sendable (UnsafeRawBufferPointer) -> Void
+    /// nil: the response arrived whole, as its framing says.
+    public var end: @Sendable (OutboundError?) -> Void
+
+    /// Memberwise.
+    public init(
+        head: @escaping @Sendable (OutboundResponseHead) -> Void, bytes: @escaping @Sendable (UnsafeRawBufferPointer) -> Void,
+        end: @escaping @Sendable (OutboundError?) -> Void
+    ) {
+        self.head = head
+        self.bytes = bytes
+        self.end = end
+    }
+}

@@ -1,0 +1,179 @@
+import CLibCurl
+import Reactor
+
+/// One request under way. Belongs to the client's thread.
+final class RunningTransfer {
+    private enum Phase {
+        case resolving(missing: Int)
+        case running(EasyHandle)
+        case over
+    }
+
+    private static let keptCapacity = 64 * 1024
+
+    let id: UInt64
+    private let prepared: PreparedRequest
+    private let handlers: OutboundHandlers
+    private unowned let driver: TransferDriver
+    private var phase = Phase.over
+    private var addresses: [(host: String, port: Int, addresses: [String])] = []
+    private var connectTimer: TimerHandle?
+    private var totalTimer: TimerHandle?
+
+    private var response: ResponseMachine
+    /// What arrived since it was last delivered.
+    private var head: OutboundResponseHead?
+    private var bytes: [UInt8] = []
+    /// Why a callback ended the transfer; libcurl then reports a code of its own.
+    private var failure: OutboundError?
+    private var isConnected = false
+
+    init(id: UInt64, _ prepared: PreparedRequest, _ handlers: OutboundHandlers, driver: TransferDriver) {
+        self.id = id
+        self.prepared = prepared
+        self.handlers = handlers
+        self.driver = driver
+        response = ResponseMachine(maximumBodyBytes: prepared.request.limits.responseBytes)
+    }
+
+    // MARK: From the driver
+
+    func begin() {
+        let limits = prepared.request.limits
+        connectTimer = driver.reactor.schedule(after: limits.connect) { [self] in
+            end(OutboundError(.connectTimeout, "no connection within \(limits.connect)"))
+        }
+        if let total = limits.total {
+            totalTimer = driver.reactor.schedule(after: total) { [self] in end(OutboundError(.timeout, "no whole response within \(total)"))
+            }
+        }
+        let names = prepared.namesToResolve
+        phase = .resolving(missing: names.count)
+        for name in names {
+            driver.names.addresses(of: name.host) { [self] in resolved(name.host, name.port, $0) }
+        }
+    }
+
+    /// Ends the transfer before its time. `error` is what the caller is told.
+    func end(_ error: OutboundError) {
+        if case .running(let handle) = phase {
+            // Over HTTP/2, libcurl before 8.15 would queue the stream's reset and send it with the connection's next request; until then
+            // the server goes on. So the connection is closed, or, when other streams use it, after them.
+            handle.closeConnectionAtEnd()
+        }
+        finish(error)
+    }
+
+    /// Hands over what arrived. Never inside libcurl.
+    func deliver() {
+        if let head {
+            self.head = nil
+            handlers.head(head)
+        }
+        guard !bytes.isEmpty else { return }
+        bytes.withUnsafeBytes(handlers.bytes)
+        // A burst may bring 1.6 MB at once, and a stream lives long.
+        bytes.removeAll(keepingCapacity: bytes.capacity <= Self.keptCapacity)
+    }
+
+    /// libcurl is done.
+    func ended(_ code: CURLcode) {
+        guard case .running(let handle) = phase else { return }
+        let result = handle.result(code, isConnected: isConnected)
+        if code == CURLE_OK, let open = response.finish() { head = open }
+        deliver()
+        finish(failure ?? OutboundError.of(result))
+    }
+
+    // MARK: From libcurl: only notes are taken
+
+    func received(headerLine line: UnsafeRawBufferPointer) -> Bool {
+        switch response.line(line) {
+        case .goOn: break
+        case .head(let head): note { self.head = head }
+        case .tooLarge: return abort(OutboundError(.responseTooLarge, "the head of the response is too large"))
+        }
+        return true
+    }
+
+    func received(body: UnsafeRawBufferPointer) -> Bool {
+        let step = response.body(byteCount: body.count)
+        guard !step.isTooLarge else {
+            return abort(OutboundError(.responseTooLarge, "the response has more than \(prepared.request.limits.responseBytes) bytes"))
+        }
+        note {
+            if let head = step.head { self.head = head }
+            bytes += body
+        }
+        return true
+    }
+
+    func mayConnect(to address: IPAddress?) -> Bool {
+        prepared.mayConnect(to: address) || abort(PreparedRequest.forbidden(prepared.target.host))
+    }
+
+    /// A connection, new or kept, is about to be given the request.
+    func willSendRequest(to address: String) -> Bool {
+        isConnected = true
+        connectTimer?.cancel()
+        return mayConnect(to: IPAddress(address))
+    }
+
+    // MARK: Inside
+
+    private func resolved(_ host: String, _ port: Int, _ answer: NameCache.Answer) {
+        guard case .resolving(let missing) = phase else { return }
+        switch answer {
+        case .failure(let failure):
+            end(OutboundError(.resolve, "\(host) has no address", cause: .resolver(failure.code)))
+        case .success(let found):
+            // libcurl does not take an address with a zone.
+            let usable = found.filter { !$0.contains("%") }
+            let allowed = usable.filter { prepared.mayConnect(to: IPAddress($0)) }
+            guard !allowed.isEmpty else {
+                return end(usable.isEmpty ? OutboundError(.resolve, "\(host) has no usable address") : PreparedRequest.forbidden(host))
+            }
+            if !NameLookup.isAddress(host) { addresses.append((host, port, allowed)) }
+            phase = .resolving(missing: missing - 1)
+            if missing == 1 { run() }
+        }
+    }
+
+    private func run() {
+        do throws(OutboundError) {
+            let handle = try EasyHandle()
+            try handle.prepare(prepared, addresses: addresses)
+            try handle.share(driver.sessions)
+            try handle.observe(by: self)
+            phase = .running(handle)
+            try driver.add(handle, of: self)
+        } catch {
+            finish(error)
+        }
+    }
+
+    /// Takes a note for `deliver`.
+    private func note(_ change: () -> Void) {
+        if head == nil, bytes.isEmpty { driver.willDeliver(self) }
+        change()
+    }
+
+    private func abort(_ error: OutboundError) -> Bool {
+        failure = error
+        if case .running(let handle) = phase { handle.closeConnectionAtEnd() }
+        return false
+    }
+
+    private func finish(_ error: OutboundError?) {
+        let before = phase
+        if case .over = before { return }
+        phase = .over
+        connectTimer?.cancel()
+        totalTimer?.cancel()
+        head = nil
+        bytes = []
+        if case .running(let handle) = before { driver.remove(handle) }
+        driver.forget(self)
+        handlers.end(error)
+    }
+}

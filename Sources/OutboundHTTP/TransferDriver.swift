@@ -1,0 +1,95 @@
+import CLibCurl
+import Reactor
+
+/// Runs transfers with libcurl on a reactor's thread. Belongs to that thread: everything here is called from the reactor's work, watches and
+/// timers, so never from inside libcurl.
+final class TransferDriver {
+    let reactor: Reactor
+    let names: NameCache
+    let sessions: SessionShare
+    private let configuration: OutboundConfiguration
+    private let sockets: SocketWatches
+    private let timer: CurlTimer
+    /// nil when closed.
+    private var multi: MultiHandle?
+    private var transfers: [UInt64: RunningTransfer] = [:]
+    private var transfersByHandle: [UnsafeMutableRawPointer: RunningTransfer] = [:]
+    /// Transfers with something to hand over.
+    private var deliverable: [RunningTransfer] = []
+
+    /// May be called on any thread, before the driver is used.
+    init(reactor: Reactor, configuration: OutboundConfiguration, names: NameCache) throws(OutboundError) {
+        let sockets = SocketWatches(reactor: reactor)
+        let timer = CurlTimer(reactor: reactor)
+        self.reactor = reactor
+        self.configuration = configuration
+        self.names = names
+        self.sockets = sockets
+        self.timer = timer
+        sessions = try SessionShare()
+        multi = try MultiHandle(configuration, onSocket: { sockets.change($0, $1) }, onTimer: { timer.move(toMilliseconds: $0) })
+        // The cycles end in `close`.
+        sockets.onReady = { [self] descriptor, readiness in
+            act { multi in
+                multi.act(
+                    on: descriptor, canRead: readiness.contains(.readable), canWrite: readiness.contains(.writable),
+                    hasFailed: readiness.contains(.failed))
+            }
+        }
+        timer.onTimeout = { [self] in act { $0.timeout() } }
+    }
+
+    func start(_ id: UInt64, _ request: OutboundRequest, _ handlers: OutboundHandlers) {
+        do throws(OutboundError) {
+            guard multi != nil else { throw OutboundError(.shutDown, "the HTTP client was shut down") }
+            guard transfers.count < configuration.maximumTransfers else {
+                throw OutboundError(.overloaded, "\(transfers.count) requests are under way")
+            }
+            let transfer = RunningTransfer(id: id, try PreparedRequest(request, configuration), handlers, driver: self)
+            transfers[id] = transfer
+            transfer.begin()
+        } catch {
+            handlers.end(error)
+        }
+    }
+
+    func cancel(_ id: UInt64) { transfers[id]?.end(OutboundError(.cancelled, "the request was cancelled")) }
+
+    func close() {
+        for transfer in transfers.values { transfer.end(OutboundError(.shutDown, "the HTTP client was shut down")) }
+        // Closes the connections that are kept.
+        multi = nil
+        sockets.close()
+        timer.close()
+    }
+
+    // MARK: From transfers
+
+    /// libcurl begins at the end of this wake-up: adding a handle only sets its timer.
+    func add(_ handle: EasyHandle, of transfer: RunningTransfer) throws(OutboundError) {
+        transfersByHandle[handle.pointer] = transfer
+        try multi?.add(handle)
+    }
+
+    /// The transfer keeps the handle until this returns.
+    func remove(_ handle: EasyHandle) {
+        multi?.remove(handle)
+        transfersByHandle[handle.pointer] = nil
+    }
+
+    func forget(_ transfer: RunningTransfer) { transfers[transfer.id] = nil }
+
+    /// Called inside libcurl.
+    func willDeliver(_ transfer: RunningTransfer) { deliverable.append(transfer) }
+
+    // MARK: Inside
+
+    private func act(_ body: (MultiHandle) -> Void) {
+        guard let multi else { return }
+        body(multi)
+        let arrived = deliverable
+        deliverable.removeAll(keepingCapacity: true)
+        for transfer in arrived { transfer.deliver() }
+        while let end = self.multi?.nextEnd() { transfersByHandle[end.handle]?.ended(end.code) }
+    }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import OutboundHTTP
+import Reactor
+import Synchronization
+import Testing
+
+extension OutboundHTTPClient {
+    /// The error of a request that must fail.
+    func error(of request: OutboundRequest, sourceLocation: SourceLocation = #_sourceLocation) async throws -> OutboundError {
+        do throws(OutboundError) {
+            let response = try await send(request)
+            Issue.record("status \(response.status)", sourceLocation: sourceLocation)
+            throw OutboundError(.other, "no error")
+        } catch {
+            return error
+        }
+    }
+
+    func decoded<Value: Decodable>(_ request: OutboundRequest, as type: Value.Type = Value.self) async throws -> Value {
+        try JSONDecoder().decode(type, from: Data(try await send(request).body))
+    }
+
+    func journal(of origin: TestServer) async throws -> OriginJournal { try await decoded(.init(url: origin.url("/journal"))) }
+
+    func proxyJournal(of proxy: TestServer) async throws -> ProxyJournal { try await decoded(.init(url: proxy.url("/journal"))) }
+}
+
+extension OutboundConfiguration {
+    init(_ change: (inout OutboundConfiguration) -> Void) {
+        self.init()
+        change(&self)
+    }
+}
+
+extension OutboundRequest {
+    /// To a server with a certificate of `TestAuthority`.
+    static func secure(_ url: String, version: HTTPVersion = .http1) -> OutboundRequest {
+        var request = OutboundRequest(url: url)
+        request.authorityFile = TestAuthority.authority
+        request.version = version
+        request.limits.connect = .seconds(20)
+        return request
+    }
+
+    /// The same with other limits.
+    func limited(connect: Duration = .seconds(20), total: Duration? = .seconds(30), responseBytes: Int = 1 << 20) -> OutboundRequest {
+        var request = self
+        request.limits = OutboundLimits(connect: connect, total: total, responseBytes: responseBytes)
+        return request
+    }
+}
+
+/// Remembers what a transfer reported.
+final class TransferRecorder: Sendable {
+    struct Record {
+        var heads: [OutboundResponseHead] = []
+        var body: [UInt8] = []
+        var ends: [OutboundError?] = []
+        var reportedAfterEnd = false
+    }
+    private let record = Mutex(Record())
+
+    var handlers: OutboundHandlers {
+        OutboundHandlers(
+            head: { head in self.change { $0.heads.append(head) } }, bytes: { bytes in self.change { $0.body += bytes } },
+            end: { error in self.record.withLock { $0.ends.append(error) } })
+    }
+
+    var now: Record { record.withLock { $0 } }
+
+    private func change(_ body: (inout Record) -> Void) {
+        record.withLock { record in
+            if !record.ends.isEmpty { record.reportedAfterEnd = true }
+            body(&record)
+        }
+    }
+
+    /// The end, once there is one; checks that it came once and last.
+    func end(sourceLocation: SourceLocation = #_sourceLocation) async throws -> OutboundError? {
+        try await eventually(sourceLocation: sourceLocation) { !self.now.ends.isEmpty }
+        let record = now
+        #expect(record.ends.count == 1 && !record.reportedAfterEnd && record.heads.count <= 1, sourceLocation: sourceLocation)
+        return try #require(record.ends.first)
+    }
+}
+
+struct NeverCameTrue: Error {}
+
+/// Waits for a condition, at most thirty seconds.
+func eventually(sourceLocation: SourceLocation = #_sourceLocation, _ condition: () async throws -> Bool) async throws {
+    let deadline = ContinuousClock.now + .seconds(30)
+    while try await !condition() {
+        guard ContinuousClock.now < deadline else {
+            Issue.record("the condition did not come true", sourceLocation: sourceLocation)
+            throw NeverCameTrue()
+        }
+        try await Task.sleep(for: .milliseconds(1))
+    }
+}
+
+/// The system's monotonic clock, which other processes read too.
+func monotonicNanoseconds() -> UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+}
