@@ -55,6 +55,8 @@ extension TurnContext: StoredReadable {
         let profile = try stored.optional("profile", as: ContextProfile.self)
         self.init(
             identity: try stored.member("turn"),
+            day: try stored.member("day"),
+            callsModel: try stored.member("calls_model"),
             profile: profile?.isEmpty == true ? nil : profile,
             summary: try stored.optional("summary"),
             history: try stored.member("history"),

@@ -74,6 +74,11 @@ extension TurnLimits {
                     tier.write(to: &json)
                 }
             }
+            json.key(literal: "crisis")
+            json.object { json in
+                json.field("model_calls_per_day", crisis.modelCallsPerDay)
+                json.field("concurrent_turns", crisis.concurrentTurns)
+            }
         }
         json.field("reserve_nanodollars", reservePerTurn)
     }

@@ -33,10 +33,10 @@ private func sleepSomewhere(between milliseconds: ClosedRange<Int>) async throws
 
 extension PostgresError {
     /// Lock not available, deadlock, serialization failure, or one of the unique indexes that back the checks of `begin_turn`.
-    fileprivate var isContention: Bool {
+    var isContention: Bool {
         switch sqlState {
         case "55P03", "40P01", "40001": true
-        case "23505": ["idx_turns_running", "idx_turns_idempotency_key"].contains(constraint)
+        case "23505": ["running_turns_pkey", "idx_turns_idempotency_key"].contains(constraint)
         default: false
         }
     }

@@ -106,11 +106,13 @@ public struct ConversationStore: Sendable {
             update public.conversations set deleted_at = now()
             where user_id = \(caller.userID) and id = \(id) and deleted_at is null
             """
-        // A statement of its own: it sees a turn for whose beginning the update has waited. now() is the transaction's.
+        // A statement of its own: it sees a turn for whose beginning the update has waited. now() is the transaction's. Only the latest message of
+        // a conversation can have a running turn.
         let query: Query = """
             select (
-                select t.id from public.turns t
-                where t.user_id = c.user_id and t.conversation_id = c.id and t.status = 'running')
+                select t.id from public.messages m
+                join public.turns t on t.user_id = m.user_id and t.id = m.turn_id and t.status = 'running'
+                where m.user_id = c.user_id and m.conversation_id = c.id and m.seq = c.last_seq - 1)
             from public.conversations c
             where c.user_id = \(caller.userID) and c.id = \(id) and c.deleted_at = now()
             """

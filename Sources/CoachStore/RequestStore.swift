@@ -34,7 +34,7 @@ public struct RequestStore: Sendable {
         return try await StoreFault.translating {
             do {
                 let text: String = try await repeatingContended {
-                    let query = Claims.gateway(for: caller, calling: "gateway.take_request(\(perMinute)::integer)")
+                    let query = Claims.gateway(for: caller, calling: "gateway.take_request(\(caller.userID), \(perMinute)::integer)")
                     return try await client.query(query, affinity: caller.userID.affinity) { rows in
                         try rows.only { row in try row.value(0) }
                     }

@@ -14,7 +14,7 @@ extension StoreFault {
         switch error.kind {
         case .unavailable, .deadline, .poolExhausted, .cancelled:
             self = .unavailable(retryAfter: 1)
-        case .server where error.isStatementTimeout || error.isLockTimeout || Self.isServerTrouble(error.sqlState):
+        case .server where error.isStatementTimeout || error.isContention || Self.isServerTrouble(error.sqlState):
             self = .unavailable(retryAfter: 1)
         case .server, .protocolViolation:
             self = .unexpected(error.description)

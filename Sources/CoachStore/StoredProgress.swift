@@ -12,6 +12,7 @@ struct StoredProgress: StoredWritable {
     func write(to json: inout JSONWriter) {
         json.object { json in
             json.field("user_id", progress.facts.userID)
+            json.field("conversation_id", progress.facts.identity.conversationID)
             json.field("turn_id", progress.facts.identity.turnID)
             json.field("attempt", progress.facts.identity.attempt)
             json.field("facts", StoredFacts(progress.facts))
@@ -22,7 +23,7 @@ struct StoredProgress: StoredWritable {
     }
 }
 
-/// What was decided about a turn, as `gateway.turn_progress` keeps it while the turn runs.
+/// What was decided about a turn, as `gateway.running_turns` keeps it while the turn runs.
 struct StoredFacts: StoredWritable, StoredReadable {
     var domain: DomainDecision
     var personaID: PersonaID?
@@ -77,14 +78,14 @@ extension TurnPlace: StoredWritable {
 /// One turn of the answer of `gateway.orphans`.
 extension OrphanedTurn: StoredReadable {
     init(_ stored: StoredValue) throws(StoredMismatch) {
-        // Without a checkpoint there is what the turn's row and its user's say.
+        // Without a checkpoint there is what the turn began with.
         let decided = try stored.optional("facts", as: StoredFacts.self)
         let (personaID, risk, country, locale) = (
             try stored.optional("persona_id", as: PersonaID.self), try stored.member("risk", as: RiskAssessment.self),
             try stored.optional("country", as: String.self), try stored.optional("locale", as: String.self)
         )
         let facts = TurnFacts(
-            userID: try stored.member("user_id"), identity: try stored.member("turn"),
+            userID: try stored.member("user_id"), identity: try stored.member("turn"), day: try stored.member("day"),
             domain: decided?.domain ?? DomainDecision(domain: nil, confidence: 0, source: .abstained),
             personaID: decided.map(\.personaID) ?? personaID, model: decided?.model ?? ModelName(provider: "", model: ""),
             risk: decided?.risk ?? risk, country: decided?.country ?? country, locale: decided?.locale ?? locale)

@@ -1,12 +1,13 @@
 import CoachCore
 import EventStream
 
-/// A receipt as the argument of `gateway.finish_turn`, which knows the user by his claims and the other ids by the turn's.
+/// A receipt as the argument of `gateway.finish_turn`, which knows the other ids by the turn's.
 struct FinishTurnRequest: StoredWritable {
     let receipt: TurnReceipt
 
     func write(to json: inout JSONWriter) {
         json.object { json in
+            json.field("conversation_id", receipt.identity.conversationID)
             json.field("turn_id", receipt.identity.turnID)
             json.field("attempt", receipt.identity.attempt)
             receipt.writeEnd(to: &json)

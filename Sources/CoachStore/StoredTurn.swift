@@ -87,11 +87,16 @@ extension RiskCategory: StoredWritable, StoredReadable {
     init(_ stored: StoredValue) throws(StoredMismatch) { self = try stored.map { $0.string.flatMap { Self(rawValue: $0) } } }
 }
 
+extension CalendarDay: StoredReadable {
+    init(_ stored: StoredValue) throws(StoredMismatch) { self = try stored.map { $0.string.flatMap { Self($0) } } }
+}
+
 /// A whole turn, as `gateway.load_turn` tells it.
 extension KnownTurn: StoredReadable {
     init(_ stored: StoredValue) throws(StoredMismatch) {
         self.init(
-            userID: try stored.member("user_id"), identity: try stored.member("turn"), status: try stored.choice("status"),
+            userID: try stored.member("user_id"), identity: try stored.member("turn"), day: try stored.member("day"),
+            status: try stored.choice("status"),
             finishReason: try stored.optionalChoice("finish_reason"), errorCode: try stored.optional("error_code"),
             content: try stored.member("content"), bill: try stored.optional("bill"), domain: try stored.member("domain"),
             personaID: try stored.optional("persona_id"), risk: try stored.member("risk"), country: try stored.optional("country"),

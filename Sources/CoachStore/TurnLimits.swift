@@ -19,11 +19,26 @@ public struct TurnLimits: Sendable, Equatable {
         }
     }
 
+    /// What a user in danger has past the ordinary limits (CONTRACT §4).
+    public struct CrisisAllowance: Sendable, Equatable {
+        /// Model calls a day (UTC).
+        public var modelCallsPerDay: Int
+        /// Turns that run at the same time, ordinary ones included.
+        public var concurrentTurns: Int
+
+        /// The shipped defaults.
+        public init(modelCallsPerDay: Int = 30, concurrentTurns: Int = 20) {
+            self.modelCallsPerDay = modelCallsPerDay
+            self.concurrentTurns = concurrentTurns
+        }
+    }
+
     /// Requests of one user in one minute, on all gateways together.
     public var requestsPerMinute: Int
     /// The tier of users without an entitlement, and the limits of tiers that `tiers` does not name.
     public var defaultTier: String
     public var tiers: [String: Tier]
+    public var crisis: CrisisAllowance
     /// Tokens of earlier messages that a turn brings back, estimated.
     public var historyTokens: Int
     /// Messages, at most.
@@ -34,12 +49,13 @@ public struct TurnLimits: Sendable, Equatable {
     /// The shipped defaults (CONTRACT §1): 600 requests a minute; free tier 200 messages a day and 5 concurrent turns.
     public init(
         requestsPerMinute: Int = 600, defaultTier: String = "free",
-        tiers: [String: Tier] = ["free": Tier(messagesPerDay: 200, concurrentTurns: 5)],
+        tiers: [String: Tier] = ["free": Tier(messagesPerDay: 200, concurrentTurns: 5)], crisis: CrisisAllowance = CrisisAllowance(),
         historyTokens: Int = 3_000, historyMessages: Int = 100, reservePerTurn: Nanodollars? = nil
     ) {
         self.requestsPerMinute = requestsPerMinute
         self.defaultTier = defaultTier
         self.tiers = tiers
+        self.crisis = crisis
         self.historyTokens = historyTokens
         self.historyMessages = historyMessages
         self.reservePerTurn = reservePerTurn

@@ -6,6 +6,7 @@ extension TurnStore {
     /// What keeps running turns across crashes and shows them to other instances.
     public var keeper: TurnKeeper {
         TurnKeeper(
+            renewLease: { try await renewLease() },
             checkpoint: { batch, neededFrom in try await checkpoint(batch, neededFrom: neededFrom) },
             load: { userID, turnID in try await load(turnID, of: userID) },
             tail: { places in try await tail(places) },
@@ -14,8 +15,20 @@ extension TurnStore {
             retry: { caller, turnID in try await retry(caller, turnID) })
     }
 
-    /// Renews the lease and saves what was said; see `TurnKeeper.checkpoint`. Safe to repeat after a lost answer.
-    public func checkpoint(_ batch: [TurnProgress], neededFrom: Int64 = 0) async throws -> SavedCheckpoint {
+    /// Renews the lease; see `TurnKeeper.renewLease`.
+    public func renewLease() async throws -> [TurnID] {
+        let owner = try owner()
+        let stops: [UUID]? = try await StoreFault.translating {
+            try await client.query("select stops from gateway.renew_lease(\(owner.instance), \(owner.epoch))") { rows in
+                try rows.first { row in try row.value(0) }
+            }
+        }
+        guard let stops else { throw Outlived() }
+        return stops.map { TurnID($0) }
+    }
+
+    /// Saves what was said; see `TurnKeeper.checkpoint`. Safe to repeat after a lost answer.
+    public func checkpoint(_ batch: [TurnProgress], neededFrom: Int64 = 0) async throws -> Int64? {
         let owner = try owner()
         let starts = StoredJSON.encode(batch.filter(\.isFirst).map(StoredProgress.init))
         let pieces = batch.filter { !$0.text.isEmpty }
@@ -27,43 +40,37 @@ extension TurnStore {
         }
         // Columns and not JSON: this is the one statement whose size grows with the tokens of all turns.
         let query: Query = """
-            select id, stops from gateway.checkpoint(
+            select id from gateway.checkpoint(
                 \(owner.instance), \(owner.epoch), \(starts)::jsonb, \(neededFrom),
                 \(pieces.map(\.facts.identity.turnID)), \(pieces.map(\.facts.identity.attempt)),
                 \(pieces.map(\.fromByte)), \(pieces.map { $0.fromByte + $0.text.utf8.count }), \(offsets), \(said))
             """
-        let saved = try await StoreFault.translating {
-            try await client.query(query) { rows in
-                try rows.first { row in
-                    SavedCheckpoint(id: try row.value(0, as: Int64?.self), stops: try row.value(1, as: [UUID].self).map { TurnID($0) })
-                }
-            }
+        let saved: Int64?? = try await StoreFault.translating {
+            try await client.query(query) { rows in try rows.first { row in try row.value(0, as: Int64?.self) } }
         }
         guard let saved else { throw Outlived() }
         return saved
     }
 
-    /// What turns that run elsewhere have said; see `TurnKeeper.tail`. A dead owner's turn counts as running until it is settled.
+    /// What turns that run elsewhere have said; see `TurnKeeper.tail`. A dead owner's turn counts as running until it is finished for it.
     public func tail(_ places: [TurnPlace]) async throws -> [TurnTail] {
         let argument = StoredJSON.encode(places)
         let positions = Dictionary(places.map { ($0.turnID, $0.afterByte) }) { first, _ in first }
-        let found: [(id: TurnID, attempt: Int, isRunning: Bool, piece: CheckpointedPiece, seen: Int64?)] = try await StoreFault.translating
-        {
-            try await client.query("select turn_id, attempt, running, from_byte, content, seen from gateway.tail(\(argument)::jsonb)") {
+        let found: [(id: TurnID, attempt: Int, piece: CheckpointedPiece, seen: Int64?)] = try await StoreFault.translating {
+            try await client.query("select turn_id, attempt, from_byte, content, seen from gateway.tail(\(argument)::jsonb)") {
                 rows in
                 try rows.map { row in
                     (
-                        TurnID(try row.value(0)), try row.value(1), try row.value(2),
-                        CheckpointedPiece(fromByte: try row.value(3, as: Int?.self) ?? 0, text: try row.value(4, as: String?.self) ?? ""),
-                        try row.value(5, as: Int64?.self)
+                        TurnID(try row.value(0)), try row.value(1),
+                        CheckpointedPiece(fromByte: try row.value(2, as: Int?.self) ?? 0, text: try row.value(3, as: String?.self) ?? ""),
+                        try row.value(4, as: Int64?.self)
                     )
                 }
             }
         }
         return found.map {
             TurnTail(
-                turnID: $0.id, attempt: $0.attempt, isRunning: $0.isRunning, text: $0.piece.text(after: positions[$0.id] ?? 0),
-                seen: $0.seen)
+                turnID: $0.id, attempt: $0.attempt, text: $0.piece.text(after: positions[$0.id] ?? 0), seen: $0.seen)
         }
     }
 
@@ -71,7 +78,7 @@ extension TurnStore {
     public func requestStop(_ caller: Caller, _ turnID: TurnID) async throws -> Bool {
         try await StoreFault.translating {
             try await repeatingContended {
-                let query = Claims.gateway(for: caller, calling: "gateway.request_stop(\(turnID))")
+                let query = Claims.gateway(for: caller, calling: "gateway.request_stop(\(caller.userID), \(turnID))")
                 return try await client.query(query, affinity: caller.userID.affinity) { rows in
                     try rows.only { row in try row.value(0) }
                 }
@@ -91,7 +98,7 @@ extension TurnStore {
     }
 
     /// Turns that somebody wants stopped, wherever they run, as soon as the database says so. A stop that is missed while the connection is
-    /// away comes with the next checkpoint's answer.
+    /// away comes with the next renewal of the lease.
     public func stops() -> some AsyncSequence<TurnID, Never> & Sendable {
         client.listen(["coach_stop"]).compactMap { event in
             guard case .notification(_, let payload, _) = event else { return nil }

@@ -43,7 +43,7 @@ public struct TurnStore: Sendable {
         guard request.idempotencyKey != nil else { return nil }
         let argument = StoredJSON.encode(BeginTurnRequest(request, risk: .calm, limits: limits(), owner: try owner()))
         return try await StoreFault.translating {
-            let query = Claims.gateway(for: caller, calling: "gateway.repeated_turn(\(argument)::jsonb)")
+            let query = Claims.gateway(for: caller, calling: "gateway.repeated_turn(\(caller.userID), \(argument)::jsonb)")
             let text = try await client.query(query, affinity: caller.userID.affinity) { rows in
                 try rows.only { row in try row.value(0, as: String?.self) }
             }
@@ -62,7 +62,7 @@ public struct TurnStore: Sendable {
     @discardableResult
     public func finish(_ receipt: TurnReceipt) async throws -> ReceiptOutcome {
         let argument = StoredJSON.encode(FinishTurnRequest(receipt: receipt))
-        let query = Claims.gateway(for: receipt.userID, calling: "gateway.finish_turn(\(argument)::jsonb)")
+        let query = Claims.gateway(for: receipt.userID, calling: "gateway.finish_turn(\(receipt.userID), \(argument)::jsonb)")
         return try await StoreFault.translating {
             let text = try await repeatingContended { try await answer(to: query, for: receipt.userID) }
             return try StoredJSON.decode(FinishTurnAnswer.self, from: text).outcome
@@ -73,7 +73,7 @@ public struct TurnStore: Sendable {
     /// conversation was deleted. Throws `StoreFault`.
     public func load(_ turnID: TurnID, of userID: UserID) async throws -> KnownTurn? {
         try await StoreFault.translating {
-            let query = Claims.gateway(for: userID, calling: "gateway.load_turn(\(turnID))")
+            let query = Claims.gateway(for: userID, calling: "gateway.load_turn(\(userID), \(turnID))")
             let text = try await client.query(query, affinity: userID.affinity) { rows in
                 try rows.only { row in try row.value(0, as: String?.self) }
             }
@@ -83,7 +83,7 @@ public struct TurnStore: Sendable {
 
     private func begin(_ caller: Caller, _ request: BeginTurnRequest) async throws -> BeginTurnAnswer {
         let argument = StoredJSON.encode(request)
-        let query = Claims.gateway(for: caller, calling: "gateway.begin_turn(\(argument)::jsonb)")
+        let query = Claims.gateway(for: caller, calling: "gateway.begin_turn(\(caller.userID), \(argument)::jsonb)")
         let text = try await repeatingContended { try await answer(to: query, for: caller.userID) }
         return try StoredJSON.decode(BeginTurnAnswer.self, from: text)
     }

@@ -149,7 +149,8 @@ struct BeginTurnTests {
     func noClaims() async throws {
         let store = try await StoreFixture.shared()
         await #expect(throws: PostgresError.self) {
-            try await store.gateway.execute("select gateway.begin_turn('{\"message\": \"x\", \"limits\": {\"requests_per_minute\": 1}}')")
+            try await store.gateway.execute(
+                "select gateway.begin_turn(gen_random_uuid(), '{\"message\": \"x\", \"limits\": {\"requests_per_minute\": 1}}')")
         }
     }
 

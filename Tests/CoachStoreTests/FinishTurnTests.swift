@@ -15,7 +15,7 @@ struct FinishTurnTests {
         try await store.admin.query(
             """
             select concat_ws('|', coalesce(tokens_in::text, '-'), coalesce(tokens_out::text, '-'), coalesce(cost_usd::text, '-'), estimated, settled_by)
-            from public.usage_logs where turn_id = \(identity.turnID.uuid) order by attempt
+            from public.model_calls where turn_id = \(identity.turnID.uuid) order by attempt
             """
         ) { rows in try rows.map { row in try row.value(0) } }
     }
@@ -126,7 +126,7 @@ struct FinishTurnTests {
         let (whole, fraction) = raw.quotientAndRemainder(dividingBy: 1_000_000_000)
         let expected = "\(whole)." + String(repeating: "0", count: 9 - "\(fraction)".count) + "\(fraction)"
         #expect(
-            try await store.value("select cost_usd::text from public.usage_logs where turn_id = \(identity.turnID.uuid)") == expected)
+            try await store.value("select cost_usd::text from public.model_calls where turn_id = \(identity.turnID.uuid)") == expected)
     }
 
     @Test("the owner's receipt replaces a reaper's estimate, adds nothing, and an estimate replaces no receipt")
@@ -136,14 +136,14 @@ struct FinishTurnTests {
         let identity = try await begun(store, caller)
         func reap(cost: Int64) async throws -> String? {
             let receipt = """
-                {"turn_id": "\(identity.turnID)", "attempt": 1, "status": "interrupted", "error_code": "SYS_5000", "content": "Tell",
+                {"conversation_id": "\(identity.conversationID)", "turn_id": "\(identity.turnID)", "attempt": 1, "status": "interrupted", "error_code": "SYS_5000", "content": "Tell",
                  "bill": {"provider": "simulator", "model": "coach-sim", "input": 10, "output": 1, "cost_nanodollars": \(cost), "estimated": true},
                  "domain": {"domain": null, "confidence": 0, "source": "abstained"},
                  "risk": {"tier": 0, "categories": [], "subject": "unclear", "patterns": []}, "duration_ms": 5, "settled_by": "reaper"}
                 """
             return try await store.gateway.batch([
                 "select set_config('request.jwt.claims', \(caller.claims), true), set_config('request.jwt.claim.sub', \(caller.userID), true)",
-                "select gateway.finish_turn(\(receipt)::jsonb) ->> 'outcome'",
+                "select gateway.finish_turn(\(caller.userID), \(receipt)::jsonb) ->> 'outcome'",
             ]) { rows in try rows.only { row in try row.value(0) } }
         }
         #expect(try await reap(cost: 900_000) == "settled")
@@ -217,5 +217,63 @@ struct FinishTurnTests {
         try await silence(hours: 49)
         let refusal = try await store.turns(closed).begin(caller, TurnRequest(message: "Hi", personaID: persona), risk: .calm).refusal
         #expect(refusal == Refusal(reason: .rateLimited, retryAfter: refusal.retryAfter, limit: 0, safetyLevel: .calm))
+    }
+
+    @Test("a receipt waits for a lock 100 ms at a time, so others on its connection go on, and is written when the lock is free")
+    func contention() async throws {
+        let store = try await StoreFixture()
+        let caller = Caller.someone()
+        let identity = try await begun(store, caller)
+        let receipt = TurnReceipt.complete(identity, of: caller)
+        try await store.admin.withConnection { lease in
+            try await lease.execute("begin")
+            try await lease.execute("select from gateway.running_turns where turn_id = \(identity.turnID.uuid) for update")
+            let started = ContinuousClock.now
+            let error = await #expect(throws: PostgresError.self) {
+                try await store.gateway.batch([
+                    "select set_config('request.jwt.claims', \(caller.claims), true), set_config('request.jwt.claim.sub', \(caller.userID), true)",
+                    "select gateway.finish_turn(\(caller.userID), jsonb_build_object('conversation_id', \(identity.conversationID.uuid)::uuid, 'turn_id', \(identity.turnID.uuid)::uuid, 'attempt', 1))",
+                ]) { _ in }
+            }
+            #expect(error?.isLockTimeout == true)
+            #expect(ContinuousClock.now - started < .seconds(5))
+            let finished = Task { try await store.turns().finish(receipt) }
+            let waits: Query = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+            while try await store.count(waits) == 0 { await Task.yield() }
+            try await lease.execute("rollback")
+            #expect(try await finished.value == .settled)
+        }
+    }
+
+    @Test("an answer that has a row already is written over it, never refused for it")
+    func upsert() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let identity = try await begun(store, caller)
+        try await store.admin.execute(
+            """
+            insert into public.messages (user_id, id, conversation_id, turn_id, seq, role, content, status, token_count)
+            values (\(caller.userID.uuid), \(identity.messageID.uuid), \(identity.conversationID.uuid), \(identity.turnID.uuid), 2, 'assistant',
+                'Half', 'interrupted', 1)
+            """)
+        #expect(try await store.turns().finish(.complete(identity, of: caller, "Whole.")) == .settled)
+        let known = try #require(try await store.turns().load(identity.turnID, for: caller))
+        #expect(known.content == "Whole." && known.status == .complete)
+    }
+
+    @Test("a receipt that the database refuses can be replaced by a failure, and counts after all when it is accepted later")
+    func refused() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let identity = try await begun(store, caller)
+        let bad = TurnReceipt.complete(identity, of: caller, "a\0b")
+        await #expect(throws: StoreFault.self) { try await store.turns().finish(bad) }
+        #expect(try await store.turns().finish(bad.failure) == .settled)
+        let known = try #require(try await store.turns().load(identity.turnID, for: caller))
+        #expect(known.status == .failed && known.errorCode == "SYS_5000" && known.content.isEmpty)
+        #expect(try await store.count("select count(*) from gateway.running_turns where turn_id = \(identity.turnID.uuid)") == 0)
+        #expect(try await store.turns().finish(.complete(identity, of: caller, "ab")) == .settled)
+        #expect(try await store.turns().load(identity.turnID, for: caller)?.content == "ab")
+        #expect(try await budget(store, caller) == "0.000123456|0")
     }
 }

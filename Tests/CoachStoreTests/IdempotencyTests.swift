@@ -124,7 +124,7 @@ struct IdempotencyTests {
         #expect(try await store.conversations.delete(caller, identity.conversationID) == identity.turnID)
         #expect(try await turns.begin(caller, request, risk: .calm).refusal.reason == .notFound)
         #expect(try await turns.finish(.complete(identity, of: caller)) == .settled)
-        #expect(try await store.count("select count(*) from public.usage_logs where user_id = \(caller.userID.uuid)") == 1)
+        #expect(try await store.count("select count(*) from public.model_calls where user_id = \(caller.userID.uuid)") == 1)
     }
 
     @Test("a hundred requests with one key at once make one turn and one message")
@@ -159,5 +159,37 @@ struct IdempotencyTests {
         }
         #expect(openings.count { (try? $0.begun) != nil } == 1)
         #expect(openings.count { (try? $0.refusal.reason) == .turnInProgress } == 49)
+    }
+
+    @Test("a repeated request that read a failed turn while its owner's late receipt completed it begins no attempt, but tells the answer")
+    func completedMeanwhile() async throws {
+        let store = try await StoreFixture()
+        let (caller, turns, request) = (Caller.someone(), store.turns(), request)
+        let identity = try await turns.begin(caller, request, risk: .calm).begun.identity
+        var lost = TurnReceipt.failed(identity, of: caller)
+        lost.settledBy = .reaper
+        try await turns.finish(lost)
+        // The receipt is written and not yet committed when the request reads the turn, which it then waits for.
+        try await store.gateway.withConnection { lease in
+            try await lease.execute("begin")
+            try await lease.execute(
+                """
+                select set_config('request.jwt.claims', \(caller.claims), true),
+                    set_config('request.jwt.claim.sub', \(caller.userID.description), true)
+                """)
+            try await lease.execute(
+                """
+                select gateway.finish_turn(\(caller.userID), jsonb_build_object(
+                    'turn_id', \(identity.turnID.uuid)::uuid, 'attempt', 1, 'status', 'complete', 'finish_reason', 'stop',
+                    'content', 'Late, but whole.', 'duration_ms', 1))
+                """)
+            let repeated = Task { try await turns.begin(caller, request, risk: .calm) }
+            let waits: Query = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+            while try await store.count(waits) == 0 { await Task.yield() }
+            try await lease.execute("commit")
+            let known = try await repeated.value.known
+            #expect(known.status == .complete && known.content == "Late, but whole." && known.identity == identity)
+        }
+        #expect(try await store.count("select count(*) from gateway.running_turns") == 0)
     }
 }

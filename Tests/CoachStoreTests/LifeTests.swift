@@ -88,16 +88,16 @@ struct LifeTests {
         // What a frozen database does when it wakes up: statements whose processes have gone on, or have been killed.
         try await living.register()
         _ = try await store.value("select gateway.register_instance(\(id), \(owner.epoch - 5_000_000))::text")
-        #expect(try await turns.checkpoint([]).stops == [])
+        #expect(try await turns.renewLease() == [])
         #expect(try living.owner() == owner)
         // Also when the row was lost, and the dead one's last word was the first that came after.
         try await store.admin.execute("delete from gateway.instances")
         _ = try await store.value("select gateway.renew_lease(\(id), \(owner.epoch - 5_000_000))::text")
-        #expect(try await turns.checkpoint([]).stops == [])
+        #expect(try await turns.renewLease() == [])
         // A process that lives, on a machine whose clock was set back.
         try await setBack.register()
         #expect(try setBack.owner().epoch == owner.epoch + 1)
-        await #expect(throws: Outlived.self) { try await turns.checkpoint([]) }
+        await #expect(throws: Outlived.self) { try await turns.renewLease() }
     }
 
     @Test("an instance without a registration begins no turn and says when to ask again")
@@ -108,7 +108,7 @@ struct LifeTests {
         await #expect(throws: StoreFault.unavailable(retryAfter: 1)) {
             try await turns.begin(.someone(), TurnRequest(message: "Hello"), risk: .calm)
         }
-        await #expect(throws: StoreFault.unavailable(retryAfter: 1)) { try await turns.checkpoint([]) }
+        await #expect(throws: StoreFault.unavailable(retryAfter: 1)) { try await turns.renewLease() }
         try await instance.registerWhenReachable()
         _ = try await turns.begin(.someone(), TurnRequest(message: "Hello"), risk: .calm).begun
     }
@@ -120,15 +120,15 @@ struct LifeTests {
         let (first, second) = (try await Life(store), try await Life(store))
         // Slow alone.
         try await store.passed(5, without: [second])
-        #expect(try await second.turns.checkpoint([]).stops == [])
+        #expect(try await second.turns.renewLease() == [])
         #expect(try await store.value("select count(returned_at)::text from gateway.instances") == "0")
         // Away for less than anybody could mistake for death.
         try await store.wasAway(3)
-        #expect(try await first.turns.checkpoint([]).stops == [])
+        #expect(try await first.turns.renewLease() == [])
         #expect(try await store.value("select count(returned_at)::text from gateway.instances") == "0")
         try await store.wasAway(60)
-        #expect(try await second.turns.checkpoint([]).stops == [])
-        #expect(try await first.turns.checkpoint([]).stops == [])
+        #expect(try await second.turns.renewLease() == [])
+        #expect(try await first.turns.renewLease() == [])
         #expect(try await store.value("select count(returned_at)::text from gateway.instances") == "1")
         #expect(try await store.value("select max(clock) between '8 s' and '20 s' from gateway.instances") == "t")
     }
@@ -138,11 +138,11 @@ struct LifeTests {
         let store = try await StoreFixture()
         let earlier = try await Life(store)
         let later = try await Life(store, of: earlier.instance)
-        await #expect(throws: Outlived.self) { try await earlier.turns.checkpoint([]) }
-        #expect(try await later.turns.checkpoint([]).stops == [])
+        await #expect(throws: Outlived.self) { try await earlier.turns.renewLease() }
+        #expect(try await later.turns.renewLease() == [])
         // The row was lost, with a restored backup: whoever lives goes on.
         try await store.admin.execute("delete from gateway.instances")
-        #expect(try await later.turns.checkpoint([]).stops == [])
+        #expect(try await later.turns.renewLease() == [])
         #expect(try await store.value("select epoch::text from gateway.instances") == "\(later.owner.epoch)")
     }
 
@@ -178,11 +178,11 @@ struct LifeTests {
 
         // Before anybody has renewed nobody may judge; the first one back, like a newcomer, waits for the others.
         for life in lives { #expect(try await life.turns.orphans() == []) }
-        _ = try await lives[0].turns.checkpoint([])
+        _ = try await lives[0].turns.renewLease()
         #expect(try await lives[0].turns.orphans() == [])
         let newcomer = try await Life(store)
         #expect(try await newcomer.turns.orphans() == [])
-        _ = try await lives[1].turns.checkpoint([])
+        _ = try await lives[1].turns.renewLease()
         try await store.passed(13, without: [lives[2]])
         #expect(try await newcomer.turns.orphans() == [])
 
@@ -198,13 +198,13 @@ struct LifeTests {
         let identity = try await killed.begin(.someone())
         for _ in 0..<3 {
             try await store.wasAway(20)
-            _ = try await survivor.turns.checkpoint([])
+            _ = try await survivor.turns.renewLease()
             #expect(try await survivor.turns.orphans() == [])
             try await store.passed(4.5, without: [killed])
             #expect(try await survivor.turns.orphans() == [])
         }
         try await store.wasAway(20)
-        _ = try await survivor.turns.checkpoint([])
+        _ = try await survivor.turns.renewLease()
         try await store.passed(1.6, without: [killed])
         #expect(try await survivor.turns.orphans().map(\.facts.identity) == [identity])
     }
@@ -236,5 +236,41 @@ struct LifeTests {
         #expect(try await again.turns.orphans().map(\.facts.identity) == [own])
         try await store.passed(15.1, without: [other])
         #expect(Set(try await again.turns.orphans().map(\.facts.identity.turnID)) == [own.turnID, others.turnID])
+    }
+
+    @Test("a database clock that was set back by an hour hides no death, and kills nobody who lives")
+    func clockSetBack() async throws {
+        let store = try await StoreFixture()
+        let (killed, survivor, other) = (try await Life(store), try await Life(store), try await Life(store))
+        let lost = try await killed.begin(.someone())
+        _ = try await other.begin(.someone())
+        // What was renewed before the step is an hour ahead of the clock now.
+        try await store.admin.execute("update gateway.instances set renewed_at = renewed_at + interval '1 hour'")
+        try await store.admin.execute("update gateway.running_turns set started_at = started_at + interval '1 hour'")
+        #expect(try await survivor.turns.orphans() == [], "who has not renewed since cannot judge")
+        for life in [survivor, other] { _ = try await life.turns.renewLease() }
+        #expect(try await survivor.turns.orphans() == [])
+        // The clock goes on with those that renew: it does not stand still until the hour is over.
+        let reading: Query = "select reading::text from gateway.read_clock(clock_timestamp() + interval '900 ms')"
+        let before = try await store.value(reading)
+        #expect(
+            try await store.value(
+                "select (reading > \(before)::interval)::text from gateway.read_clock(clock_timestamp() + interval '950 ms')") == "true")
+        try await store.passed(15.1, without: [killed])
+        for life in [survivor, other] { _ = try await life.turns.renewLease() }
+        #expect(try await survivor.turns.orphans().map(\.facts.identity) == [lost])
+    }
+
+    @Test("a database clock that was set ahead by an hour is an outage for everybody, and kills nobody")
+    func clockSetAhead() async throws {
+        let store = try await StoreFixture()
+        let (one, other) = (try await Life(store), try await Life(store))
+        _ = try await other.begin(.someone())
+        try await store.wasAway(3_600)
+        _ = try await one.turns.renewLease()
+        #expect(try await one.turns.orphans() == [])
+        _ = try await other.turns.renewLease()
+        try await store.passed(15.1)
+        #expect(try await one.turns.orphans() == [])
     }
 }

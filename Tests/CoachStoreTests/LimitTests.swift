@@ -44,7 +44,7 @@ struct LimitTests {
             "insert into public.entitlements (user_id, tier, expires_at) values (\(caller.userID.uuid), 'premium', now() + interval '1 hour')"
         )
         let second = try await turns.talk(caller, "2")
-        #expect(try await store.value("select tier from public.usage_logs where turn_id = \(second.turnID.uuid)") == "premium")
+        #expect(try await store.value("select tier from public.model_calls where turn_id = \(second.turnID.uuid)") == "premium")
         try await store.admin.execute("update public.entitlements set expires_at = now() where user_id = \(caller.userID.uuid)")
         #expect(try await turns.begin(caller, TurnRequest(message: "3"), risk: .calm).refusal.reason == .quotaExhausted)
     }
@@ -173,5 +173,74 @@ struct LimitTests {
         // The next message says nothing, but what was said is remembered.
         let second = try await turns.begin(caller, TurnRequest(message: "yes"), risk: .calm).begun
         #expect(second.safetyLevel == SafetyFusion.level(of: tier))
+    }
+
+    private func crisis(calls: Int = 2, turns: Int = 20, _ tier: TurnLimits.Tier = .init(messagesPerDay: 0), perMinute: Int = 600)
+        -> TurnLimits
+    {
+        var limits = limits(tier, perMinute: perMinute)
+        limits.crisis = TurnLimits.CrisisAllowance(modelCallsPerDay: calls, concurrentTurns: turns)
+        return limits
+    }
+
+    @Test("past the ordinary limits somebody in danger has so many model calls a day; then the fixed text answers, without a call")
+    func allowance() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, turns) = (Caller.someone(), store.turns(crisis()))
+        for _ in 0..<2 {
+            let context = try await turns.begin(caller, TurnRequest(message: "I want to end it"), risk: .danger(.crisis)).begun
+            #expect(context.callsModel)
+            try await turns.finish(.complete(context.identity, of: caller, risk: .danger(.crisis)))
+        }
+        let fixed = try await turns.begin(caller, TurnRequest(message: "I want to end it"), risk: .danger(.crisis)).begun
+        #expect(!fixed.callsModel)
+        // A turn like any other, but no call is recorded for it.
+        #expect(try await store.count("select count(*) from public.usage_logs where turn_id = \(fixed.identity.turnID.uuid)") == 0)
+        var receipt = TurnReceipt.complete(fixed.identity, of: caller, "You are not alone.", risk: .danger(.crisis))
+        receipt.bill = nil
+        receipt.finishReason = .safety
+        #expect(try await turns.finish(receipt) == .settled)
+        #expect(try await turns.load(fixed.identity.turnID, for: caller)?.finishReason == .safety)
+
+        // A message that says nothing itself is refused then, and the refusal knows of the danger.
+        let refusal = try await turns.begin(caller, TurnRequest(message: "yes"), risk: .calm).refusal
+        #expect(refusal.reason == .quotaExhausted && refusal.safetyLevel == .crisis)
+        try await store.admin.execute("update public.rate_limits set day = day - 1 where user_id = \(caller.userID.uuid)")
+        #expect(try await turns.begin(caller, TurnRequest(message: "yes"), risk: .calm).begun.callsModel)
+    }
+
+    @Test("what the ordinary limits allow is no part of the allowance, whatever the state")
+    func withinLimits() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, turns) = (Caller.someone(), store.turns(crisis(calls: 1, .init(messagesPerDay: 4))))
+        for _ in 0..<5 {
+            let context = try await turns.begin(caller, TurnRequest(message: "I want to end it"), risk: .danger(.high)).begun
+            #expect(context.callsModel)
+            try await turns.finish(.complete(context.identity, of: caller, risk: .danger(.high)))
+        }
+        #expect(try await turns.begin(caller, TurnRequest(message: "Help"), risk: .danger(.high)).begun.callsModel == false)
+    }
+
+    @Test(
+        "the allowance bounds turns at the same time, the minute's requests and the budget too", arguments: ["turns", "minute", "budget"])
+    func otherLimits(limit: String) async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let limits =
+            switch limit {
+            case "turns": crisis(calls: 30, turns: 3, .init(concurrentTurns: 1))
+            case "minute": crisis(calls: 2, .init(), perMinute: 1)
+            default: crisis(calls: 3, .init(costPerDay: Nanodollars(0)))
+            }
+        let turns = store.turns(limits)
+        if limit == "budget" {
+            try await store.turns().talk(caller, "Hello")
+        }
+        var called = 0
+        for _ in 0..<6 {
+            called +=
+                try await turns.begin(caller, TurnRequest(message: "I want to end it"), risk: .danger(.crisis)).begun.callsModel ? 1 : 0
+        }
+        #expect(called == 3)
     }
 }

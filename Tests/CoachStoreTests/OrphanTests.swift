@@ -71,10 +71,9 @@ struct OrphanTests {
         }
         #expect(outcomes == [.settled, .alreadySettled])
         #expect(try await life.turns.orphans().allSatisfy { $0.facts.identity != identity })
-        #expect(try await store.count("select count(*) from public.usage_logs where turn_id = \(identity.turnID.uuid)") == 1)
+        #expect(try await store.count("select count(*) from public.model_calls where turn_id = \(identity.turnID.uuid)") == 1)
         _ = try await store.sweep()
-        #expect(
-            try await store.count("select count(*) from gateway.turn_progress where turn_id = \(identity.turnID.uuid)") == 0)
+        #expect(try await store.count("select count(*) from gateway.running_turns where turn_id = \(identity.turnID.uuid)") == 0)
 
         // The same request is told the kept text, and the model is not asked again.
         let known = try await life.turns.begin(caller, TurnRequest(message: "Hello", idempotencyKey: "k"), risk: .calm).known

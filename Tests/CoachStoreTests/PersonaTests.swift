@@ -18,7 +18,7 @@ struct PersonaTests {
         #expect(first.persona == expected)
         try await turns.finish(.complete(first.identity, of: caller))
         #expect(
-            try await store.value("select persona_id::text from public.usage_logs where turn_id = \(first.identity.turnID.uuid)")
+            try await store.value("select persona_id::text from public.model_calls where turn_id = \(first.identity.turnID.uuid)")
                 == maya.description)
 
         for asked in [nil, maya, other] {

@@ -179,7 +179,7 @@ struct RetryTests {
             try await story(store, first.conversationID) == [
                 "user:complete:One?", "assistant:superseded:Whole", "assistant:complete:New",
             ])
-        #expect(try await store.count("select count(*) from public.usage_logs where user_id = \(caller.userID.uuid)") == 2)
+        #expect(try await store.count("select count(*) from public.model_calls where user_id = \(caller.userID.uuid)") == 2)
     }
 
     @Test("a late receipt, failed or not, leaves the answer of a later turn alone")

@@ -76,6 +76,7 @@ struct StoredJSONTests {
             StoredJSON.encode(request)
                 == #"{"message":"\u2028\"ü\"","risk":{"tier":0,"categories":[],"subject":"unclear","patterns":[]},"#
                 + #""history":{"tokens":10,"messages":2},"limits":{"requests_per_minute":600,"default_tier":"free","#
-                + #""tiers":{"free":{"messages_per_day":200}}},"owner":{"instance":"\#(Self.id)","epoch":7}}"#)
+                + #""tiers":{"free":{"messages_per_day":200}},"crisis":{"model_calls_per_day":30,"concurrent_turns":20}},"#
+                + #""owner":{"instance":"\#(Self.id)","epoch":7}}"#)
     }
 }

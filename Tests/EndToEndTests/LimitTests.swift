@@ -10,6 +10,7 @@ struct LimitTests {
         try root.edit("deploy/limits.json") { limits in
             limits["requests_per_minute"] = 20
             limits["tiers"] = ["free": ["messages_per_day": 2, "concurrent_turns": 2], "busy": ["concurrent_turns": 2]]
+            limits["crisis"] = ["model_calls_per_day": 3, "concurrent_turns": 20]
         }
         return (gateway: try await stage.anotherGateway(["COACH_ROOT": root.path]), root: root)
     }
@@ -48,6 +49,31 @@ struct LimitTests {
         let cry = try await visitor.say("\(danger) \(quick)")
         #expect(cry.status == 200 && cry.story == ["start", "safety", "token", "usage", "done"])
         #expect(try await visitor.say("Are you there? \(quick)").status == 200)
+    }
+
+    @Test(
+        "a person in danger who has spent the allowance too is answered by the fixed text, without a model; below tier 2 refused with resources"
+    )
+    func allowance() async throws {
+        let stage = try await Stage.shared()
+        let (visitor, word) = (try await visitor(), marker())
+        for _ in 0..<2 { #expect(try await visitor.say("Hello \(quick)").status == 200) }
+        for _ in 0..<3 { expectDone(try await visitor.say("\(danger) \(quick)")) }
+
+        let fixed = try await visitor.say("\(danger) \(word) \(quick)", ["country": "US", "client_message_id": "k"])
+        #expect(fixed.story == ["start", "safety", "token", "usage", "done"], "\(fixed.text)")
+        #expect(fixed.first("done")?.fields["finish_reason"] == "safety")
+        #expect(fixed.content.contains("988") && fixed.first("usage")?.fields["cost_usd"] == "0.000000")
+        #expect(try await stage.simulator.requests(containing: word).isEmpty, "no provider was called")
+        let answers = try await stage.database.messages(of: visitor.id, role: "assistant")
+        #expect(answers.last?["content"] == fixed.content && answers.last?["status"] == "complete")
+        #expect(try await stage.database.usage(of: visitor.id).count == 5)
+        // A real turn: it is told again.
+        let again = try await visitor.say("\(danger) \(word) \(quick)", ["country": "US", "client_message_id": "k"])
+        #expect(again.content == fixed.content && again.first("start")?.fields["turn_id"] == fixed.first("start")?.fields["turn_id"])
+
+        let refused = try await visitor.say("Are you there? \(quick)", ["country": "US"])
+        #expect(refused.status == 429 && refused.errorCode == "BIZ_2002" && refused.text.contains("988"))
     }
 
     @Test("turns at once: one more is refused, and one of a person in danger is not")

@@ -7,6 +7,15 @@ import TokenRelay
 
 @testable import GatewayServer
 
+extension CheckpointCursors {
+    /// A tick whose text fits into one statement.
+    fileprivate mutating func tick(_ turns: [LiveTurn]) -> [TurnProgress] {
+        begin(turns)
+        var rest = turns[...]
+        return collect(&rest, limit: .max)
+    }
+}
+
 @Suite("Checkpoints are cursors")
 struct CheckpointTests {
     @Test("each tick collects only what is new, in bytes, and the facts until text is saved")
@@ -14,20 +23,20 @@ struct CheckpointTests {
         let mouth = Mouth()
         let turn = mouth.turn()
         var cursors = CheckpointCursors()
-        let first = cursors.collect([turn])
+        let first = cursors.tick([turn])
         #expect(first.count == 1 && first[0].isFirst && first[0].text.isEmpty && first[0].fromByte == 0)
         cursors.saved(first, as: nil)
-        #expect(cursors.collect([turn]).isEmpty)
+        #expect(cursors.tick([turn]).isEmpty)
         mouth.say("hé")
-        let second = cursors.collect([turn])
+        let second = cursors.tick([turn])
         #expect(second.count == 1 && second[0].isFirst && second[0].text == "hé" && second[0].fromByte == 0)
         // The tick failed: the next one carries the same text and what came since.
         mouth.say("llo")
-        let third = cursors.collect([turn])
+        let third = cursors.tick([turn])
         #expect(third[0].text == "héllo" && third[0].fromByte == 0)
         cursors.saved(third, as: 1)
         mouth.say("!")
-        let fourth = cursors.collect([turn])
+        let fourth = cursors.tick([turn])
         #expect(!fourth[0].isFirst && fourth[0].text == "!" && fourth[0].fromByte == 6)
     }
 
@@ -38,14 +47,14 @@ struct CheckpointTests {
         for mouth in mouths { mouth.say("hello") }
         var cursors = CheckpointCursors()
         #expect(cursors.neededFrom == .max)
-        cursors.saved(cursors.collect(turns), as: 100)
+        cursors.saved(cursors.tick(turns), as: 100)
         #expect(cursors.neededFrom == 100)
         var told: [TurnID: Int] = [:]
         let interval = Int64(CheckpointCursors.wholeInterval)
         for id in 1...interval {
             // One of them talks; the others are silent.
             mouths[0].say("!")
-            let batch = cursors.collect(turns)
+            let batch = cursors.tick(turns)
             #expect(batch.count < turns.count)
             for progress in batch where progress.fromByte == 0 {
                 #expect(!progress.isFirst && progress.text.hasPrefix("hello"))
@@ -55,9 +64,9 @@ struct CheckpointTests {
             if id > 1 { cursors.saved(batch, as: 100 + id) }
         }
         #expect(told.count == turns.count && told.values.allSatisfy { $0 == 1 })
-        for id in interval + 1...2 * interval { cursors.saved(cursors.collect(turns), as: 100 + id) }
+        for id in interval + 1...2 * interval { cursors.saved(cursors.tick(turns), as: 100 + id) }
         #expect(cursors.neededFrom > 100 + interval)
-        #expect(cursors.collect([]).isEmpty && cursors.neededFrom == .max)
+        #expect(cursors.tick([]).isEmpty && cursors.neededFrom == .max)
     }
 
     @Test("a turn that is gone is forgotten, and its next attempt begins anew")
@@ -65,33 +74,50 @@ struct CheckpointTests {
         let mouth = Mouth()
         let turn = mouth.turn()
         var cursors = CheckpointCursors()
-        cursors.saved(cursors.collect([turn]), as: nil)
-        #expect(cursors.collect([]).isEmpty)
-        #expect(cursors.collect([turn]).first?.isFirst == true)
+        cursors.saved(cursors.tick([turn]), as: nil)
+        #expect(cursors.tick([]).isEmpty)
+        #expect(cursors.tick([turn]).first?.isFirst == true)
     }
 }
 
-@Suite("The checkpointer")
+@Suite("Checkpoints and leases")
 struct CheckpointerTests {
-    /// A keeper that refuses what one turn says, or tells that another process lives as this instance.
+    /// A keeper that refuses what one turn says, is away, or tells that another process lives as this instance.
     private final class Keeper: Sendable {
         struct State {
             var refused: TurnID?
+            var isAway = false
             var isOutlived = false
-            /// The turns of each call that was taken.
+            var renewals = 0
+            /// The turns, and the bytes, of each checkpoint that was taken.
             var taken: [[TurnID]] = []
+            var bytes: [Int] = []
+            var failed = 0
+            var id: Int64 = 0
         }
         let state = Mutex(State())
 
         var keeper: TurnKeeper {
             TurnKeeper(
+                renewLease: { [self] in
+                    try state.withLock { state in
+                        if state.isOutlived { throw Outlived() }
+                        state.renewals += 1
+                        return []
+                    }
+                },
                 checkpoint: { [self] batch, _ in
                     try state.withLock { state in
                         if state.isOutlived { throw Outlived() }
                         let turns = batch.map(\.facts.identity.turnID)
-                        if let refused = state.refused, turns.contains(refused) { throw StoreFault.unexpected("a bad row") }
+                        if state.isAway || state.refused.map(turns.contains) == true {
+                            state.failed += 1
+                            throw state.isAway ? StoreFault.unavailable(retryAfter: 1) : StoreFault.unexpected("a bad row")
+                        }
                         state.taken.append(turns)
-                        return SavedCheckpoint()
+                        state.bytes.append(batch.reduce(0) { $0 + $1.text.utf8.count })
+                        state.id += 1
+                        return state.id
                     }
                 },
                 load: { _, _ in nil }, tail: { _ in [] }, requestStop: { _, _ in false }, orphans: { [] },
@@ -99,13 +125,19 @@ struct CheckpointerTests {
         }
     }
 
-    private func checkpointer(_ keeper: Keeper, _ registry: TurnRegistry) -> Checkpointer {
+    private func checkpointer(_ keeper: Keeper, _ registry: TurnRegistry, bytesPerStatement: Int = 1 << 20) -> Checkpointer {
         Checkpointer(
-            keeper: keeper.keeper, registry: registry, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-            interval: .milliseconds(1))
+            keeper: keeper.keeper, registry: registry, logger: Self.silent, interval: .milliseconds(1), bytesPerStatement: bytesPerStatement
+        )
     }
 
-    @Test("a turn that the database refuses is left out; the lease is renewed, and the others are saved")
+    private static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    private func eventually(_ condition: () -> Bool) async throws {
+        while !condition() { try await Task.sleep(for: .milliseconds(1)) }
+    }
+
+    @Test("a turn that the database refuses is left out, and the others are saved")
     func badRow() async throws {
         let registry = TurnRegistry()
         let mouths = [Mouth(), Mouth(), Mouth()]
@@ -118,21 +150,63 @@ struct CheckpointerTests {
         let keeper = Keeper()
         keeper.state.withLock { $0.refused = bad }
         let running = Task { try await checkpointer(keeper, registry).run() }
-        while keeper.state.withLock({ $0.taken.count }) < 3 { try await Task.sleep(for: .milliseconds(1)) }
+        try await eventually { keeper.state.withLock { $0.taken.count } >= 2 }
         for mouth in mouths { mouth.say(" again") }
-        while keeper.state.withLock({ $0.taken.last?.count }) != 2 { try await Task.sleep(for: .milliseconds(1)) }
+        try await eventually { keeper.state.withLock { $0.taken.last?.count } == 2 }
         running.cancel()
         let taken = keeper.state.withLock { $0.taken }
-        #expect(taken[0] == [], "the lease comes first")
         #expect(!taken.joined().contains(bad))
-        #expect(Set(taken[1] + taken[2]) == Set([turns[0], turns[2]].map(\.facts.identity.turnID)))
+        #expect(Set(taken[0] + taken[1]) == Set([turns[0], turns[2]].map(\.facts.identity.turnID)))
     }
 
-    @Test("when another process lives as this instance, it ends with the process")
+    @Test("what an outage has left is saved in statements of bounded size, all of it, and nothing twice")
+    func backlog() async throws {
+        let registry = TurnRegistry()
+        let mouths = (0..<200).map { _ in Mouth() }
+        for mouth in mouths {
+            registry.insert(mouth.turn())
+            mouth.say(String(repeating: "x", count: 1_000))
+        }
+        let keeper = Keeper()
+        keeper.state.withLock { $0.isAway = true }
+        let running = Task { try await checkpointer(keeper, registry, bytesPerStatement: 16_384).run() }
+        try await eventually { keeper.state.withLock { $0.failed } >= 3 }
+        keeper.state.withLock { $0.isAway = false }
+        try await eventually { keeper.state.withLock { $0.taken.joined().count } >= 200 }
+        running.cancel()
+        let (taken, bytes) = keeper.state.withLock { ($0.taken, $0.bytes) }
+        #expect(Set(taken.joined().prefix(200)).count == 200)
+        #expect(bytes.allSatisfy { $0 <= 16_384 + 1_000 } && taken.count >= 12)
+    }
+
+    @Test("a lease is renewed while every checkpoint fails")
+    func leaseByItself() async throws {
+        let registry = TurnRegistry()
+        let mouth = Mouth()
+        registry.insert(mouth.turn())
+        mouth.say("hello")
+        let keeper = Keeper()
+        keeper.state.withLock { $0.isAway = true }
+        let saving = Task { try await checkpointer(keeper, registry).run() }
+        let renewing = Task {
+            try await LeaseRenewer(keeper: keeper.keeper, registry: registry, logger: Self.silent, interval: .milliseconds(1)).run()
+        }
+        try await eventually { keeper.state.withLock { $0.renewals >= 5 && $0.failed >= 5 } }
+        saving.cancel()
+        renewing.cancel()
+        #expect(keeper.state.withLock { $0.taken }.isEmpty)
+    }
+
+    @Test("when another process lives as this instance, both end with the process")
     func outlived() async {
         let keeper = Keeper()
         keeper.state.withLock { $0.isOutlived = true }
-        await #expect(throws: Outlived.self) { try await checkpointer(keeper, TurnRegistry()).run() }
+        let registry = TurnRegistry()
+        await #expect(throws: Outlived.self) {
+            try await LeaseRenewer(keeper: keeper.keeper, registry: registry, logger: Self.silent).run()
+        }
+        registry.insert(Mouth().turn())
+        await #expect(throws: Outlived.self) { try await checkpointer(keeper, registry).run() }
     }
 }
 
@@ -143,7 +217,7 @@ struct ReaperTests {
     private func receipt(_ content: String, answeredBy: ModelName?) -> TurnReceipt {
         Reaper.receipt(
             for: OrphanedTurn(facts: .sample, content: content, answeredBy: answeredBy, promptTokens: 40, durationMilliseconds: 9),
-            prices: PriceBook([]), today: CalendarDay(unixSeconds: 0))
+            prices: PriceBook([]))
     }
 
     @Test("text is kept as interrupted and billed by an estimate, in the reaper's name")
@@ -152,6 +226,24 @@ struct ReaperTests {
         #expect(kept.status == .interrupted && kept.settledBy == .reaper && kept.finishReason == nil)
         #expect(kept.bill?.estimated == true && kept.bill?.usage.input == 40 && (kept.bill?.usage.output ?? 0) > 0)
         #expect(kept.bill?.cost == nil, "a model without a price has no cost, not cost 0")
+    }
+
+    @Test("it is priced as of the day on which it began, whatever this machine's clock says")
+    func priceOfTheDay() {
+        func cost(_ day: Int) -> Nanodollars? {
+            var facts = TurnFacts.sample
+            facts.day = CalendarDay(daysSinceEpoch: day)
+            let prices = [(0, 1_000), (10, 2_000)].map { first, price in
+                Price(
+                    provider: sim.provider, model: sim.model, validFrom: CalendarDay(daysSinceEpoch: first),
+                    input: PicodollarsPerToken(Int64(price)), output: PicodollarsPerToken(0))
+            }
+            return Reaper.receipt(
+                for: OrphanedTurn(facts: facts, content: "four words", answeredBy: sim, promptTokens: 40, durationMilliseconds: 9),
+                prices: PriceBook(prices)
+            ).bill?.cost
+        }
+        #expect(cost(9) == Nanodollars(40) && cost(10) == Nanodollars(80))
     }
 
     @Test("without text it has failed; without a model nothing is billed")
@@ -209,6 +301,26 @@ struct SettlementTests {
         #expect(turn.ending?.finishReason == .stop)
     }
 
+    @Test("a receipt that the database refuses for good ends its turn as failed, is not told as saved before, and stays on disk")
+    func refused() async throws {
+        let book = Book(failures: 0)
+        book.refuse()
+        let mouth = Mouth()
+        let turn = mouth.turn()
+        book.registry.insert(turn)
+        mouth.say("hello")
+        mouth.end(.stop)
+        await book.settle(turn)
+        #expect(turn.ending == .refused && book.registry.count == 0)
+        #expect(book.kept == 1 && book.discarded == 0)
+        let failure = try #require(book.failure)
+        #expect(failure.status == .failed && failure.content.isEmpty && failure.bill == nil && failure.errorCode == "SYS_5000")
+        var told: [UInt8] = []
+        Farewell(facts: turn.facts, ending: .refused, keptBytes: 5, cursor: 5).encode(into: &told)
+        let text = String(decoding: told, as: UTF8.self)
+        #expect(text.contains(#""code":"SYS_5000""#) && text.contains(#""partial":true"#) && text.contains(#""kept_bytes":0"#))
+    }
+
     @Test("a full disk is survived: the receipt is still tried")
     func fullDisk() async {
         let book = Book(failures: 2, diskIsFull: true)
@@ -249,6 +361,9 @@ private final class Ear: FollowerListener {
 private final class Book: Sendable {
     struct State {
         var failuresLeft: Int
+        /// Refuses what is not in recovery's name.
+        var refuses = false
+        var failure: TurnReceipt?
         var attempts = 0
         var finished = 0
         var kept = 0
@@ -271,6 +386,9 @@ private final class Book: Sendable {
         await settlement.settle(turn, outcome, arrivedAt: .now, requestID: "r")
     }
 
+    func refuse() { state.withLock { $0.refuses = true } }
+    var failure: TurnReceipt? { state.withLock { $0.failure } }
+
     func comesBack() { state.withLock { $0.failuresLeft = 0 } }
 
     var attempts: Int { state.withLock { $0.attempts } }
@@ -281,9 +399,13 @@ private final class Book: Sendable {
     var settlement: TurnSettlement {
         let ledger = TurnLedger(
             begin: { _, _, _ in throw StoreFault.unavailable(retryAfter: 1) },
-            finish: { [self] _ in
+            finish: { [self] receipt in
                 try state.withLock { state in
                     state.attempts += 1
+                    if state.refuses {
+                        guard receipt.settledBy == .reaper else { throw StoreFault.unexpected("no such column") }
+                        state.failure = receipt
+                    }
                     guard state.failuresLeft == 0 else {
                         state.failuresLeft -= 1
                         throw StoreFault.unavailable(retryAfter: 1)
@@ -336,6 +458,7 @@ extension TurnFacts {
             userID: .random(),
             identity: TurnIdentity(
                 turnID: .random(), conversationID: .random(), userMessageID: .random(), messageID: .random(), attempt: 1),
+            day: CalendarDay(unixSeconds: 0),
             domain: DomainDecision(domain: .mindset, confidence: 1, source: .pinned), personaID: nil,
             model: ModelName(provider: "simulator", model: "sim"), risk: .calm, country: nil, locale: nil)
     }

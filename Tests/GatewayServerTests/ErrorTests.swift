@@ -146,6 +146,7 @@ struct FramingTests {
     private let facts = TurnFacts(
         userID: .random(),
         identity: TurnIdentity(turnID: .random(), conversationID: .random(), userMessageID: .random(), messageID: .random(), attempt: 1),
+        day: CalendarDay(unixSeconds: 0),
         domain: DomainDecision(domain: nil, confidence: 0.25, source: .abstained), personaID: nil,
         model: ModelName(provider: "p", model: "m"), risk: .calm, country: nil, locale: nil)
 

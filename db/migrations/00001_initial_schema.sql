@@ -117,6 +117,8 @@ create table public.users (
     -- BCP 47 and ISO 3166-1: the language of answers, the place for crisis resources.
     locale text check (char_length(locale) <= 35),
     country text check (country ~ '^[A-Z]{2}$'),
+    -- Names the user in the ledger, and only here: when the row is gone, what was spent is nobody's.
+    account_id uuid not null default gen_random_uuid(),
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now()
 );
@@ -147,6 +149,9 @@ create table public.conversations (
     id uuid not null default gen_random_uuid(),
     title varchar(200),
     domain public.coaching_domain,
+    -- The persona that speaks in it from its first turn with one, and the version that this turn met. NULL before that turn.
+    persona_id uuid,
+    persona_version integer,
     source public.conversation_source not null default 'app',
     -- Rolling summary of the messages up to summarised_through_seq.
     summary text,
@@ -158,8 +163,10 @@ create table public.conversations (
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now(),
     deleted_at timestamptz,
+    -- When its content was removed: see gateway.purge_deleted.
+    purged_at timestamptz,
     primary key (user_id, id)
-);
+) with (fillfactor = 85);
 
 -- At most 1,000 conversations without a message a user, deleted ones included, so that nobody fills the database behind PostgREST. Those that
 -- begin with a message are limited with it, and do not come here. The lock makes the count exact.
@@ -177,7 +184,7 @@ create trigger quota before insert on public.conversations for each row when (ne
     execute function gateway.limit_conversations();
 
 create table public.messages (
-    -- Goes with its conversation: see gateway.remove_conversations.
+    -- Goes with its conversation: see gateway.remove_conversation.
     user_id uuid not null,
     id uuid not null default gen_random_uuid(),
     conversation_id uuid not null,
@@ -189,7 +196,7 @@ create table public.messages (
     status public.message_status not null default 'complete',
     domain public.coaching_domain,
     -- The provider's count for answers, an estimate for what users wrote.
-    token_count integer not null,
+    token_count bigint not null,
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now(),
     primary key (user_id, id)

@@ -65,11 +65,6 @@ begin
 end $$;
 create trigger quota before insert on public.coaching_personas for each row execute function gateway.limit_personas();
 
--- The persona that speaks in a conversation from its first turn with one, and the version that this turn met. NULL before that turn.
-alter table public.conversations
-    add column persona_id uuid,
-    add column persona_version integer;
-
 -- Makes a version of a user's draft and publishes it; returns its number, or NULL when the user has no such persona, it is deleted, or an
 -- operator has withdrawn it. A draft that does not differ from the newest version is published as that one.
 create function gateway.publish_persona(user_id uuid, persona_id uuid) returns integer

@@ -1,33 +1,108 @@
--- The ledger: one row a turn and attempt at which a provider accepted the call.
+-- The ledger of model calls. Rows are only ever added: what corrects a row is another one with the difference.
+
+create type public.usage_purpose as enum ('chat', 'judge', 'summary', 'preview');
 
 create table public.usage_logs (
-    -- Goes with its conversation, as that does with the user.
-    user_id uuid not null,
+    -- public.users.account_id. The ledger outlives users, conversations and turns, so it refers to none of them by a foreign key.
+    account_id uuid not null,
+    -- The UTC day on which the turn's attempt began, on the database's clock; the same as in budgets.
+    day date not null,
     turn_id uuid not null,
     attempt integer not null,
-    conversation_id uuid not null,
-    message_id uuid not null,
+    -- Counts the calls of an attempt, from 1.
+    call integer not null,
+    -- 0: the call was recorded before its request left, and nothing is known of it yet. Then the receipt, and corrections of it.
+    revision integer not null,
+    purpose public.usage_purpose not null,
+    -- Whose receipt it is; NULL in revision 0.
+    settled_by public.settler,
+    conversation_id uuid,
+    message_id uuid,
     persona_id uuid,
     domain public.coaching_domain,
     tier text not null,
-    provider text not null,
-    model text not null,
-    -- Disjoint classes; NULL is unknown, never zero.
-    input_tokens integer,
-    cached_input_tokens integer,
-    cache_write_tokens integer,
-    output_tokens integer,
-    reasoning_tokens integer,
-    -- Their sums, made by the turn functions: a generated column is read and planned anew by each statement that writes to its table.
-    tokens_in integer,
-    tokens_out integer,
-    -- NULL: the model has no price.
+    -- NULL in revision 0.
+    provider text,
+    model text,
+    -- Numbers are differences to the revisions before; a call's are their sums. Disjoint classes; NULL is unknown, never zero.
+    input_tokens bigint,
+    cached_input_tokens bigint,
+    cache_write_tokens bigint,
+    output_tokens bigint,
+    reasoning_tokens bigint,
+    -- Sums of the classes.
+    tokens_in bigint,
+    tokens_out bigint,
+    -- NULL: nothing is known about the cost, or the model has no price.
     cost_usd numeric(20, 9),
+    -- Calls whose cost is unknown: 1 when a receipt has no price, -1 when a correction brings one.
+    unpriced integer not null default 0,
     -- The provider reported no usage; tokens were counted from the text.
     estimated boolean not null default false,
-    -- A row of the reaper stands in for a lost owner; the owner's own receipt replaces it, and nothing replaces that.
-    settled_by public.settler not null default 'owner',
-    created_at timestamptz not null default now(),
-    updated_at timestamptz not null default now(),
-    primary key (user_id, turn_id, attempt)
-);
+    -- Readers that follow the ledger by snapshots see each transaction's rows once.
+    booked_in xid8 not null default pg_current_xact_id(),
+    booked_at timestamptz not null default clock_timestamp(),
+    primary key (account_id, day, turn_id, attempt, call, revision)
+) partition by range (day);
+
+-- Partitions are in a schema of their own, to which nobody has access: they are read and written through the table.
+create schema ledger;
+revoke all on schema ledger from public;
+
+-- For days without a partition, so that no insert fails.
+create table ledger.usage_logs_other partition of public.usage_logs default;
+alter table ledger.usage_logs_other enable row level security;
+
+-- Makes the partitions of today and of so many days ahead; returns how many were missing. Attaching takes no lock that turns wait for.
+-- Runs with its owner's rights, because the gateway's role owns no tables.
+create function gateway.make_usage_partitions(days_ahead integer) returns integer
+    language plpgsql security definer set search_path = '' set lock_timeout = '1s' as $$
+declare
+    today constant date := now() at time zone 'UTC';
+    wanted date;
+    partition text;
+    made integer := 0;
+begin
+    perform pg_advisory_xact_lock(hashtext('gateway.make_usage_partitions'));
+    for wanted in select today + n from generate_series(0, least(days_ahead, 366)) as n loop
+        partition := to_char(wanted, '"usage_logs_"YYYYMMDD');
+        continue when to_regclass('ledger.' || partition) is not null;
+        execute format('create table ledger.%I (like public.usage_logs including all)', partition);
+        execute format('alter table ledger.%I enable row level security', partition);
+        -- Rows that came before their partition. The lock is the one that attaching takes.
+        lock table ledger.usage_logs_other in access exclusive mode;
+        execute format(
+            'with early as (delete from ledger.usage_logs_other where day = %L returning *) insert into ledger.%I select * from early',
+            wanted, partition);
+        execute format(
+            'alter table public.usage_logs attach partition ledger.%I for values from (%L) to (%L)', partition, wanted, wanted + 1);
+        made := made + 1;
+    end loop;
+    return made;
+end $$;
+
+select gateway.make_usage_partitions(14);
+
+-- One row a call that has a receipt, with the sums of its revisions: what users read of the ledger. With the reader's rights.
+create view public.model_calls with (security_invoker = true) as
+    select u.id as user_id, l.day, l.turn_id, l.attempt, l.call, l.purpose, l.conversation_id, l.message_id, l.persona_id, l.tier,
+        (array_agg(l.domain order by l.revision desc))[1] as domain,
+        (array_agg(l.provider order by l.revision desc) filter (where l.provider is not null))[1] as provider,
+        (array_agg(l.model order by l.revision desc) filter (where l.model is not null))[1] as model,
+        sum(l.input_tokens)::bigint as input_tokens,
+        sum(l.cached_input_tokens)::bigint as cached_input_tokens,
+        sum(l.cache_write_tokens)::bigint as cache_write_tokens,
+        sum(l.output_tokens)::bigint as output_tokens,
+        sum(l.reasoning_tokens)::bigint as reasoning_tokens,
+        sum(l.tokens_in)::bigint as tokens_in,
+        sum(l.tokens_out)::bigint as tokens_out,
+        case when sum(l.unpriced) = 0 then sum(l.cost_usd) end as cost_usd,
+        (array_agg(l.estimated order by l.revision desc))[1] as estimated,
+        (array_agg(l.settled_by order by l.revision desc))[1] as settled_by,
+        min(l.booked_at) as created_at,
+        max(l.booked_at) as updated_at
+    from public.usage_logs l
+    join public.users u on u.account_id = l.account_id
+    group by u.id, l.day, l.turn_id, l.attempt, l.call, l.purpose, l.conversation_id, l.message_id, l.persona_id, l.tier
+    having max(l.revision) > 0;
+comment on view public.model_calls is 'What each call of a model took and cost; the sum of its rows in the ledger.';

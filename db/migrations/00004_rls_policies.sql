@@ -3,7 +3,8 @@
 
 revoke all on
     public.users, public.context_profiles, public.conversations, public.messages,
-    public.coaching_personas, public.persona_versions, public.published_personas, public.usage_logs
+    public.coaching_personas, public.persona_versions, public.published_personas, public.usage_logs,
+    public.model_calls
     from anon, authenticated, coach_gateway;
 
 alter table public.users enable row level security;
@@ -16,7 +17,7 @@ alter table public.usage_logs enable row level security;
 alter table gateway.schema_migrations enable row level security;
 
 -- A user's own row, without what the operator notes in it.
-grant select (id, display_name, locale, country, created_at, updated_at), update (display_name, locale, country)
+grant select (id, account_id, display_name, locale, country, created_at, updated_at), update (display_name, locale, country)
     on public.users to authenticated;
 grant select, insert, update on public.users to coach_gateway;
 create policy users_owner_select on public.users for select to authenticated using (id = (select auth.uid()));
@@ -79,12 +80,14 @@ create policy persona_versions_gateway_select on public.persona_versions for sel
 create policy persona_versions_gateway_insert on public.persona_versions for insert to coach_gateway
     with check (exists (select from public.coaching_personas p where p.id = persona_id and p.user_id = gateway.user_id()));
 
--- The ledger: read by whom it concerns.
-grant select on public.usage_logs to authenticated;
-grant select, insert, update on public.usage_logs to coach_gateway;
-create policy usage_logs_owner_select on public.usage_logs for select to authenticated using (user_id = (select auth.uid()));
+-- The ledger: users read the rows of their account; the gateway adds rows to the account of the user it works for. Nobody changes one.
+grant select on public.usage_logs, public.model_calls to authenticated;
+grant select, insert on public.usage_logs to coach_gateway;
+create policy usage_logs_owner_select on public.usage_logs for select to authenticated
+    using (account_id = (select u.account_id from public.users u where u.id = (select auth.uid())));
 create policy usage_logs_gateway on public.usage_logs to coach_gateway
-    using (user_id = gateway.user_id()) with check (user_id = gateway.user_id());
+    using (account_id = (select u.account_id from public.users u where u.id = gateway.user_id()))
+    with check (account_id = (select u.account_id from public.users u where u.id = gateway.user_id()));
 
 -- Readiness compares the database's version with the files'.
 grant select on gateway.schema_migrations to coach_gateway;

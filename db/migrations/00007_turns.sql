@@ -43,72 +43,95 @@ create table public.turns (
     risk_subject public.risk_subject not null default 'unclear',
     risk_patterns text[] not null default '{}',
 
-    -- Set aside in budgets for this attempt while it runs.
-    reserved_usd numeric(20, 9) not null default 0,
     settled_by public.settler,
-    -- Which life of which gateway runs it; gateway.instances says whether that one still lives.
-    owner_instance uuid,
-    owner_epoch bigint,
-    -- Set by whatever gateway was asked to stop it; its owner looks for it.
-    stop_requested_at timestamptz,
     -- The turn whose answer this one is to replace. The user's message names the latest of them.
     retry_of uuid,
 
     time_to_first_token_ms integer,
     duration_ms integer,
+    -- UTC day on which the current attempt began: that of its rows in the ledger and in budgets.
+    day date not null,
     created_at timestamptz not null default now(),
     -- Start and end of the current attempt.
     started_at timestamptz not null default now(),
     finished_at timestamptz,
     updated_at timestamptz not null default now(),
     primary key (user_id, id)
-);
+    -- A turn is written when it begins and when it ends; with room on its page the second write touches no index.
+) with (fillfactor = 80);
 
 create unique index idx_turns_idempotency_key on public.turns (user_id, idempotency_key) where idempotency_key is not null;
--- One running turn a conversation; also counts a user's running turns.
-create unique index idx_turns_running on public.turns (user_id, conversation_id) where status = 'running';
+
+-- The attempts that run, and all that another gateway needs to know of one whose gateway died. A row is added by begin_turn, removed by
+-- finish_turn and changed in between without touching an index, so what is asked several times a second reads a small table.
+create table gateway.running_turns (
+    user_id uuid not null,
+    -- One running turn a conversation.
+    conversation_id uuid not null,
+    turn_id uuid not null,
+    attempt integer not null,
+    user_message_id uuid not null,
+    message_id uuid not null,
+    account_id uuid not null,
+    -- As in public.turns.
+    day date not null,
+    started_at timestamptz not null,
+    -- Set aside in budgets for this attempt.
+    reserved_usd numeric(20, 9) not null default 0,
+    -- Which process of which instance runs it; gateway.instances says whether that one still lives.
+    owner_instance uuid,
+    owner_epoch bigint,
+    -- Set through whatever gateway was asked to stop it; its owner looks for it.
+    stop_requested_at timestamptz,
+    persona_id uuid,
+    -- What the message itself says: {tier, categories, subject, patterns}.
+    risk jsonb not null,
+    country text,
+    locale text,
+    -- From the first checkpoint on. What was decided before the model was called: {domain, persona_id, model, risk, country, locale}.
+    facts jsonb,
+    -- Estimated.
+    prompt_tokens bigint,
+    -- Who accepted the call; NULL: nobody yet, so nothing can have been billed.
+    provider text,
+    model text,
+    saved_at timestamptz,
+    primary key (user_id, conversation_id)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
+
 -- What an owner asks several times a second; almost always empty.
-create index idx_turns_stopping on public.turns (owner_instance) where status = 'running' and stop_requested_at is not null;
+create index idx_running_turns_stopping on gateway.running_turns (owner_instance) where stop_requested_at is not null;
 
--- Who removes a conversation, by hand or with its user, removes all that hangs on it. Foreign keys would do it too, and look at the conversation
--- again at every row of every turn. Nothing comes after this: the turn functions write messages and the ledger only while they hold the row of
--- the turn, or of its conversation when it begins, so what was begun is waited for, and what has not begun finds nothing.
--- With its owner's rights, as a foreign key: who removes a user need not be one who may touch his turns.
-create function gateway.remove_conversations() returns trigger
+revoke all on gateway.running_turns from anon, authenticated, coach_gateway;
+alter table gateway.running_turns enable row level security;
+grant select, insert, update, delete on gateway.running_turns to coach_gateway;
+-- At work for a user the gateway sees that user's rows; without claims, to keep turns across crashes, it sees those of all.
+create policy running_turns_gateway on gateway.running_turns to coach_gateway
+    using (user_id = gateway.user_id() or gateway.is_unbound()) with check (user_id = gateway.user_id() or gateway.is_unbound());
+-- Removing a conversation removes what was said in it. Foreign keys would do it too, and look at the conversation again at every row of every
+-- turn. The turn functions write messages only while they hold the row of the running turn, or of its conversation when it begins, so what was
+-- begun is waited for, and what has not begun finds nothing. Touches rows of the conversation's own user only.
+-- Runs with its owner's rights, as a foreign key does.
+create function gateway.remove_conversation() returns trigger
     language plpgsql security definer set search_path = '' as $$
 begin
-    -- The turns first. Those below are looked for when all that ran there have ended.
-    delete from public.turns t using removed r where t.user_id = r.user_id and t.conversation_id = r.id;
-    delete from public.messages m using removed r where m.user_id = r.user_id and m.conversation_id = r.id;
-    delete from public.usage_logs u using removed r where u.user_id = r.user_id and u.conversation_id = r.id;
+    delete from gateway.running_turns r where r.user_id = old.user_id and r.conversation_id = old.id;
+    delete from public.turns t where t.user_id = old.user_id and t.conversation_id = old.id;
+    delete from public.messages m where m.user_id = old.user_id and m.conversation_id = old.id;
     return null;
 end $$;
-create trigger remove after delete on public.conversations
-    referencing old table as removed for each statement execute function gateway.remove_conversations();
-
--- The same for who empties the table, by itself or with its users.
-create function gateway.empty_conversations() returns trigger
-    language plpgsql security definer set search_path = '' as $$
-begin
-    truncate public.turns, public.messages, public.usage_logs;
-    return null;
-end $$;
-create trigger empty after truncate on public.conversations for each statement execute function gateway.empty_conversations();
+create trigger remove after delete on public.conversations for each row execute function gateway.remove_conversation();
 
 revoke all on public.turns from anon, authenticated, coach_gateway;
 alter table public.turns enable row level security;
-grant select on public.turns to authenticated;
+-- Users read how their turns ended. How they were run, what was found in their messages and what a key names is the gateway's own.
+grant select (
+    user_id, id, conversation_id, user_message_id, message_id, attempt, status, finish_reason, error_code, persona_id, domain,
+    domain_confidence, retry_of, created_at, started_at, finished_at, updated_at
+) on public.turns to authenticated;
 grant select, insert, update on public.turns to coach_gateway;
 create policy turns_owner_select on public.turns for select to authenticated using (user_id = (select auth.uid()));
 create policy turns_gateway on public.turns to coach_gateway
     using (user_id = gateway.user_id()) with check (user_id = gateway.user_id());
-
--- Without anybody's claims the gateway sees which turns run and which have just ended, of all users: it keeps them across crashes and shows
--- them on other instances. Nothing can be written that way. A view and not a second policy, which every statement of a user's turn would
--- have to weigh.
-create view gateway.watched_turns as
-    select * from public.turns where (status = 'running' or finished_at > now() - interval '10 minutes') and gateway.is_unbound();
-revoke all on gateway.watched_turns from anon, authenticated, coach_gateway;
-grant select on gateway.watched_turns to coach_gateway;
 
 revoke all on all functions in schema gateway from public, anon, authenticated;

@@ -21,7 +21,9 @@ create table public.rate_limits (
     requests integer not null default 0,
     -- UTC.
     day date not null default 'epoch',
-    messages integer not null default 0
+    messages integer not null default 0,
+    -- Model calls of the day past the ordinary limits, for somebody in danger.
+    crisis_calls integer not null default 0
 ) with (fillfactor = 50);
 
 -- What a user's turns of a day (UTC) cost, and what is set aside for those that run.

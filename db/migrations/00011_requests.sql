@@ -3,32 +3,43 @@
 -- The functions of this file and the next that pin no search path are called by others that do, at every turn: pinning it again costs more than
 -- what they do.
 
+-- Turn functions name the user they work for, so that a distributed database knows where to run them; it must be the user of the claims.
+create function gateway.check_caller(uid uuid) returns void
+    language plpgsql as $$
+begin
+    if uid is null or uid is distinct from gateway.user_id() then
+        raise exception 'request.jwt.claims do not name this user' using errcode = 'insufficient_privilege';
+    end if;
+end $$;
+
 -- Counts a request, and so many new messages, of a user whose row is made when he is new. The row stays locked until the transaction ends, so
 -- that his turns begin one after another; what was counted may be taken back until then.
-create function gateway.count_request(messages integer) returns public.rate_limits
+create function gateway.count_request(uid uuid, messages integer) returns public.rate_limits
     language plpgsql as $$
 declare
     counter public.rate_limits;
-    -- From before the lock was had: later transactions may have opened this window or day already, and neither goes back.
+    -- From before the lock was had: later transactions may have opened this window or day already, and neither goes back. What is further ahead
+    -- was written before the database's clock was set back, and counts as over.
     moment constant timestamptz := clock_timestamp();
     today constant date := moment at time zone 'UTC';
 begin
     update public.rate_limits r
-    set requests = case when r.window_started_at > moment - interval '1 minute' then r.requests + 1 else 1 end,
-        window_started_at = case when r.window_started_at > moment - interval '1 minute' then r.window_started_at else moment end,
-        messages = case when r.day >= today then r.messages + $1 else $1 end,
-        day = greatest(r.day, today)
-    where r.user_id = gateway.user_id()
+    set requests = case when r.window_started_at between moment - interval '1 minute' and moment + interval '5 seconds'
+            then r.requests + 1 else 1 end,
+        window_started_at = case when r.window_started_at between moment - interval '1 minute' and moment + interval '5 seconds'
+            then r.window_started_at else moment end,
+        messages = case when r.day between today and today + 1 then r.messages + $2 else $2 end,
+        crisis_calls = case when r.day between today and today + 1 then r.crisis_calls else 0 end,
+        day = case when r.day between today and today + 1 then r.day else today end
+    where r.user_id = gateway.user_id() and r.user_id = uid
     returning * into counter;
     if found then
         return counter;
     end if;
-    if gateway.user_id() is null then
-        raise exception 'request.jwt.claims name no user' using errcode = 'insufficient_privilege';
-    end if;
-    insert into public.users (id) values (gateway.user_id()) on conflict do nothing;
-    insert into public.rate_limits (user_id) values (gateway.user_id()) on conflict do nothing;
-    return gateway.count_request($1);
+    perform gateway.check_caller(uid);
+    insert into public.users (id) values (uid) on conflict do nothing;
+    insert into public.rate_limits (user_id) values (uid) on conflict do nothing;
+    return gateway.count_request(uid, $2);
 end $$;
 
 -- Takes back what was counted in this transaction.
@@ -52,11 +63,10 @@ create function gateway.rate_of(counter public.rate_limits, per_minute integer) 
 
 -- Takes one request from the caller's minute; nobody in danger is turned away, whatever he asked before:
 --   {outcome: taken | rate_limited | suspended, rate: {limit, remaining, reset_at}, retry_after, safety_level, country, locale}
-create function gateway.take_request(per_minute integer) returns jsonb
+create function gateway.take_request(uid uuid, per_minute integer) returns jsonb
     language plpgsql set search_path = '' set lock_timeout = '100ms' as $$
 declare
-    uid constant uuid := gateway.user_id();
-    counter public.rate_limits := gateway.count_request(0);
+    counter public.rate_limits := gateway.count_request(uid, 0);
     moment constant timestamptz := clock_timestamp();
     level constant integer := coalesce(
         (select max(gateway.level_at(s.level, s.raised_at, moment)) from public.safety_states s where s.user_id = gateway.user_id()), 0);
@@ -81,6 +91,6 @@ end $$;
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
-    gateway.count_request(integer), gateway.uncount(uuid, integer, integer), gateway.rate_of(public.rate_limits, integer),
-    gateway.take_request(integer)
+    gateway.check_caller(uuid), gateway.count_request(uuid, integer), gateway.uncount(uuid, integer, integer),
+    gateway.rate_of(public.rate_limits, integer), gateway.take_request(uuid, integer)
     to coach_gateway;

@@ -33,14 +33,18 @@ create function gateway.grace() returns interval language sql immutable
 
 -- The gateways' clock: it goes while any of them renews, and stands still while nobody can. What it measures is for how long the database was
 -- there, so the silence of an instance counts only while others could be heard, and no outage, however often it comes, begins the count anew.
+-- A renewal in the future was written before the database's clock was set back, or by a primary whose clock was ahead: it says nothing about now
+-- and counts as stale. What others write while this is asked is later by less than the tolerance.
 create function gateway.read_clock(moment timestamptz) returns table (reading interval, stood_still boolean)
     language sql stable
 begin atomic
-    select coalesce(max(i.clock), interval '0') + case
-            when max(i.renewed_at) > moment - gateway.silence() then greatest(moment - max(i.renewed_at), interval '0')
+    select coalesce(heard.clock, interval '0') + case
+            when heard.last > moment - gateway.silence() then greatest(moment - heard.last, interval '0')
             else interval '0' end,
-        coalesce(max(i.renewed_at) <= moment - gateway.silence(), true)
-    from gateway.instances i;
+        coalesce(heard.last <= moment - gateway.silence(), true)
+    from (
+        select max(i.clock) as clock, max(i.renewed_at) filter (where i.renewed_at <= moment + interval '1 second') as last
+        from gateway.instances i) as heard;
 end;
 
 -- Begins the life of an instance, unless a later one has begun; returns the life that holds. A process names its life itself, so that a
@@ -55,7 +59,7 @@ begin
     select * into now from gateway.read_clock(moment);
     -- Turns of others, and nobody who renewed: perhaps nobody could.
     if now.stood_still
-        and exists (select from gateway.watched_turns t where t.status = 'running' and t.owner_instance is distinct from instance)
+        and exists (select from gateway.running_turns r where r.owner_instance is distinct from instance)
     then
         returned := now.reading;
     end if;
@@ -69,9 +73,10 @@ begin
     return (select i.epoch from gateway.instances i where i.id = instance);
 end $$;
 
--- Renews the lease of a life of an instance. False: a later life has begun, this one must not go on.
-create function gateway.renew_lease(instance uuid, life bigint) returns boolean
-    language plpgsql set search_path = '' as $$
+-- Renews the lease of a life of an instance, and returns those of its turns that somebody wants stopped. No row: a later life has begun, this
+-- one must not go on. A statement of its own: whatever else is slow or refused, the instance is believed to live.
+create function gateway.renew_lease(instance uuid, life bigint) returns table (stops uuid[])
+    language plpgsql set search_path = '' set enable_seqscan = off as $$
 declare
     moment constant timestamptz := clock_timestamp();
     now record;
@@ -82,16 +87,21 @@ begin
         -- One instance that was slow is no outage: others were heard meanwhile.
         returned_at = case when now.stood_still then now.reading else i.returned_at end
     where i.id = instance and i.epoch = life;
-    if found then
-        return true;
+    if not found then
+        -- The row was lost: with a backup that was restored, for instance. Or an earlier life's last word came after that.
+        insert into gateway.instances as i (id, epoch, renewed_at, clock, returned_at)
+        values (instance, life, moment, now.reading, case when now.stood_still then now.reading end)
+        on conflict (id) do update
+            set epoch = excluded.epoch, renewed_at = moment, clock = now.reading, returned_at = excluded.returned_at
+            where i.epoch < excluded.epoch;
+        if not found then
+            return;
+        end if;
     end if;
-    -- The row was lost: with a backup that was restored, for instance. Or an earlier life's last word came after that.
-    insert into gateway.instances as i (id, epoch, renewed_at, clock, returned_at)
-    values (instance, life, moment, now.reading, case when now.stood_still then now.reading end)
-    on conflict (id) do update
-        set epoch = excluded.epoch, renewed_at = moment, clock = now.reading, returned_at = excluded.returned_at
-        where i.epoch < excluded.epoch;
-    return found;
+    stops := array(
+        select r.turn_id from gateway.running_turns r
+        where r.owner_instance = instance and r.owner_epoch = life and r.stop_requested_at is not null);
+    return next;
 end $$;
 
 -- Whether the life of an instance is over, as far as the asking one may judge. A later life of the same proves it at once. Otherwise it has
@@ -102,7 +112,8 @@ begin
     return exists (select from gateway.instances i where i.id = owner and i.epoch > owner_life)
         or exists (
             select from gateway.instances i
-            where i.id = asker and i.epoch = asker_life and i.renewed_at > moment - gateway.silence())
+            where i.id = asker and i.epoch = asker_life
+                and i.renewed_at > moment - gateway.silence() and i.renewed_at <= moment + interval '1 second')
         and (
             select case
                 when exists (select from gateway.instances i where i.returned_at > now.reading - gateway.grace())

@@ -1,21 +1,5 @@
 -- What running turns have said so far, so that it survives their gateway and can be followed on another. No user reads it.
 
--- What is known of a running attempt; swept away after its end, many at once, which costs a tenth of removing each as it ends.
-create table gateway.turn_progress (
-    user_id uuid not null,
-    turn_id uuid not null,
-    attempt integer not null,
-    -- What was decided before the model was called: {domain, persona_id, model, risk, country, locale}.
-    facts jsonb not null,
-    -- Estimated.
-    prompt_tokens integer not null,
-    -- Who accepted the call; NULL: nobody yet, so nothing can have been billed.
-    provider text,
-    model text,
-    saved_at timestamptz not null default clock_timestamp(),
-    primary key (user_id, turn_id, attempt)
-) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
-
 -- What the turns of one life of an instance have said between two checkpoints: one row for all of them, because a row for each costs ten times
 -- as much, to write and to remove. From time to time a turn says all again from its beginning, so that older rows can go (see checkpoint).
 create table gateway.checkpoints (
@@ -38,13 +22,9 @@ alter table gateway.checkpoints
     alter turns set storage external, alter attempts set storage external, alter from_bytes set storage external,
     alter to_bytes set storage external, alter offsets set storage external, alter said set storage external;
 
-revoke all on gateway.turn_progress, gateway.checkpoints from anon, authenticated, coach_gateway;
-alter table gateway.turn_progress enable row level security;
+revoke all on gateway.checkpoints from anon, authenticated, coach_gateway;
 alter table gateway.checkpoints enable row level security;
-grant select, insert, update, delete on gateway.turn_progress, gateway.checkpoints to coach_gateway;
--- At work for a user the gateway sees his rows; without anybody's claims it saves and reads those of all.
-create policy turn_progress_gateway on gateway.turn_progress to coach_gateway
-    using (user_id = gateway.user_id() or gateway.is_unbound()) with check (user_id = gateway.user_id() or gateway.is_unbound());
+grant select, insert, update, delete on gateway.checkpoints to coach_gateway;
 -- A checkpoint is of many users, so nobody's at work for one of them.
 create policy checkpoints_gateway on gateway.checkpoints to coach_gateway
     using (gateway.is_unbound()) with check (gateway.is_unbound());
@@ -52,32 +32,29 @@ create policy checkpoints_gateway on gateway.checkpoints to coach_gateway
 -- These tables are empty at times and large at others, so a plan that is kept must not be one for an empty table: no sequential scans where
 -- a key is looked up, and a new plan at every call where many rows meet.
 
--- Renews the lease of an instance and saves what its turns have said. Returns the checkpoint's id (NULL without text) and those of its turns
--- that somebody wants stopped; no row when a later life of the instance has begun. Repeating a call whose answer was lost is safe: of two
--- pieces that begin at the same byte the longer counts. What turns say that have ended meanwhile goes with the checkpoint.
+-- Saves what turns of a life of an instance have said. Returns the checkpoint's id (NULL without text); no row when a later life of the instance
+-- has begun. Repeating a call whose answer was lost is safe: of two pieces that begin at the same byte the longer counts.
 --
--- starts: [{user_id, turn_id, attempt, facts, prompt_tokens, provider?, model?}], turns to be saved for the first time, or whose first text
+-- starts: [{user_id, conversation_id, turn_id, attempt, facts, prompt_tokens, provider?, model?}], turns to be saved for the first time, or whose first text
 --         says who answers. Only turns that this life of the instance runs are taken.
 -- needed_from: earlier checkpoints of this life are removed; each of its running turns has said all again since, or has ended.
 -- turns, attempts, from_bytes, to_bytes, offsets, said: see the table.
 create function gateway.checkpoint(
     instance uuid, life bigint, starts jsonb, needed_from bigint,
     turns uuid[], attempts integer[], from_bytes integer[], to_bytes integer[], offsets integer[], said bytea)
-    returns table (id bigint, stops uuid[])
+    returns table (id bigint)
     language plpgsql set search_path = '' set enable_seqscan = off set jit = off as $$
 begin
-    if not gateway.renew_lease(instance, life) then
+    if exists (select from gateway.instances i where i.id = instance and i.epoch > life) then
         return;
     end if;
     if starts <> '[]' then
-        insert into gateway.turn_progress as p (user_id, turn_id, attempt, facts, prompt_tokens, provider, model)
-        select s.user_id, s.turn_id, s.attempt, s.facts, s.prompt_tokens, s.provider, s.model
+        update gateway.running_turns r
+        set facts = s.facts, prompt_tokens = s.prompt_tokens, provider = s.provider, model = s.model, saved_at = clock_timestamp()
         from jsonb_to_recordset(starts) as s (
-            user_id uuid, turn_id uuid, attempt integer, facts jsonb, prompt_tokens integer, provider text, model text)
-        join gateway.watched_turns t on t.user_id = s.user_id and t.id = s.turn_id and t.attempt = s.attempt
-        where t.status = 'running' and t.owner_instance = instance and t.owner_epoch = life
-        on conflict on constraint turn_progress_pkey do update
-            set provider = excluded.provider, model = excluded.model, saved_at = excluded.saved_at;
+            user_id uuid, conversation_id uuid, turn_id uuid, attempt integer, facts jsonb, prompt_tokens bigint, provider text, model text)
+        where r.user_id = s.user_id and r.conversation_id = s.conversation_id and r.turn_id = s.turn_id and r.attempt = s.attempt
+            and r.owner_instance = instance and r.owner_epoch = life;
     end if;
     delete from gateway.checkpoints c where c.instance = $1 and c.epoch = life and c.id < needed_from;
     if cardinality(turns) > 0 then
@@ -87,9 +64,6 @@ begin
         values ($1, life, $5, $6, $7, $8, $9, $10)
         returning c.id into checkpoint.id;
     end if;
-    stops := array(
-        select t.id from gateway.watched_turns t
-        where t.owner_instance = $1 and t.owner_epoch = life and t.status = 'running' and t.stop_requested_at is not null);
     return next;
 end $$;
 
@@ -135,47 +109,41 @@ create function gateway.said(places gateway.place[])
     group by c.turn_id
 $$;
 
--- What turns that run anywhere have said: [{user_id, turn_id, after_byte, seen?}] in, for each that still exists its attempt and state, its
--- text from a piece on that begins at or before the byte, and the newest checkpoint, to be `seen` the next time: none before it is searched
--- again. Text of an attempt that has ended is in messages.
+-- What turns that run anywhere have said: [{user_id, turn_id, after_byte, seen?}] in, for each that runs its attempt, its text from a piece on
+-- that begins at or before the byte, and the newest checkpoint, to be `seen` the next time: none before it is searched again. A turn that is left
+-- out runs no more; its text is in messages.
 create function gateway.tail(places jsonb)
-    returns table (turn_id uuid, attempt integer, running boolean, from_byte integer, content text, seen bigint)
+    returns table (turn_id uuid, attempt integer, from_byte integer, content text, seen bigint)
     language plpgsql stable set search_path = '' set plan_cache_mode = force_custom_plan as $$
 begin
     return query
         with place as materialized (
-            select t.id, t.attempt, t.status = 'running' as is_running, t.owner_instance, t.owner_epoch, place.after_byte, place.seen
+            select r.turn_id, r.attempt, r.owner_instance, r.owner_epoch, place.after_byte, place.seen
             from jsonb_to_recordset(places) as place (user_id uuid, turn_id uuid, after_byte integer, seen bigint)
-            join gateway.watched_turns t on t.user_id = place.user_id and t.id = place.turn_id
+            join gateway.running_turns r on r.user_id = place.user_id and r.turn_id = place.turn_id
         )
-        select p.id, p.attempt, p.is_running, said.from_byte, said.content,
+        select p.turn_id, p.attempt, said.from_byte, said.content,
             (select max(c.id) from gateway.checkpoints c where c.instance = p.owner_instance and c.epoch = p.owner_epoch)
         from place p
         left join gateway.said((
-            select array_agg((r.owner_instance, r.owner_epoch, r.id, r.attempt, r.after_byte, r.seen)::gateway.place)
-            from place r where r.is_running)) as said on said.turn_id = p.id;
+            select array_agg((r.owner_instance, r.owner_epoch, r.turn_id, r.attempt, r.after_byte, r.seen)::gateway.place)
+            from place r)) as said on said.turn_id = p.turn_id;
 end $$;
 
--- Removes what was saved of attempts that have ended: what was known of them, and text where their owner did not remove it, because he died or
--- his checkpoint was on its way at the end.
+-- Removes text of attempts that have ended where their owner did not remove it, because it died or its checkpoint was on its way at the end.
 create function gateway.sweep_checkpoints() returns bigint
     language plpgsql set search_path = '' set plan_cache_mode = force_custom_plan as $$
 declare
     removed bigint;
 begin
     delete from gateway.checkpoints c
-    where not exists (
-        select from gateway.watched_turns t where t.owner_instance = c.instance and t.owner_epoch = c.epoch and t.status = 'running');
+    where not exists (select from gateway.running_turns r where r.owner_instance = c.instance and r.owner_epoch = c.epoch);
     get diagnostics removed = row_count;
-    delete from gateway.turn_progress p
-    where not exists (
-        select from gateway.watched_turns t
-        where t.user_id = p.user_id and t.id = p.turn_id and t.attempt = p.attempt and t.status = 'running');
     return removed;
 end $$;
 
 -- Turns whose owner is dead as far as the asking instance may judge, the oldest first, with all that was saved of them:
---   [{user_id, turn, facts?, risk, persona_id, country, locale, content, provider?, model?, prompt_tokens, duration_ms}]
+--   [{user_id, turn, day, facts?, risk, persona_id, country, locale, content, provider?, model?, prompt_tokens, duration_ms}]
 -- Without a checkpoint there are no facts, and the risk is what the message itself said. Sweeps about once a minute, asked once a second.
 create function gateway.orphans(instance uuid, life bigint, at_most integer) returns jsonb
     language plpgsql set search_path = '' set plan_cache_mode = force_custom_plan as $$
@@ -187,69 +155,65 @@ begin
     end if;
     return (
         with owners as materialized (
-            select distinct t.owner_instance as id, t.owner_epoch as epoch from gateway.watched_turns t where t.status = 'running'
+            select distinct r.owner_instance as id, r.owner_epoch as epoch from gateway.running_turns r
         ),
         dead as materialized (
             select o.id, o.epoch from owners o where gateway.is_dead(o.id, o.epoch, instance, life, moment)
         ),
         orphan as (
-            select t.* from gateway.watched_turns t
-            where t.status = 'running'
-                and (
-                    exists (select from dead d where d.id is not distinct from t.owner_instance and d.epoch is not distinct from t.owner_epoch)
-                    -- Begun in the asker's name, but he never heard of it: the answer of begin_turn was lost on the way, or came after
-                    -- he had given up. What he runs has a checkpoint long before this.
-                    or (t.owner_instance = instance and t.owner_epoch = life and t.started_at < moment - interval '5 seconds'
-                        and not exists (
-                            select from gateway.turn_progress p
-                            where p.user_id = t.user_id and p.turn_id = t.id and p.attempt = t.attempt)))
-            order by t.started_at
+            select r.* from gateway.running_turns r
+            where exists (select from dead d where d.id is not distinct from r.owner_instance and d.epoch is not distinct from r.owner_epoch)
+                -- Begun in the asker's name, but the asker never learned of it: the answer of begin_turn was lost on the way, or came after the
+                -- request had been given up. What it runs has a checkpoint long before this.
+                or (r.owner_instance = instance and r.owner_epoch = life and r.saved_at is null
+                    and r.started_at not between moment - interval '5 seconds' and moment + interval '1 second')
+            order by r.started_at
             limit at_most
         ),
         said as materialized (
             select * from gateway.said((
-                select array_agg((t.owner_instance, t.owner_epoch, t.id, t.attempt, 0, null)::gateway.place) from orphan t))
+                select array_agg((r.owner_instance, r.owner_epoch, r.turn_id, r.attempt, 0, null)::gateway.place) from orphan r))
         )
         select coalesce(jsonb_agg(jsonb_build_object(
-            'user_id', t.user_id,
+            'user_id', r.user_id,
             'turn', jsonb_build_object(
-                'turn_id', t.id, 'conversation_id', t.conversation_id, 'user_message_id', t.user_message_id,
-                'message_id', t.message_id, 'attempt', t.attempt),
-            'facts', p.facts,
-            'persona_id', t.persona_id,
-            'risk', jsonb_build_object(
-                'tier', t.risk_tier, 'categories', t.risk_categories, 'subject', t.risk_subject, 'patterns', t.risk_patterns),
-            'country', t.country,
-            'locale', t.locale,
+                'turn_id', r.turn_id, 'conversation_id', r.conversation_id, 'user_message_id', r.user_message_id,
+                'message_id', r.message_id, 'attempt', r.attempt),
+            'day', r.day,
+            'facts', r.facts,
+            'persona_id', r.persona_id,
+            'risk', r.risk,
+            'country', r.country,
+            'locale', r.locale,
             'content', coalesce(said.content, ''),
-            'provider', p.provider,
-            'model', p.model,
-            'prompt_tokens', coalesce(p.prompt_tokens, 0),
-            'duration_ms', (extract(epoch from greatest(said.saved_at, p.saved_at, t.started_at) - t.started_at) * 1000)::integer
-        ) order by t.started_at), '[]')
-        from orphan t
-        left join gateway.turn_progress p on p.user_id = t.user_id and p.turn_id = t.id and p.attempt = t.attempt
-        left join said on said.turn_id = t.id);
+            'provider', r.provider,
+            'model', r.model,
+            'prompt_tokens', coalesce(r.prompt_tokens, 0),
+            -- The clock may have been set back meanwhile, or far ahead.
+            'duration_ms', least(
+                extract(epoch from greatest(said.saved_at, r.saved_at, r.started_at) - r.started_at) * 1000, 2147483647)::integer
+        ) order by r.started_at), '[]')
+        from orphan r
+        left join said on said.turn_id = r.turn_id);
 end $$;
 
--- Asks the owner of a turn of the caller to stop it, wherever it runs. False when the caller has no such turn; harmless when it has ended.
-create function gateway.request_stop(turn_id uuid) returns boolean
+-- Asks the owner of a turn of the user to stop it, wherever it runs. False when the user has no such turn; harmless when it has ended.
+create function gateway.request_stop(uid uuid, turn_id uuid) returns boolean
     language plpgsql set search_path = '' set lock_timeout = '100ms' as $$
-declare
-    uid constant uuid := gateway.user_id();
 begin
-    update public.turns t set stop_requested_at = clock_timestamp()
-    where t.user_id = uid and t.id = $1 and t.status = 'running' and t.stop_requested_at is null;
+    perform gateway.check_caller(uid);
+    update gateway.running_turns r set stop_requested_at = clock_timestamp()
+    where r.user_id = uid and r.turn_id = $2 and r.stop_requested_at is null;
     if found then
-        perform pg_notify('coach_stop', $1::text);
+        perform pg_notify('coach_stop', $2::text);
         return true;
     end if;
-    return exists (select from public.turns t where t.user_id = uid and t.id = $1);
+    return exists (select from public.turns t where t.user_id = uid and t.id = $2);
 end $$;
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
     gateway.checkpoint(uuid, bigint, jsonb, bigint, uuid[], integer[], integer[], integer[], integer[], bytea),
     gateway.said(gateway.place[]), gateway.tail(jsonb), gateway.orphans(uuid, bigint, integer),
-    gateway.sweep_checkpoints(), gateway.request_stop(uuid)
+    gateway.sweep_checkpoints(), gateway.request_stop(uuid, uuid)
     to coach_gateway;

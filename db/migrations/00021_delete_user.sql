@@ -64,9 +64,8 @@ begin
         insert into gateway.removed_users (user_hash) values (gateway.user_hash($1)) on conflict do nothing;
     end if;
 
-    update public.turns t set stop_requested_at = clock_timestamp()
-    where t.user_id = $1 and t.status = 'running' and t.stop_requested_at is null;
-    for running in select t.id from public.turns t where t.user_id = $1 and t.status = 'running' loop
+    update gateway.running_turns r set stop_requested_at = clock_timestamp() where r.user_id = $1 and r.stop_requested_at is null;
+    for running in select r.turn_id from gateway.running_turns r where r.user_id = $1 loop
         perform pg_notify('coach_stop', running::text);
     end loop;
     if running is not null then

@@ -40,15 +40,14 @@ class Verdict:
             else:
                 self.answers[row["turn_id"]].append(row)
         self.usage = defaultdict(list)
-        for row in await rows("select turn_id, attempt, settled_by, estimated, cost_usd::text from usage_logs"):
+        for row in await rows("select turn_id, attempt, settled_by, estimated, cost_usd::text from model_calls"):
             self.usage[row["turn_id"]].append(row)
         self.sums = (await rows(
             "select (select coalesce(sum(spent_usd), 0)::text from budgets) as spent, "
             "(select coalesce(sum(reserved_usd), 0)::text from budgets) as reserved, "
             "(select coalesce(sum(cost_usd), 0)::text from usage_logs) as billed, "
             "(select count(*) from (select user_id from budgets b where spent_usd is distinct from "
-            "(select coalesce(sum(cost_usd), 0) from usage_logs u join turns t on t.user_id = u.user_id and t.id = u.turn_id "
-            "where u.user_id = b.user_id and (t.started_at at time zone 'UTC')::date = b.day)) x) as wrong_users"))[0]
+            "(select coalesce(sum(cost_usd), 0) from model_calls c where c.user_id = b.user_id and c.day = b.day)) x) as wrong_users"))[0]
         self.running = await rows("select id, started_at from turns where status = 'running'")
 
     # What may explain an ending -------------------------------------------------------------------------------

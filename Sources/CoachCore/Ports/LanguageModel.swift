@@ -14,6 +14,16 @@ public struct LanguageModel: Sendable {
     }
 }
 
+extension LanguageModel {
+    /// The same that calls no provider: it fails at once.
+    public var silenced: LanguageModel {
+        LanguageModel(firstChoice: firstChoice) { _, emit in
+            emit(ModelNews(end: .failed(ModelFault(kind: .refused, detail: "no model call is left"))))
+            return Generation {}
+        }
+    }
+}
+
 /// A call in progress.
 public struct Generation: Sendable {
     /// Cancels the call at the provider. Idempotent, from any thread. An update with the end `.cancelled` follows, unless the call ended

@@ -1,12 +1,16 @@
 /// What keeps running turns across crashes and makes them visible to other instances. `CoachStore` implements it on PostgreSQL.
-/// Every closure throws `StoreFault`; `checkpoint` also `Outlived`.
+/// Every closure throws `StoreFault`; `renewLease` and `checkpoint` also `Outlived`.
 public struct TurnKeeper: Sendable {
-    /// Renews this instance's lease and saves what its running turns have said since the last time: one round trip, several times a
-    /// second. Checkpoints with an id below `neededFrom` are removed: each turn has said all of theirs again since, or has ended.
-    public var checkpoint: @Sendable (_ turns: [TurnProgress], _ neededFrom: Int64) async throws -> SavedCheckpoint
+    /// Renews this instance's lease: one small statement, several times a second. Returns turns of this instance that were asked to stop
+    /// through another one.
+    public var renewLease: @Sendable () async throws -> [TurnID]
+    /// Saves what running turns of this instance have said since the last time; the caller bounds the bytes. Checkpoints with an id below
+    /// `neededFrom` are removed: each turn has said all of theirs again since, or has ended. Returns the checkpoint's id, higher than those
+    /// before; nil when there was no text.
+    public var checkpoint: @Sendable (_ turns: [TurnProgress], _ neededFrom: Int64) async throws -> Int64?
     /// A turn of the caller as it stands; nil when there is none, it is somebody else's, or its conversation was deleted.
     public var load: @Sendable (UserID, TurnID) async throws -> KnownTurn?
-    /// What turns that run elsewhere have said after a byte, and whether they still run. Turns that are gone are left out.
+    /// What turns that run elsewhere have said after a byte. Turns that run no more are left out: `load` tells their end.
     public var tail: @Sendable ([TurnPlace]) async throws -> [TurnTail]
     /// Asks the instance that runs a turn to stop it; no effect on an ended turn. Returns false when the caller has no such turn.
     public var requestStop: @Sendable (Caller, TurnID) async throws -> Bool
@@ -18,13 +22,15 @@ public struct TurnKeeper: Sendable {
     public var retry: @Sendable (Caller, TurnID) async throws -> RetryOpening
 
     public init(
-        checkpoint: @escaping @Sendable (_ turns: [TurnProgress], _ neededFrom: Int64) async throws -> SavedCheckpoint,
+        renewLease: @escaping @Sendable () async throws -> [TurnID],
+        checkpoint: @escaping @Sendable (_ turns: [TurnProgress], _ neededFrom: Int64) async throws -> Int64?,
         load: @escaping @Sendable (UserID, TurnID) async throws -> KnownTurn?,
         tail: @escaping @Sendable ([TurnPlace]) async throws -> [TurnTail],
         requestStop: @escaping @Sendable (Caller, TurnID) async throws -> Bool,
         orphans: @escaping @Sendable () async throws -> [OrphanedTurn],
         retry: @escaping @Sendable (Caller, TurnID) async throws -> RetryOpening
     ) {
+        self.renewLease = renewLease
         self.checkpoint = checkpoint
         self.load = load
         self.tail = tail
@@ -37,20 +43,6 @@ public struct TurnKeeper: Sendable {
 /// Another process took over this instance's identity and finalizes its turns. This process must exit.
 public struct Outlived: Error, Sendable, Equatable {
     public init() {}
-}
-
-/// A checkpoint that is in the database.
-public struct SavedCheckpoint: Sendable, Equatable {
-    /// Higher than those before; nil when there was no text to save.
-    public var id: Int64?
-    /// Turns of this instance that somebody asked another instance to stop.
-    public var stops: [TurnID]
-
-    /// Memberwise.
-    public init(id: Int64? = nil, stops: [TurnID] = []) {
-        self.id = id
-        self.stops = stops
-    }
 }
 
 /// What became of the wish to try a turn again.
@@ -107,18 +99,15 @@ public struct TurnTail: Sendable, Equatable {
     public var turnID: TurnID
     /// The latest attempt, to which the text belongs.
     public var attempt: Int
-    /// False when it has ended, or when nobody runs it any more: then `TurnKeeper.load` tells the end, once it is settled.
-    public var isRunning: Bool
     /// Whole characters from `afterByte` on.
     public var text: String
     /// Id of the owner's newest checkpoint, from which the next `tail` continues.
     public var seen: Int64?
 
     /// Memberwise.
-    public init(turnID: TurnID, attempt: Int, isRunning: Bool, text: String, seen: Int64? = nil) {
+    public init(turnID: TurnID, attempt: Int, text: String, seen: Int64? = nil) {
         self.turnID = turnID
         self.attempt = attempt
-        self.isRunning = isRunning
         self.text = text
         self.seen = seen
     }

@@ -46,6 +46,8 @@ public enum TurnOpening: Sendable, Equatable {
 public struct KnownTurn: Sendable, Equatable {
     public var userID: UserID
     public var identity: TurnIdentity
+    /// UTC day on which the current attempt began, on the database's clock.
+    public var day: CalendarDay
     public var status: TurnStatus
     public var finishReason: FinishReason?
     public var errorCode: String?
@@ -59,11 +61,13 @@ public struct KnownTurn: Sendable, Equatable {
     public var locale: String?
 
     public init(
-        userID: UserID, identity: TurnIdentity, status: TurnStatus, finishReason: FinishReason?, errorCode: String?, content: String,
+        userID: UserID, identity: TurnIdentity, day: CalendarDay, status: TurnStatus, finishReason: FinishReason?, errorCode: String?,
+        content: String,
         bill: TurnBill?, domain: DomainDecision, personaID: PersonaID?, risk: RiskAssessment, country: String?, locale: String?
     ) {
         self.userID = userID
         self.identity = identity
+        self.day = day
         self.status = status
         self.finishReason = finishReason
         self.errorCode = errorCode

@@ -3,6 +3,8 @@ public struct CalendarDay: Hashable, Sendable, Comparable, CustomStringConvertib
     /// Days since 1970-01-01.
     public let daysSinceEpoch: Int
 
+    public init(daysSinceEpoch: Int) { self.daysSinceEpoch = daysSinceEpoch }
+
     /// The day that contains the instant.
     public init(unixSeconds: Int) {
         daysSinceEpoch = unixSeconds >= 0 ? unixSeconds / 86_400 : (unixSeconds - 86_399) / 86_400

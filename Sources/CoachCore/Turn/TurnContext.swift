@@ -1,6 +1,10 @@
 /// The result of a successful `begin_turn`: all data the turn needs. The user's message is already saved.
 public struct TurnContext: Sendable, Equatable {
     public var identity: TurnIdentity
+    /// UTC day on which the attempt began, on the database's clock: whatever the gateway's own clock says, it is priced as of this day.
+    public var day: CalendarDay
+    /// False when the user is in danger and has spent what is allowed past the limits: the fixed text is the answer (CONTRACT §4).
+    public var callsModel: Bool
     /// What the user told about himself; nil when there is nothing.
     public var profile: ContextProfile?
     /// Summary of the messages that `history` no longer includes.
@@ -21,10 +25,13 @@ public struct TurnContext: Sendable, Equatable {
     public var locale: String?
 
     public init(
-        identity: TurnIdentity, profile: ContextProfile?, summary: String?, history: [HistoryMessage], persona: Persona?,
+        identity: TurnIdentity, day: CalendarDay, callsModel: Bool = true, profile: ContextProfile?, summary: String?,
+        history: [HistoryMessage], persona: Persona?,
         safetyLevel: SafetyLevel, conversationDomain: Domain?, pinnedDomain: Domain? = nil, country: String?, locale: String?
     ) {
         self.identity = identity
+        self.day = day
+        self.callsModel = callsModel
         self.profile = profile
         self.summary = summary
         self.history = history

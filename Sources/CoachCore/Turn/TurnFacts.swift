@@ -2,6 +2,8 @@
 public struct TurnFacts: Sendable, Equatable {
     public var userID: UserID
     public var identity: TurnIdentity
+    /// UTC day on which the attempt began, on the database's clock: prices are those of this day.
+    public var day: CalendarDay
     public var domain: DomainDecision
     public var personaID: PersonaID?
     /// First choice of the route; for a replay the model that answered.
@@ -14,11 +16,12 @@ public struct TurnFacts: Sendable, Equatable {
     public var locale: String?
 
     public init(
-        userID: UserID, identity: TurnIdentity, domain: DomainDecision, personaID: PersonaID?, model: ModelName, risk: RiskAssessment,
-        country: String?, locale: String?
+        userID: UserID, identity: TurnIdentity, day: CalendarDay, domain: DomainDecision, personaID: PersonaID?, model: ModelName,
+        risk: RiskAssessment, country: String?, locale: String?
     ) {
         self.userID = userID
         self.identity = identity
+        self.day = day
         self.domain = domain
         self.personaID = personaID
         self.model = model
@@ -44,6 +47,9 @@ public struct TurnEnding: Sendable, Equatable {
         self.finishReason = finishReason
         self.bill = bill
     }
+
+    /// The database refuses the receipt for good: what was said is not kept, and the same request begins the next attempt.
+    public static let refused = TurnEnding(status: .failed, finishReason: nil, bill: nil, isSaved: false)
 
     /// What was said can be saved nowhere at the moment.
     public static let unsaved = TurnEnding(status: .interrupted, finishReason: nil, bill: nil, isSaved: false)

@@ -73,3 +73,13 @@ public struct TurnReceipt: Sendable, Equatable {
         self.settledBy = settledBy
     }
 }
+
+extension TurnReceipt {
+    /// What is written when the database refuses the receipt for good: the attempt failed, and nothing of it is kept or billed.
+    public var failure: TurnReceipt {
+        TurnReceipt(
+            userID: userID, identity: identity, status: .failed, finishReason: nil, content: "", bill: nil,
+            domain: DomainDecision(domain: nil, confidence: 0, source: .abstained), risk: risk, errorCode: "SYS_5000",
+            timeToFirstTokenMilliseconds: nil, durationMilliseconds: 0, settledBy: .reaper)
+    }
+}

@@ -21,9 +21,9 @@ public struct TokenUsage: Hashable, Sendable {
         self.reasoning = reasoning
     }
 
-    /// The same with absurd counts brought down: a ledger's column, and its sum of classes, hold 2³¹ − 1.
+    /// The same with absurd counts brought down, so that the sums of a ledger, which hold 2⁶³ − 1, do not overflow.
     public var storable: TokenUsage {
-        func bounded(_ count: Int?) -> Int? { count.map { min(max($0, 0), Int(Int32.max) / 4) } }
+        func bounded(_ count: Int?) -> Int? { count.map { min(max($0, 0), 1 << 50) } }
         return TokenUsage(
             input: bounded(input), cachedInput: bounded(cachedInput), cacheWrite: bounded(cacheWrite), output: bounded(output),
             reasoning: bounded(reasoning))

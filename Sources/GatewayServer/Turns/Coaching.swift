@@ -33,9 +33,9 @@ public struct Coaching: Sendable {
         return (card ?? general).map(StreamSafety.init)
     }
 
-    /// The fixed answer for when every model fails at tier 3 and above.
-    func fallbackText(_ card: SafetyCard?) -> [UInt8]? {
-        card.flatMap { $0.tier >= .high ? Array($0.fixedAnswer.utf8) : nil }
+    /// The fixed answer for when every model fails at tier 3 and above, or when no model may be called at tier 2 and above.
+    func fixedText(_ card: SafetyCard?, callsModel: Bool) -> [UInt8]? {
+        card.flatMap { $0.tier >= (callsModel ? .high : .crisis) ? Array($0.fixedAnswer.utf8) : nil }
     }
 }
 

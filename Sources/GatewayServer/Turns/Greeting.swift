@@ -80,7 +80,7 @@ struct Farewell: Sendable {
     }
 
     private var failure: StreamFailure {
-        if !ending.isSaved { return unsaved }
+        if !ending.isSaved { return ending.status == .failed ? refused : unsaved }
         let row = ErrorMapping.row(.providersUnavailable)
         // Who has read words of which none was kept must take them back.
         let partial = ending.status == .interrupted || cursor > keptBytes
@@ -88,6 +88,14 @@ struct Farewell: Sendable {
             code: .providersUnavailable, message: partial ? "the answer was interrupted" : "no provider could answer",
             userMessage: row.userMessage, action: row.action, retryable: true, retryAfter: nil, partial: partial,
             keptBytes: partial ? keptBytes : 0)
+    }
+
+    /// The database refuses the answer for good: what was read is not kept, and the same request begins the next attempt.
+    private var refused: StreamFailure {
+        let row = ErrorMapping.row(.unforeseen)
+        return StreamFailure(
+            code: .unforeseen, message: "the answer could not be saved", userMessage: row.userMessage, action: row.action, retryable: true,
+            retryAfter: nil, partial: cursor > 0, keptBytes: 0)
     }
 
     /// Neither the database nor the disk took it: it is all here, and may be lost. Who resumes is told how that ended.

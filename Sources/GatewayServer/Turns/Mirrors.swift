@@ -87,15 +87,13 @@ public final class Mirrors: Service {
             turns.withLock { turns in
                 if turns[tail.turnID]?.turn === turn { turns[tail.turnID]?.seen = tail.seen }
             }
-            if !tail.isRunning { try await end(turn) }
         }
-        // What has vanished with its conversation ends for its followers too.
         for id in Set(followed.keys).subtracting(tails.map(\.turnID)) {
-            followed[id]?.close(TurnEnding(status: .interrupted, finishReason: nil, bill: nil))
+            if let turn = followed[id] { try await end(turn) }
         }
     }
 
-    /// Tells the end, once the owner or a reaper has settled it.
+    /// Tells the end of a turn that runs no more.
     private func end(_ turn: LiveTurn) async throws {
         guard let known = try await keeper.load(turn.facts.userID, turn.facts.identity.turnID) else {
             // Its conversation was deleted meanwhile, which stopped it.

@@ -1,5 +1,4 @@
 import CoachCore
-import Foundation
 import Logging
 import ServiceLifecycle
 import TokenRelay
@@ -40,7 +39,7 @@ public struct Reaper: Service {
     }
 
     private func settle(_ orphan: OrphanedTurn) async {
-        let receipt = Self.receipt(for: orphan, prices: prices, today: CalendarDay(unixSeconds: Int(Date().timeIntervalSince1970)))
+        let receipt = Self.receipt(for: orphan, prices: prices)
         do {
             _ = try await ledger.finish(receipt)
             logger.notice(
@@ -49,6 +48,13 @@ public struct Reaper: Service {
                     "turn_id": "\(receipt.identity.turnID)", "user_id": "\(receipt.userID)", "status": "\(receipt.status.rawValue)",
                     "bytes": .stringConvertible(receipt.content.utf8.count),
                 ])
+        } catch StoreFault.unexpected(let reason) {
+            // Trying the same again would stand in the way of other turns for ever.
+            logger.critical(
+                "a receipt is refused by the database: its turn fails",
+                metadata: ["turn_id": "\(receipt.identity.turnID)", "error": "\(reason)"])
+            TurnMetrics.refusedReceipts.increment()
+            _ = try? await ledger.finish(receipt.failure)
         } catch {
             logger.error(
                 "a dead instance's turn could not be settled yet",
@@ -57,12 +63,12 @@ public struct Reaper: Service {
     }
 
     /// What is left of a cut turn, as a receipt. Pure.
-    static func receipt(for orphan: OrphanedTurn, prices: PriceBook, today: CalendarDay) -> TurnReceipt {
+    static func receipt(for orphan: OrphanedTurn, prices: PriceBook) -> TurnReceipt {
         let bill = orphan.answeredBy.map { name in
             let usage = TokenUsage(input: orphan.promptTokens, output: TokenEstimate.tokens(in: orphan.content.utf8))
             return TurnBill(
-                provider: name.provider, model: name.model, usage: usage, cost: prices.cost(of: usage, at: name, on: today), estimated: true
-            )
+                provider: name.provider, model: name.model, usage: usage, cost: prices.cost(of: usage, at: name, on: orphan.facts.day),
+                estimated: true)
         }
         return TurnReceipt(
             userID: orphan.facts.userID, identity: orphan.facts.identity, status: orphan.content.isEmpty ? .failed : .interrupted,

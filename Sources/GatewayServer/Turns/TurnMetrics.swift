@@ -22,6 +22,9 @@ enum TurnMetrics {
 
     static func stream(_ end: LineEnd) { streams[end].increment() }
 
+    /// Turns that failed because the database refuses their receipt: each is an alarm.
+    static let refusedReceipts = Counter(label: "coach_refused_receipts")
+
     // MARK: Handles
 
     private struct Outcome: Hashable {

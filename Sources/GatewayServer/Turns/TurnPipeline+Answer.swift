@@ -9,6 +9,8 @@ extension TurnPipeline {
         var safety: SafetyDecision
         /// Shown before any token at tier 2 and above.
         var card: SafetyCard?
+        /// False: the fixed text is the answer.
+        var callsModel: Bool
     }
 
     /// Step 5: the message's readings meet the stored safety state and the conversation's domain.
@@ -25,10 +27,10 @@ extension TurnPipeline {
         let place = Whereabouts(
             request, profile: Whereabouts(country: context.country, locale: context.locale), acceptLanguage: ask.acceptLanguage)
         let facts = TurnFacts(
-            userID: caller.userID, identity: context.identity, domain: domain, personaID: context.persona?.id, model: model.firstChoice,
-            risk: safety.risk, country: place.country, locale: place.locale)
+            userID: caller.userID, identity: context.identity, day: context.day, domain: domain, personaID: context.persona?.id,
+            model: model.firstChoice, risk: safety.risk, country: place.country, locale: place.locale)
         let card = coaching.card(facts.risk, country: facts.country, locale: facts.locale)
-        return Decision(facts: facts, safety: safety, card: card)
+        return Decision(facts: facts, safety: safety, card: card, callsModel: context.callsModel)
     }
 
     /// Step 6: system, domain, safety, persona, context, summary, history, message.
@@ -40,9 +42,10 @@ extension TurnPipeline {
     /// Step 7: the turn is entered into the registry and the model starts to speak into it; followers chase its end.
     func generate(_ prompt: Prompt, _ decision: Decision) -> LiveTurn {
         let turn = LiveTurn(
-            facts: decision.facts, promptTokens: TokenEstimate.tokens(in: prompt), safetyText: coaching.fallbackText(decision.card))
+            facts: decision.facts, promptTokens: TokenEstimate.tokens(in: prompt),
+            safetyText: coaching.fixedText(decision.card, callsModel: decision.callsModel))
         registry.insert(turn)
-        turn.generate(with: model, prompt)
+        turn.generate(with: decision.callsModel ? model : model.silenced, prompt)
         return turn
     }
 
@@ -82,9 +85,7 @@ extension TurnFacts {
     /// What the ledger knows of a turn. Who answered is in its bill.
     init(_ known: KnownTurn, firstChoice: ModelName) {
         self.init(
-            userID: known.userID, identity: known.identity, domain: known.domain, personaID: known.personaID,
-            model: firstChoice,
-            risk: known.risk,
-            country: known.country, locale: known.locale)
+            userID: known.userID, identity: known.identity, day: known.day, domain: known.domain, personaID: known.personaID,
+            model: firstChoice, risk: known.risk, country: known.country, locale: known.locale)
     }
 }

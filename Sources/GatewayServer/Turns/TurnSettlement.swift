@@ -1,5 +1,4 @@
 import CoachCore
-import Foundation
 import Logging
 import NIOPosix
 import TokenRelay
@@ -36,7 +35,7 @@ public struct TurnSettlement: Sendable {
         let receipt = TurnReceipt(
             userID: turn.facts.userID, identity: turn.facts.identity, status: outcome.status, finishReason: outcome.finishReason,
             content: String(decoding: released.text, as: UTF8.self),
-            bill: bill(outcome, promptTokens: turn.promptTokens, said: released.text),
+            bill: bill(outcome, turn, said: released.text),
             domain: turn.facts.domain, risk: turn.facts.risk, country: turn.facts.country, locale: turn.facts.locale,
             errorCode: outcome.finishReason == nil ? "EXT_4001" : nil,
             timeToFirstTokenMilliseconds: released.firstAt.map { (arrivedAt.duration(to: $0)).milliseconds },
@@ -44,43 +43,58 @@ public struct TurnSettlement: Sendable {
         TurnMetrics.record(receipt)
         log(receipt, fault: outcome.fault, requestID: requestID)
         let ending = TurnEnding(status: receipt.status, finishReason: receipt.finishReason, bill: receipt.bill)
-        let written = await save(receipt, requestID: requestID) { isOnDisk in turn.close(isOnDisk ? ending : .unsaved) }
-        if written == .superseded {
-            // This process was taken for dead, and the turn went on elsewhere: that attempt's answer counts. Who follows is told to resume.
+        switch await save(receipt, requestID: requestID, onDelay: { isOnDisk in turn.close(isOnDisk ? ending : .unsaved) }) {
+        case .written(.superseded):
+            // This process was taken for dead, and the turn went on elsewhere: that attempt's answer counts. Its readers are told to resume.
             registry.remove(turn)
             turn.ringAll(.handOver)
-        } else {
+        case .refused:
+            turn.close(.refused)
+            registry.remove(turn)
+        case .written, .leftOnDisk:
             turn.close(ending)
             registry.remove(turn)
         }
     }
 
+    /// What became of a receipt.
+    private enum Delivery {
+        case written(ReceiptOutcome)
+        /// The process ends; its next life delivers it.
+        case leftOnDisk
+        /// The database takes everything but this: its turn has failed.
+        case refused
+    }
+
     /// Tries until the receipt is in the ledger. When the first attempt fails the receipt goes to disk, where it outlives the process, and
     /// the followers are told the end: they do not wait for a database that is away. When the disk is full they are told that nothing is saved.
-    /// Returns what became of it; nil when it is not in the ledger.
+    /// A receipt that the database refuses is not told as saved: it may have to fail.
     private func save(
         _ receipt: TurnReceipt, requestID: String, ticket kept: ReceiptSpool.Ticket? = nil, onDelay: (_ isOnDisk: Bool) -> Void = { _ in }
-    ) async -> ReceiptOutcome? {
+    ) async -> Delivery {
         var ticket = kept
         var attempt = 0
+        var refusals = 0
+        var isTold = false
         while true {
             do {
                 let outcome = try await ledger.finish(receipt)
                 if let ticket { spool.discard(ticket) }
-                return outcome
+                return .written(outcome)
             } catch {
                 if attempt == 0 {
                     logger.error("a turn could not be saved yet", metadata: naming(receipt, requestID, error))
                     if ticket == nil { ticket = await keep(receipt, requestID) }
-                    onDelay(ticket != nil)
                 }
                 attempt += 1
-                if Task.isCancelled || (ticket != nil && isClosing()) { return nil }
-                if case StoreFault.unexpected? = error as? StoreFault, attempt >= Self.patience {
-                    // The database is there and refuses it: trying on would hold the turn and its conversation for ever.
-                    logger.critical("a receipt is refused by the database: it stays on disk", metadata: naming(receipt, requestID, error))
-                    return nil
+                if case StoreFault.unexpected? = error as? StoreFault {
+                    refusals += 1
+                    if refusals >= Self.patience { return await fail(receipt, requestID, error) }
+                } else if !isTold {
+                    onDelay(ticket != nil)
+                    isTold = true
                 }
+                if Task.isCancelled || (ticket != nil && isClosing()) { return .leftOnDisk }
                 try? await Task.sleep(for: pauses[min(attempt, pauses.count) - 1])
             }
         }
@@ -88,6 +102,28 @@ public struct TurnSettlement: Sendable {
 
     /// Attempts at a receipt that the database refuses.
     private static let patience = 5
+
+    /// Ends a turn whose receipt the database refuses: trying on would hold the turn and its conversation for ever. The receipt stays on disk.
+    /// Written in recovery's name, so that the receipt counts after all, should a later version deliver it.
+    private func fail(_ receipt: TurnReceipt, _ requestID: String, _ error: any Error) async -> Delivery {
+        logger.critical("a receipt is refused by the database: its turn fails", metadata: naming(receipt, requestID, error))
+        TurnMetrics.refusedReceipts.increment()
+        var attempt = 0
+        while true {
+            do {
+                _ = try await ledger.finish(receipt.failure)
+                return .refused
+            } catch {
+                attempt += 1
+                if case StoreFault.unexpected? = error as? StoreFault, attempt >= Self.patience {
+                    logger.critical("a turn cannot even fail: it stays running", metadata: naming(receipt, requestID, error))
+                    return .refused
+                }
+                if Task.isCancelled || isClosing() { return .leftOnDisk }
+                try? await Task.sleep(for: pauses[min(attempt, pauses.count) - 1])
+            }
+        }
+    }
 
     /// A full disk is an alarm: the receipt is then in memory alone, and still tried.
     private func keep(_ receipt: TurnReceipt, _ requestID: String) async -> ReceiptSpool.Ticket? {
@@ -107,7 +143,7 @@ public struct TurnSettlement: Sendable {
             return logger.critical("the spool cannot be read", metadata: ["error": "\(error)"])
         }
         for (ticket, receipt) in leftovers {
-            guard await save(receipt, requestID: "spool", ticket: ticket) != nil else { continue }
+            guard case .written = await save(receipt, requestID: "spool", ticket: ticket) else { continue }
             logger.notice("a spooled receipt was delivered", metadata: ["turn_id": "\(receipt.identity.turnID)"])
         }
     }
@@ -117,13 +153,13 @@ public struct TurnSettlement: Sendable {
     }
 
     /// What the call cost. A provider that accepted the call and reported no usage is billed by an estimate.
-    private func bill(_ outcome: TurnOutcome, promptTokens: Int, said: [UInt8]) -> TurnBill? {
+    /// Priced as of the day on which the attempt began, on the database's clock: this machine's may be wrong.
+    private func bill(_ outcome: TurnOutcome, _ turn: LiveTurn, said: [UInt8]) -> TurnBill? {
         guard let name = outcome.answeredBy else { return nil }
         let reported = outcome.usage.input != nil && outcome.usage.output != nil
-        let usage = reported ? outcome.usage.storable : TokenEstimate.usage(promptTokens: promptTokens, said: said)
-        let today = CalendarDay(unixSeconds: Int(Date().timeIntervalSince1970))
+        let usage = reported ? outcome.usage.storable : TokenEstimate.usage(promptTokens: turn.promptTokens, said: said)
         return TurnBill(
-            provider: name.provider, model: name.model, usage: usage, cost: prices.cost(of: usage, at: name, on: today),
+            provider: name.provider, model: name.model, usage: usage, cost: prices.cost(of: usage, at: name, on: turn.facts.day),
             estimated: !reported)
     }
 

@@ -33,10 +33,11 @@ struct DatabaseService: Service {
 }
 
 /// The life of this instance in the database, from its registration on. What an earlier life left on disk is delivered before its turns
-/// are looked for; leases are renewed meanwhile.
+/// are looked for; the lease is renewed meanwhile.
 struct InstanceLife: Sendable {
     let instance: GatewayInstance
     let settlement: TurnSettlement
+    let leases: LeaseRenewer
     let checkpointer: Checkpointer
     let reaper: Reaper
     let logger: Logger
@@ -48,6 +49,7 @@ struct InstanceLife: Sendable {
             isReported = true
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await leases.run() }
             group.addTask { try await checkpointer.run() }
             group.addTask {
                 await settlement.deliverLeftovers()
@@ -56,6 +58,30 @@ struct InstanceLife: Sendable {
             // Whichever is first: neither ends by itself, so it has failed.
             defer { group.cancelAll() }
             try await group.next()
+        }
+    }
+}
+
+/// Partitions and the purge of deleted content, once an hour on every instance: what one does the others find done.
+struct HousekeepingLoop: Sendable {
+    let housekeeping: Housekeeping
+    let logger: Logger
+    var interval = Duration.seconds(3600)
+    /// While the database is away.
+    var retryInterval = Duration.seconds(60)
+
+    func run() async throws {
+        while !Task.isCancelled {
+            var pause = interval
+            do {
+                try await housekeeping.makePartitions()
+                let purged = try await housekeeping.purge()
+                if purged > 0 { logger.notice("content of deleted conversations was removed", metadata: ["conversations": "\(purged)"]) }
+            } catch {
+                if !(error is CancellationError) { logger.warning("housekeeping failed", metadata: ["error": "\(error)"]) }
+                pause = retryInterval
+            }
+            try await Task.sleep(for: pause)
         }
     }
 }

@@ -61,11 +61,14 @@ struct Gateway {
         let settlement = TurnSettlement(
             ledger: turns.ledger, prices: files.prices, registry: registry, spool: spool, logger: logger,
             isClosing: { !admission.isOpen })
+        let leases = LeaseRenewer(keeper: keeper, registry: registry, logger: logger)
         let checkpointer = Checkpointer(keeper: keeper, registry: registry, logger: logger)
         let reaper = Reaper(
             keeper: keeper, ledger: turns.ledger, prices: files.prices, registry: registry, logger: logger)
+        let housekeeping = HousekeepingLoop(
+            housekeeping: Housekeeping(client: database, daysKept: configuration.deletedContentDays), logger: logger)
         let life = InstanceLife(
-            instance: instance, settlement: settlement, checkpointer: checkpointer, reaper: reaper, logger: logger)
+            instance: instance, settlement: settlement, leases: leases, checkpointer: checkpointer, reaper: reaper, logger: logger)
 
         // The edge.
         let keySet = try Self.keySet(configuration, client: outbound, logger: logger)
@@ -109,6 +112,7 @@ struct Gateway {
             },
             Background { for await turnID in turns.stops() { registry.turn(turnID)?.stop() } },
             Background { try await mirrors.run() },
+            Background { try await housekeeping.run() },
             Background { try await HeapTrimming().run() },
             Background { try await Self.serveMetrics(configuration, readiness: readiness, metrics: metrics, registry: registry) },
             DrainingService(

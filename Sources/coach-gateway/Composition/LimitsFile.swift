@@ -20,7 +20,17 @@ enum LimitsFile {
         }
         reader.refuseUnknown(
             root, "limits",
-            known: ["note", "requests_per_minute", "default_tier", "tiers", "history", "usd_reserved_per_turn"])
+            known: ["note", "requests_per_minute", "default_tier", "tiers", "crisis", "history", "usd_reserved_per_turn"])
+        if let crisis = root["crisis"] {
+            reader.refuseUnknown(crisis, "limits.crisis", known: ["model_calls_per_day", "concurrent_turns"])
+        }
+        var crisis = TurnLimits.CrisisAllowance()
+        if let calls = reader.count(root["crisis"]?["model_calls_per_day"], "limits.crisis.model_calls_per_day") {
+            crisis.modelCallsPerDay = calls
+        }
+        if let turns = reader.count(root["crisis"]?["concurrent_turns"], "limits.crisis.concurrent_turns") {
+            crisis.concurrentTurns = turns
+        }
         let perMinute = reader.count(root["requests_per_minute"], "limits.requests_per_minute")
         let tier = root["default_tier"]?.string
         let tokens = reader.count(root["history"]?["tokens"], "limits.history.tokens")
@@ -31,8 +41,8 @@ enum LimitsFile {
         guard reader.findings.isEmpty, let perMinute, let tier else { return (nil, reader.findings) }
         return (
             TurnLimits(
-                requestsPerMinute: perMinute, defaultTier: tier, tiers: tiers, historyTokens: tokens ?? 0, historyMessages: messages ?? 0,
-                reservePerTurn: reserve), []
+                requestsPerMinute: perMinute, defaultTier: tier, tiers: tiers, crisis: crisis, historyTokens: tokens ?? 0,
+                historyMessages: messages ?? 0, reservePerTurn: reserve), []
         )
     }
 

@@ -65,13 +65,14 @@ private enum Forgetful {
                 attempt: 1)
             return .begun(
                 TurnContext(
-                    identity: identity, profile: nil, summary: nil, history: [], persona: nil, safetyLevel: .calm, conversationDomain: nil,
+                    identity: identity, day: CalendarDay(unixSeconds: 0), profile: nil, summary: nil, history: [], persona: nil,
+                    safetyLevel: .calm, conversationDomain: nil,
                     country: request.country, locale: request.locale), unlimited)
         },
         finish: { _ in .settled })
 
     static let keeper = TurnKeeper(
-        checkpoint: { _, _ in SavedCheckpoint() }, load: { _, _ in nil }, tail: { _ in [] }, requestStop: { _, _ in false },
+        renewLease: { [] }, checkpoint: { _, _ in nil }, load: { _, _ in nil }, tail: { _ in [] }, requestStop: { _, _ in false },
         orphans: { [] },
         retry: { _, _ in .refused(Refusal(reason: .notFound), unlimited) })
 

@@ -36,6 +36,7 @@ struct GatewayConfiguration: Sendable {
     var drain: Duration
     var drainNotice: Duration
     var maximumTurns: Int
+    var deletedContentDays: Int
     /// The process environment: provider keys are looked up in it by the names that `deploy/models.json` gives. The simulator takes any
     /// key, so it gets one.
     var processEnvironment: [String: String]
@@ -52,6 +53,7 @@ struct GatewayConfiguration: Sendable {
         let drain = settings.integer(.drainSeconds, in: 0...3600)
         let notice = settings.integer(.drainNotice, in: 0...3600)
         let turns = settings.integer(.maximumTurns, in: 1...1_000_000)
+        let deletedDays = settings.integer(.deletedContentDays, in: 0...36_500)
         let root = DataFolders.find(settings.text(.root))
         if root == nil { settings.complain(.root, "no folder with db, prompts, domains and deploy was found") }
         if let secret = settings.text(.jwtSecret), secret.utf8.count < 32 { settings.complain(.jwtSecret, "is shorter than 32 bytes") }
@@ -69,7 +71,7 @@ struct GatewayConfiguration: Sendable {
             settings.complain(.jwksFile, "\(file) cannot be read")
         }
         guard settings.findings.isEmpty, let deployment, let port, let level, let connections, let statements, let drain, let notice,
-            let turns, let root
+            let turns, let deletedDays, let root
         else { return (nil, settings.findings) }
         let configuration = GatewayConfiguration(
             environment: deployment, listen: ListenAddress(host: settings.text(.host) ?? "", port: port), metricsListen: metrics,
@@ -83,7 +85,7 @@ struct GatewayConfiguration: Sendable {
             corsOrigins: (settings.text(.corsOrigins) ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) },
             stateDirectory: settings.text(.stateDirectory).map { URL(fileURLWithPath: $0) }
                 ?? root.appendingPathComponent(".coach/state"),
-            drain: .seconds(drain), drainNotice: .seconds(notice), maximumTurns: turns,
+            drain: .seconds(drain), drainNotice: .seconds(notice), maximumTurns: turns, deletedContentDays: deletedDays,
             processEnvironment: environment.merging(["COACH_SIMULATOR_KEY": "any"]) { own, _ in own })
         return (configuration, [])
     }

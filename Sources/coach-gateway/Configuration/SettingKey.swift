@@ -12,7 +12,7 @@ struct SettingKey: Sendable {
     static let all: [SettingKey] = [
         environment, host, port, metricsListen, root, logLevel, databaseURL, databaseListenURL, migrationURL, databasePassword,
         databaseConnections, databaseStatements, jwtSecret, jwksURL, jwksFile, jwtAudience, jwtIssuer, corsOrigins, stateDirectory,
-        drainSeconds, drainNotice, maximumTurns,
+        drainSeconds, drainNotice, maximumTurns, deletedContentDays,
     ]
 
     static let environment = SettingKey(
@@ -63,4 +63,7 @@ struct SettingKey: Sendable {
         meaning: "of these, how long readiness is false before connections are refused: as long as the proxy takes to see it")
     static let maximumTurns = SettingKey(
         name: "COACH_MAX_TURNS", fallback: "2000", meaning: "turns that may run at once in this process; more are refused with `SYS_5001`")
+    static let deletedContentDays = SettingKey(
+        name: "COACH_DELETED_CONTENT_DAYS", fallback: "30",
+        meaning: "days after which the messages of a deleted conversation are removed; what they cost stays in the ledger")
 }

@@ -49,6 +49,7 @@ private enum Sample {
 
     static let context = TurnContext(
         identity: TurnIdentity(turnID: .random(), conversationID: .random(), userMessageID: .random(), messageID: .random(), attempt: 1),
+        day: CalendarDay(unixSeconds: 0),
         profile: ContextProfile(values: ["family", "honesty"], goals: ["run 10 km in June"], situation: ["two children", "works nights"]),
         summary: "The user trains for a 10 km race and sleeps badly.",
         history: (0..<20).map { HistoryMessage(role: $0 % 2 == 0 ? .user : .assistant, content: String(message.prefix(200))) },

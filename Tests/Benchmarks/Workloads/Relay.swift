@@ -38,6 +38,7 @@ private final class OneFollower: FollowerListener, @unchecked Sendable {
                 userID: .random(),
                 identity: TurnIdentity(
                     turnID: .random(), conversationID: .random(), userMessageID: .random(), messageID: .random(), attempt: 1),
+                day: CalendarDay(unixSeconds: 0),
                 domain: DomainDecision(domain: .mindset, confidence: 1, source: .pinned), personaID: nil, model: name, risk: .calm,
                 country: nil, locale: nil))
         let follower = Follower()

@@ -13,6 +13,7 @@ struct PromptBuilderTests {
         TurnContext(
             identity: TurnIdentity(
                 turnID: .random(), conversationID: .random(), userMessageID: .random(), messageID: .random(), attempt: 1),
+            day: CalendarDay(unixSeconds: 0),
             profile: profile, summary: summary, history: history, persona: persona, safetyLevel: .calm, conversationDomain: nil,
             country: nil, locale: nil)
     }

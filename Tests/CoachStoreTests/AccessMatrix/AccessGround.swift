@@ -17,6 +17,7 @@ struct AccessGround: Sendable {
     let store: StoreFixture
     private let owner = UUID()
     private let other = UUID()
+    private let account: String
 
     static func on(_ server: AccessMatrixTests.Server) async throws -> AccessGround {
         switch server {
@@ -48,6 +49,7 @@ struct AccessGround: Sendable {
         let turns = store.turns(owner: try instance.owner())
         let running = try await turns.begin(caller, TurnRequest(message: "Go on"), risk: .calm).begun.identity
         _ = try await turns.checkpoint([.first(running, of: caller, "Well,")])
+        account = try await store.value("select account_id::text from public.users where id = \(owner)") ?? ""
         try await store.admin.execute("insert into public.context_profiles (user_id) values (\(owner))")
         try await store.admin.execute("update public.context_profiles set goals = '[\"x\"]' where user_id = \(owner)")
         try await store.admin.execute("insert into public.entitlements (user_id, tier) values (\(owner), 'free')")
@@ -69,6 +71,7 @@ struct AccessGround: Sendable {
                 "gateway.checkpoints":
                 ""
             case "public.persona_versions": "where persona_id in (select id from public.coaching_personas where user_id = :owner)"
+            case "public.usage_logs": "where account_id = :account"
             default: "where user_id = :owner"
             }
         let statement: String =
@@ -87,7 +90,7 @@ struct AccessGround: Sendable {
 
     /// Runs a statement as somebody and takes it back.
     func attempt(_ statement: String, as actor: Actor) async throws -> Answer {
-        let sql = statement.replacing(":owner", with: "'\(owner.uuidString.lowercased())'")
+        let sql = statement.replacing(":owner", with: "'\(owner.uuidString.lowercased())'").replacing(":account", with: "'\(account)'")
         return try await store.admin.withConnection { lease in
             try await lease.execute("begin")
             for (name, value) in actor.settings { try await lease.execute("select set_config(\(name), \(value), true)") }

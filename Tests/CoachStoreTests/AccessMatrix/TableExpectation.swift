@@ -61,15 +61,18 @@ struct TableExpectation: Sendable {
         .init(
             name: "public.turns", allowed: own("S...", gateway: "SIU."),
             insert: """
-                insert into public.turns (user_id, conversation_id, user_message_id, seq, request_hash, conversation_named, tier)
-                values (:owner, gen_random_uuid(), gen_random_uuid(), 1, '', false, 'free')
+                insert into public.turns (user_id, conversation_id, user_message_id, seq, request_hash, conversation_named, tier, day)
+                values (:owner, gen_random_uuid(), gen_random_uuid(), 1, '', false, 'free', now())
                 """, update: "set status = 'failed'"),
         .init(
-            name: "public.usage_logs", allowed: own("S...", gateway: "SIU."),
+            name: "public.usage_logs", allowed: own("S...", gateway: "SI.."),
             insert: """
-                insert into public.usage_logs (user_id, turn_id, attempt, conversation_id, message_id, tier, provider, model)
-                values (:owner, gen_random_uuid(), 1, gen_random_uuid(), gen_random_uuid(), 'free', 'p', 'm')
+                insert into public.usage_logs (account_id, day, turn_id, attempt, call, revision, purpose, tier)
+                values (:account, now(), gen_random_uuid(), 1, 1, 0, 'chat', 'free')
                 """, update: "set cost_usd = 0"),
+        .init(
+            name: "public.model_calls", allowed: own("S...", gateway: "...."),
+            insert: "insert into public.model_calls (turn_id) values (gen_random_uuid())", update: "set cost_usd = 0"),
         .init(
             name: "public.rate_limits", allowed: own("S...", gateway: "SIU."),
             insert: "insert into public.rate_limits (user_id) values (:owner)", update: "set requests = 0"),
@@ -110,17 +113,15 @@ struct TableExpectation: Sendable {
             ]) { a, _ in a },
             insert: "insert into public.published_personas (name) values ('x')", update: "set name = 'x'"),
 
-        // Without claims the gateway watches what runs, and may not touch it.
-        .init(
-            name: "gateway.watched_turns", allowed: [.gatewayForNobody: "S..."],
-            insert: """
-                insert into gateway.watched_turns (user_id, conversation_id, user_message_id, seq, request_hash, conversation_named, tier)
-                values (:owner, gen_random_uuid(), gen_random_uuid(), 1, '', false, 'free')
-                """, update: "set status = 'failed'"),
         // What is known of running turns: the gateway's alone, for the user at hand or, without claims, for all.
         .init(
-            name: "gateway.turn_progress", allowed: [.gateway: "SIUD", .gatewayForNobody: "SIUD"],
-            insert: "insert into gateway.turn_progress values (:owner, gen_random_uuid(), 1, '{}', 0)", update: "set model = 'x'"),
+            name: "gateway.running_turns", allowed: [.gateway: "SIUD", .gatewayForNobody: "SIUD"],
+            insert: """
+                insert into gateway.running_turns
+                    (user_id, conversation_id, turn_id, attempt, user_message_id, message_id, account_id, day, started_at, risk)
+                values (
+                    :owner, gen_random_uuid(), gen_random_uuid(), 1, gen_random_uuid(), gen_random_uuid(), :account, now(), now(), '{}')
+                """, update: "set model = 'x'"),
         // What they have said, many users' in a row: never for one of them.
         .init(
             name: "gateway.checkpoints", allowed: [.gatewayForNobody: "SIUD"],

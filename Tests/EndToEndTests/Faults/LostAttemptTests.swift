@@ -31,7 +31,7 @@ struct LostAttemptTests {
             (turn, read) = (first.turnID, first.bytes.count)
             try await killed.program.kill9()
             // As if it had died before the first checkpoint.
-            try await database.fresh.psql("delete from gateway.checkpoints; update gateway.turn_progress set provider = null")
+            try await database.fresh.psql("delete from gateway.checkpoints; update gateway.running_turns set provider = null")
             one = try await gateway(folder)
             self.visitor = visitor.at(one.port)
             #expect(try await database.settledAnswer(of: visitor.id, within: 4).turn["status"] == "failed")

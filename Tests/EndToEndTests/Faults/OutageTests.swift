@@ -55,7 +55,7 @@ struct OutageTests {
         }
         let rows = try await island.database.rows(
             """
-            select t.user_id, t.status, t.settled_by, m.content, (select count(*) from usage_logs u where u.user_id = t.user_id) as bills
+            select t.user_id, t.status, t.settled_by, m.content, (select count(*) from model_calls u where u.user_id = t.user_id) as bills
             from turns t join messages m on m.user_id = t.user_id and m.id = t.message_id
             """)
         let saved = Dictionary(uniqueKeysWithValues: rows.map { ($0["user_id"] ?? "", $0) })

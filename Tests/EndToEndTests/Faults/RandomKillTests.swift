@@ -44,7 +44,7 @@ struct RandomKillTests {
         let messages = try await database.rows("select * from messages")
         let users = Dictionary(grouping: messages.filter { $0["role"] == "user" }) { $0["user_id"] ?? "" }
         let answers = Dictionary(grouping: messages.filter { $0["role"] == "assistant" }) { $0["turn_id"] ?? "" }
-        let bills = Dictionary(grouping: try await database.rows("select * from usage_logs")) { $0["turn_id"] ?? "" }
+        let bills = Dictionary(grouping: try await database.rows("select * from model_calls")) { $0["turn_id"] ?? "" }
         let killed = place.killed.withLock { $0 }
 
         for tale in tales {

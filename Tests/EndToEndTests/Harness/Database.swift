@@ -47,6 +47,6 @@ final class Database: Sendable {
 
     func usage(of user: String) async throws -> [JSONObject] {
         // Money as text: a JSON number would lose digits.
-        try await rows("select *, cost_usd::text as cost from usage_logs where user_id = '\(user)' order by attempt")
+        try await rows("select *, cost_usd::text as cost from model_calls where user_id = '\(user)' order by attempt")
     }
 }

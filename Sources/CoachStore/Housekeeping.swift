@@ -1,0 +1,42 @@
+import CoachCore
+import PostgresClient
+
+/// What the schema needs from time to time. Any instance may do it, several at once too.
+public struct Housekeeping: Sendable {
+    private let client: PostgresClient
+    private let daysKept: Int
+
+    /// `daysKept`: how long the content of deleted conversations is kept.
+    public init(client: PostgresClient, daysKept: Int) {
+        self.client = client
+        self.daysKept = daysKept
+    }
+
+    /// Makes the ledger's partitions of the next two weeks; until one exists, its rows go to a default partition. Returns how many were missing.
+    /// Throws `StoreFault`.
+    @discardableResult
+    public func makePartitions() async throws -> Int {
+        try await StoreFault.translating {
+            try await client.query("select gateway.make_usage_partitions(14)") { rows in try rows.only { row in try row.value(0) } }
+        }
+    }
+
+    /// Removes the content of conversations that were deleted long enough ago, a few at a time: others wait behind a statement on its connection.
+    /// Returns of how many. Throws `StoreFault`.
+    @discardableResult
+    public func purge(atMost: Int = 10_000) async throws -> Int {
+        var purged = 0
+        while purged < atMost, !Task.isCancelled {
+            let found: Int = try await StoreFault.translating {
+                try await repeatingContended {
+                    try await client.query("select gateway.purge_deleted(make_interval(days => \(daysKept)::integer), 20)") { rows in
+                        try rows.only { row in try row.value(0) }
+                    }
+                }
+            }
+            if found == 0 { break }
+            purged += found
+        }
+        return purged
+    }
+}

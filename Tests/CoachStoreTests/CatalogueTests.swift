@@ -1,0 +1,128 @@
+import CoachCore
+import CoachStore
+import PostgresClient
+import Testing
+
+/// What makes the tables fit to be distributed by user (DESIGN, "user_id comes first"), held against the catalogue.
+@Suite("The shape of the tables")
+struct CatalogueTests {
+    /// Tables that are not a user's: reference data, the ledger, and the gateway's own.
+    private static let others: Set<String> = [
+        "public.coaching_personas", "public.persona_versions", "public.usage_logs", "public.database_epoch", "gateway.schema_migrations",
+        "gateway.schema_minimum", "gateway.instances", "gateway.checkpoints", "gateway.tombstone_key", "gateway.removed_users",
+        // A directory by token: whose a device is.
+        "gateway.push_token_owners",
+    ]
+
+    /// Of a user's tables: the column that names the user.
+    private static let usersTables: Query = """
+        (select c.oid, format('%s.%s', n.nspname, c.relname) as name, a.attnum
+        from pg_class c
+        join pg_namespace n on n.oid = c.relnamespace and n.nspname in ('public', 'gateway')
+        join pg_attribute a on a.attrelid = c.oid and a.attname = case when c.relname = 'users' then 'id' else 'user_id' end
+        where c.relkind in ('r', 'p') and not format('%s.%s', n.nspname, c.relname) = any (\(Array(others)))) t
+        """
+
+    private func names(_ query: Query) async throws -> Set<String> {
+        let store = try await StoreFixture.shared()
+        return Set(try await store.admin.query(query) { rows in try rows.map { row in try row.value(0, as: String.self) } })
+    }
+
+    @Test("every table names its user, or is listed as another kind")
+    func tables() async throws {
+        let known = try await names("select name from \(Self.usersTables)").union(Self.others)
+        let all = try await names(
+            """
+            select format('%s.%s', n.nspname, c.relname) from pg_class c join pg_namespace n on n.oid = c.relnamespace
+            where n.nspname in ('public', 'gateway') and c.relkind in ('r', 'p')
+            """)
+        #expect(all.subtracting(known) == [])
+    }
+
+    @Test("the user comes first in every unique index of a user's table")
+    func uniqueIndexes() async throws {
+        let wrong = try await names(
+            """
+            select t.name || ' ' || i.indexrelid::regclass from \(Self.usersTables)
+            join pg_index i on i.indrelid = t.oid and i.indisunique and i.indkey[0] <> t.attnum
+            """)
+        #expect(wrong == [])
+        #expect(
+            try await names(
+                """
+                select t.name from \(Self.usersTables)
+                where not exists (select from pg_index i where i.indrelid = t.oid and i.indisprimary)
+                """)
+                == [], "no table without a primary key")
+    }
+
+    @Test("foreign keys of a user's table have the user on both sides, and no other table refers to a user's")
+    func foreignKeys() async throws {
+        let wrong = try await names(
+            """
+            select k.conname::text from pg_constraint k
+            left join \(Self.usersTables) on t.oid = k.conrelid
+            left join (select t.* from \(Self.usersTables)) r on r.oid = k.confrelid
+            where k.contype = 'f' and (t.oid is not null or r.oid is not null)
+                and k.confrelid <> all (array(select c.oid from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'auth'))
+                and (t.oid is null or r.oid is null or k.conkey[1] <> t.attnum or k.confkey[1] <> r.attnum)
+            """)
+        #expect(wrong == [])
+    }
+
+    @Test("triggers of a user's table look at one row, but for one that locks the counter of the user at hand")
+    func triggers() async throws {
+        let wrong = try await names(
+            """
+            select t.name || ' ' || g.tgname from \(Self.usersTables)
+            join pg_trigger g on g.tgrelid = t.oid and not g.tgisinternal and g.tgtype & 1 = 0
+            """)
+        #expect(wrong == ["public.conversations number_statement"])
+    }
+
+    @Test("functions that work for a user name the user first")
+    func functions() async throws {
+        // What reads or writes a user's table says so with the user's id.
+        let wrong = try await names(
+            """
+            select p.proname::text from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+            where n.nspname = 'gateway' and p.prorettype <> 'trigger'::regtype
+                and coalesce(pg_get_function_sqlbody(p.oid), p.prosrc) ~ 'gateway\\.user_id\\(\\)|user_id = (uid|\\$1)'
+                and p.proname <> 'is_unbound'
+                and (p.proargtypes[0] is distinct from 'uuid'::regtype or p.proargnames[1] not in ('uid', 'user_id'))
+            """)
+        #expect(wrong == [])
+    }
+
+    @Test("an ended turn has touched no index of the tables that are changed while it runs, and its own row is written twice")
+    func heapOnlyTuples() async throws {
+        let store = try await StoreFixture()
+        let life = try await Life(store)
+        for number in 0..<100 {
+            let caller = Caller.someone()
+            let identity = try await life.begin(caller, "Hello \(number)")
+            _ = try await life.turns.checkpoint([.first(identity, of: caller, "Well")])
+            try await life.turns.finish(.complete(identity, of: caller))
+        }
+        func updates(_ table: String) async throws -> (all: Int, hot: Int) {
+            let statistics: Query = "select n_tup_upd, n_tup_hot_upd from pg_stat_user_tables where relid = \(table)::regclass"
+            return try await store.admin.query(statistics) { rows in
+                try rows.only { row in (try row.value(0, as: Int.self), try row.value(1, as: Int.self)) }
+            }
+        }
+        // Statistics of a session are published at most once a second, and when it ends.
+        while true {
+            let (turns, running) = (try await updates("public.turns").all, try await updates("gateway.running_turns").all)
+            if turns >= 100, running >= 100 { break }
+            try await store.gateway.execute("select pg_stat_force_next_flush()")
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        for table in ["public.turns", "gateway.running_turns", "public.rate_limits"] {
+            let (all, hot) = try await updates(table)
+            #expect(hot * 10 >= all * 9, "\(table): \(hot) of \(all)")
+        }
+        #expect(try await updates("public.turns").all == 100)
+        #expect(try await updates("public.messages").all == 0)
+        #expect(try await store.count("select count(*) from gateway.running_turns") == 0)
+    }
+}

@@ -1,0 +1,51 @@
+import CoachCore
+import CoachStore
+import PostgresClient
+import Testing
+
+@Suite("Content of deleted conversations")
+struct PurgeTests {
+    @Test("is removed when its time is over, with its turns; the conversation's row and what was spent stay, and no other is touched")
+    func purge() async throws {
+        let store = try await StoreFixture()
+        let (caller, turns) = (Caller.someone(), store.turns())
+        let (old, recent, kept) = (
+            try await turns.talk(caller, "Old"), try await turns.talk(caller, "Recent"), try await turns.talk(caller, "Kept")
+        )
+        let running = try await turns.begin(caller, TurnRequest(message: "Running"), risk: .calm).begun.identity
+        for identity in [old, recent, running] { _ = try await store.conversations.delete(caller, identity.conversationID) }
+        try await store.admin.execute(
+            """
+            update public.conversations set deleted_at = deleted_at - interval '31 days'
+            where id = any (\([old, running].map(\.conversationID.uuid)))
+            """)
+        let housekeeping = Housekeeping(client: store.gateway, daysKept: 30)
+        #expect(try await housekeeping.purge() == 1)
+        #expect(try await housekeeping.purge() == 0)
+
+        let left: Query = "select string_agg(content, ',' order by content) from public.messages where role = 'user'"
+        #expect(try await store.value(left) == "Kept,Recent,Running")
+        #expect(try await store.count("select count(*) from public.turns where id = \(old.turnID.uuid)") == 0)
+        #expect(try await store.count("select count(*) from public.model_calls where turn_id = \(old.turnID.uuid)") == 1)
+        #expect(
+            try await store.value(
+                "select title is null and purged_at is not null from public.conversations where id = \(old.conversationID.uuid)") == "t")
+        _ = kept
+
+        // The turn that ran there is billed first.
+        try await turns.finish(.complete(running, of: caller))
+        #expect(try await housekeeping.purge() == 1)
+        #expect(try await store.count("select count(*) from public.model_calls where turn_id = \(running.turnID.uuid)") == 1)
+    }
+
+    @Test("is not to be removed by a statement that works for a user")
+    func bound() async throws {
+        let store = try await StoreFixture.shared()
+        await #expect(throws: PostgresError.self) {
+            try await store.gateway.batch([
+                "select set_config('request.jwt.claims', \(Caller.someone().claims), true)",
+                "select gateway.purge_deleted(interval '0', 1)",
+            ]) { _ in }
+        }
+    }
+}

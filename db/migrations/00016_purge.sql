@@ -1,0 +1,32 @@
+-- What was said in conversations that their owner deleted is kept for a while, then removed. The ledger stays.
+
+-- Removes messages and turns of conversations that were deleted longer ago than `keep`, of at most so many conversations; returns of how many.
+-- Their rows stay, without title and summary, so that clients which were offline learn of the deletion.
+-- Runs with its owner's rights: no role may remove messages otherwise.
+create function gateway.purge_deleted(keep interval, at_most integer) returns integer
+    language plpgsql security definer set search_path = '' set lock_timeout = '100ms' as $$
+declare
+    purged integer;
+begin
+    if not gateway.is_unbound() then
+        raise exception 'content is purged without claims' using errcode = 'insufficient_privilege';
+    end if;
+    with due as materialized (
+        select c.user_id, c.id from public.conversations c
+        where c.deleted_at < now() - keep and c.purged_at is null
+            -- A turn that still runs there is billed first.
+            and not exists (select from gateway.running_turns r where r.user_id = c.user_id and r.conversation_id = c.id)
+        order by c.deleted_at limit at_most for update skip locked
+    ), said as (
+        delete from public.messages m using due d where m.user_id = d.user_id and m.conversation_id = d.id
+    ), turned as (
+        delete from public.turns t using due d where t.user_id = d.user_id and t.conversation_id = d.id
+    )
+    update public.conversations c set title = null, summary = null, purged_at = now()
+    from due d where c.user_id = d.user_id and c.id = d.id;
+    get diagnostics purged = row_count;
+    return purged;
+end $$;
+
+revoke all on all functions in schema gateway from public, anon, authenticated;
+grant execute on function gateway.purge_deleted(interval, integer), gateway.make_usage_partitions(integer) to coach_gateway;
