@@ -13,6 +13,8 @@ final class StoreFixture: Sendable {
     /// Role `coach_gateway`, as in production.
     let gateway: PostgresClient
     private let reactor: Reactor
+    private let pooler: Pooler?
+    private let isPooled = ProcessInfo.processInfo.environment["COACH_TEST_POOLER"] == "1"
 
     /// One database for all tests that do not need an empty one.
     static func shared() async throws -> StoreFixture { try await sharedTask.value }
@@ -26,7 +28,10 @@ final class StoreFixture: Sendable {
         reactor.start()
         admin = StoreFixture.client(database.url, reactor)
         try await Migrator(client: admin, directory: Project.migrations).migrate()
-        gateway = StoreFixture.client(try Project.url(database.url, user: "coach_gateway"), reactor)
+        let direct = try Project.url(database.url, user: "coach_gateway")
+        // COACH_TEST_POOLER=1: the same tests through PgBouncer in transaction mode.
+        pooler = isPooled ? try await Pooler(inFrontOf: database.url, users: ["coach_gateway": ""]) : nil
+        gateway = StoreFixture.client(try pooler?.url(direct) ?? direct, reactor, statements: pooler == nil ? .prepared : .unnamed)
     }
 
     deinit {
@@ -40,8 +45,11 @@ final class StoreFixture: Sendable {
     }
 
     /// A started client.
-    static func client(_ url: String, _ reactor: Reactor) -> PostgresClient {
+    static func client(
+        _ url: String, _ reactor: Reactor, statements: PostgresConfiguration.StatementMode = .prepared
+    ) -> PostgresClient {
         var configuration = PostgresConfiguration(url)
+        configuration.statements = statements
         // The machine that runs the tests may be busy with other things.
         configuration.statementTimeout = .seconds(20)
         configuration.connectTimeout = .seconds(10)

@@ -202,7 +202,7 @@ public final class ThrowawayCluster: @unchecked Sendable {
     }
 
     /// Below the ports that the system gives to clients: one of them could take it between here and the server's start, or while it is down.
-    private static func freePort() throws -> Int {
+    static func freePort() throws -> Int {
         for _ in 0..<100 {
             let port = Int.random(in: 10_000..<19_000)
             if given.withLock({ $0.insert(port).inserted }), isFree(port) { return port }

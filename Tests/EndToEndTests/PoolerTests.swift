@@ -1,0 +1,65 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Behind PgBouncer in transaction mode", .paced, .enabled(if: Pooler.program != nil, "the package pgbouncer"))
+struct PoolerTests {
+    /// Two gateways on one pooled database; LISTEN goes past the pooler.
+    private struct Ground {
+        let database: Database
+        let pooler: Pooler
+        let simulator: Simulator
+        let one: Gateway
+        let other: Gateway
+
+        init() async throws {
+            simulator = try await Stage.shared().simulator
+            database = try await Database(try await FreshDatabase())
+            pooler = try await Pooler(inFrontOf: database.fresh.url, users: ["coach_gateway": Database.password])
+            let pooled = try pooler.url(database.gatewayURL)
+            let environment = ["DATABASE_LISTEN_URL": database.gatewayURL, "COACH_DATABASE_STATEMENTS": "unnamed"]
+            one = try await Gateway(database: pooled, simulator: simulator.url, environment: environment)
+            other = try await Gateway(database: pooled, simulator: simulator.url, environment: environment)
+        }
+    }
+
+    @Test("turns are begun, answered, repeated, retried, followed and stopped as without it, and no user's claims reach another")
+    func turns() async throws {
+        let ground = try await Ground()
+        let visitor = ground.one.visitor()
+
+        // Answered and saved; the key replays.
+        let said = sim(["text": "Begin with five minutes."])
+        let first = try await visitor.say("How do I begin? \(said)", ["client_message_id": "one"])
+        let again = try await visitor.at(ground.other.port).say("How do I begin? \(said)", ["client_message_id": "one"])
+        #expect(first.content == "Begin with five minutes." && again.content == first.content)
+        #expect(try await ground.database.usage(of: visitor.id).count == 1)
+        let turn = try await ground.database.turn(of: visitor.id)
+        #expect(turn["status"] == "completed" && turn["id"] == first.first("start")?["turn_id"])
+
+        // Stopped from the other gateway: the signal comes by LISTEN.
+        let runner = ground.one.visitor()
+        let listening = try await runner.listen("Hello \(sim(["words": 400, "pace_ms": 20]))").until(bytes: 60)
+        let stop = try await runner.at(ground.other.port).stop(listening.turnID)
+        #expect(stop.status == 200)
+        try await listening.toEnd()
+        #expect(listening.end?["finish_reason"] == "stopped")
+
+        // Many at once over three server connections.
+        try await withThrowingTaskGroup(of: (String, String).self) { group in
+            for number in 1...24 {
+                let visitor = (number.isMultiple(of: 2) ? ground.one : ground.other).visitor()
+                group.addTask {
+                    let answer = try await visitor.say("Hello \(sim(["text": "Number \(number)."]))")
+                    #expect(answer.content == "Number \(number).")
+                    let list = try await visitor.browser.send("GET", "/api/v1/conversations")
+                    #expect(list.json.objects("data").map { $0["id"] } == [answer.first("start")?["conversation_id"]])
+                    return (visitor.id, answer.content)
+                }
+            }
+            for try await (user, content) in group {
+                #expect(try await ground.database.messages(of: user, role: "assistant").map { $0["content"] } == [content])
+            }
+        }
+    }
+}
