@@ -1,6 +1,10 @@
 import Foundation
 import GatewayAPI
 
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
 /// Why a request failed, with a text for the user and values for the app.
 public struct CoachError: LocalizedError, Sendable, Equatable {
     /// The kind of the failure.
@@ -48,8 +52,14 @@ public struct CoachError: LocalizedError, Sendable, Equatable {
 extension CoachError {
     static func unreachable(_ cause: any Error) -> CoachError {
         CoachError(
-            code: .unreachable, message: "no connection to the gateway: \(cause)",
+            code: .unreachable, message: "no connection to the gateway: \(line(cause))",
             userMessage: "I couldn't connect right now. Let's try again when you're back online.", action: .retry, retryable: true)
+    }
+
+    /// Foundation describes its errors with everything that it knows, over many lines.
+    private static func line(_ cause: any Error) -> String {
+        guard let cause = cause as? URLError else { return "\(cause)" }
+        return "\(cause.localizedDescription) (\(cause.code.rawValue))"
     }
 
     static func connectionLost(_ message: String) -> CoachError {
@@ -65,7 +75,7 @@ extension CoachError {
 
     static func noToken(_ cause: any Error) -> CoachError {
         CoachError(
-            code: .noToken, message: "the token provider failed: \(cause)",
+            code: .noToken, message: "the token provider failed: \(line(cause))",
             userMessage: "I had trouble signing you in. Let's try that again.", action: .reauthenticate, retryable: false)
     }
 

@@ -32,6 +32,7 @@ struct SafetyTests {
         let card = try #require(answer.first("safety"))
         #expect(card.id == "0" && card.fields.names == ["type", "done", "severity", "tier", "categories", "resources", "message"])
         #expect(card["severity"] == cry.severity && card.fields.number("tier") == cry.tier)
+        #expect(answer.first("start")?.fields.isNull("domain") == true, "no topic of coaching above the card")
         #expect(card.fields.texts("categories").first == cry.category)
         let resources = card.fields.objects("resources")
         #expect(resources.contains { $0["phone"] == "988" } && card["message"]?.isEmpty == false)

@@ -8,10 +8,12 @@ struct Greeting: Sendable {
     var safety: StreamSafety?
 
     func encode(_ facts: TurnFacts, into bytes: inout [UInt8]) {
+        // Somebody in danger is not told which topic of coaching that is (CONTRACT §4).
+        let domain = facts.risk.tier >= .crisis ? nil : facts.domain
         let start = StreamStart(
             turnID: facts.identity.turnID.uuid, conversationID: facts.identity.conversationID.uuid,
             userMessageID: facts.identity.userMessageID.uuid, messageID: facts.identity.messageID.uuid,
-            attempt: facts.identity.attempt, domain: facts.domain.domain?.rawValue, domainConfidence: facts.domain.confidence,
+            attempt: facts.identity.attempt, domain: domain?.domain?.rawValue, domainConfidence: domain?.confidence,
             personaID: facts.personaID?.uuid,
             model: facts.model.model, disclosure: nil, requestID: requestID)
         StreamEvent.start(start).encode(cursor: 0, into: &bytes)

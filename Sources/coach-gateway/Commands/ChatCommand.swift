@@ -8,8 +8,8 @@ struct ChatCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "chat", abstract: "Talk to a gateway from the terminal, streaming.",
         discussion: """
-            The token is taken from --token or COACH_TOKEN. Each line is a message; /new begins another conversation, /quit or end of \
-            input leaves.
+            The token is taken from --token or COACH_TOKEN. Each line is a message, or one of the commands /new, /retry, /help and /quit. \
+            Ctrl-C stops an answer that is coming; a second one leaves.
             """)
 
     @Option(help: "Where the gateway is.") var url = "http://127.0.0.1:8080"
@@ -23,77 +23,43 @@ struct ChatCommand: AsyncParsableCommand {
         guard let token = token ?? ProcessInfo.processInfo.environment["COACH_TOKEN"], !token.isEmpty else {
             throw ValidationError("no token: give --token or set COACH_TOKEN (coach-gateway token makes one for development)")
         }
-        var session = ChatSession(client: CoachClient(baseURL: base) { token }, domain: domain)
-        if let conversation {
-            guard let id = UUID(uuidString: conversation) else { throw ValidationError("--conversation is not a UUID") }
-            session.conversation = id
+        let id = try conversation.map { text in
+            guard let id = UUID(uuidString: text) else { throw ValidationError("--conversation is not a UUID") }
+            return id
         }
+        var session = ChatSession(
+            client: CoachClient(baseURL: base) { token }, url: url, domain: domain, conversation: id, interrupts: ChatInterrupts())
         if let message {
             guard await session.say(message) else { throw ExitCode.failure }
             return
         }
         Console.prompt()
         while let line = readLine() {
-            switch line.trimmingCharacters(in: .whitespaces) {
-            case "": break
-            case "/quit": return
-            case "/new": session.conversation = nil
-            default: await session.say(line)
+            switch ChatInput(line) {
+            case .nothing: break
+            case .message(let message): await session.say(message)
+            case .new: session.reset()
+            case .retry: await session.retry()
+            case .help: Console.say(ChatInput.helpText)
+            case .quit: return
+            case .unknown(let command): Console.say("\(command) is no command; /help lists them")
             }
             Console.prompt()
         }
     }
 }
 
-/// One talk: which conversation it is in, and how answers are shown.
-private struct ChatSession {
-    let client: CoachClient
-    let domain: String?
-    var conversation: UUID?
-
-    init(client: CoachClient, domain: String?) {
-        self.client = client
-        self.domain = domain
-    }
-
-    /// Sends a message and shows the answer while it comes. False when it failed.
-    @discardableResult
-    mutating func say(_ message: String) async -> Bool {
-        do {
-            for try await event in client.send(message, conversation: conversation, domain: domain) { show(event) }
-            return true
-        } catch let error as CoachError {
-            Console.say("\n\(error.userMessage)\n(\(error.message))")
-        } catch {
-            Console.say("\n\(error)")
-        }
-        return false
-    }
-
-    private mutating func show(_ event: StreamEvent) {
-        switch event {
-        case .start(let start):
-            conversation = start.conversationID
-            Console.write("[\(start.domain ?? "open")] ")
-        case .safety(let card):
-            Console.say("\n\(card.message)")
-            for resource in card.resources {
-                let ways = [resource.phone, resource.sms, resource.url].compactMap { $0 }.joined(separator: " · ")
-                Console.say("  \(resource.name): \(ways)")
-            }
-            Console.say("")
-        case .token(let content): Console.write(content)
-        case .usage: break
-        case .done(let done): Console.say(done.finishReason == .stop ? "" : " (\(done.finishReason.rawValue))")
-        case .error(let failure): Console.say("\n\(failure.userMessage)")
-        }
-    }
-}
-
 extension Console {
     /// Without a line end, and at once: tokens are shown as they come.
-    static func write(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
+    static func write(_ text: String) { if !text.isEmpty { FileHandle.standardOutput.write(Data(text.utf8)) } }
 
     /// Only people need one.
     static func prompt() { if isatty(STDIN_FILENO) == 1 { write("\n> ") } }
+
+    /// Columns of the terminal; nil when the output is none.
+    static var width: Int? {
+        var size = winsize()
+        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+        return Int(size.ws_col)
+    }
 }

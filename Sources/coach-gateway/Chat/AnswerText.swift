@@ -1,0 +1,51 @@
+import GatewayAPI
+
+/// The events of an answer as text for a terminal. Pure.
+struct AnswerText {
+    private var wrap: WordWrap
+    private let width: Int?
+    /// Something stands on the current line.
+    private var isInLine = false
+
+    init(width: Int?) {
+        self.width = width
+        wrap = WordWrap(width: width)
+    }
+
+    mutating func text(of event: StreamEvent) -> String {
+        let text =
+            switch event {
+            // Without a domain the router abstains, or somebody is in danger.
+            case .start(let start): start.domain.map { wrap.add("[\($0)] ") } ?? ""
+            case .safety(let card): end() + self.card(card)
+            case .token(let content): wrap.add(content)
+            case .usage: ""
+            case .done(let done): end(done.finishReason == .stop ? "" : " (\(done.finishReason.rawValue))")
+            case .error(let failure): end() + failure.userMessage + "\n"
+            }
+        if let last = text.last { isInLine = !last.isNewline }
+        return text
+    }
+
+    /// What was held back, and the end of the line.
+    mutating func end(_ remark: String = "") -> String {
+        let rest = wrap.finish() + remark
+        wrap = WordWrap(width: width)
+        defer { isInLine = false }
+        return rest.isEmpty && !isInLine ? "" : rest + "\n"
+    }
+
+    private func card(_ card: StreamSafety) -> String {
+        var lines = [wrapped(card.message)]
+        for resource in card.resources {
+            let ways = [resource.phone, resource.sms, resource.url].compactMap { $0 }.joined(separator: " · ")
+            lines.append("  \(resource.name): \(ways)")
+        }
+        return lines.joined(separator: "\n") + "\n\n"
+    }
+
+    private func wrapped(_ text: String) -> String {
+        var wrap = WordWrap(width: width)
+        return wrap.add(text) + wrap.finish()
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import Testing
+
+@Suite("Chat in a terminal", .paced)
+struct ChatTerminalTests {
+    private func chat(_ stage: Stage, user: String = UUID().uuidString.lowercased(), url: String? = nil) throws -> Terminal {
+        try Terminal(
+            ["chat", "--url", url ?? "http://127.0.0.1:\(stage.gateway.port)"], environment: ["COACH_TOKEN": Token(user: user).text])
+    }
+
+    @Test("answers are wrapped at words, unknown commands stay here, /retry answers again, /quit leaves")
+    func commands() async throws {
+        let stage = try await Stage.shared()
+        let (user, word) = (UUID().uuidString.lowercased(), marker())
+        let chat = try chat(stage, user: user)
+        try await chat.waits(for: "> ")
+        let text = "One two three four five six seven eight nine ten eleven twelve."
+        try chat.type("\(word) \(sim(["text": text]))\n")
+        try await chat.waits(for: "twelve.")
+        let answer = try #require(chat.text.components(separatedBy: "}]]\n").last)
+        for line in answer.split(separator: "\n") { #expect(line.count <= 40, "\(line)") }
+        #expect(answer.split(whereSeparator: \.isWhitespace).joined(separator: " ").contains(text), "\(answer)")
+
+        try chat.type("/exit\n")
+        try await chat.waits(for: "/exit is no command")
+        try chat.type("/help\n")
+        try await chat.waits(for: "/retry   answer")
+        try chat.type("/retry\n")
+        try await chat.waits(for: "twelve.", times: 2 + 1)
+        #expect(try await stage.database.messages(of: user, role: "user").count == 1)
+        #expect(try await stage.simulator.requests(containing: word).count == 2)
+        try chat.type("/quit\n")
+        #expect(try await chat.exit() == 0)
+    }
+
+    @Test("Ctrl-C stops an answer and stays, at the prompt it leaves")
+    func interrupt() async throws {
+        let stage = try await Stage.shared()
+        let user = UUID().uuidString.lowercased()
+        let chat = try chat(stage, user: user)
+        try await chat.waits(for: "> ")
+        try chat.type("Hello \(sim(["words": 2000, "pace_ms": 20]))\n")
+        try await eventually("an answer that has begun in\n\(chat.text)") {
+            chat.text.components(separatedBy: "}]]\n").last?.split(separator: " ").count ?? 0 > 5
+        }
+        try chat.type(Terminal.interrupt)
+        try await chat.waits(for: "(stopped)")
+        let (turn, _) = try await stage.database.settledAnswer(of: user)
+        #expect(turn["status"] == "stopped")
+        try await chat.waits(for: "> ", times: 2)
+        try chat.type(Terminal.interrupt)
+        #expect(try await chat.exit() == 130)
+    }
+
+    @Test("a second Ctrl-C during an answer leaves")
+    func interruptTwice() async throws {
+        let stage = try await Stage.shared()
+        let chat = try chat(stage)
+        try await chat.waits(for: "> ")
+        // The provider says nothing, so that the first one cannot have ended the answer before the second.
+        try chat.type("Hello \(sim(["words": 2000, "pace_ms": 20]))\n")
+        try await chat.waits(for: "}]]\n")
+        try chat.type(Terminal.interrupt + Terminal.interrupt)
+        #expect(try await chat.exit() == 130)
+    }
+
+    @Test("a refused connection is one line")
+    func refused() async throws {
+        let chat = try chat(try await Stage.shared(), url: "http://127.0.0.1:1")
+        try await chat.waits(for: "> ")
+        try chat.type("Hello\n")
+        try await chat.waits(for: "> ", times: 2)
+        let lines = chat.text.components(separatedBy: "Hello\n").last?.split(separator: "\n").map(String.init) ?? []
+        #expect(lines == ["no connection to http://127.0.0.1:1: is the gateway running there? /retry tries again", "> "])
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import GatewayAPI
+import Testing
+
+@testable import coach_gateway
+
+@Suite("What chat shows and understands")
+struct ChatTextTests {
+    private func wrapped(_ pieces: [String], width: Int) -> String {
+        var wrap = WordWrap(width: width)
+        return pieces.map { wrap.add($0) }.joined() + wrap.finish()
+    }
+
+    @Test("lines end between words, however the text is cut into pieces")
+    func words() {
+        let text = "Name the number first, then wait.\n\nThat is all."
+        let expected = "Name the\nnumber\nfirst,\nthen wait.\n\nThat is\nall."
+        #expect(wrapped([text], width: 10) == expected)
+        #expect(wrapped(text.map(String.init), width: 10) == expected)
+        for line in expected.split(separator: "\n") { #expect(line.count <= 10) }
+    }
+
+    @Test("a word longer than a line, and text without spaces, is broken at the edge; wide characters count twice")
+    func long() {
+        #expect(wrapped(["abcdefghijkl mn"], width: 8) == "abcdefgh\nijkl mn")
+        #expect(wrapped(["日本語日本語"], width: 8) == "日本語日\n本語")
+    }
+
+    @Test("indentation and several spaces stay, and none begins a wrapped line")
+    func spaces() {
+        #expect(wrapped(["  - one\n  - two  three"], width: 10) == "  - one\n  - two\nthree")
+    }
+
+    @Test("without a terminal nothing is broken or held back")
+    func noTerminal() {
+        var wrap = WordWrap(width: nil)
+        #expect(wrap.add("no line is too lo") == "no line is too lo" && wrap.finish() == "")
+    }
+
+    @Test(
+        "commands are told from messages, and what looks like a command is not sent",
+        arguments: [
+            ("", ChatInput.nothing), ("  ", .nothing), ("/quit", .quit), (" /new ", .new), ("/retry", .retry), ("/help", .help),
+            ("/exit now", .unknown("/exit")), ("/Quit", .unknown("/Quit")), ("//path", .message("/path")),
+            ("hello /new", .message("hello /new")),
+        ])
+    func input(line: String, meaning: ChatInput) {
+        #expect(ChatInput(line) == meaning)
+    }
+
+    @Test("a card stands above the answer, and no domain above the card")
+    func card() {
+        var answer = AnswerText(width: nil)
+        let start = StreamStart(
+            turnID: UUID(), conversationID: UUID(), userMessageID: UUID(), messageID: UUID(), domain: nil, domainConfidence: nil,
+            personaID: nil, model: "m", disclosure: nil, requestID: "r")
+        let events: [StreamEvent] = [
+            .start(start), .token(content: "I am here."), .done(StreamDone(finishReason: .stopped, messageID: UUID())),
+        ]
+        #expect(events.map { answer.text(of: $0) }.joined() == "I am here. (stopped)\n")
+    }
+}

@@ -1,0 +1,54 @@
+import Foundation
+import Synchronization
+
+/// The real executable in a terminal of its own, which it controls: what is typed is echoed, and Ctrl-C is a signal.
+final class Terminal: Sendable {
+    private let process = Process()
+    private let master: FileHandle
+    private let shown = Mutex(Data())
+
+    init(_ arguments: [String], environment: [String: String], columns: UInt16 = 40) throws {
+        var (master, slave): (Int32, Int32) = (-1, -1)
+        var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
+        guard openpty(&master, &slave, nil, nil, &size) == 0 else { throw Program.Failure(description: "no terminal") }
+        self.master = FileHandle(fileDescriptor: master, closeOnDealloc: true)
+        let terminal = FileHandle(fileDescriptor: slave, closeOnDealloc: true)
+        // A session of its own, whose terminal is the one at standard input.
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/setsid")
+        process.arguments = ["--ctty", "--wait", Program.executable.path] + arguments
+        process.environment = environment.merging(["COACH_ROOT": Program.root.path, "PATH": "/usr/bin:/bin"]) { own, _ in own }
+        process.standardInput = terminal
+        process.standardOutput = terminal
+        process.standardError = terminal
+        self.master.readabilityHandler = { [weak self] handle in
+            let bytes = handle.availableData
+            if bytes.isEmpty { handle.readabilityHandler = nil }
+            self?.shown.withLock { $0.append(bytes) }
+        }
+        try process.run()
+        Undertaker.bury(process.processIdentifier)
+    }
+
+    deinit {
+        master.readabilityHandler = nil
+        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+    }
+
+    /// What stands on the screen, line ends as `\n`.
+    var text: String { String(decoding: shown.withLock { $0 }, as: UTF8.self).replacing("\r\n", with: "\n") }
+
+    func type(_ keys: String) throws { try master.write(contentsOf: Data(keys.utf8)) }
+
+    static let interrupt = "\u{3}"
+
+    func waits(for text: String, times: Int = 1, within seconds: Double = 20) async throws {
+        try await eventually(within: seconds, "\(text) in\n\(self.text)") {
+            self.text.components(separatedBy: text).count > times
+        }
+    }
+
+    func exit(within seconds: Double = 20) async throws -> Int32 {
+        try await eventually(within: seconds, "the exit in\n\(text)") { !self.process.isRunning }
+        return process.terminationStatus
+    }
+}
