@@ -1,6 +1,7 @@
 # What deploy/run and deploy/test share. Sourced, not executed. Bash and Debian 12 only.
 # Exit codes: 2 wrong usage, 3 a package is missing and cannot be installed, 4 no Swift toolchain, 5 the build failed,
-#             6 PostgreSQL did not start, 7 migration or seed failed, 8 the gateway did not start, 9 already running here.
+#             6 PostgreSQL did not start, 7 migration or seed failed, 8 the gateway did not start, 9 already running here,
+#             10 the data folder cannot be made.
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -130,6 +131,11 @@ cluster_start() {
         as_postgres tail -n 5 "$folder/postgres.log" >&2
         fail 6 "starting PostgreSQL on port $port" "pg_ctl failed, see above" "look into $folder/postgres.log"
     }
+}
+
+cluster_running() {
+    local pid
+    pid=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null) && kill -0 "$pid" 2>/dev/null
 }
 
 cluster_stop() {
