@@ -55,7 +55,7 @@ let package = Package(
         .target(name: "CGatewayShims"),
         room("EventStream"),
         room("Telemetry", [.logging, .metrics]),
-        room("CoachCore"),
+        room("CoachCore", ["EventStream"]),
 
         room("GatewayAPI", ["EventStream"], exclude: ["README.md"]),
         room("Reactor", ["CGatewayShims"]),

@@ -38,31 +38,29 @@ public struct DatabaseProbe: Sendable {
         self.client = client
     }
 
-    /// Two short round trips. Throws `StoreFault`.
+    /// Two short round trips. Throws `PostgresError`, which tells why there is no connection.
     public func report(deadline: Duration? = nil) async throws -> Report {
-        try await StoreFault.translating {
-            var report = try await client.query(
-                """
-                select current_user::text, rolsuper or rolbypassrls,
-                    coalesce((select pg_has_role(current_user, r.oid, 'member') from pg_roles r where r.rolname = 'authenticated'), false)
-                from pg_roles where rolname = current_user
-                """, deadline: deadline
-            ) { rows in
-                try rows.only { row in
-                    Report(
-                        schemaVersion: nil, minimumVersion: nil, role: try row.value(0), bypassesRowSecurity: try row.value(1),
-                        canActAsUser: try row.value(2))
-                }
+        var report = try await client.query(
+            """
+            select current_user::text, rolsuper or rolbypassrls,
+                coalesce((select pg_has_role(current_user, r.oid, 'member') from pg_roles r where r.rolname = 'authenticated'), false)
+            from pg_roles where rolname = current_user
+            """, deadline: deadline
+        ) { rows in
+            try rows.only { row in
+                Report(
+                    schemaVersion: nil, minimumVersion: nil, role: try row.value(0), bypassesRowSecurity: try row.value(1),
+                    canActAsUser: try row.value(2))
             }
-            do {
-                (report.schemaVersion, report.minimumVersion) = try await client.query(
-                    "select max(version), (select version from gateway.schema_minimum) from gateway.schema_migrations", deadline: deadline
-                ) { rows in try rows.only { row in (try row.value(0), try row.value(1)) } }
-            } catch let error as PostgresError where ["42P01", "3F000", "42501"].contains(error.sqlState) {
-                // No such table or schema, or not ours to read: not migrated.
-            }
-            return report
         }
+        do {
+            (report.schemaVersion, report.minimumVersion) = try await client.query(
+                "select max(version), (select version from gateway.schema_minimum) from gateway.schema_migrations", deadline: deadline
+            ) { rows in try rows.only { row in (try row.value(0), try row.value(1)) } }
+        } catch let error as PostgresError where ["42P01", "3F000", "42501"].contains(error.sqlState) {
+            // No such table or schema, or not ours to read: not migrated.
+        }
+        return report
     }
 
     /// The newest version among the files: what `report` is compared with. Throws `MigrationError`.

@@ -50,7 +50,7 @@ public final class SchemaGate: Sendable {
     }
 
     private func look() async throws -> String? {
-        let finding = try await probe.report().schemaFinding(needed: needed)
+        let finding = try await StoreFault.translating { try await probe.report() }.schemaFinding(needed: needed)
         open.withLock { $0 = finding == nil }
         return finding
     }

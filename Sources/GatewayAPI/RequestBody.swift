@@ -17,7 +17,8 @@ public struct RequestBody: Sendable {
     public init(parsing bytes: [UInt8]) throws(RequestBodyError) {
         let document: JSONDocument
         do throws(JSONError) {
-            document = try JSONDocument(parsing: bytes)
+            // A byte order mark is no JSON, and may be ignored (RFC 8259 §8.1).
+            document = try JSONDocument(parsing: bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes)
         } catch {
             throw .notJSON(error)
         }

@@ -69,6 +69,14 @@ public final class KeySet: Sendable {
         await reload { $0.due() }
     }
 
+    /// What is wrong with a source; empty when tokens can be verified with its keys.
+    public static func findings(of source: KeySource) async -> [String] {
+        let keySet = KeySet(source: source)
+        await keySet.load()
+        if let failure = keySet.failure { return [failure] }
+        return keySet.current.identifiers.isEmpty ? ["the key set is empty"] : []
+    }
+
     /// Reads the source at its interval, and after a failure sooner, until the task is cancelled.
     public func run() async {
         var failures = 0
@@ -106,7 +114,12 @@ public final class KeySet: Sendable {
             let read = try await source.load()
             bytes = read
             let known = state.withLock { $0.document == read }
-            outcome = .success(known ? nil : try await KeySetDocument(read))
+            let document = known ? nil : try await KeySetDocument(read)
+            // An empty set withdraws all keys; one that is full of mistakes withdraws none.
+            if let document, document.keys.identifiers.isEmpty, !document.findings.isEmpty {
+                throw KeySourceError.noUsableKey(findings: document.findings)
+            }
+            outcome = .success(document)
         } catch {
             outcome = .failure(error)
         }

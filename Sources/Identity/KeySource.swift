@@ -34,6 +34,8 @@ public enum KeySourceError: Error, Hashable, Sendable, CustomStringConvertible {
     case timeout
     /// No answer, for another reason.
     case unreachable(String)
+    /// There are keys, and something is wrong with each of them.
+    case noUsableKey(findings: [String])
 
     public var description: String {
         switch self {
@@ -43,6 +45,7 @@ public enum KeySourceError: Error, Hashable, Sendable, CustomStringConvertible {
         case .status(let status): "the key set's server answered \(status)"
         case .timeout: "the key set's server did not answer in time"
         case .unreachable(let reason): "the key set's server could not be asked: \(reason)"
+        case .noUsableKey(let findings): "no key of the set can be used: \(findings.joined(separator: "; "))"
         }
     }
 }

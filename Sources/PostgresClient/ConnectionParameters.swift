@@ -4,6 +4,7 @@ import CLibPQ
 struct ConnectionParameters {
     let hosts: HostList
     let prefersStandby: Bool
+    let tlsMode: String
     private let connectionString: String
     private let given: [String: String]
     private let applicationName: String
@@ -29,6 +30,7 @@ struct ConnectionParameters {
         guard let hosts = HostList(hosts: value("host"), addresses: value("hostaddr"), ports: value("port")) else { return nil }
         self.hosts = hosts
         prefersStandby = value("target_session_attrs") == "prefer-standby"
+        tlsMode = value("sslmode")
         applicationName = configuration.applicationName
         sessionOptions = [given["options"], configuration.sessionOptions].compactMap { $0 }.joined(separator: " ")
     }

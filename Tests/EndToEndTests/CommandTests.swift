@@ -54,6 +54,73 @@ struct CommandTests {
         #expect(gone.status != 0 && gone.output.contains("DATABASE_URL") && !gone.output.contains("secret-word"), "\(gone.output)")
     }
 
+    @Test("check tells a wrong password, a closed port, an unknown host and a refused certificate apart, without the secret")
+    func checkConnections() async throws {
+        let cluster = try await ThrowawayCluster.start(passwords: true)
+        let port = cluster.port
+        for (url, finding) in [
+            ("postgres://coach_gateway:secret-word@127.0.0.1:\(port)/postgres", "the role or its password is refused"),
+            ("postgres://coach_gateway:secret-word@127.0.0.1:1/x", "nothing listens on this host and port"),
+            ("postgres://coach_gateway:secret-word@host.invalid/x", "the host is unknown"),
+            ("postgres://coach_gateway:secret-word@127.0.0.1:\(port)/x?sslmode=require", "TLS or a certificate is refused"),
+        ] {
+            let environment = Gateway.environment(database: url, simulator: "http://127.0.0.1:1/v1")
+            let check = try await Program.run(["check"], environment: environment)
+            #expect(check.status != 0 && check.output.contains("DATABASE_URL: \(finding)"), "\(check.output)")
+            #expect(!check.output.contains("secret-word"))
+            let serve = try Program(["serve"], environment: environment)
+            try await eventually("the reason in\n\(serve.output)") { serve.output.contains(finding) }
+            #expect(!serve.output.contains("secret-word"))
+        }
+    }
+
+    @Test("check names what is wrong in a file: a member twice, a trailing comma, an unclosed place, one that cannot be read")
+    func checkFiles() async throws {
+        let root = try Folder.copyOfRoot()
+        func edit(_ path: String, _ change: (String) -> String) throws {
+            try root.write(path, change(try String(contentsOfFile: root.path + "/" + path, encoding: .utf8)))
+        }
+        try edit("deploy/limits.json") { "{\"requests_per_minute\": 1," + $0.dropFirst() }
+        try root.write("deploy/prices.json", "{\n  \"prices\": [1,]\n}")
+        try edit("prompts/system.md") { $0 + "\n{{name" }
+        try edit("domains/fitness.json") { "{\"id\": \"fitness\"," + $0.dropFirst() }
+        try FileManager.default.removeItem(atPath: root.path + "/prompts/persona.md")
+        try FileManager.default.createDirectory(atPath: root.path + "/prompts/persona.md", withIntermediateDirectories: false)
+        try FileManager.default.removeItem(atPath: root.path + "/deploy/models.json")
+        let (status, output) = try await Program.run(["check"], environment: ["COACH_ROOT": root.path])
+        #expect(status != 0)
+        for finding in [
+            "limits: line ", "a member is named twice: requests_per_minute", "prices: line 2, column 16: ']' cannot stand here",
+            "prompts/persona.md: cannot be read", "fitness.json: cannot be read: line ",
+            "deploy/models.json: cannot be read: No such file or directory",
+        ] {
+            #expect(output.contains(finding), "\(finding) in\n\(output)")
+        }
+    }
+
+    @Test("check lists origins that no browser sends, databases whose name is not proved, models without a price, keys of no use")
+    func checkWarnings() async throws {
+        let root = try Folder.copyOfRoot()
+        try root.write("keys.json", #"{"keys":[{"kty":"oct","kid":"a","k":"AA"},{"kty":"RSA"}]}"#)
+        var environment = Gateway.environment(
+            database: "postgres://coach_gateway:secret-word@db.invalid/x?sslmode=require", simulator: nil)
+        environment["OPENAI_BASE_URL"] = "http://127.0.0.1:1/v1"
+        environment["OPENAI_MODEL"] = "unheard-of"
+        environment["COACH_JWKS_FILE"] = root.path + "/keys.json"
+        let (status, output) = try await Program.run(["check"], environment: environment)
+        #expect(status != 0)
+        for finding in [
+            "DATABASE_URL: db.invalid is not this machine: set sslmode=verify-full", "no price for openai unheard-of",
+            "COACH_JWKS_FILE: no key of the set can be used: key 1: kid a is of a kind that is not accepted; key 2: it has no kid",
+        ] {
+            #expect(output.contains(finding), "\(finding) in\n\(output)")
+        }
+        environment["COACH_CORS_ORIGINS"] = "https://app.example, *, https://app.example/"
+        let origins = try await Program.run(["check"], environment: environment)
+        #expect(
+            origins.output.contains("COACH_CORS_ORIGINS: * is not supported") && origins.output.contains("no slash"), "\(origins.output)")
+    }
+
     @Test("token mints what the gateway accepts, with role and lifetime")
     func token() async throws {
         let stage = try await Stage.shared()

@@ -48,4 +48,12 @@ struct RequestBodyTests {
             Self.refusal(#"{"n":1}"#) { (body) throws(RequestBodyError) in _ = try body.bool("n") }
                 == .field("n", .wrongType(expected: .bool)))
     }
+
+    @Test("a byte order mark before the body is ignored, a second one is not")
+    func byteOrderMark() throws {
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        let body = Array(#"{"name":"x"}"#.utf8)
+        #expect(try RequestBody(parsing: mark + body).string("name") == "x")
+        #expect(throws: RequestBodyError.self) { try RequestBody(parsing: mark + mark + body) }
+    }
 }

@@ -9,7 +9,7 @@ private let mayImport: [String: Set<String>] = [
     "CGatewayShims": [],
     "EventStream": [],
     "Telemetry": ["Logging", "CoreMetrics"],
-    "CoachCore": [],
+    "CoachCore": ["EventStream"],
     "GatewayAPI": ["EventStream"],
     "Reactor": ["CGatewayShims"],
     "PostgresClient": ["CLibPQ", "Reactor"],

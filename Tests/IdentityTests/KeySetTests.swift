@@ -86,6 +86,21 @@ struct KeySetTests {
         #expect(keySet.current.identifiers == ["ec-2"])
     }
 
+    @Test("a key set of which no key can be used names each one's defect, and leaves the last good keys in place")
+    func nothingUsable() async {
+        let events = Mutex<[KeySet.Event]>([])
+        let keySet = KeySet(source: script.source, report: { event in events.withLock { $0.append(event) } })
+        await keySet.load()
+        script.publish(#"{"keys":[{"kty":"oct","kid":"a","k":"AA"},{"kty":"RSA"}]}"#)
+        #expect(await keySet.load() == false)
+        let reason = "no key of the set can be used: key 1: kid a is of a kind that is not accepted; key 2: it has no kid"
+        #expect(events.withLock { $0.last } == .failed(reason: reason))
+        #expect(await KeySet.findings(of: script.source) == [reason])
+        #expect(throws: Never.self) { try verifier(keySet).verify("Bearer \(Fixture.es256)", now: Forge.now) }
+        script.publish(Fixture.jwks)
+        #expect(await KeySet.findings(of: script.source) == [])
+    }
+
     @Test("an empty key set is an answer: no key is trusted any more")
     func allKeysWithdrawn() async {
         let keySet = KeySet(source: script.source)

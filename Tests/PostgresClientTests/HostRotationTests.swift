@@ -67,4 +67,15 @@ import Testing
         let entries = try list("localhost,127.0.0.1,::1,/run/postgresql,@abstract,").entries
         #expect(entries.map(\.needsLookup) == [true, false, false, false, false, false])
     }
+
+    @Test("hosts whose name is not proved are those that are not this machine, below verify-full")
+    func unverified() {
+        for local in ["postgres://u@localhost/d", "postgres://u@127.0.0.1/d", "postgres://u@[::1]/d", "host=/run/postgresql", "dbname=d"] {
+            #expect(PostgresConfiguration.unverifiedHosts(of: local) == [], "\(local)")
+        }
+        #expect(PostgresConfiguration.unverifiedHosts(of: "postgres://u:p@db.example,localhost/d?sslmode=require") == ["db.example"])
+        #expect(PostgresConfiguration.unverifiedHosts(of: "host=localhost hostaddr=10.0.0.1") == ["localhost"])
+        #expect(PostgresConfiguration.unverifiedHosts(of: "postgres://u@127.evil.example/d") == ["127.evil.example"])
+        #expect(PostgresConfiguration.unverifiedHosts(of: "postgres://u@db.example/d?sslmode=verify-full") == [])
+    }
 }

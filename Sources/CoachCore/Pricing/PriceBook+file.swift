@@ -1,34 +1,21 @@
-import Foundation
+import EventStream
 
 extension PriceBook {
     /// Parses and validates `deploy/prices.json`. `book` is nil exactly when `findings` is not empty.
     ///
     /// Unknown members are findings: a misspelt token class must not become a class without a price.
     public static func read(_ file: some Sequence<UInt8>) -> (book: PriceBook?, findings: [String]) {
-        guard let root = try? JSONDecoder().decode([String: RawValue].self, from: Data(file)) else {
-            return (nil, ["prices: not a JSON object"])
+        let bytes = Array(file)
+        let root: JSONValue
+        do throws(JSONError) {
+            root = try JSONValue(parsing: bytes)
+        } catch {
+            return (nil, ["prices: \(error.text(in: bytes))"])
         }
+        guard root.members != nil else { return (nil, ["prices: not a JSON object"]) }
         var reader = PriceReader()
         let prices = reader.prices(root)
         return reader.findings.isEmpty ? (PriceBook(prices), []) : (nil, reader.findings)
-    }
-}
-
-/// JSON as far as a price file uses it.
-private enum RawValue: Decodable {
-    case text(String)
-    case list([[String: RawValue]])
-    case other
-
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if let text = try? container.decode(String.self) {
-            self = .text(text)
-        } else if let list = try? container.decode([[String: RawValue]].self) {
-            self = .list(list)
-        } else {
-            self = .other
-        }
     }
 }
 
@@ -36,20 +23,19 @@ private struct PriceReader {
     private(set) var findings: [String] = []
     private var seen: Set<[String]> = []
 
-    mutating func prices(_ root: [String: RawValue]) -> [Price] {
+    mutating func prices(_ root: JSONValue) -> [Price] {
         expect(root, "prices", required: ["unit", "prices"], optional: ["note"])
-        if case .text("usd_per_million_tokens")? = root["unit"] {
-        } else {
+        if root["unit"]?.string != "usd_per_million_tokens" {
             findings.append("prices: unit must be \"usd_per_million_tokens\"")
         }
-        guard case .list(let rows)? = root["prices"] else {
+        guard let rows = root["prices"]?.elements, rows.allSatisfy({ $0.members != nil }) else {
             findings.append("prices: prices must be a list of objects")
             return []
         }
         return rows.enumerated().compactMap { price($1, "prices[\($0)]") }
     }
 
-    private mutating func price(_ row: [String: RawValue], _ place: String) -> Price? {
+    private mutating func price(_ row: JSONValue, _ place: String) -> Price? {
         expect(
             row, place, required: ["provider", "model", "valid_from", "input", "output"],
             optional: ["match", "cached_input", "cache_write", "reasoning", "source"])
@@ -72,23 +58,23 @@ private struct PriceReader {
             cachedInput: classes["cached_input"], cacheWrite: classes["cache_write"], reasoning: classes["reasoning"])
     }
 
-    private mutating func expect(_ object: [String: RawValue], _ place: String, required: [String], optional: [String]) {
+    private mutating func expect(_ object: JSONValue, _ place: String, required: [String], optional: [String]) {
         for name in required where object[name] == nil { findings.append("\(place): \(name) is missing") }
-        for name in object.keys.sorted() where !required.contains(name) && !optional.contains(name) {
+        for name in (object.members ?? []).map(\.key).sorted() where !required.contains(name) && !optional.contains(name) {
             findings.append("\(place): unknown member \(name)")
         }
     }
 
-    private mutating func text(_ object: [String: RawValue], _ name: String, _ place: String) -> String? {
+    private mutating func text(_ object: JSONValue, _ name: String, _ place: String) -> String? {
         value(object, name, place, "a text that is not empty") { $0.isEmpty ? nil : $0 }
     }
 
     /// nil without a finding when the member is missing: `expect` reports missing members.
     private mutating func value<Value>(
-        _ object: [String: RawValue], _ name: String, _ place: String, _ expected: String, _ parse: (String) -> Value?
+        _ object: JSONValue, _ name: String, _ place: String, _ expected: String, _ parse: (String) -> Value?
     ) -> Value? {
         guard let raw = object[name] else { return nil }
-        if case .text(let text) = raw, let value = parse(text) { return value }
+        if let text = raw.string, let value = parse(text) { return value }
         findings.append("\(place): \(name) must be \(expected)")
         return nil
     }

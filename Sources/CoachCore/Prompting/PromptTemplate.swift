@@ -6,6 +6,8 @@ struct PromptTemplate: Sendable, Equatable {
     }
 
     private var pieces: [Piece] = []
+    /// A `{{` has no `}}`: what follows would reach the model as it stands.
+    private(set) var isUnclosed = false
 
     init(_ text: String) {
         var rest = Substring(text.trimmingSuffix { $0.isWhitespace })
@@ -14,6 +16,7 @@ struct PromptTemplate: Sendable, Equatable {
             pieces.append(.placeholder(String(rest[open.upperBound..<close.lowerBound])))
             rest = rest[close.upperBound...]
         }
+        isUnclosed = rest.firstRange(of: "{{") != nil
         pieces.append(.text(String(rest)))
     }
 
@@ -35,8 +38,6 @@ struct PromptTemplate: Sendable, Equatable {
         }.joined()
     }
 
-    /// Names of the places in a text.
-    static func placeholderNames(in text: String) -> [String] { PromptTemplate(text).placeholders }
 }
 
 extension String {

@@ -57,6 +57,7 @@ public struct PromptTemplates: Sendable, Equatable {
             }
             if !text.contains(where: { !$0.isWhitespace }) { collector.add(name.file, "", .outOfBounds("blank")) }
             let template = PromptTemplate(text)
+            if template.isUnclosed { collector.add(name.file, "", .syntax("a {{ has no }}")) }
             let found = Set(template.placeholders)
             for placeholder in found.subtracting(name.placeholders).sorted() { collector.add(name.file, "{{\(placeholder)}}", .unknown) }
             for placeholder in name.placeholders.subtracting(found).sorted() { collector.add(name.file, "{{\(placeholder)}}", .missing) }

@@ -9,7 +9,9 @@ extension DomainConfiguration {
         ])
         let domain: Domain? = root.choice("id")
         let prompt = root.text("system_prompt", 200...4_000)
-        for name in PromptTemplate.placeholderNames(in: prompt) { root.report("system_prompt", .unknownReference("{{\(name)}}")) }
+        let template = PromptTemplate(prompt)
+        for name in template.placeholders { root.report("system_prompt", .unknownReference("{{\(name)}}")) }
+        if template.isUnclosed { root.report("system_prompt", .syntax("a {{ has no }}")) }
         let configuration = DomainConfiguration(
             domain: domain ?? .lifeCoaching, version: root.integer("version", 1...1_000_000), name: root.text("name", 2...60),
             description: root.text("description", 20...300), tone: root.text("tone", 10...400),

@@ -8,17 +8,20 @@ public struct InstanceReadiness: Sendable {
     public var database: Bool
     /// New turns are accepted.
     public var accepting: Bool
+    /// The database or the disk takes the answers of turns that end.
+    public var saving: Bool
     /// Everything that operators look at, by name.
     public var details: [String: String]
 
     /// Memberwise.
-    public init(database: Bool, accepting: Bool, details: [String: String] = [:]) {
+    public init(database: Bool, accepting: Bool, saving: Bool = true, details: [String: String] = [:]) {
         self.database = database
         self.accepting = accepting
+        self.saving = saving
         self.details = details
     }
 
-    var isReady: Bool { database && accepting }
+    var isReady: Bool { database && accepting && saving }
 }
 
 /// `GET /healthz`: the process lives. `GET /readyz`: it should get traffic; the status only, the reasons are on the metrics port.

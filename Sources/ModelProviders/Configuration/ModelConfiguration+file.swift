@@ -10,9 +10,14 @@ extension ModelConfiguration {
     public static func read(
         _ file: some Sequence<UInt8>, environment: [String: String]
     ) -> (configuration: ModelConfiguration?, findings: [String]) {
-        guard let root = try? JSONValue(parsing: Array(file)), root.members != nil else {
-            return (nil, ["models: not a JSON object, or a name occurs twice in one"])
+        let bytes = Array(file)
+        let root: JSONValue
+        do throws(JSONError) {
+            root = try JSONValue(parsing: bytes)
+        } catch {
+            return (nil, ["models: \(error.text(in: bytes))"])
         }
+        guard root.members != nil else { return (nil, ["models: not a JSON object"]) }
         var reader = ModelFileReader(environment: environment.filter { !ProviderKeys.trimmed($0.value).isEmpty })
         let configuration = reader.configuration(root)
         return (reader.findings.isEmpty ? configuration : nil, reader.findings)

@@ -2,6 +2,9 @@ import ArgumentParser
 import CoachCore
 import CoachStore
 import Foundation
+import Identity
+import OutboundHTTP
+import PostgresClient
 
 /// `check`: everything that is wrong with the configuration, at once, before anything is started.
 struct CheckCommand: AsyncParsableCommand {
@@ -25,30 +28,60 @@ struct CheckCommand: AsyncParsableCommand {
         var findings = wrong
         // Without a typed configuration the files can still be looked at.
         if let root = configuration?.root ?? DataFolders.find(environment[SettingKey.root.name]) {
-            findings += ProductFiles.load(root: root, environment: environment).findings
+            let environment = configuration?.processEnvironment ?? environment
+            let (files, unfit) = ProductFiles.load(root: root, environment: environment)
+            findings += unfit + (files?.warnings() ?? [])
         }
         if let configuration {
-            findings += ServeCommand.missing(configuration)
-            if let url = configuration.databaseURL { findings += await Self.databaseFindings(url, root: configuration.root) }
+            findings += ServeCommand.missing(configuration) + configuration.warnings
+            findings += try await Self.keyFindings(configuration)
+            findings += await Self.databaseFindings(configuration)
         }
         return findings
     }
 
-    private static func databaseFindings(_ url: String, root: URL) async -> [String] {
-        do {
-            let newest = try DatabaseProbe.newestVersion(in: root.appendingPathComponent("db/migrations"))
-            let report = try await OwnerDatabase.with(url) { try await DatabaseProbe(client: $0).report() }
-            var findings: [String] = []
-            if let finding = report.schemaFinding(needed: newest) { findings.append(finding) }
-            if report.bypassesRowSecurity {
-                findings.append("DATABASE_URL: role \(report.role) bypasses row-level security: log in as coach_gateway")
+    private static func keyFindings(_ configuration: GatewayConfiguration) async throws -> [String] {
+        let client = try OutboundHTTPClient(configuration.outbound)
+        defer { client.shutDown() }
+        guard let (key, source) = try configuration.keySource(client) else { return [] }
+        return await KeySet.findings(of: source).map { "\(key.name): \($0)" }
+    }
+
+    private static func databaseFindings(_ configuration: GatewayConfiguration) async -> [String] {
+        guard let url = configuration.databaseURL else { return [] }
+        var findings = await reachable(.databaseURL, url) { client in
+            let newest = try DatabaseProbe.newestVersion(in: configuration.root.appendingPathComponent("db/migrations"))
+            return Self.findings(try await DatabaseProbe(client: client).report(), newest: newest)
+        }
+        if let listen = configuration.databaseListenURL, listen != url {
+            findings += await reachable(.databaseListenURL, listen) { client in
+                try await client.execute("select 1")
+                return []
             }
-            if !report.canActAsUser { findings.append("DATABASE_URL: role \(report.role) is no member of 'authenticated'") }
-            return findings
-        } catch StoreFault.unavailable {
-            return ["DATABASE_URL: the database cannot be reached"]
+        }
+        return findings
+    }
+
+    private static func findings(_ report: DatabaseProbe.Report, newest: String) -> [String] {
+        var findings: [String] = []
+        if let finding = report.schemaFinding(needed: newest) { findings.append(finding) }
+        if report.bypassesRowSecurity {
+            findings.append("DATABASE_URL: role \(report.role) bypasses row-level security: log in as coach_gateway")
+        }
+        if !report.canActAsUser { findings.append("DATABASE_URL: role \(report.role) is no member of 'authenticated'") }
+        return findings
+    }
+
+    /// What `look` finds, or why it cannot look.
+    private static func reachable(
+        _ key: SettingKey, _ url: String, _ look: (PostgresClient) async throws -> [String]
+    ) async -> [String] {
+        do {
+            return try await OwnerDatabase.with(url, look)
+        } catch let error as PostgresError {
+            return ["\(key.name): \(DatabaseFinding.text(error))"]
         } catch {
-            return ["DATABASE_URL: \(error)"]
+            return ["\(key.name): \(error)"]
         }
     }
 }

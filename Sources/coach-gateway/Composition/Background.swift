@@ -41,12 +41,15 @@ struct InstanceLife: Sendable {
     let checkpointer: Checkpointer
     let reaper: Reaper
     let logger: Logger
+    /// What the last attempt to connect failed with.
+    let whyUnreachable: @Sendable () -> String?
 
     func run() async throws {
-        var isReported = false
+        var reported: String?
         try await instance.registerWhenReachable { error in
-            if !isReported { logger.error("the database cannot be reached yet", metadata: ["error": "\(error)"]) }
-            isReported = true
+            let reason = whyUnreachable() ?? "\(error)"
+            if reported != reason { logger.error("the database cannot be reached yet", metadata: ["error": "\(reason)"]) }
+            reported = reason
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await leases.run() }

@@ -8,27 +8,31 @@ struct CoachingFiles {
 
     func load() -> (coaching: Coaching?, findings: [String]) {
         var findings: [String] = []
-        func attempt<Value>(_ read: () throws(ConfigurationRejected) -> Value) -> Value? {
+        /// Nil, with findings, when a file cannot be read or is refused.
+        func attempt<Content, Value>(
+            _ source: (content: Content?, findings: [String]), _ parse: (Content) throws(ConfigurationRejected) -> Value
+        ) -> Value? {
+            findings += source.findings
+            guard let content = source.content else { return nil }
             do throws(ConfigurationRejected) {
-                return try read()
+                return try parse(content)
             } catch {
                 findings += error.findings.map(\.description)
                 return nil
             }
         }
-        func file(_ path: String) -> Data {
-            guard let data = FileManager.default.contents(atPath: root.appendingPathComponent(path).path) else {
-                findings.append("\(path): cannot be read")
-                return Data()
-            }
-            return data
+        let grammar = attempt(file("domains/safety/crisis-grammar.json")) { json throws(ConfigurationRejected) in
+            try CrisisGrammar(json: json)
         }
-        let grammarFile = file("domains/safety/crisis-grammar.json")
-        let resourcesFile = file("domains/safety/resources.json")
-        let grammar = attempt { () throws(ConfigurationRejected) in try CrisisGrammar(json: grammarFile) }
-        let resources = attempt { () throws(ConfigurationRejected) in try CrisisResources(json: resourcesFile) }
-        let domains = attempt { () throws(ConfigurationRejected) in try DomainConfigurations(files: folder("domains", suffix: ".json")) }
-        let templates = attempt { () throws(ConfigurationRejected) in try PromptTemplates(files: folder("prompts", suffix: ".md")) }
+        let resources = attempt(file("domains/safety/resources.json")) { json throws(ConfigurationRejected) in
+            try CrisisResources(json: json)
+        }
+        let domains = attempt(folder("domains", suffix: ".json")) { files throws(ConfigurationRejected) in
+            try DomainConfigurations(files: files)
+        }
+        let templates = attempt(folder("prompts", suffix: ".md")) { files throws(ConfigurationRejected) in
+            try PromptTemplates(files: files)
+        }
         guard findings.isEmpty, let grammar, let resources, let domains, let templates else { return (nil, findings) }
         let coaching = Coaching(
             assessor: MessageAssessor(grammar: grammar, domains: domains), fusion: SafetyFusion(grammar: grammar),
@@ -36,13 +40,21 @@ struct CoachingFiles {
         return (coaching, [])
     }
 
-    /// The files of a folder by name, without its subfolders.
-    private func folder(_ name: String, suffix: String) -> [String: Data] {
-        let folder = root.appendingPathComponent(name)
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-        return Dictionary(
-            uniqueKeysWithValues: names.filter { $0.hasSuffix(suffix) }.map {
-                ($0, FileManager.default.contents(atPath: folder.appendingPathComponent($0).path) ?? Data())
-            })
+    private func file(_ path: String) -> (content: Data?, findings: [String]) {
+        let (bytes, finding) = ProductFile(root: root).read(path)
+        return (bytes, finding.map { [$0] } ?? [])
+    }
+
+    /// The files of a folder by name; nil when one of them cannot be read, because what is missing would be reported as well.
+    private func folder(_ name: String, suffix: String) -> (content: [String: Data]?, findings: [String]) {
+        let (names, unreadable) = ProductFile(root: root).names(in: name, suffix: suffix)
+        var findings = unreadable.map { [$0] } ?? []
+        var files: [String: Data] = [:]
+        for file in names {
+            let (bytes, finding) = ProductFile(root: root).read("\(name)/\(file)")
+            if let finding { findings.append(finding) }
+            files[file] = bytes
+        }
+        return (findings.isEmpty ? files : nil, findings)
     }
 }

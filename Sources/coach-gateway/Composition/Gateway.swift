@@ -32,22 +32,25 @@ struct Gateway {
         reactor = try Reactor(name: "reactor")
         database = PostgresClient(Self.database(configuration, url: databaseURL, logger: logger), reactor: reactor)
         let database = database
-        outbound = try OutboundHTTPClient(Self.outbound(configuration))
+        outbound = try OutboundHTTPClient(configuration.outbound)
 
         // What this process is, and what it leaves on disk.
         let slot = try InstanceSlot(in: configuration.stateDirectory)
         let instance = GatewayInstance(id: slot.instance, client: database)
-        let spool = try FileReceiptSpool(folder: slot.receipts).spool { unreadable in
-            logger.critical(
-                "a spooled receipt cannot be read: it stays where it is",
-                metadata: ["path": "\(unreadable.path)", "reason": "\(unreadable.reason)"])
-        }
+        let storage = AnswerStorage()
+        let spool = storage.watch(
+            try FileReceiptSpool(folder: slot.receipts).spool { unreadable in
+                logger.critical(
+                    "a spooled receipt cannot be read: it stays where it is",
+                    metadata: ["path": "\(unreadable.path)", "reason": "\(unreadable.reason)"])
+            })
 
         let schema = SchemaGate(
             client: database, needed: try DatabaseProbe.newestVersion(in: configuration.root.appendingPathComponent("db/migrations")))
 
         // The ports.
         let turns = TurnStore(client: database, owner: { try instance.owner() }, limits: { files.limits })
+        let ledger = storage.watch(turns.ledger)
         let keeper = turns.keeper
         let keys = ProviderKeys(of: files.models, environment: configuration.processEnvironment)
         let transfers = TransferPool(reactor: reactor, configuration: .init(proxyEnvironment: configuration.processEnvironment))
@@ -59,16 +62,17 @@ struct Gateway {
         let mirrors = Mirrors(keeper: keeper, logger: logger)
         let lines = ClientLines(reactor: reactor)
         let settlement = TurnSettlement(
-            ledger: turns.ledger, prices: files.prices, registry: registry, spool: spool, logger: logger,
+            ledger: ledger, prices: files.prices, registry: registry, spool: spool, logger: logger,
             isClosing: { !admission.isOpen })
         let leases = LeaseRenewer(keeper: keeper, registry: registry, logger: logger)
         let checkpointer = Checkpointer(keeper: keeper, registry: registry, logger: logger)
         let reaper = Reaper(
-            keeper: keeper, ledger: turns.ledger, prices: files.prices, registry: registry, logger: logger)
+            keeper: keeper, ledger: ledger, prices: files.prices, registry: registry, logger: logger)
         let housekeeping = HousekeepingLoop(
             housekeeping: Housekeeping(client: database, daysKept: configuration.deletedContentDays), logger: logger)
         let life = InstanceLife(
-            instance: instance, settlement: settlement, leases: leases, checkpointer: checkpointer, reaper: reaper, logger: logger)
+            instance: instance, settlement: settlement, leases: leases, checkpointer: checkpointer, reaper: reaper, logger: logger,
+            whyUnreachable: { if case .unreachable(_, let error) = database.status { DatabaseFinding.text(error) } else { nil } })
 
         // The edge.
         let keySet = try Self.keySet(configuration, client: outbound, logger: logger)
@@ -76,6 +80,7 @@ struct Gateway {
             InstanceReadiness(
                 // Until it is registered it can begin no turn.
                 database: database.status.isReachable && instance.isRegistered && schema.isOpen, accepting: admission.isOpen,
+                saving: storage.takesAnswers,
                 details: [
                     "turns": "\(registry.count)", "executor_takeover": "\(ExecutorTakeover.isInstalled)", "instance": "\(instance.id)",
                 ])
@@ -83,7 +88,7 @@ struct Gateway {
         let application = GatewayApplication(
             .init(
                 host: configuration.listen.host, port: configuration.listen.port, corsOrigins: configuration.corsOrigins,
-                identity: try Self.verifier(configuration, keySet: keySet), coaching: files.coaching, ledger: turns.ledger, model: model,
+                identity: try Self.verifier(configuration, keySet: keySet), coaching: files.coaching, ledger: ledger, model: model,
                 settlement: settlement, registry: registry, mirrors: mirrors, keeper: keeper,
                 library: ConversationStore(client: database).library,
                 counter: RequestStore(client: database).counter { files.limits.requestsPerMinute }, admission: admission,
@@ -166,12 +171,6 @@ struct Gateway {
         return database
     }
 
-    private static func outbound(_ configuration: GatewayConfiguration) -> OutboundConfiguration {
-        var outbound = OutboundConfiguration()
-        outbound.proxies = ProxyRules(environment: configuration.processEnvironment)
-        return outbound
-    }
-
     private static func verifier(_ configuration: GatewayConfiguration, keySet: KeySet?) throws -> TokenVerifier {
         TokenVerifier(
             policy: TokenPolicy(audience: configuration.jwtAudience, issuer: configuration.jwtIssuer),
@@ -179,22 +178,15 @@ struct Gateway {
     }
 
     private static func keySet(_ configuration: GatewayConfiguration, client: OutboundHTTPClient, logger: Logger) throws -> KeySet? {
-        let source: KeySource
-        if let url = configuration.jwksURL {
-            source = try .url(url, client: client)
-        } else if let file = configuration.jwksFile {
-            source = .file(file)
-        } else {
-            return nil
-        }
+        guard let (_, source) = try configuration.keySource(client) else { return nil }
         return KeySet(
             source: source,
             report: { event in
                 switch event {
                 case .loaded(let identifiers, let findings):
-                    logger.notice(
-                        "key set loaded",
-                        metadata: ["kids": "\(identifiers.joined(separator: " "))", "findings": .stringConvertible(findings.count)])
+                    logger.log(
+                        level: identifiers.isEmpty || !findings.isEmpty ? .warning : .notice, "key set loaded",
+                        metadata: ["kids": "\(identifiers.joined(separator: " "))", "findings": "\(findings.joined(separator: "; "))"])
                 case .failed(let reason): logger.error("key set could not be read", metadata: ["reason": "\(reason)"])
                 }
             })

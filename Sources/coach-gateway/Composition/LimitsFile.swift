@@ -7,7 +7,13 @@ import GatewayAPI
 /// Reads `deploy/limits.json`.
 enum LimitsFile {
     static func read(_ bytes: [UInt8]) -> (limits: TurnLimits?, findings: [String]) {
-        guard let root = try? JSONValue(parsing: bytes), root.members != nil else { return (nil, ["limits: not a JSON object"]) }
+        let root: JSONValue
+        do throws(JSONError) {
+            root = try JSONValue(parsing: bytes)
+        } catch {
+            return (nil, ["limits: \(error.text(in: bytes))"])
+        }
+        guard root.members != nil else { return (nil, ["limits: not a JSON object"]) }
         var reader = Reader()
         var tiers: [String: TurnLimits.Tier] = [:]
         for member in root["tiers"]?.members ?? [] {

@@ -13,13 +13,28 @@ struct ProductFiles {
 
     /// All or nothing; `findings` has a line for each thing that is wrong, in any file.
     static func load(root: URL, environment: [String: String]) -> (files: ProductFiles?, findings: [String]) {
-        func bytes(_ path: String) -> Data { FileManager.default.contents(atPath: root.appendingPathComponent(path).path) ?? Data() }
         let (coaching, coachingFindings) = CoachingFiles(root: root).load()
-        let (models, modelFindings) = ModelConfiguration.read(bytes("deploy/models.json"), environment: environment)
-        let (prices, priceFindings) = PriceBook.read(bytes("deploy/prices.json"))
-        let (limits, limitFindings) = LimitsFile.read(Array(bytes("deploy/limits.json")))
-        let findings = coachingFindings + modelFindings + priceFindings + limitFindings
+        var findings = coachingFindings
+        func parse<Value>(_ path: String, _ parse: ([UInt8]) -> (Value?, [String])) -> Value? {
+            let (bytes, unreadable) = ProductFile(root: root).read(path)
+            if let unreadable { findings.append(unreadable) }
+            guard let bytes else { return nil }
+            let (value, wrong) = parse(Array(bytes))
+            findings += wrong
+            return value
+        }
+        let models = parse("deploy/models.json") { ModelConfiguration.read($0, environment: environment) }
+        let prices = parse("deploy/prices.json") { PriceBook.read($0) }
+        let limits = parse("deploy/limits.json") { LimitsFile.read($0) }
         guard findings.isEmpty, let coaching, let models, let prices, let limits else { return (nil, findings) }
         return (ProductFiles(coaching: coaching, models: models, prices: prices, limits: limits), [])
+    }
+
+    /// What does not keep a gateway from serving and should not stay so: models whose turns would have no cost.
+    func warnings(today: CalendarDay = CalendarDay(unixSeconds: Int(Date().timeIntervalSince1970))) -> [String] {
+        let names = models.routes.values.flatMap(\.choices).map(\.name)
+        var seen: Set<ModelName> = []
+        return names.filter { seen.insert($0).inserted && prices.price(of: $0, on: today) == nil }
+            .map { "deploy/prices.json: no price for \($0.provider) \($0.model): its turns would be recorded without a cost" }.sorted()
     }
 }

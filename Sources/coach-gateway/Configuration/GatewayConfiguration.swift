@@ -1,6 +1,7 @@
 import Foundation
 import Identity
 import Logging
+import OutboundHTTP
 import PostgresClient
 
 /// Where the gateway runs.
@@ -57,6 +58,8 @@ struct GatewayConfiguration: Sendable {
         let root = DataFolders.find(settings.text(.root))
         if root == nil { settings.complain(.root, "no folder with db, prompts, domains and deploy was found") }
         if let secret = settings.text(.jwtSecret), secret.utf8.count < 32 { settings.complain(.jwtSecret, "is shorter than 32 bytes") }
+        let origins = (settings.text(.corsOrigins) ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        for defect in origins.compactMap(WebOrigin.defect) { settings.complain(.corsOrigins, defect) }
         for key in [SettingKey.databaseURL, .databaseListenURL, .migrationURL] {
             if let url = settings.text(key), !PostgresConfiguration.isConnectionString(url) {
                 settings.complain(key, "is no connection string that libpq understands")
@@ -82,11 +85,35 @@ struct GatewayConfiguration: Sendable {
             databaseConnections: connections, statements: statements, jwtSecret: settings.text(.jwtSecret),
             jwksURL: settings.text(.jwksURL),
             jwksFile: settings.text(.jwksFile), jwtAudience: settings.text(.jwtAudience) ?? "", jwtIssuer: settings.text(.jwtIssuer),
-            corsOrigins: (settings.text(.corsOrigins) ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) },
+            corsOrigins: origins,
             stateDirectory: settings.text(.stateDirectory).map { URL(fileURLWithPath: $0) }
                 ?? root.appendingPathComponent(".coach/state"),
             drain: .seconds(drain), drainNotice: .seconds(notice), maximumTurns: turns, deletedContentDays: deletedDays,
             processEnvironment: environment.merging(["COACH_SIMULATOR_KEY": "any"]) { own, _ in own })
         return (configuration, [])
+    }
+
+    /// Where asymmetric keys come from, with the setting that says so; nil when nothing does.
+    func keySource(_ client: OutboundHTTPClient) throws -> (key: SettingKey, source: KeySource)? {
+        if let jwksURL { return (.jwksURL, try .url(jwksURL, client: client)) }
+        return jwksFile.map { (.jwksFile, .file($0)) }
+    }
+
+    /// How other services are called.
+    var outbound: OutboundConfiguration {
+        var outbound = OutboundConfiguration()
+        outbound.proxies = ProxyRules(environment: processEnvironment)
+        return outbound
+    }
+
+    /// What does not keep a gateway from serving and should not stay so: connections whose server need not prove its name.
+    var warnings: [String] {
+        let urls = [
+            (SettingKey.databaseURL, databaseURL), (.databaseListenURL, databaseListenURL == databaseURL ? nil : databaseListenURL),
+            (.migrationURL, migrationURL == databaseURL ? nil : migrationURL),
+        ]
+        return urls.flatMap { key, url in
+            PostgresConfiguration.unverifiedHosts(of: url ?? "").map { "\(key.name): \($0) is not this machine: set sslmode=verify-full" }
+        }
     }
 }

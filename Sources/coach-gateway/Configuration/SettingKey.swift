@@ -51,7 +51,8 @@ struct SettingKey: Sendable {
     static let jwtAudience = SettingKey(name: "COACH_JWT_AUDIENCE", fallback: "authenticated", meaning: "required `aud`")
     static let jwtIssuer = SettingKey(name: "COACH_JWT_ISSUER", fallback: nil, meaning: "required `iss`; any when not set")
     static let corsOrigins = SettingKey(
-        name: "COACH_CORS_ORIGINS", fallback: "", meaning: "origins of browser clients, separated by commas; none by default")
+        name: "COACH_CORS_ORIGINS", fallback: "",
+        meaning: "origins of browser clients, `scheme://host[:port]`, separated by commas; no patterns, none by default")
     static let stateDirectory = SettingKey(
         name: "COACH_STATE_DIR", fallback: nil,
         meaning:

@@ -1,3 +1,4 @@
+import EventStream
 import Foundation
 
 /// The raw settings: environment over file over default, and everything that is wrong with them, collected.
@@ -9,11 +10,12 @@ struct Settings: Sendable {
     init(environment: [String: String], file: Data? = nil) {
         let known = Dictionary(uniqueKeysWithValues: SettingKey.all.map { ($0.name, $0) })
         if let file {
-            switch try? JSONSerialization.jsonObject(with: file) {
-            case let object as [String: Any]:
-                for (name, value) in object.sorted(by: { $0.key < $1.key }) { take(name, value, known[name]) }
-            default:
-                findings.append("the configuration file is not a JSON object")
+            do throws(JSONError) {
+                let root = try JSONValue(parsing: Array(file))
+                if root.members == nil { findings.append("the configuration file is not a JSON object") }
+                for member in root.members ?? [] { take(member.key, member.value, known[member.key]) }
+            } catch {
+                findings.append("the configuration file: \(error.text(in: Array(file)))")
             }
         }
         for name in known.keys {
@@ -21,13 +23,13 @@ struct Settings: Sendable {
         }
     }
 
-    private mutating func take(_ name: String, _ value: Any, _ key: SettingKey?) {
+    private mutating func take(_ name: String, _ value: JSONValue, _ key: SettingKey?) {
         guard let key else { return findings.append("\(name): unknown key in the configuration file") }
         guard !key.secret else { return findings.append("\(name): secrets are read from the environment only") }
         switch value {
-        case let text as String: values[name] = text
-        case let number as NSNumber: values[name] = number.stringValue
-        default: findings.append("\(name): expected a text or a number")
+        case .string(let text): values[name] = text
+        case .integer(let number): values[name] = "\(number)"
+        default: findings.append("\(name): expected a text or a whole number")
         }
     }
 

@@ -1,31 +1,5 @@
+import EventStream
 import Foundation
-
-/// Any JSON value.
-enum ConfigurationValue: Decodable, Equatable {
-    case null
-    case boolean(Bool)
-    case number(Double)
-    case string(String)
-    case array([ConfigurationValue])
-    case object([String: ConfigurationValue])
-
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if let text = try? container.decode(String.self) {
-            self = .string(text)
-        } else if let items = try? container.decode([ConfigurationValue].self) {
-            self = .array(items)
-        } else if let members = try? container.decode([String: ConfigurationValue].self) {
-            self = .object(members)
-        } else if let flag = try? container.decode(Bool.self) {
-            self = .boolean(flag)
-        } else if let number = try? container.decode(Double.self) {
-            self = .number(number)
-        } else {
-            self = .null
-        }
-    }
-}
 
 /// Collects the findings of one load. A class, because all nodes share it. Not thread-safe; used within one loader call.
 final class FindingCollector {
@@ -46,28 +20,25 @@ final class FindingCollector {
 struct ConfigurationNode {
     let file: String
     let path: String
-    let value: ConfigurationValue
+    let value: JSONValue
     let collector: FindingCollector
 
     /// The root of a file; nil with a finding when the file is not a JSON object.
     static func root(of json: Data, file: String, collector: FindingCollector) -> ConfigurationNode? {
-        do {
-            let value = try JSONDecoder().decode(ConfigurationValue.self, from: json)
+        do throws(JSONError) {
+            let value = try JSONValue(parsing: Array(json))
             guard case .object = value else {
                 collector.add(file, "", .wrongType(expected: "an object"))
                 return nil
             }
             return ConfigurationNode(file: file, path: "", value: value, collector: collector)
         } catch {
-            collector.add(file, "", .unreadable("not valid JSON"))
+            collector.add(file, "", .unreadable(error.text(in: Array(json))))
             return nil
         }
     }
 
-    private var members: [String: ConfigurationValue] {
-        if case .object(let members) = value { return members }
-        return [:]
-    }
+    private var members: [JSONMember] { value.members ?? [] }
 
     func report(_ problem: ConfigurationFinding.Problem) { collector.add(file, path, problem) }
 
@@ -75,21 +46,21 @@ struct ConfigurationNode {
 
     private func join(_ key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
 
-    private func node(_ value: ConfigurationValue, at path: String) -> ConfigurationNode {
+    private func node(_ value: JSONValue, at path: String) -> ConfigurationNode {
         ConfigurationNode(file: file, path: path, value: value, collector: collector)
     }
 
     /// Reports every other key as unknown.
     func allow(_ keys: Set<String>) {
-        for key in members.keys.sorted() where !keys.contains(key) { report(key, .unknown) }
+        for key in keys where !keys.contains(key) { report(key, .unknown) }
     }
 
     /// The keys of an object, sorted.
-    var keys: [String] { members.keys.sorted() }
+    var keys: [String] { members.map(\.key).sorted() }
 
     /// A member, or nil when it is absent or null.
     func member(_ key: String) -> ConfigurationNode? {
-        guard let value = members[key], value != .null else { return nil }
+        guard let value = value[key], value != .null else { return nil }
         return node(value, at: join(key))
     }
 
@@ -128,7 +99,7 @@ struct ConfigurationNode {
             report(key, .missing)
             return bounds.lowerBound
         }
-        guard case .number(let number) = node.value, let integer = Int(exactly: number) else {
+        guard let integer = node.value.integer.flatMap({ Int(exactly: $0) }) else {
             node.report(.wrongType(expected: "an integer"))
             return bounds.lowerBound
         }
@@ -142,7 +113,7 @@ struct ConfigurationNode {
     /// An optional boolean, default false.
     func flag(_ key: String) -> Bool {
         guard let node = member(key) else { return false }
-        guard case .boolean(let flag) = node.value else {
+        guard case .bool(let flag) = node.value else {
             node.report(.wrongType(expected: "true or false"))
             return false
         }

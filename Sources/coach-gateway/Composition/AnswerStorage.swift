@@ -1,0 +1,45 @@
+import CoachCore
+import Synchronization
+
+/// Whether an answer that ended now could be kept. Watches what database and disk do with the answers that come: asking beforehand would only
+/// tell how it was a moment ago. While neither takes them they are tried again and again, so it also notices when that is over.
+final class AnswerStorage: Sendable {
+    private struct State {
+        var databaseRefuses = false
+        var diskRefuses = false
+    }
+    private let state = Mutex(State())
+
+    /// False when the last attempts at both have failed.
+    var takesAnswers: Bool { state.withLock { !($0.databaseRefuses && $0.diskRefuses) } }
+
+    func watch(_ ledger: TurnLedger) -> TurnLedger {
+        TurnLedger(
+            begin: ledger.begin, repeated: ledger.repeated,
+            finish: { [self] receipt in
+                do {
+                    let outcome = try await ledger.finish(receipt)
+                    state.withLock { $0.databaseRefuses = false }
+                    return outcome
+                } catch {
+                    // A receipt that is refused for what is in it says nothing about the next.
+                    if case StoreFault.unavailable? = error as? StoreFault { state.withLock { $0.databaseRefuses = true } }
+                    throw error
+                }
+            })
+    }
+
+    func watch(_ spool: ReceiptSpool) -> ReceiptSpool {
+        ReceiptSpool(
+            keep: { [self] receipt in
+                do {
+                    let ticket = try spool.keep(receipt)
+                    state.withLock { $0.diskRefuses = false }
+                    return ticket
+                } catch {
+                    state.withLock { $0.diskRefuses = true }
+                    throw error
+                }
+            }, discard: spool.discard, leftovers: spool.leftovers)
+    }
+}

@@ -1,0 +1,66 @@
+import CoachCore
+import Testing
+
+@testable import coach_gateway
+
+@Suite("Configuration")
+struct ConfigurationTests {
+    @Test(
+        "origins are those that browsers send",
+        arguments: [
+            "https://app.example", "http://localhost:3000", "capacitor://localhost", "http://[::1]:8080", "https://app.example:8443",
+        ])
+    func origins(text: String) {
+        #expect(WebOrigin.defect(of: text) == nil)
+    }
+
+    @Test(
+        "what no browser sends is no origin",
+        arguments: [
+            "*", "null", "app.example", "https://", "https://app.example/", "https://app.example/path", "https://*.example",
+            "https://App.example", "https://app.example:443", "http://app.example:80", "https://app.example:port", "https://me@app.example",
+            "://x", "https://a b",
+        ])
+    func noOrigins(text: String) {
+        #expect(WebOrigin.defect(of: text) != nil)
+    }
+
+    @Test("an instance is not ready while neither database nor disk takes an answer, and is again when one does")
+    func storage() async throws {
+        struct Full: Error {}
+        let storage = AnswerStorage()
+        let script = Script()
+        let ledger = storage.watch(
+            TurnLedger(
+                begin: { _, _, _ in throw Full() }, repeated: { _, _ in nil },
+                finish: { _ in
+                    if let fault = script.fault { throw fault }
+                    return .settled
+                }))
+        let spool = storage.watch(ReceiptSpool(keep: { _ in throw Full() }, discard: { _ in }, leftovers: { [] }))
+        #expect(throws: Full.self) { try spool.keep(Self.receipt) }
+        script.fault = StoreFault.unexpected("this receipt")
+        await #expect(throws: StoreFault.self) { try await ledger.finish(Self.receipt) }
+        #expect(storage.takesAnswers, "the database refused a receipt, not receipts")
+        script.fault = StoreFault.unavailable(retryAfter: 1)
+        await #expect(throws: StoreFault.self) { try await ledger.finish(Self.receipt) }
+        #expect(!storage.takesAnswers)
+        script.fault = nil
+        _ = try await ledger.finish(Self.receipt)
+        #expect(storage.takesAnswers)
+    }
+
+    private static let receipt = TurnReceipt(
+        userID: .random(),
+        identity: TurnIdentity(
+            turnID: .random(), conversationID: .random(), userMessageID: .random(), messageID: .random(), attempt: 1),
+        status: .completed, finishReason: .stop, content: "", bill: nil,
+        domain: DomainDecision(domain: nil, confidence: 0, source: .abstained), risk: .calm, country: nil, locale: nil,
+        errorCode: nil, timeToFirstTokenMilliseconds: nil, durationMilliseconds: 0)
+}
+
+/// What the database says next.
+private final class Script: @unchecked Sendable {
+    // Touched by one test, one step after the other.
+    var fault: StoreFault?
+}
