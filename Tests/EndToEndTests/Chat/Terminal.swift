@@ -8,9 +8,13 @@ final class Terminal: Sendable {
     private let shown = Mutex(Data())
 
     init(_ arguments: [String], environment: [String: String], columns: UInt16 = 40) throws {
-        var (master, slave): (Int32, Int32) = (-1, -1)
+        let master = posix_openpt(O_RDWR | O_NOCTTY)
+        guard master >= 0, grantpt(master) == 0, unlockpt(master) == 0, let name = ptsname(master) else {
+            throw Program.Failure(description: "no terminal")
+        }
+        let slave = open(name, O_RDWR | O_NOCTTY)
         var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
-        guard openpty(&master, &slave, nil, nil, &size) == 0 else { throw Program.Failure(description: "no terminal") }
+        guard slave >= 0, ioctl(master, UInt(TIOCSWINSZ), &size) == 0 else { throw Program.Failure(description: "no terminal") }
         self.master = FileHandle(fileDescriptor: master, closeOnDealloc: true)
         let terminal = FileHandle(fileDescriptor: slave, closeOnDealloc: true)
         // A session of its own, whose terminal is the one at standard input.
