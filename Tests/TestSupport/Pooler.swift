@@ -36,7 +36,7 @@ public final class Pooler: Sendable {
             max_client_conn = 200
             """
         try Data(settings.utf8).write(to: URL(fileURLWithPath: directory + "/pgbouncer.ini"))
-        FileManager.default.createFile(atPath: directory + "/log", contents: nil)
+        try Data().write(to: URL(fileURLWithPath: directory + "/log"))
         let log = try FileHandle(forWritingTo: URL(fileURLWithPath: directory + "/log"))
         let command = try ThrowawayCluster.unprivileged(program, ["-q", directory + "/pgbouncer.ini"])
         process = try Command.start(command.program, command.arguments, log: log)
