@@ -23,13 +23,14 @@ public final class SchemaGate: Sendable {
     /// As of the last look; false before the first.
     public var isOpen: Bool { open.withLock { $0 } }
 
-    /// Looks as soon as the database is there. Throws `Incompatible`, or `CancellationError`.
-    public func admit(pause: Duration = .milliseconds(250)) async throws {
+    /// Looks as soon as the database is there; `onFailure` learns of each attempt that could not. Throws `Incompatible`, or `CancellationError`.
+    public func admit(pause: Duration = .milliseconds(250), onFailure: (any Error) -> Void = { _ in }) async throws {
         while true {
             do {
                 if let finding = try await look() { throw Incompatible(description: finding) }
                 return
-            } catch is StoreFault {
+            } catch let fault as StoreFault {
+                onFailure(fault)
                 try await Task.sleep(for: pause)
             }
         }

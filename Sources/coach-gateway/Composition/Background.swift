@@ -2,7 +2,6 @@ import CoachCore
 import CoachStore
 import GatewayServer
 import Identity
-import Logging
 import PostgresClient
 import ServiceLifecycle
 import TokenRelay
@@ -40,17 +39,10 @@ struct InstanceLife: Sendable {
     let leases: LeaseRenewer
     let checkpointer: Checkpointer
     let reaper: Reaper
-    let logger: Logger
-    /// What the last attempt to connect failed with.
-    let whyUnreachable: @Sendable () -> String?
+    let startFailures: StartFailures
 
     func run() async throws {
-        var reported: String?
-        try await instance.registerWhenReachable { error in
-            let reason = whyUnreachable() ?? "\(error)"
-            if reported != reason { logger.error("the database cannot be reached yet", metadata: ["error": "\(reason)"]) }
-            reported = reason
-        }
+        try await instance.registerWhenReachable { startFailures.report($0) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await leases.run() }
             group.addTask { try await checkpointer.run() }

@@ -70,9 +70,10 @@ struct Gateway {
             keeper: keeper, ledger: ledger, prices: files.prices, registry: registry, logger: logger)
         let housekeeping = HousekeepingLoop(
             housekeeping: Housekeeping(client: database, daysKept: configuration.deletedContentDays), logger: logger)
+        let startFailures = StartFailures(database: database, logger: logger)
         let life = InstanceLife(
-            instance: instance, settlement: settlement, leases: leases, checkpointer: checkpointer, reaper: reaper, logger: logger,
-            whyUnreachable: { if case .unreachable(_, let error) = database.status { DatabaseFinding.text(error) } else { nil } })
+            instance: instance, settlement: settlement, leases: leases, checkpointer: checkpointer, reaper: reaper,
+            startFailures: startFailures)
 
         // The edge.
         let keySet = try Self.keySet(configuration, client: outbound, logger: logger)
@@ -103,7 +104,7 @@ struct Gateway {
             Background { if let keySet { await keySet.run() } else { try await gracefulShutdown() } },
             // No turn can begin before the instance is registered, and it is not with a schema that does not fit.
             Background {
-                try await schema.admit()
+                try await schema.admit { startFailures.report($0) }
                 try await life.run()
             },
             Background {
