@@ -43,7 +43,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// Whether they are to be decoded.
     func bytesArrived(_ count: Int) -> Bool {
-        if machine.isLingering { machine.discarded(count) }
+        machine.discarded(count)
         machine.bytesArrived(count)
         return machine.isReading
     }
@@ -123,8 +123,10 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
             if isHTTP10 { head.version = .http1_0 }
             context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .end:
+            let action = machine.answerEnded(now: .now())
+            if action == .finish { return finish(context, with: promise) }
             context.write(data, promise: promise)
-            act(machine.answerEnded(now: .now()), context)
+            act(action, context)
             setTimer(context)
         default: context.write(data, promise: promise)
         }
@@ -133,8 +135,8 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         switch mode {
         // Whoever closes has written its last answer: the connection is closed as soon as the client has read it.
-        case .all where machine.isLingering: context.channel.closeFuture.cascade(to: promise)
-        case .output where machine.isLingering: promise?.succeed()
+        case .all where machine.isEnding: context.channel.closeFuture.cascade(to: promise)
+        case .output where machine.isEnding: promise?.succeed()
         case .output:
             machine.finished(now: .now())
             setTimer(context)
@@ -151,7 +153,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case .none, .forward: break
         case .failBody(let fault): context.fireErrorCaught(fault)
         case .reject(let fault): reject(fault, context)
-        case .finish: finish(context)
+        case .finish: endOutput(context)
         case .close: context.close(promise: nil)
         }
     }
@@ -169,17 +171,25 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         head.headers.add(name: "content-length", value: String(body.count))
         context.write(wrapOutboundOut(.head(head)), promise: nil)
         if refusedHead?.method != .HEAD { context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: body)))), promise: nil) }
-        context.write(wrapOutboundOut(.end(nil)), promise: nil)
         log.record(requestID: requestID, method: refusedHead?.method.rawValue ?? "none", route: "none", status: status.code)
         finish(context)
     }
 
-    /// Says that nothing more comes. What the client still sends is thrown away for a moment: a connection that is closed over unread bytes is
-    /// reset, and the answer may be lost with it.
-    private func finish(_ context: ChannelHandlerContext) {
+    /// Ends the last answer, and then our side. What the client still sends is thrown away for a moment: a connection that is closed over unread
+    /// bytes is reset, and the answer may be lost with it.
+    private func finish(_ context: ChannelHandlerContext, with promise: EventLoopPromise<Void>? = nil) {
+        let written = promise ?? context.eventLoop.makePromise()
+        machine.finishes(now: .now())
+        setTimer(context)
+        written.futureResult.assumeIsolated().whenComplete { [self] _ in
+            if let context = self.context, machine.isEnding { endOutput(context) }
+        }
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: written)
+    }
+
+    private func endOutput(_ context: ChannelHandlerContext) {
         machine.finished(now: .now())
         setTimer(context)
-        context.flush()
         context.close(mode: .output, promise: nil)
         context.read()
     }

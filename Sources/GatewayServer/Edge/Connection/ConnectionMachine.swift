@@ -32,6 +32,8 @@ struct ConnectionMachine {
 
     private enum Life: Equatable {
         case open
+        /// The last answer is on its way to a client that may take its time.
+        case flushing(until: NIODeadline)
         /// We have ended our side.
         case lingering(until: NIODeadline, bytes: Int)
         /// Somebody else has the socket.
@@ -69,13 +71,18 @@ struct ConnectionMachine {
     /// Whether anything that arrives is still a request's.
     var isReading: Bool { life == .open && reading != .ended }
 
-    /// Whether what arrives is to be thrown away.
-    var isLingering: Bool { if case .lingering = life { true } else { false } }
+    /// Whether the last answer is written and the connection closes by itself.
+    var isEnding: Bool {
+        switch life {
+        case .flushing, .lingering: true
+        case .open, .detached: false
+        }
+    }
 
     /// When `timeout` is to be asked; nil while there is only our own work to wait for.
     var deadline: NIODeadline? {
         switch life {
-        case .lingering(let until, _): return until
+        case .flushing(let until), .lingering(let until, _): return until
         case .detached: return nil
         case .open: break
         }
@@ -147,7 +154,7 @@ struct ConnectionMachine {
     }
 
     /// The client sends no more.
-    func inputEnded() -> Action { isLingering ? .close : .none }
+    func inputEnded() -> Action { if case .lingering = life { .close } else { .none } }
 
     /// More of what is thrown away.
     mutating func discarded(_ count: Int) {
@@ -189,9 +196,15 @@ struct ConnectionMachine {
 
     // MARK: The end
 
+    /// The last answer was written, but perhaps not sent.
+    mutating func finishes(now: NIODeadline) {
+        reading = .ended
+        life = .flushing(until: now + limits.idle)
+    }
+
     /// We ended our side.
     mutating func finished(now: NIODeadline) {
-        guard life == .open else { return }
+        guard life != .detached else { return }
         reading = .ended
         life = .lingering(until: now + limits.linger, bytes: 0)
     }
