@@ -61,3 +61,27 @@ struct Inbox {
         return true
     }
 }
+
+/// Items that were taken from the inbox, and how many of them were performed. Belongs to the thread that empties the inbox.
+struct InboxBatch {
+    private var items: [Inbox.Item] = []
+    private var next = 0
+
+    var isEmpty: Bool { next == items.count }
+
+    /// The next item; nil when all were returned.
+    mutating func popFirst() -> Inbox.Item? {
+        guard next < items.count else { return nil }
+        let item = items[next]
+        next += 1
+        if next == items.count {
+            // Nothing is held that was performed: the thread may sleep next.
+            items.removeAll(keepingCapacity: true)
+            next = 0
+        }
+        return item
+    }
+
+    /// Takes what is in the inbox. Only when empty; the arrays change places, so that both keep their capacity.
+    mutating func refill(from inbox: inout Inbox) { inbox.swapItems(with: &items) }
+}

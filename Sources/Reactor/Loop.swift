@@ -1,6 +1,6 @@
 import CGatewayShims
 
-/// The part of the reactor that only its thread touches: watches, timers, and what waits for the end of the wake-up.
+/// The part of the reactor that only its thread touches: watches, timers, and work that is done piece by piece.
 final class Loop {
     var timers = TimerHeap<() -> Void>()
 
@@ -9,8 +9,7 @@ final class Loop {
     /// The watch whose registration the kernel holds, by descriptor. A library may close a descriptor and open another of the same number
     /// before it tells us; then the older watch must not touch the newer one's registration.
     private var registered: [Int32: UInt64] = [:]
-    private var atEnd: [(key: ObjectIdentifier, body: () -> Void)] = []
-    private var keysAtEnd: Set<ObjectIdentifier> = []
+    private var deferred = DeferredQueue()
 
     init(poller: Poller) {
         self.poller = poller
@@ -52,22 +51,19 @@ final class Loop {
         poller.remove(watch.descriptor)
     }
 
-    // MARK: Timers and the end of the wake-up
+    // MARK: Timers and deferred work
 
     func schedule(after delay: Duration, _ body: @escaping () -> Void) -> TimerHandle {
         TimerHandle(id: timers.insert(body, at: .now.advanced(by: delay)), loop: self)
     }
 
-    func atEndOfWakeUp(_ key: ObjectIdentifier, _ body: @escaping () -> Void) {
-        guard keysAtEnd.insert(key).inserted else { return }
-        atEnd.append((key, body))
-    }
+    func continueLater(_ work: any DeferredWork) { deferred.append(work) }
 
     // MARK: One wake-up, in this order
 
     /// How long the thread may wait: nil means for ever.
     func longestWait(mayLinger: Bool) -> Duration? {
-        guard mayLinger, atEnd.isEmpty else { return .zero }
+        guard mayLinger, deferred.isEmpty else { return .zero }
         return timers.nextDeadline().map { ContinuousClock.Instant.now.duration(to: $0) }
     }
 
@@ -87,19 +83,27 @@ final class Loop {
         }
     }
 
+    /// Calls what is due. Timers beyond the budget are called in the next wake-up, which follows at once.
     func fireTimers() {
         guard timers.count > 0 else { return }
         let now = ContinuousClock.now
-        while let body = timers.popDue(now) { body() }
+        let end = now + Reactor.budget
+        while let body = timers.popDue(now) {
+            body()
+            if ContinuousClock.now >= end { return }
+        }
     }
 
-    /// What a body adds here waits for the next wake-up, which follows at once.
-    func finishWakeUp() {
-        guard !atEnd.isEmpty else { return }
-        let bodies = atEnd
-        atEnd = []
-        keysAtEnd = []
-        for (_, body) in bodies { body() }
+    /// Calls each piece of work that was deferred before this wake-up once, in order, until the budget is spent. The rest keeps its place.
+    func continueDeferred() {
+        guard !deferred.isEmpty else { return }
+        let end = ContinuousClock.now + Reactor.budget
+        var left = deferred.count
+        while left > 0, let work = deferred.popFirst() {
+            work.continueWork()
+            left -= 1
+            if ContinuousClock.now >= end { return }
+        }
     }
 
     /// The thread ends: drops what can no longer happen, and with it what the closures hold.
@@ -108,7 +112,6 @@ final class Loop {
         watches = WatchTable()
         registered = [:]
         timers = TimerHeap()
-        atEnd = []
-        keysAtEnd = []
+        deferred = DeferredQueue()
     }
 }
