@@ -1,10 +1,13 @@
-/// Reads response header lines. Pure.
+/// Reads response header lines as strictly as RFC 9112 has it: a head that two readers may understand differently ends the transfer. Pure.
 ///
-/// Interim responses come before the final one; they are not reported. What is beyond the bounds is dropped, but for its framing: nothing
-/// else that we act on comes that late in a sane response.
+/// Interim responses come before the final one; they are not reported.
 struct HeadReader {
-    static let mostHeaders = 64
-    static let mostBytes = 16 << 10
+    /// Fields of a head, and of the trailers.
+    static let mostFields = 128
+    /// Bytes of all lines of a head, and of the trailers.
+    static let mostBytes = 32 << 10
+    /// Interim responses before the final one. Servers send one or two (100, 103).
+    static let mostInterims = 16
 
     /// How the body after a head is delimited (RFC 9112 §6.3).
     enum Framing: Equatable {
@@ -19,20 +22,37 @@ struct HeadReader {
         var framing: Framing
         /// The connection may be used again afterwards.
         var mayReuse: Bool
+        /// How long the peer keeps an unused connection, if it said so.
+        var keepAlive: Duration?
     }
 
     /// Something that is not an HTTP/1 head, or frames its body in two ways.
     struct Malformed: Error {}
 
-    private struct Reading {
+    fileprivate struct Reading {
         var head: TransferHead
-        var bytes = 0
+        var isHTTP11: Bool
         var mayReuse: Bool
+        var bounds = Bounds()
         var length: Int?
-        var codings = ""
+        var codings: String?
+        var keepAlive: Duration?
+    }
+
+    /// Counts fields and bytes.
+    struct Bounds {
+        private var fields = 0
+        private var bytes = 0
+
+        mutating func count(_ line: UnsafeRawBufferPointer) throws(Malformed) {
+            fields += 1
+            bytes += line.count
+            guard fields <= HeadReader.mostFields, bytes <= HeadReader.mostBytes else { throw Malformed() }
+        }
     }
 
     private var reading: Reading?
+    private var interims = 0
 
     /// Takes one line without its line end; returns the result when the line ends the head.
     mutating func line(_ line: UnsafeRawBufferPointer) throws(Malformed) -> Result? {
@@ -42,24 +62,14 @@ struct HeadReader {
         }
         if line.isEmpty {
             reading = nil
-            return (100..<200).contains(current.head.status) ? nil : try Self.result(current)
+            guard (100..<200).contains(current.head.status) else { return try Self.result(current) }
+            interims += 1
+            // Nobody asked to speak another protocol (101).
+            guard interims <= Self.mostInterims, current.head.status != 101 else { throw Malformed() }
+            return nil
         }
-        current.bytes += line.count
-        if let header = Self.header(line) {
-            switch header.name {
-            case "content-length":
-                guard let length = Int(header.value), length >= 0, current.length == nil || current.length == length else {
-                    throw Malformed()
-                }
-                current.length = length
-            case "transfer-encoding": current.codings += "," + header.value.lowercased()
-            case "connection":
-                let options = header.value.lowercased().split { $0 == "," || $0 == " " }
-                if options.contains("close") { current.mayReuse = false }
-            default: break
-            }
-            if current.bytes <= Self.mostBytes, current.head.headers.count < Self.mostHeaders { current.head.headers.append(header) }
-        }
+        try current.bounds.count(line)
+        try current.take(try Self.field(line))
         reading = current
         return nil
     }
@@ -68,32 +78,72 @@ struct HeadReader {
         let framing: Framing
         if reading.head.status == 204 || reading.head.status == 304 {
             framing = .length(0)
-        } else if !reading.codings.isEmpty {
-            // Both together are an attack or a broken server (§6.1).
-            guard reading.length == nil else { throw Malformed() }
-            let last = reading.codings.split { $0 == "," || $0 == " " }.last
-            framing = last == "chunked" ? .chunked : .untilClose
+        } else if let codings = reading.codings {
+            // With a length beside it, it is an attack or a broken server; HTTP/1.0 has no transfer codings (§6.1); and none but chunked was
+            // offered to the peer, so another one is not understood (§7).
+            guard reading.length == nil, reading.isHTTP11, codings == "chunked" else { throw Malformed() }
+            framing = .chunked
         } else {
             framing = reading.length.map { .length($0) } ?? .untilClose
         }
-        return Result(head: reading.head, framing: framing, mayReuse: reading.mayReuse && framing != .untilClose)
+        let mayReuse = reading.mayReuse && framing != .untilClose
+        return Result(head: reading.head, framing: framing, mayReuse: mayReuse, keepAlive: reading.keepAlive)
     }
 
-    /// `HTTP/1.1 200 OK`.
+    /// `HTTP/1.1 200 OK` (§4). The reason, and the space before it, may be missing.
     private static func status(_ line: UnsafeRawBufferPointer) throws(Malformed) -> Reading {
-        guard line.starts(with: "HTTP/1.".utf8), let space = line.firstIndex(of: UInt8(ascii: " ")) else { throw Malformed() }
-        guard let status = Int(String(decoding: line[(space + 1)...].prefix(3), as: UTF8.self)), (100..<1000).contains(status) else {
+        let isHTTP11 = line.starts(with: "HTTP/1.1 ".utf8)
+        guard isHTTP11 || line.starts(with: "HTTP/1.0 ".utf8), line.count == 12 || line.count > 12 && line[12] == UInt8(ascii: " ") else {
             throw Malformed()
         }
-        return Reading(head: TransferHead(status: status), mayReuse: line.starts(with: "HTTP/1.1".utf8))
+        guard let status = Self.number(line[9..<12]), status >= 100 else { throw Malformed() }
+        return Reading(head: TransferHead(status: status), isHTTP11: isHTTP11, mayReuse: isHTTP11)
     }
 
-    private static func header(_ line: UnsafeRawBufferPointer) -> TransferHeader? {
-        guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { return nil }
+    /// A field line (§5): no space before the colon, no folded line, no control character but a tab in the value.
+    static func field(_ line: UnsafeRawBufferPointer) throws(Malformed) -> TransferHeader {
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > 0, line[..<colon].allSatisfy(isTokenCharacter) else {
+            throw Malformed()
+        }
         let isBlank = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
         var value = line[(colon + 1)...].drop(while: isBlank)
         while let last = value.last, isBlank(last) { value = value.dropLast() }
+        guard value.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == UInt8(ascii: "\t") }) else { throw Malformed() }
         return TransferHeader(
             String(decoding: line[..<colon], as: UTF8.self).lowercased(), String(decoding: value, as: UTF8.self))
     }
+
+    /// RFC 9110 §5.6.2.
+    private static func isTokenCharacter(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
+
+    /// Digits only; nil for anything else, and for a number beyond `Int`.
+    fileprivate static func number(_ text: some Collection<UInt8>) -> Int? {
+        guard !text.isEmpty, text.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
+        return Int(String(decoding: text, as: UTF8.self))
+    }
+}
+
+extension HeadReader.Reading {
+    fileprivate mutating func take(_ field: TransferHeader) throws(HeadReader.Malformed) {
+        switch field.name {
+        case "content-length":
+            guard let number = HeadReader.number(field.value.utf8), length == nil || length == number else { throw HeadReader.Malformed() }
+            length = number
+        case "transfer-encoding": codings = (codings.map { $0 + "," } ?? "") + field.value.lowercased()
+        case "connection": if Self.words(field.value).contains("close") { mayReuse = false }
+        case "keep-alive":
+            // `timeout=5, max=100`: the draft that all servers follow.
+            let limit = Self.words(field.value).lazy.compactMap { $0.hasPrefix("timeout=") ? Int($0.dropFirst(8)) : nil }.first
+            if let limit, (0...86_400).contains(limit) { keepAlive = .seconds(limit) }
+        default: break
+        }
+        head.headers.append(field)
+    }
+
+    private static func words(_ value: String) -> [Substring] { value.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" } }
 }

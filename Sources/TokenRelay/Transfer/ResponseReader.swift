@@ -1,7 +1,7 @@
 /// Reads one HTTP/1 response (RFC 9112) out of bytes that may be cut anywhere. Pure; body bytes stay where they arrived.
 struct ResponseReader {
-    /// A head or trailer line longer than this is nobody's.
-    private static let longestLine = 64 << 10
+    /// A chunk's size with its extensions, which nobody uses.
+    private static let longestSizeLine = 256
 
     private enum State {
         case head
@@ -12,7 +12,7 @@ struct ResponseReader {
         case chunk(left: Int)
         /// The line end behind a chunk.
         case chunkEnd
-        case trailers
+        case trailers(HeadReader.Bounds)
         case complete
     }
 
@@ -21,6 +21,8 @@ struct ResponseReader {
     /// The beginning of a line whose end has not arrived.
     private var partialLine: [UInt8] = []
     private var mayReuseConnection = false
+    /// How long the peer keeps the connection when it is not used, if it said so.
+    private(set) var keepAlive: Duration?
 
     /// Whether anything has arrived.
     private(set) var hasBegun = false
@@ -38,7 +40,7 @@ struct ResponseReader {
         while index < bytes.count {
             switch state {
             case .head:
-                guard let line = try line(in: bytes, &index) else { return kept }
+                guard let line = try line(in: bytes, &index, atMost: HeadReader.mostBytes) else { return kept }
                 if let result = try reader.line(line) {
                     begin(result)
                     onHead(result.head)
@@ -49,20 +51,26 @@ struct ResponseReader {
                 state = left == count ? .complete : .body(left: left - count)
             case .untilClose: Self.keep(bytes, &index, bytes.count - index, &kept)
             case .chunkSize:
-                guard let line = try line(in: bytes, &index) else { return kept }
+                guard let line = try line(in: bytes, &index, atMost: Self.longestSizeLine) else { return kept }
                 let size = try Self.size(line)
-                state = size == 0 ? .trailers : .chunk(left: size)
+                state = size == 0 ? .trailers(HeadReader.Bounds()) : .chunk(left: size)
             case .chunk(let left):
                 let count = min(left, bytes.count - index)
                 Self.keep(bytes, &index, count, &kept)
                 state = left == count ? .chunkEnd : .chunk(left: left - count)
             case .chunkEnd:
-                guard let line = try line(in: bytes, &index) else { return kept }
+                guard let line = try line(in: bytes, &index, atMost: 1) else { return kept }
                 guard line.isEmpty else { throw HeadReader.Malformed() }
                 state = .chunkSize
-            case .trailers:
-                guard let line = try line(in: bytes, &index) else { return kept }
-                if line.isEmpty { state = .complete }
+            case .trailers(var bounds):
+                guard let line = try line(in: bytes, &index, atMost: HeadReader.mostBytes) else { return kept }
+                if line.isEmpty {
+                    state = .complete
+                } else {
+                    _ = try HeadReader.field(line)
+                    try bounds.count(line)
+                    state = .trailers(bounds)
+                }
             case .complete:
                 // Nobody asked for more: what comes is not the answer to the next request.
                 mayReuseConnection = false
@@ -81,6 +89,7 @@ struct ResponseReader {
 
     private mutating func begin(_ result: HeadReader.Result) {
         mayReuseConnection = result.mayReuse
+        keepAlive = result.keepAlive
         switch result.framing {
         case .length(0): state = .complete
         case .length(let length): state = .body(left: length)
@@ -90,14 +99,14 @@ struct ResponseReader {
     }
 
     /// The next line without its line end, valid until `partialLine` is emptied; nil when its end has not arrived.
-    private mutating func line(in bytes: UnsafeMutableRawBufferPointer, _ index: inout Int) throws(HeadReader.Malformed)
-        -> UnsafeRawBufferPointer?
-    {
+    private mutating func line(
+        in bytes: UnsafeMutableRawBufferPointer, _ index: inout Int, atMost longest: Int
+    ) throws(HeadReader.Malformed) -> UnsafeRawBufferPointer? {
         // SAFETY: the line points into `bytes`, which the caller lends for this call of `read`, or into `partialLine`, which is left alone
         // until the line was used.
         let start = index
         while index < bytes.count, bytes[index] != UInt8(ascii: "\n") { index += 1 }
-        guard partialLine.count + index - start <= Self.longestLine else { throw HeadReader.Malformed() }
+        guard partialLine.count + index - start <= longest + 1 else { throw HeadReader.Malformed() }
         let isWhole = index < bytes.count
         if !isWhole || !partialLine.isEmpty { partialLine.append(contentsOf: bytes[start..<index]) }
         guard isWhole else { return nil }
@@ -117,18 +126,21 @@ struct ResponseReader {
         kept += count
     }
 
-    /// Hexadecimal digits, and perhaps an extension.
+    /// Hexadecimal digits, and perhaps an extension (§7.1.1), which is skipped. Blanks may stand before it, and behind a size: servers pad them.
     private static func size(_ line: UnsafeRawBufferPointer) throws(HeadReader.Malformed) -> Int {
         var size = 0
         var digits = 0
-        for byte in line {
+        for (index, byte) in line.enumerated() {
             let digit: UInt8
             switch byte {
             case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = byte - UInt8(ascii: "0")
             case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = byte - UInt8(ascii: "a") + 10
             case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = byte - UInt8(ascii: "A") + 10
             case UInt8(ascii: ";"), UInt8(ascii: " "), UInt8(ascii: "\t"):
-                guard digits > 0 else { throw HeadReader.Malformed() }
+                let next = line[index...].first { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
+                guard digits > 0, next == nil || next == UInt8(ascii: ";"), !line.contains(UInt8(ascii: "\r")) else {
+                    throw HeadReader.Malformed()
+                }
                 return size
             default: throw HeadReader.Malformed()
             }
