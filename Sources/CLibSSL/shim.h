@@ -21,3 +21,8 @@ static inline int gateway_ssl_ctx_offer_http1(SSL_CTX *context) {
     static const unsigned char protocols[] = "\x08http/1.1";
     return SSL_CTX_set_alpn_protos(context, protocols, sizeof protocols - 1);
 }
+
+/// Sessions that servers offer to resume are given to the callback of `SSL_CTX_sess_set_new_cb`, and kept nowhere else.
+static inline void gateway_ssl_ctx_offer_sessions(SSL_CTX *context) {
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+}

@@ -43,12 +43,23 @@ struct DirectedProviderTests {
 
     @Test(
         "and refuses once with a passing fault is asked a second time at once, and nobody notices",
-        arguments: [["http_error": ["status": 500]], ["http_error": ["status": 429]], ["drop": true]] as [[String: any Sendable]])
+        arguments: [["http_error": ["status": 500]], ["http_error": ["status": 429]]] as [[String: any Sendable]])
     func secondTry(fault: [String: any Sendable]) async throws {
         let visitor = try await visitor([fault, ["words": 5, "first_token_ms": 0]])
         let answer = try await visitor.say("Hello")
         #expect(answer.story == ["start", "token", "usage", "done"] && answer.endAfter < .seconds(3))
         #expect(try await Stage.shared().database.usage(of: visitor.id).count == 1)
+    }
+
+    @Test("and closes the connection without an answer is not asked again by itself: it may have billed the first request")
+    func noSecondTry() async throws {
+        let visitor = try await visitor([["drop": true], ["words": 5, "first_token_ms": 0]])
+        let word = marker()
+        let answer = try await visitor.say("Hello \(word)", ["client_message_id": "once"])
+        #expect(answer.story == ["start", "error"] && answer.first("error")?["code"] == "EXT_4001")
+        #expect(try await Self.stage.value.simulator.requests(containing: word).count == 1)
+        // The user decides.
+        #expect(try await visitor.say("Hello \(word)", ["client_message_id": "once"]).story.last == "done")
     }
 
     @Test("and does not stop talking is cut at 64 KiB between two characters, with finish_reason length")

@@ -16,6 +16,18 @@ struct AttemptFailureTests {
         #expect(failure(status).blamesProvider)
     }
 
+    @Test(
+        "what was not sent may be sent again; what may have been accepted may not",
+        arguments: [
+            (.resolve, true), (.connect, true), (.connectTimeout, true), (.tls, false), (.unanswered, false), (.cut, false),
+            (.request, false),
+            (.other, false),
+        ] as [(TransferFailure.Kind, Bool)])
+    func transfers(_ kind: TransferFailure.Kind, _ mayRetry: Bool) {
+        let failure = AttemptFailure(TransferFailure(kind: kind), at: "p")
+        #expect(failure.mayRetry == mayRetry && failure.blamesProvider == (kind != .request))
+    }
+
     @Test("errors of the request may not", arguments: [400, 404, 413, 422, 301, 204])
     func notRetried(_ status: Int) {
         #expect(!failure(status).mayRetry)

@@ -13,11 +13,11 @@ struct AttemptFailure: Equatable {
 }
 
 extension AttemptFailure {
-    /// No response.
+    /// No response. The same provider is asked again only when the request was not sent: else it may have accepted it, and would bill it twice.
     init(_ failure: TransferFailure, at provider: String) {
         self.init(
             fault: ModelFault(kind: .refused, detail: "\(provider): \(failure)"),
-            mayRetry: failure.kind != .request && failure.kind != .tls,
+            mayRetry: [.resolve, .connect, .connectTimeout].contains(failure.kind),
             blamesProvider: failure.kind != .request)
     }
 

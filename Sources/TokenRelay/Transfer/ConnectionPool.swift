@@ -10,7 +10,10 @@ struct ConnectionKey: Hashable {
 final class ConnectionPool: ConnectionUser {
     /// An older one may have been forgotten by something between us and the provider, which nobody would tell us. libcurl's default.
     private static let longestRest = Duration.seconds(118)
-    private static let sweepInterval = Duration.seconds(30)
+    /// A peer that names its limit may count from an earlier moment than we do, and what is sent shortly before it arrives after it.
+    private static let margin = Duration.seconds(1)
+    /// A short limit of a peer is kept by `take`; the sweep only gives back what nobody asks for.
+    private static let sweepInterval = Duration.seconds(15)
 
     private let reactor: Reactor
     private let capacity: Int
@@ -29,20 +32,27 @@ final class ConnectionPool: ConnectionUser {
         guard let connection = idle[key]?.popLast() else { return nil }
         count -= 1
         if idle[key]?.isEmpty == true { idle[key] = nil }
-        guard connection.idleSince.map({ $0 + Self.longestRest > .now }) ?? false else {
+        guard connection.idleUntil.map({ $0 > .now }) ?? false, connection.isStillOpen() else {
             connection.close()
             return take(key)
         }
         return connection
     }
 
-    func keep(_ connection: ProviderConnection) {
-        guard count < capacity else { return connection.close() }
+    /// - Parameter limit: how long the peer keeps it, if it said so (`Keep-Alive: timeout`).
+    func keep(_ connection: ProviderConnection, within limit: Duration? = nil) {
+        let rest = Self.rest(within: limit)
+        guard count < capacity, .zero < rest else { return connection.close() }
         connection.user = self
-        connection.idleSince = .now
+        connection.idleUntil = .now + rest
         idle[connection.key, default: []].append(connection)
         count += 1
         if sweep == nil { sweepLater() }
+    }
+
+    static func rest(within limit: Duration?) -> Duration {
+        guard let limit else { return longestRest }
+        return min(longestRest, max(limit - margin, limit / 2))
     }
 
     func close() {
@@ -72,8 +82,8 @@ final class ConnectionPool: ConnectionUser {
     private func sweepLater() {
         sweep = reactor.schedule(after: Self.sweepInterval) { [self] in
             sweep = nil
-            let limit = ContinuousClock.now - Self.longestRest
-            for connection in idle.values.joined() where connection.idleSince.map({ $0 < limit }) ?? true {
+            let now = Moment.now
+            for connection in idle.values.joined() where connection.idleUntil.map({ $0 <= now }) ?? true {
                 forget(connection)
                 connection.close()
             }

@@ -10,7 +10,9 @@ final class Dialling {
     private let reactor: Reactor
     private let port: UInt16
     private var addresses: ArraySlice<String>
-    private var attempts: [(descriptor: Int32, watch: Watch)] = []
+    private var attempts: [(descriptor: Int32, watch: Watch, address: String)] = []
+    /// Told of each address that refused, or had not answered when another or the end of patience came.
+    private let onFailedAddress: (String) -> Void
     private var next: TimerHandle?
     private var failure = TransferFailure(kind: .connect)
     /// Called once with a connected socket, or why there is none; nil when over.
@@ -18,17 +20,25 @@ final class Dialling {
 
     /// - Parameter addresses: numeric, in the order in which they are preferred; at least one.
     init(
-        _ addresses: [String], port: UInt16, on reactor: Reactor, onEnd: @escaping (Result<Int32, TransferFailure>) -> Void
+        _ addresses: [String], port: UInt16, on reactor: Reactor, onFailedAddress: @escaping (String) -> Void,
+        onEnd: @escaping (Result<Int32, TransferFailure>) -> Void
     ) {
         self.reactor = reactor
         self.port = port
         self.addresses = addresses[...]
+        self.onFailedAddress = onFailedAddress
         self.onEnd = onEnd
     }
 
     func begin() { tryNext() }
 
     func cancel() { finish(nil) }
+
+    /// There is no time left: who has not answered is as good as dead.
+    func giveUp() {
+        for attempt in attempts { onFailedAddress(attempt.address) }
+        finish(nil)
+    }
 
     private func tryNext() {
         next?.cancel()
@@ -43,6 +53,7 @@ final class Dialling {
                 return
             } catch {
                 failure = error
+                if error.kind == .connect { onFailedAddress(address) }
             }
         }
     }
@@ -51,7 +62,7 @@ final class Dialling {
         let descriptor = try SocketAddress.connect(to: address, port)
         do {
             let watch = try reactor.watch(descriptor, .write) { [self] _ in answered(descriptor) }
-            attempts.append((descriptor, watch))
+            attempts.append((descriptor, watch, address))
         } catch {
             close(descriptor)
             throw TransferFailure(kind: .other, code: (error as? ReactorError)?.code ?? 0)
@@ -60,10 +71,16 @@ final class Dialling {
 
     private func answered(_ descriptor: Int32) {
         guard let index = attempts.firstIndex(where: { $0.descriptor == descriptor }) else { return }
-        reactor.unwatch(attempts.remove(at: index).watch)
+        let attempt = attempts.remove(at: index)
+        reactor.unwatch(attempt.watch)
         let code = SocketAddress.error(of: descriptor)
-        if code == 0 { return finish(.success(descriptor)) }
+        if code == 0 {
+            // Those begun before it had longer and did not answer; those begun after it had no chance yet.
+            for slower in attempts[..<index] { onFailedAddress(slower.address) }
+            return finish(.success(descriptor))
+        }
         close(descriptor)
+        onFailedAddress(attempt.address)
         failure = TransferFailure(kind: .connect, code: code)
         if addresses.isEmpty, !attempts.isEmpty { return }
         tryNext()

@@ -1,57 +1,55 @@
 import Reactor
 
-/// The addresses of names, looked up on a helper thread, once for all who ask meanwhile, and remembered for a while. Belongs to the
-/// reactor's thread.
+/// The addresses of names, looked up on a helper thread, once for all who ask meanwhile, and remembered (`NameTable`). Belongs to the reactor's
+/// thread.
 final class NameCache {
-    /// How long an answer is used. The system's resolver does not tell how long it is valid; libcurl's default is a minute too.
-    private static let validity = Duration.seconds(60)
-    /// Names remembered; providers are few.
-    private static let mostNames = 256
-
     typealias Answer = Result<[String], TransferFailure>
-
-    private enum Entry {
-        case asking([(Answer) -> Void])
-        case known([String], until: ContinuousClock.Instant)
-    }
+    typealias Resolver = @Sendable (String) -> Result<[String], NameLookup.Failure>
 
     private let reactor: Reactor
-    private var entries: [String: Entry] = [:]
+    private let resolve: Resolver
+    private var table = NameTable()
+    private var order = AddressOrder()
+    private var waiting: [String: [(Answer) -> Void]] = [:]
 
-    init(reactor: Reactor) {
+    init(reactor: Reactor, resolve: @escaping Resolver = NameLookup.addresses) {
         self.reactor = reactor
+        self.resolve = resolve
     }
 
     /// Calls `onAnswer` on the reactor's thread, perhaps at once. An address is its own answer.
     func addresses(of host: String, onAnswer: @escaping (Answer) -> Void) {
         if NameLookup.isAddress(host) { return onAnswer(.success([host])) }
-        switch entries[host] {
-        case .known(let addresses, let until) where until > .now: onAnswer(.success(addresses))
-        case .asking(let others): entries[host] = .asking(others + [onAnswer])
-        case .known, nil:
-            entries[host] = .asking([onAnswer])
-            ask(host)
+        switch table.look(up: host, at: .now) {
+        case .known(let addresses, let refresh):
+            if refresh { ask(host) }
+            onAnswer(.success(addresses))
+        case .unknown(let isAsked):
+            waiting[host, default: []].append(onAnswer)
+            if !isAsked { ask(host) }
         }
     }
+
+    /// The order in which they are to be tried now.
+    func ordered(_ addresses: [String]) -> [String] { order.ordered(addresses, at: .now) }
+
+    /// An address did not take a connection.
+    func failed(_ address: String) { order.failed(address, at: .now) }
 
     private func ask(_ host: String) {
         // SAFETY: the cache is touched on the reactor's thread alone, inside the submitted work.
         nonisolated(unsafe) let cache = self
-        let reactor = reactor
+        let (reactor, resolve) = (reactor, resolve)
         let isRunning = HelperThread.run {
-            let answer = NameLookup.addresses(of: host)
+            let answer = resolve(host)
             reactor.submit { cache.answered(host, answer) }
         }
         if !isRunning { answered(host, .failure(NameLookup.Failure(code: 0))) }
     }
 
     private func answered(_ host: String, _ answer: Result<[String], NameLookup.Failure>) {
-        guard case .asking(let waiting)? = entries.removeValue(forKey: host) else { return }
-        if case .success(let addresses) = answer {
-            if entries.count >= Self.mostNames { entries = entries.filter { if case .asking = $0.value { true } else { false } } }
-            entries[host] = .known(addresses, until: .now + Self.validity)
-        }
+        table.answered(host, try? answer.get(), at: .now)
         let told: Answer = answer.mapError { TransferFailure(kind: .resolve, code: $0.code) }
-        for onAnswer in waiting { onAnswer(told) }
+        for onAnswer in waiting.removeValue(forKey: host) ?? [] { onAnswer(told) }
     }
 }

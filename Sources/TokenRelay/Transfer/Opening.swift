@@ -4,20 +4,13 @@ import Reactor
 final class ConnectionTools {
     let reactor: Reactor
     let names: NameCache
+    let trust: TrustStore
     let buffers = ReceiveBuffers()
-    private var contexts: [String?: TLSContext] = [:]
 
     init(reactor: Reactor) {
         self.reactor = reactor
         names = NameCache(reactor: reactor)
-    }
-
-    /// The trust of an authority file, read once.
-    func context(_ authorityFile: String?) throws(TransferFailure) -> TLSContext {
-        if let context = contexts[authorityFile] { return context }
-        let context = try TLSContext(authorityFile: authorityFile)
-        contexts[authorityFile] = context
-        return context
+        trust = TrustStore(reactor: reactor)
     }
 }
 
@@ -30,7 +23,8 @@ final class Opening: ConnectionUser {
     private var timer: TimerHandle?
     private var dialling: Dialling?
     private var connection: ProviderConnection?
-    private var tunnelReply = ResponseReader()
+    /// While a proxy is asked for a tunnel: reads its answer.
+    private var tunnelReply: ResponseReader?
     /// nil when over.
     private var onEnd: ((Outcome) -> Void)?
 
@@ -42,11 +36,14 @@ final class Opening: ConnectionUser {
 
     /// - Parameter limit: for everything together.
     func begin(within limit: Duration) {
-        timer = tools.reactor.schedule(after: limit) { [self] in finish(.failure(TransferFailure(kind: .connectTimeout))) }
+        timer = tools.reactor.schedule(after: limit) { [self] in
+            dialling?.giveUp()
+            finish(.failure(TransferFailure(kind: .connectTimeout)))
+        }
         tools.names.addresses(of: key.proxy?.host ?? key.origin.host) { [self] answer in
             guard onEnd != nil else { return }
             switch answer {
-            case .success(let addresses): dial(addresses)
+            case .success(let addresses): dial(tools.names.ordered(addresses))
             case .failure(let failure): finish(.failure(failure))
             }
         }
@@ -56,7 +53,9 @@ final class Opening: ConnectionUser {
     func cancel() { finish(nil) }
 
     private func dial(_ addresses: [String]) {
-        let dialling = Dialling(addresses, port: key.proxy?.port ?? key.origin.port, on: tools.reactor) { [self] result in
+        let dialling = Dialling(
+            addresses, port: key.proxy?.port ?? key.origin.port, on: tools.reactor, onFailedAddress: tools.names.failed
+        ) { [self] result in
             switch result {
             case .success(let descriptor): connected(descriptor)
             case .failure(let failure): finish(.failure(failure))
@@ -74,6 +73,7 @@ final class Opening: ConnectionUser {
         if !key.origin.isSecure {
             finish(.success(connection))
         } else if let proxy = key.proxy {
+            tunnelReply = ResponseReader()
             connection.send(RequestEncoder.tunnel(to: key.origin, through: proxy))
         } else {
             secure(connection)
@@ -81,18 +81,24 @@ final class Opening: ConnectionUser {
     }
 
     private func secure(_ connection: ProviderConnection) {
-        do throws(TransferFailure) {
-            let context = try tools.context(key.origin.authorityFile)
-            connection.secure(with: try TLSSession(context, host: key.origin.host))
-        } catch {
-            finish(.failure(error))
+        tunnelReply = nil
+        tools.trust.context(key.origin.authorityFile) { [self] answer in
+            // The connection may have ended while the authorities were read.
+            guard onEnd != nil else { return }
+            do throws(TransferFailure) {
+                connection.secure(with: try TLSSession(try answer.get(), host: key.origin.host, port: key.origin.port))
+            } catch {
+                finish(.failure(error))
+            }
         }
     }
 
     /// The proxy's answer: no body belongs to a tunnel that was opened (RFC 9110 §9.3.6).
     func received(_ bytes: UnsafeMutableRawBufferPointer, on connection: ProviderConnection) {
+        // A TLS server does not speak first.
+        guard tunnelReply != nil else { return finish(.failure(TransferFailure(kind: .tls))) }
         var status: Int?
-        let isReadable = (try? tunnelReply.read(bytes) { status = $0.status }) != nil
+        let isReadable = (try? tunnelReply?.read(bytes) { status = $0.status }) != nil
         switch status {
         case 200?: secure(connection)
         case nil where isReadable: break
@@ -104,7 +110,12 @@ final class Opening: ConnectionUser {
 
     func ended(_ end: ConnectionEnd, on connection: ProviderConnection) {
         self.connection = nil
-        if case .failed(let failure) = end { finish(.failure(failure)) } else { finish(.failure(TransferFailure(kind: .connect))) }
+        switch end {
+        // No request was sent, so nothing was cut.
+        case .failed(let failure) where failure.kind != .cut: finish(.failure(failure))
+        case .failed(let failure): finish(.failure(TransferFailure(kind: .connect, code: failure.code)))
+        case .closed: finish(.failure(TransferFailure(kind: .connect)))
+        }
     }
 
     private func finish(_ outcome: Outcome?) {

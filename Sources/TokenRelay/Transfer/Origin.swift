@@ -53,7 +53,7 @@ struct TransferAddress: Equatable {
     }
 
     /// `name`, `name:port`, `[address]`, `[address]:port`; nil for anything else.
-    private static func split(_ place: Substring) -> (host: String, port: String?)? {
+    static func split(_ place: Substring) -> (host: String, port: String?)? {
         var host = place
         var rest: Substring = ""
         if place.hasPrefix("[") {

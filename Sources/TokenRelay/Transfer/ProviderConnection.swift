@@ -20,8 +20,8 @@ enum ConnectionEnd: Equatable {
 
 /// What connections receive into, one after the other: none holds a buffer of its own. Belongs to the reactor's thread.
 final class ReceiveBuffers {
-    /// More than any wake-up of a token stream brings.
-    private static let size = 64 << 10
+    /// More than a wake-up of a token stream brings, and little enough that the one who reads it keeps nobody waiting. One TLS record fits.
+    private static let size = 16 << 10
 
     let received = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
     let decrypted = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
@@ -34,8 +34,9 @@ final class ReceiveBuffers {
 
 /// A connection to a provider or a proxy: bytes in both directions, encrypted when it was secured. Belongs to the reactor's thread.
 ///
-/// One wake-up is one `recv`, unless it brings more than there is room for, and hands over all it brought.
-final class ProviderConnection: ReadinessHandler {
+/// One wake-up is one `recv`, and hands over all it brought. When it brings as much as there is room for, the next one is deferred: a peer that sends
+/// faster than it is read takes its turn with all the others. So is each step of a handshake, which takes about as long as 200 tokens.
+final class ProviderConnection: ReadinessHandler, DeferredWork {
     private enum Security {
         case none
         case handshaking(TLSSession)
@@ -44,8 +45,12 @@ final class ProviderConnection: ReadinessHandler {
 
     let key: ConnectionKey
     var user: (any ConnectionUser)?
-    /// Since when nobody uses it.
-    var idleSince: ContinuousClock.Instant?
+    /// While nobody uses it: how long it may be kept.
+    var idleUntil: Moment?
+    /// Bytes that the kernel has taken over so far, those of handshakes included.
+    private(set) var sentBytes = 0
+    /// When the connection ended by itself: bytes of these whose arrival the peer had not acknowledged.
+    private(set) var unacknowledgedBytes = 0
 
     private let descriptor: Int32
     private let reactor: Reactor
@@ -54,6 +59,10 @@ final class ProviderConnection: ReadinessHandler {
     private var watch: Watch?
     private var unsent: ArraySlice<UInt8> = []
     private var isOpen = true
+    /// Reading goes on in `continueWork`.
+    private var isDeferred = false
+    /// The peer has said that it ends: a read that brings little is not the last.
+    private var isEnding = false
 
     /// Takes a connected descriptor over.
     init(_ descriptor: Int32, key: ConnectionKey, reactor: Reactor, buffers: ReceiveBuffers) {
@@ -65,6 +74,20 @@ final class ProviderConnection: ReadinessHandler {
 
     /// Whether everything was sent.
     var isQuiet: Bool { unsent.isEmpty }
+
+    /// For a connection that nobody uses: takes in what the peer has sent since, such as session tickets or its end. False when it was ended.
+    func isStillOpen() -> Bool {
+        receive()
+        return isOpen
+    }
+
+    /// How long a segment and its acknowledgement take, by the kernel's measurement, at the most (RFC 6298 §2: mean and four times the variation).
+    var roundTrip: Duration {
+        var info = tcp_info()
+        var size = socklen_t(MemoryLayout<tcp_info>.size)
+        guard getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_INFO, &info, &size) == 0 else { return .zero }
+        return .microseconds(Int64(info.tcpi_rtt) + 4 * Int64(info.tcpi_rttvar))
+    }
 
     func begin() throws {
         // The watch holds the connection; `close` lets go of it.
@@ -83,7 +106,7 @@ final class ProviderConnection: ReadinessHandler {
     /// Encrypts from now on; `secured` follows when the peer is who he should be.
     func secure(with session: TLSSession) {
         security = .handshaking(session)
-        shakeHands(session)
+        deferReading()
     }
 
     func send(_ bytes: [UInt8]) {
@@ -101,17 +124,34 @@ final class ProviderConnection: ReadinessHandler {
 extension ProviderConnection {
     func ready(_ readiness: Readiness) {
         if readiness.contains(.writable) { flush() }
-        if readiness.contains(.readable) { receive(toTheEnd: !readiness.isDisjoint(with: [.ending, .failed])) }
+        if !readiness.isDisjoint(with: [.ending, .failed]) { isEnding = true }
+        if readiness.contains(.readable), !isDeferred { receive() }
     }
 
-    /// What is left when this returns is told by another wake-up.
-    private func receive(toTheEnd: Bool) {
+    func continueWork() {
+        isDeferred = false
+        guard isOpen else { return }
+        if case .handshaking(let session) = security { shakeHands(session) }
+        // The socket may have become readable meanwhile, which at the edge is told once.
+        if !isDeferred { receive() }
+    }
+
+    private func deferReading() {
+        guard !isDeferred else { return }
+        isDeferred = true
+        reactor.continueLater(self)
+    }
+
+    /// What is left when this returns is told by another wake-up, or deferred.
+    private func receive() {
         while isOpen {
             let count = recv(descriptor, buffers.received.baseAddress, buffers.received.count, 0)
             if count > 0 {
                 take(UnsafeMutableRawBufferPointer(rebasing: buffers.received[..<count]))
+                guard isOpen, !isDeferred else { return }
+                if count == buffers.received.count { return deferReading() }
                 // Less than there was room for: that was all, and what comes later wakes again.
-                if count < buffers.received.count, !toTheEnd { return }
+                if !isEnding { return }
             } else if count == 0 {
                 // Encrypted, a peer says so before it closes: without that, somebody cut the line.
                 if case .none = security { end(.closed) } else { end(.failed(TransferFailure(kind: isShaking ? .tls : .cut))) }
@@ -128,13 +168,14 @@ extension ProviderConnection {
         case .none: user?.received(bytes, on: self)
         case .handshaking(let session):
             session.received(UnsafeRawBufferPointer(bytes))
-            shakeHands(session)
+            deferReading()
         case .secured(let session):
             session.received(UnsafeRawBufferPointer(bytes))
             decrypt(session)
         }
     }
 
+    /// Bounded by what was received since the last time, as nothing is compressed: one read, and at most one record that it completed.
     private func decrypt(_ session: TLSSession) {
         var filled = 0
         while isOpen {
@@ -185,6 +226,7 @@ extension ProviderConnection {
             sent = unsent.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
         } while sent < 0 && errno == EINTR
         if sent >= 0 {
+            sentBytes += sent
             unsent = unsent.dropFirst(sent)
             if unsent.isEmpty { unsent = [] }
         } else if errno != EAGAIN {
@@ -193,9 +235,16 @@ extension ProviderConnection {
         if let watch { reactor.update(watch, unsent.isEmpty ? [.read, .edge] : [.read, .write, .edge]) }
     }
 
+    private var pendingBytes: Int {
+        var count: Int32 = 0
+        // SIOCOUTQ, which has the number of TIOCOUTQ (tcp(7)).
+        return ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 ? Int(count) : 0
+    }
+
     private func end(_ end: ConnectionEnd) {
         guard isOpen else { return }
         let user = user
+        unacknowledgedBytes = pendingBytes
         close()
         user?.ended(end, on: self)
     }

@@ -1,4 +1,4 @@
-// The other file that touches OpenSSL's pointers.
+// One of the three files that touch OpenSSL's pointers.
 
 import CLibSSL
 
@@ -24,17 +24,22 @@ final class TLSSession {
     }
 
     private let session: OpaquePointer
+    private let context: TLSContext
+    /// Whose sessions may be resumed: the name or address, and the port.
+    private let peer: String
     private let input: OpaquePointer
     private let output: OpaquePointer
 
-    /// A client's session; the certificate must be for `host`, a name or an address.
-    init(_ context: TLSContext, host: String) throws(TransferFailure) {
+    /// A client's session; the certificate must be for `host`, a name or an address. A session that the peer offered before is resumed.
+    init(_ context: TLSContext, host: String, port: UInt16) throws(TransferFailure) {
         guard let session = SSL_new(context.pointer) else { throw TransferFailure(kind: .other) }
         guard let input = BIO_new(BIO_s_mem()), let output = BIO_new(BIO_s_mem()) else {
             SSL_free(session)
             throw TransferFailure(kind: .other)
         }
         self.session = session
+        self.context = context
+        peer = "\(host):\(port)"
         self.input = input
         self.output = output
         SSL_set_bio(session, input, output)
@@ -45,9 +50,29 @@ final class TLSSession {
                 throw TransferFailure(kind: .request)
             }
         }
+        // A peer that cannot or will not resume shakes hands in full.
+        context.resumable.withSession(of: peer) { _ = SSL_set_session(session, $0) }
+        SSL_set_ex_data(session, Self.ownPlace, Unmanaged.passUnretained(self).toOpaque())
     }
 
+    /// Where OpenSSL keeps the pointer to this object: the place that it leaves to applications.
+    private static let ownPlace: Int32 = 0
+
+    /// The peer of a session offers another to be resumed. 1: the reference was taken over.
+    // SAFETY: OpenSSL calls this inside `handshake` or `read` only, so the object at that place is alive, and on the thread that owns it.
+    static func keep(_ offered: OpaquePointer?, of session: OpaquePointer?) -> Int32 {
+        guard let offered, let session, let place = SSL_get_ex_data(session, ownPlace) else { return 0 }
+        let own = Unmanaged<TLSSession>.fromOpaque(place).takeUnretainedValue()
+        own.context.resumable.keep(offered, of: own.peer)
+        return 1
+    }
+
+    /// Whether the handshake resumed an earlier session.
+    var isResumed: Bool { SSL_session_reused(session) == 1 }
+
     deinit {
+        // OpenSSL forgets a session whose connection ends without being shut down; that is no reason not to resume it (RFC 5246 §7.2.1).
+        SSL_set_shutdown(session, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN)
         SSL_free(session)
     }
 

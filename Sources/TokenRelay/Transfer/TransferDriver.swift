@@ -20,17 +20,24 @@ final class TransferDriver {
         guard let address = TransferAddress(request.url, authorityFile: request.authorityFile), address.credentials == nil else {
             return handlers.end(.failed(TransferFailure(kind: .request)))
         }
-        let key = ConnectionKey(origin: address.origin, proxy: proxies.proxy(for: address.origin))
+        guard case .success(let proxy) = proxies.proxy(for: address.origin) else {
+            return handlers.end(.failed(TransferFailure(kind: .request)))
+        }
+        let key = ConnectionKey(origin: address.origin, proxy: proxy)
         guard let bytes = RequestEncoder.encode(request, to: address, through: key.proxy) else {
             return handlers.end(.failed(TransferFailure(kind: .request)))
         }
         let transfer = RunningTransfer(
-            id: id, key: key, request: bytes, connectTimeout: request.connectTimeout, handlers: handlers, driver: self)
+            id: id, key: key, request: bytes, isIdempotent: request.body == nil, connectTimeout: request.connectTimeout,
+            handlers: handlers, driver: self)
         running[id] = transfer
         transfer.begin()
     }
 
     func cancel(_ id: UInt64) { running[id]?.cancel() }
+
+    /// See `RunningTransfer.stop`.
+    func stop(_ id: UInt64) { running[id]?.stop() }
 
     func forget(_ transfer: RunningTransfer) { running[transfer.id] = nil }
 

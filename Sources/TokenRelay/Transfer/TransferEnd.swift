@@ -20,9 +20,12 @@ public struct TransferFailure: Error, Sendable, Equatable, CustomStringConvertib
         case connectTimeout = "connect_timeout"
         /// The handshake failed, or the peer's certificate is not to be trusted.
         case tls
-        /// The connection broke before the response was whole, or before it began, or what came is no HTTP/1 response.
+        /// The connection ended after the request was given to it, and before anything of a response came. The peer may have accepted the request:
+        /// sent again, its work may be done twice.
+        case unanswered = "no_response"
+        /// The connection broke before the response was whole, or what came is no HTTP/1 response.
         case cut
-        /// The request cannot be sent: malformed address or header, unreadable authority file.
+        /// The request cannot be sent: malformed address or header, unreadable authority file, unusable proxy.
         case request
         /// Anything else.
         case other

@@ -6,18 +6,18 @@ public struct TransferConfiguration: Sendable {
     /// The process's environment, for `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`; hosts of this machine are always reached
     /// directly. Empty: no proxies.
     public var proxyEnvironment: [String: String]
-    /// Connections kept open after their transfer, over all hosts.
+    /// Connections kept open after their transfer, over all hosts: as many as transfers may run at once, or a crowd pays for its handshakes again.
     public var idleConnections: Int
 
     /// Memberwise.
-    public init(proxyEnvironment: [String: String] = [:], idleConnections: Int = 1024) {
+    public init(proxyEnvironment: [String: String] = [:], idleConnections: Int = 2000) {
         self.proxyEnvironment = proxyEnvironment
         self.idleConnections = idleConnections
     }
 }
 
 /// Runs HTTP/1.1 transfers on a reactor's thread, over pooled connections, plain or TLS 1.2 and later. The peer's certificate is always verified, redirects are never
-/// followed, nothing is retried except a request that a kept connection dropped without a byte of response.
+/// followed. Nothing is sent twice except a request on a kept connection that was lost before anybody can have seen it, and a `GET` on one.
 public final class TransferPool: Sendable {
     private let reactor: Reactor
     // SAFETY: used only inside work submitted to the reactor, that is, on its thread.
@@ -40,8 +40,16 @@ public final class TransferPool: Sendable {
         nonisolated(unsafe) let driver = driver
         reactor.submit { driver.start(id, request, handlers) }
         return Transfer { [reactor] in
+            // Inside a handler the connection is closed at once: what else it has received is not handed over.
+            if reactor.isOnReactorThread { driver.stop(id) }
             reactor.submit { driver.cancel(id) }
         }
+    }
+
+    /// Reads an authority file (nil: the system's authorities) beside the reactor's thread, so that the first transfer need not wait for it. Any thread.
+    public func prepare(authorityFile: String?) {
+        nonisolated(unsafe) let driver = driver
+        reactor.submit { driver.tools.trust.context(authorityFile) { _ in } }
     }
 
     /// Cancels all transfers, closes all connections, and refuses what comes later (it ends as cancelled). Any thread; idempotent.
@@ -71,8 +79,8 @@ public struct Transfer: Sendable {
         self.stop = stop
     }
 
-    /// Ends the transfer: the connection is closed as soon as the reactor's thread is free. `end(.cancelled)`
-    /// follows, unless it had ended by then; calls that were under way may come before it. Any thread; idempotent.
+    /// Ends the transfer. On the reactor's thread the connection is closed at once and nothing more is handed over; on others, as soon as that
+    /// thread comes to it, and calls that were under way may come before. `end(.cancelled)` follows, unless it had ended by then. Idempotent.
     public func cancel() { stop() }
 }
 

@@ -37,24 +37,6 @@ struct OriginTests {
         #expect(try #require(TransferAddress("http://\(place)/")).origin.isLoopback == isLoopback)
     }
 
-    @Test("the customary variables choose the proxy")
-    func proxies() throws {
-        let rules = ProxyRules(environment: [
-            "http_proxy": "p:1", "HTTPS_PROXY": "http://u:p%40ss@q:2", "no_proxy": "example.com, .internal",
-        ])
-        func proxy(_ url: String) throws -> Proxy? { rules.proxy(for: try #require(TransferAddress(url)).origin) }
-        #expect(try proxy("http://a/") == Proxy(host: "p", port: 1))
-        #expect(try proxy("https://a/") == Proxy(host: "q", port: 2, credentials: "u:p@ss"))
-        #expect(try proxy("https://api.example.com/") == nil)
-        #expect(try proxy("https://notexample.com/") != nil)
-        #expect(try proxy("http://x.internal/") == nil)
-        #expect(try proxy("http://127.0.0.1/") == nil)
-        let all = ProxyRules(environment: ["ALL_PROXY": "r:3", "HTTP_PROXY": "evil:1"])
-        #expect(all.proxy(for: try #require(TransferAddress("http://a/")).origin)?.host == "r")
-        let nothing = ProxyRules(environment: ["ALL_PROXY": "r:3", "NO_PROXY": "*"])
-        #expect(nothing.proxy(for: try #require(TransferAddress("http://a/")).origin) == nil)
-    }
-
     @Test("a proxy is told the whole address, a tunnel the place, a server neither")
     func encoding() throws {
         let proxy = Proxy(host: "p", port: 1, credentials: "Aladdin:open sesame")

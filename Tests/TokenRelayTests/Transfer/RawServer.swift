@@ -117,6 +117,12 @@ final class RawConnection {
     /// Blocks until the client closes or resets.
     func waitForClose() { while fill() {} }
 
+    /// The connection ends with a reset when it is closed.
+    func reset() {
+        var linger = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
+    }
+
     private func fill() -> Bool {
         var bytes = [UInt8](repeating: 0, count: 64 << 10)
         let count = recv(descriptor, &bytes, bytes.count, 0)

@@ -1,4 +1,5 @@
 import Foundation
+import Reactor
 import Testing
 
 @testable import TokenRelay
@@ -13,7 +14,11 @@ final class TLSServer {
 
     static let isAvailable = FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl")
 
-    init() throws {
+    /// - Parameters:
+    ///   - options: more for `openssl s_server`.
+    ///   - mode: `-www` answers with a page about the connection, `-WWW` with the file that is asked for.
+    ///   - file: a file of zeros to be asked for.
+    init(_ options: [String] = [], mode: String = "-www", file: (name: String, size: UInt64)? = nil) throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         certificate = folder.appending(path: "cert.pem").path
@@ -25,9 +30,15 @@ final class TLSServer {
         ])
         try request.run()
         request.waitUntilExit()
+        if let file {
+            let url = folder.appending(path: file.name)
+            try Data().write(to: url)
+            try FileHandle(forWritingTo: url).truncate(atOffset: file.size)
+        }
         let output = Pipe()
         process.executableURL = request.executableURL
-        process.arguments = ["s_server", "-4", "-accept", "0", "-cert", certificate, "-key", key, "-www"]
+        process.arguments = ["s_server", "-4", "-accept", "0", "-cert", certificate, "-key", key, mode] + options
+        process.currentDirectoryURL = folder
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
         process.standardInput = FileHandle.nullDevice
@@ -114,5 +125,61 @@ struct TransferTLSTests {
                 of: TransferRequest(url: "https://127.0.0.1:\(plain.port)/", connectTimeout: .seconds(20)))
         else { return #expect(Bool(false), "not a failure") }
         #expect(failure.kind == .tls)
+    }
+
+    @Test("a second connection resumes the session of the first", arguments: ["-tls1_3", "-tls1_2"])
+    func resumption(_ version: String) async throws {
+        let server = try TLSServer([version])
+        let request = TransferRequest(
+            url: "https://127.0.0.1:\(server.port)/", connectTimeout: .seconds(20), authorityFile: server.certificate)
+        var reused: [Bool] = []
+        for _ in 0..<4 {
+            // The server closes after each answer.
+            let (recorder, _) = bench.start(request)
+            #expect(try await recorder.end() == .complete)
+            reused.append(recorder.text.contains("\nReused, TLSv"))
+            #expect(recorder.text.contains(reused.last == true ? "\nReused, TLSv" : "\nNew, TLSv"))
+        }
+        #expect(reused == [false, true, true, true])
+    }
+
+    @Test("a session is not resumed for another authority, nor for another host")
+    func trustOfSession() async throws {
+        func end(_ host: String, _ authority: String?) async throws -> TransferEnd {
+            try await bench.end(
+                of: TransferRequest(url: "https://\(host):\(server.port)/", connectTimeout: .seconds(20), authorityFile: authority))
+        }
+        for _ in 0..<2 { #expect(try await end("127.0.0.1", server.certificate) == .complete) }
+        #expect(try await end("127.0.0.1", nil) == .failed(.init(kind: .tls, code: 18)))
+        #expect(try await end("localhost", server.certificate) == .failed(.init(kind: .tls, code: 62)))
+        #expect(try await end("127.0.0.1", server.certificate) == .complete)
+    }
+}
+
+@Suite("Authorities", .enabled(if: TLSServer.isAvailable))
+struct TrustStoreTests {
+    @Test("a file is read beside the reactor's thread, once for all who ask, and again when it has changed; a broken one changes nothing")
+    func reload() async throws {
+        let reactor = try Reactor(name: "trust")
+        reactor.start()
+        defer { reactor.stop() }
+        let (one, other) = (try TLSServer(), try TLSServer())
+        let file = FileManager.default.temporaryDirectory.appending(path: "ca-\(UUID().uuidString).pem")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try FileManager.default.copyItem(atPath: one.certificate, toPath: file.path)
+        // SAFETY: used on the reactor's thread only.
+        nonisolated(unsafe) let store = TrustStore(reactor: reactor, checkInterval: .zero)
+        func context() async throws -> ObjectIdentifier {
+            try await withCheckedThrowingContinuation { continuation in
+                reactor.submit { store.context(file.path) { continuation.resume(with: $0.map { ObjectIdentifier($0) }) } }
+            }
+        }
+        let first = try await context()
+        for _ in 0..<20 { #expect(try await context() == first) }
+        try Data("no certificate".utf8).write(to: file)
+        for _ in 0..<20 { #expect(try await context() == first) }
+        try Data(contentsOf: URL(filePath: other.certificate)).write(to: file, options: .atomic)
+        let deadline = ContinuousClock.now + .seconds(30)
+        while try await context() == first { try #require(ContinuousClock.now < deadline) }
     }
 }

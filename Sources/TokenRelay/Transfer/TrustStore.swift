@@ -1,0 +1,90 @@
+import Glibc
+import Reactor
+
+/// The authorities that transfers trust, by file. Each is read on a helper thread, and again when its file has changed. Belongs to the reactor's
+/// thread.
+final class TrustStore {
+    typealias Answer = Result<TLSContext, TransferFailure>
+
+    /// How often a file is looked at, at most.
+    private static let checkInterval = Duration.seconds(30)
+
+    private enum Entry {
+        case loading([(Answer) -> Void])
+        case loaded(TLSContext, FileStamp, checkedAt: Moment)
+    }
+
+    private let reactor: Reactor
+    private let checkInterval: Duration
+    private var entries: [String?: Entry] = [:]
+
+    init(reactor: Reactor, checkInterval: Duration = TrustStore.checkInterval) {
+        self.reactor = reactor
+        self.checkInterval = checkInterval
+    }
+
+    /// Calls `onAnswer` on the reactor's thread, at once when the file was read before. Who asks while a change is read gets what was known.
+    func context(_ authorityFile: String?, onAnswer: @escaping (Answer) -> Void) {
+        switch entries[authorityFile] {
+        case .loading(let others): entries[authorityFile] = .loading(others + [onAnswer])
+        case .loaded(let context, let stamp, let checkedAt):
+            if checkedAt.duration(to: .now) >= checkInterval {
+                entries[authorityFile] = .loaded(context, stamp, checkedAt: .now)
+                load(authorityFile, unless: stamp)
+            }
+            onAnswer(.success(context))
+        case nil:
+            entries[authorityFile] = .loading([onAnswer])
+            load(authorityFile, unless: nil)
+        }
+    }
+
+    private func load(_ authorityFile: String?, unless known: FileStamp?) {
+        // SAFETY: the store is touched on the reactor's thread alone, inside the submitted work; the context is handed over to it there.
+        nonisolated(unsafe) let store = self
+        let reactor = reactor
+        let isRunning = HelperThread.run {
+            let stamp = FileStamp(authorityFile.map { [$0] } ?? TLSContext.systemPaths)
+            guard stamp != known else { return }
+            nonisolated(unsafe) let answer = Answer { () throws(TransferFailure) in try TLSContext(authorityFile: authorityFile) }
+            reactor.submit { store.loaded(authorityFile, answer, stamp) }
+        }
+        if !isRunning { loaded(authorityFile, .failure(TransferFailure(kind: .other)), FileStamp([])) }
+    }
+
+    /// A file that cannot be read any more changes nothing: it may be in the middle of being written, and is looked at again.
+    private func loaded(_ authorityFile: String?, _ answer: Answer, _ stamp: FileStamp) {
+        let before = entries[authorityFile]
+        if case .success(let context) = answer {
+            entries[authorityFile] = .loaded(context, stamp, checkedAt: .now)
+        } else if case .loading? = before {
+            entries[authorityFile] = nil
+        }
+        if case .loading(let waiting)? = before { for onAnswer in waiting { onAnswer(answer) } }
+    }
+}
+
+/// What changes when files are written anew or replaced.
+struct FileStamp: Equatable {
+    private struct File: Equatable {
+        var device: UInt
+        var inode: UInt
+        var size: Int
+        var seconds: Int
+        var nanoseconds: Int
+    }
+
+    /// nil for one that does not exist.
+    private var files: [File?]
+
+    /// Asks the file system, which may take its time: not on the reactor's thread.
+    init(_ paths: [String]) {
+        files = paths.map { path in
+            var status = stat()
+            guard stat(path, &status) == 0 else { return nil }
+            return File(
+                device: UInt(status.st_dev), inode: UInt(status.st_ino), size: Int(status.st_size), seconds: status.st_mtim.tv_sec,
+                nanoseconds: status.st_mtim.tv_nsec)
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import Glibc
+import Reactor
+import Synchronization
+
+/// How long a reactor's thread works between two looks at its timers, at the most: what a token that arrives in between waits for.
+///
+/// It counts the thread's own processor time, so that other processes of a busy machine do not count.
+final class ThreadProbe: Sendable {
+    private struct State {
+        var last: Duration?
+        var longest = Duration.zero
+        var rounds = 0
+    }
+
+    private let reactor: Reactor
+    private let state = Mutex(State())
+
+    /// Looks every millisecond from now on, until the reactor stops.
+    init(_ reactor: Reactor) {
+        self.reactor = reactor
+        reactor.submit { self.look() }
+    }
+
+    var longest: Duration { state.withLock { $0.longest } }
+    /// Looks taken so far.
+    var rounds: Int { state.withLock { $0.rounds } }
+
+    /// Forgets what was measured.
+    func reset() {
+        state.withLock {
+            $0.longest = .zero
+            $0.rounds = 0
+        }
+    }
+
+    private func look() {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        let now = Duration.seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+        state.withLock { state in
+            if let last = state.last { state.longest = max(state.longest, now - last) }
+            state.last = now
+            state.rounds += 1
+        }
+        reactor.schedule(after: .milliseconds(1)) { self.look() }
+    }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import TokenRelay
+
+@Suite("A provider that sends as fast as it can", .timeLimit(.minutes(2)))
+struct FloodTests {
+    let bench: PoolBench
+
+    init() throws { bench = try PoolBench() }
+
+    /// What a server sends without end, after its head.
+    enum Flood: String, CaseIterable {
+        case comments, oneLine, smallChunks, fields
+
+        var head: String {
+            switch self {
+            case .comments, .oneLine: "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+            case .smallChunks: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+            case .fields: "HTTP/1.1 200 OK\r\n"
+            }
+        }
+
+        var block: [UInt8] {
+            let unit =
+                switch self {
+                case .comments: ": comment\n\n"
+                case .oneLine: "x"
+                case .smallChunks: "60\r\n" + String(repeating: "x", count: 96) + "\r\n"
+                case .fields: "A: b\r\n"
+                }
+            return Array(repeatElement(Array(unit.utf8), count: (256 << 10) / unit.utf8.count).joined())
+        }
+    }
+
+    /// Counts what it is handed over.
+    private final class Counter: Sendable {
+        let bytes = Atomic(0)
+        let end = Mutex<TransferEnd?>(nil)
+
+        var handlers: TransferHandlers {
+            TransferHandlers(
+                head: { _ in }, bytes: { self.bytes.add($0.count, ordering: .relaxed) }, end: { end in self.end.withLock { $0 = end } })
+        }
+    }
+
+    @Test("keeps nothing else on the thread waiting, and can be cancelled", arguments: [Flood.comments, .oneLine, .smallChunks])
+    func fair(_ flood: Flood) async throws {
+        let block = flood.block
+        let server = try RawServer { connection in
+            _ = connection.request()
+            connection.write(flood.head)
+            while connection.write(bytes: block) {}
+        }
+        let counters = (0..<4).map { _ in Counter() }
+        let transfers = counters.map { bench.pool.start(TransferRequest(url: server.url), $0.handlers) }
+        try await eventually { counters.allSatisfy { $0.bytes.load(ordering: .relaxed) > 1 << 18 } }
+        let probe = ThreadProbe(bench.reactor)
+        try await eventually { probe.rounds > 200 }
+        #expect(probe.longest < .milliseconds(5), "\(probe.longest)")
+        for transfer in transfers { transfer.cancel() }
+        try await eventually { counters.allSatisfy { $0.end.withLock { $0 } == .cancelled } }
+    }
+
+    @Test("over TLS too", .enabled(if: TLSServer.isAvailable))
+    func fairOverTLS() async throws {
+        // s_server sends the file that is asked for.
+        let server = try TLSServer(mode: "-WWW", file: (name: "flood", size: 1 << 30))
+        let counter = Counter()
+        let transfer = bench.pool.start(
+            TransferRequest(
+                url: "https://127.0.0.1:\(server.port)/flood", connectTimeout: .seconds(20), authorityFile: server.certificate),
+            counter.handlers)
+        try await eventually { counter.bytes.load(ordering: .relaxed) > 1 << 20 }
+        let probe = ThreadProbe(bench.reactor)
+        try await eventually { probe.rounds > 200 }
+        #expect(probe.longest < .milliseconds(5), "\(probe.longest)")
+        transfer.cancel()
+        try await eventually { counter.end.withLock { $0 } == .cancelled }
+        #expect(counter.bytes.load(ordering: .relaxed) < 1 << 30)
+    }
+
+    @Test("is not read any further once a handler has cancelled")
+    func cancelAtOnce() async throws {
+        let block = Flood.smallChunks.block
+        let server = try RawServer { connection in
+            _ = connection.request()
+            connection.write(Flood.smallChunks.head)
+            while connection.write(bytes: block) {}
+        }
+        let transfer = Mutex<Transfer?>(nil)
+        let wasCancelled = Atomic(false)
+        let later = Atomic(0)
+        let ended = Atomic(false)
+        let started = bench.pool.start(
+            TransferRequest(url: server.url),
+            TransferHandlers(
+                head: { _ in },
+                bytes: { _ in
+                    if wasCancelled.load(ordering: .relaxed) { later.add(1, ordering: .relaxed) }
+                    guard let transfer = transfer.withLock({ $0 }) else { return }
+                    transfer.cancel()
+                    wasCancelled.store(true, ordering: .relaxed)
+                },
+                end: { _ in ended.store(true, ordering: .releasing) }))
+        transfer.withLock { $0 = started }
+        try await eventually { ended.load(ordering: .acquiring) }
+        #expect(wasCancelled.load(ordering: .relaxed) && later.load(ordering: .relaxed) == 0)
+    }
+
+    @Test("with fields without end is refused")
+    func fields() async throws {
+        let block = Flood.fields.block
+        let server = try RawServer { connection in
+            _ = connection.request()
+            connection.write(Flood.fields.head)
+            while connection.write(bytes: block) {}
+        }
+        #expect(try await bench.end(of: TransferRequest(url: server.url)) == .failed(.init(kind: .cut)))
+    }
+}
