@@ -53,7 +53,7 @@ struct Gateway {
         let ledger = storage.watch(turns.ledger)
         let keeper = turns.keeper
         let keys = ProviderKeys(of: files.models, environment: configuration.processEnvironment)
-        let transfers = TransferPool(reactor: reactor, configuration: .init(proxyEnvironment: configuration.processEnvironment))
+        let transfers = TransferPool(reactor: reactor, configuration: configuration.transfers)
         let model = makeLanguageModel(configuration: files.models, keys: keys, transfers: transfers)
 
         // Running turns, and what keeps them alive.
@@ -119,7 +119,7 @@ struct Gateway {
             Background { for await turnID in turns.stops() { registry.turn(turnID)?.stop() } },
             Background { try await mirrors.run() },
             Background { try await housekeeping.run() },
-            Background { try await HeapTrimming().run() },
+            Background { try await HeapTrimming(isStreaming: { registry.count > 0 }).run() },
             Background { try await Self.serveMetrics(configuration, readiness: readiness, metrics: metrics, registry: registry) },
             DrainingService(
                 application, admission: admission, registry: registry, lines: lines, patience: configuration.drain,

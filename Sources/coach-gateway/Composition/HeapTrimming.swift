@@ -5,15 +5,18 @@ import NIOPosix
 /// Gives memory back that malloc holds free. Requests come and go between streams that stay, and malloc by itself returns only what lies
 /// behind the last of these: after a rush of requests that is a third of the process.
 struct HeapTrimming: Sendable {
-    /// A trim locks the heap for as long as it takes: it should be worth it.
-    private static let interval = Duration.seconds(10)
+    /// How often the heap is looked at: the less has gathered, the shorter a trim takes.
+    private static let interval = Duration.seconds(1)
+
+    /// Whether any stream would notice that the heap is locked.
+    let isStreaming: @Sendable () -> Bool
 
     /// Until cancelled.
     func run() async throws {
         var slack = HeapSlack()
         while true {
             try await Task.sleep(for: Self.interval)
-            guard slack.isWorthTrimming(Self.reading()) else { continue }
+            guard slack.isWorthTrimming(Self.reading(), isStreaming: isStreaming()) else { continue }
             // Not on an event loop: it takes milliseconds.
             slack.trimmed(
                 to: try await NIOThreadPool.singleton.runIfActive {

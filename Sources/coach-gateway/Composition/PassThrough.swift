@@ -14,12 +14,14 @@ struct PassThrough {
     private let reactor: Reactor
     private let service: DrainingService
     private let logger: Logger
+    private let registry: TurnRegistry
 
     init(_ configuration: GatewayConfiguration, _ files: ProductFiles, secret: String, logger: Logger) throws {
         self.logger = logger
         reactor = try Reactor(name: "reactor")
         let keeper = Forgetful.keeper
         let registry = TurnRegistry()
+        self.registry = registry
         let admission = Admission(registry: registry, maximumTurns: configuration.maximumTurns)
         let mirrors = Mirrors(keeper: keeper, logger: logger)
         let lines = ClientLines(reactor: reactor)
@@ -32,7 +34,7 @@ struct PassThrough {
                 coaching: files.coaching, ledger: Forgetful.ledger,
                 model: makeLanguageModel(
                     configuration: files.models, keys: ProviderKeys(of: files.models, environment: configuration.processEnvironment),
-                    transfers: TransferPool(reactor: reactor)),
+                    transfers: TransferPool(reactor: reactor, configuration: configuration.transfers)),
                 settlement: TurnSettlement(
                     ledger: Forgetful.ledger, prices: files.prices, registry: registry, spool: Forgetful.spool, logger: logger),
                 registry: registry, mirrors: mirrors, keeper: keeper, library: Forgetful.library, counter: Forgetful.counter,
@@ -47,9 +49,11 @@ struct PassThrough {
     /// Runs until SIGTERM or SIGINT.
     func run() async throws {
         reactor.start()
+        let registry = registry
         try await ServiceGroup(
             configuration: .init(
-                services: [Background { try await HeapTrimming().run() }, service], gracefulShutdownSignals: [.sigterm, .sigint],
+                services: [Background { try await HeapTrimming(isStreaming: { registry.count > 0 }).run() }, service],
+                gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: logger)
         ).run()
         reactor.stop()

@@ -3,6 +3,7 @@ import Identity
 import Logging
 import OutboundHTTP
 import PostgresClient
+import TokenRelay
 
 /// Where the gateway runs.
 enum DeploymentEnvironment: String, CaseIterable, Sendable {
@@ -41,6 +42,11 @@ struct GatewayConfiguration: Sendable {
     /// The process environment: provider keys are looked up in it by the names that `deploy/models.json` gives. The simulator takes any
     /// key, so it gets one.
     var processEnvironment: [String: String]
+
+    /// How providers are reached. Each running turn may leave a connection behind for the next.
+    var transfers: TransferConfiguration {
+        TransferConfiguration(proxyEnvironment: processEnvironment, idleConnections: maximumTurns)
+    }
 
     /// Reads everything; `findings` has a line for each value that is wrong, and is empty exactly when the result is not nil.
     static func read(_ settings: Settings, environment: [String: String]) -> (configuration: GatewayConfiguration?, findings: [String]) {
