@@ -39,16 +39,17 @@ final class ModelCall: @unchecked Sendable {
     private var reading = Reading.nothing
     private var machine: FailoverMachine
 
-    /// nil once somebody has spoken: nobody is asked after that.
-    private var prompt: Prompt?
+    /// The prompt in each dialect of the route; empty once somebody has spoken: nobody is asked after that.
+    private var prompts: [Dialect: EncodedPrompt]
     private var order: [ModelChoice]
     private var current: ModelChoice
     private var transfer: Transfer?
     private var hasReportedUsage = false
     private var alarm: (handle: TransferAlarm, at: Moment)?
 
+    /// Encodes the prompt on the caller's thread.
     init(prompt: Prompt, router: ModelRouter, receive: @escaping @Sendable (ModelNews) -> Void) {
-        self.prompt = prompt
+        prompts = router.encode(prompt)
         self.router = router
         self.receive = receive
         current = router.route.first
@@ -92,7 +93,7 @@ extension ModelCall {
     private func ask(_ choice: ModelChoice) {
         giveUpTransfer()
         current = choice
-        guard let prompt, let (provider, key) = router.provider(of: choice) else {
+        guard let (provider, key) = router.provider(of: choice), let prompt = prompts[provider.dialect] else {
             return perform(machine.failed(AttemptFailure(fault: ModelFault(kind: .refused, detail: "unknown provider")), at: .now))
         }
         let request = provider.dialect.request(prompt, to: choice, at: provider, key: key, connectTimeout: router.limits.connect)
@@ -238,7 +239,7 @@ extension ModelCall {
         if count > 0 {
             if !hadSpoken {
                 router.noteSuccess(of: current.name.provider)
-                prompt = nil
+                prompts = [:]
             }
             switch machine.said(count, at: .now) {
             case .all: untoldText = count

@@ -9,6 +9,8 @@ public func makeLanguageModel(
 ) -> LanguageModel {
     let route = route ?? configuration.defaultRoute
     let router = ModelRouter(configuration: configuration, route: route, keys: keys, transfers: transfers)
+    let secure = route.choices.compactMap { configuration.providers[$0.name.provider] }.filter { $0.baseURL.hasPrefix("https:") }
+    for authorityFile in Set(secure.map(\.authorityFile)) { transfers.prepare(authorityFile: authorityFile) }
     return LanguageModel(firstChoice: route.first.name) { prompt, receive in
         let call = ModelCall(prompt: prompt, router: router, receive: receive)
         transfers.submit { call.begin() }
@@ -50,6 +52,12 @@ final class ModelRouter: Sendable {
             if isAdmitted { admitted.append(choice) } else { last.append(choice) }
         }
         return admitted + last
+    }
+
+    /// A prompt in every dialect that this route's providers speak: whoever takes over needs no more time for it. Any thread.
+    func encode(_ prompt: Prompt) -> [Dialect: EncodedPrompt] {
+        let dialects = Set(route.choices.compactMap { provider(of: $0)?.provider.dialect })
+        return Dictionary(uniqueKeysWithValues: dialects.map { ($0, $0.encode(prompt)) })
     }
 
     func noteSuccess(of provider: String) {

@@ -10,7 +10,11 @@ struct OpenAIRequestTests {
     let prompt = Prompt(
         messages: [.init(role: .system, content: "Be kind."), .init(role: .user, content: "Hi \"you\"\u{2028}")], maximumOutputTokens: 500)
 
-    func body(_ choice: ModelChoice) throws -> JSONValue { try JSONValue(parsing: OpenAIRequest.body(prompt, choice)) }
+    func body(_ choice: ModelChoice) throws -> JSONValue {
+        let encoded = Dialect.openAI.encode(prompt)
+        return try JSONValue(
+            parsing: OpenAIRequest.body(messages: encoded.messages, maximumOutputTokens: encoded.maximumOutputTokens, choice))
+    }
 
     @Test("the body asks for a stream with usage")
     func fields() throws {
@@ -18,11 +22,11 @@ struct OpenAIRequestTests {
         #expect(
             json
                 == [
-                    "model": "m",
+                    "model": "m", "stream": true, "stream_options": ["include_usage": true], "max_completion_tokens": 100,
+                    "temperature": 0.7,
                     "messages": [
                         ["role": "system", "content": "Be kind."], ["role": "user", "content": .string("Hi \"you\"\u{2028}")],
                     ],
-                    "stream": true, "stream_options": ["include_usage": true], "max_completion_tokens": 100, "temperature": 0.7,
                 ])
     }
 

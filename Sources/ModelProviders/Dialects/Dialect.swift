@@ -8,14 +8,23 @@ public enum Dialect: String, Sendable, CaseIterable {
 }
 
 extension Dialect {
+    /// The prompt in this dialect, to be put into the requests of a call. Takes time that grows with the prompt: not for the transfers' thread.
+    func encode(_ prompt: Prompt) -> EncodedPrompt {
+        switch self {
+        case .openAI: EncodedPrompt(messages: OpenAIRequest.messages(prompt), maximumOutputTokens: prompt.maximumOutputTokens)
+        }
+    }
+
     /// The call as it goes over the wire.
-    func request(_ prompt: Prompt, to choice: ModelChoice, at provider: Provider, key: String?, connectTimeout: Duration) -> TransferRequest
-    {
+    func request(
+        _ prompt: EncodedPrompt, to choice: ModelChoice, at provider: Provider, key: String?, connectTimeout: Duration
+    ) -> TransferRequest {
         switch self {
         case .openAI:
             TransferRequest(
                 url: provider.baseURL + OpenAIRequest.path, headers: OpenAIRequest.headers(key: key),
-                body: OpenAIRequest.body(prompt, choice), connectTimeout: connectTimeout, authorityFile: provider.authorityFile)
+                body: OpenAIRequest.body(messages: prompt.messages, maximumOutputTokens: prompt.maximumOutputTokens, choice),
+                connectTimeout: connectTimeout, authorityFile: provider.authorityFile)
         }
     }
 
@@ -67,4 +76,10 @@ package struct AnswerNews: Equatable {
         if usage != nil { usage = nil }
         if verdict != nil { verdict = nil }
     }
+}
+
+/// A prompt in a dialect's words.
+struct EncodedPrompt: Sendable {
+    var messages: [UInt8]
+    var maximumOutputTokens: Int
 }

@@ -14,23 +14,29 @@ enum OpenAIRequest {
         return key.map { common + [TransferHeader("Authorization", "Bearer \($0)")] } ?? common
     }
 
-    static func body(_ prompt: Prompt, _ choice: ModelChoice) -> [UInt8] {
+    /// The prompt's part of a body: the only one whose length grows with it.
+    static func messages(_ prompt: Prompt) -> [UInt8] {
         JSONWriter.encode { json in
-            json.object { json in
-                json.member("model", choice.name.model)
-                json.key(literal: "messages")
-                json.array { json in
-                    for message in prompt.messages {
-                        json.object { json in
-                            json.member("role", message.role.rawValue)
-                            json.member("content", message.content)
-                        }
+            json.array { json in
+                for message in prompt.messages {
+                    json.object { json in
+                        json.member("role", message.role.rawValue)
+                        json.member("content", message.content)
                     }
                 }
+            }
+        }
+    }
+
+    /// - Parameter messages: as the function of that name gives them.
+    static func body(messages: [UInt8], maximumOutputTokens: Int, _ choice: ModelChoice) -> [UInt8] {
+        let rest = JSONWriter.encode { json in
+            json.object { json in
+                json.member("model", choice.name.model)
                 json.member("stream", true)
                 json.key(literal: "stream_options")
                 json.object { $0.member("include_usage", true) }
-                let tokens = min(prompt.maximumOutputTokens, choice.maximumOutputTokens)
+                let tokens = min(maximumOutputTokens, choice.maximumOutputTokens)
                 switch choice.tokenLimitField {
                 case .maxCompletionTokens: json.member("max_completion_tokens", tokens)
                 case .maxTokens: json.member("max_tokens", tokens)
@@ -38,5 +44,7 @@ enum OpenAIRequest {
                 if let temperature = choice.temperature { json.member("temperature", temperature) }
             }
         }
+        // The messages as the object's last member.
+        return rest.dropLast() + #","messages":"#.utf8 + messages + CollectionOfOne(UInt8(ascii: "}"))
     }
 }
