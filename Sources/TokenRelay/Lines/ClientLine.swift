@@ -7,7 +7,7 @@ import Reactor
 /// Nothing is queued for a slow client: what its socket does not take at once waits here, at most one write; everything behind it waits where
 /// it is, in the answer.
 // SAFETY: it is touched on the reactor's thread alone; `heard` may be called on any, and goes there.
-final class ClientLine: FollowerListener, ReadinessHandler, @unchecked Sendable {
+final class ClientLine: FollowerListener, ReadinessHandler, DeferredWork, @unchecked Sendable {
     /// Bytes of answer text that one write takes at most: what a slow client holds in memory is one write.
     private static let pieceBytes = 8 * 1024
     /// Bytes that a client may say in one breath while it is told a stream: nothing is expected of it.
@@ -31,6 +31,8 @@ final class ClientLine: FollowerListener, ReadinessHandler, @unchecked Sendable 
     private var unsent: ArraySlice<UInt8> = []
     /// Whether the watch waits for the socket to take more.
     private var isBlocked = false
+    /// `progressed` goes on in `continueWork`.
+    private var isDeferred = false
     /// What ends the line when `unsent` is gone.
     private var closing: LineEnd?
     private var isOver = false
@@ -101,25 +103,31 @@ final class ClientLine: FollowerListener, ReadinessHandler, @unchecked Sendable 
         end(.gone)
     }
 
-    /// Writes all there is, as long as the socket takes it.
+    /// Writes one piece of what there is. More than that is deferred: it would keep the streams of others waiting.
     private func progressed() {
-        while !isOver, unsent.isEmpty, closing == nil {
-            if follower.isPatient, turn.ending == nil { return }
-            var isWaiting = false
-            write { output in
-                let step = turn.step(&cursor, maximum: Self.pieceBytes) { piece, cursor in
-                    format.appendText(piece, cursor: cursor, into: &output)
-                }
-                switch step {
-                case .text(let isLast): isWaiting = isLast
-                case .waiting: isWaiting = true
-                case .ended(let ending):
-                    format.appendFarewell(ending, keptBytes: turn.releasedBytes, cursor: cursor.position, into: &output)
-                    closing = .told
-                }
+        guard !isOver, unsent.isEmpty, closing == nil, !isDeferred else { return }
+        if follower.isPatient, turn.ending == nil { return }
+        var isWaiting = false
+        write { output in
+            let step = turn.step(&cursor, maximum: Self.pieceBytes) { piece, cursor in
+                format.appendText(piece, cursor: cursor, into: &output)
             }
-            if isWaiting { return }
+            switch step {
+            case .text(let isLast): isWaiting = isLast
+            case .waiting: isWaiting = true
+            case .ended(let ending):
+                format.appendFarewell(ending, keptBytes: turn.releasedBytes, cursor: cursor.position, into: &output)
+                closing = .told
+            }
         }
+        guard !isWaiting, !isOver, unsent.isEmpty, closing == nil else { return }
+        isDeferred = true
+        reactor.continueLater(self)
+    }
+
+    func continueWork() {
+        isDeferred = false
+        progressed()
     }
 
     private func write(_ body: (inout [UInt8]) -> Void) {

@@ -99,7 +99,8 @@ final class LineDriver {
     }
 
     func handOver() {
-        for line in Array(lines.values) { line.heard(.handOver) }
+        // One message each, so that the streams of others go on between them.
+        for line in lines.values { reactor.submit { line.heard(.handOver) } }
     }
 
     func forget(_ line: ClientLine) {

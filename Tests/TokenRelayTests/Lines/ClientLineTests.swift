@@ -213,6 +213,39 @@ struct ClientLineTests {
         #expect(client.chunks == 3)
         bench.reactor.stop()
     }
+
+    /// What is done for many lines at once.
+    enum Crowd: CaseIterable {
+        case patientReaders, handOver
+    }
+
+    @Test(
+        "a crowd of lines that are told something at the same moment keeps the streams of others waiting for less than 5 ms",
+        arguments: Crowd.allCases)
+    func crowd(_ crowd: Crowd) async throws {
+        let bench = try LineBench()
+        let script = ScriptedModel()
+        let turn = LiveTurn(facts: .sample)
+        turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
+        let clients = try (0..<256).map { _ in try bench.follow(turn, isPatient: true, limit: 256) }
+        for client in clients { client.read(until: "<") }
+        script.say(String(repeating: "0123456789abcdef", count: 4 * 1024))
+        let probe = ThreadProbe(bench.reactor)
+        try await eventually { probe.rounds > 10 }
+        probe.reset()
+        switch crowd {
+        case .patientReaders:
+            script.end(.stop)
+            // As one message: nothing between the bells.
+            bench.reactor.submit { turn.close(.sample) }
+        case .handOver: bench.lines.handOver()
+        }
+        for client in clients { #expect(await client.end() == (crowd == .handOver ? .handedOver : .told)) }
+        #expect(probe.longest < .milliseconds(5), "\(probe.longest)")
+        let text = crowd == .handOver ? "!" : String(repeating: "0123456789abcdef", count: 4 * 1024) + ">"
+        for client in clients { #expect(client.readAll() == text) }
+        bench.reactor.stop()
+    }
 }
 
 /// Lines over socket pairs.
@@ -226,11 +259,13 @@ private final class LineBench {
         lines = ClientLines(reactor: reactor, limits: limits)
     }
 
-    func follow(_ turn: LiveTurn, isPatient: Bool = false, isChunked: Bool = true, hangsUpFirst: Bool = false) throws -> LineClient {
+    func follow(
+        _ turn: LiveTurn, isPatient: Bool = false, isChunked: Bool = true, hangsUpFirst: Bool = false, limit: Int = 16
+    ) throws -> LineClient {
         var pair: [Int32] = [0, 0]
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)
         let client = LineClient(descriptor: pair[0], follower: Follower(isPatient: isPatient))
-        #expect(turn.add(client.follower, limit: 16))
+        #expect(turn.add(client.follower, limit: limit))
         if hangsUpFirst { client.hangUp() }
         lines.open(
             LineOrder(
