@@ -1,13 +1,15 @@
 import Reactor
 
 /// Runs `TimerMachine` on a reactor. Belongs to its thread.
-final class CurlTimer {
+final class CurlTimer: DeferredWork {
     /// libcurl's time has come. Never called inside libcurl.
     var onTimeout: () -> Void = {}
 
     private let reactor: Reactor
     private var machine = TimerMachine()
     private var timer: TimerHandle?
+    /// Whether the reactor will call `continueWork`.
+    private var isDeferred = false
 
     init(reactor: Reactor) {
         self.reactor = reactor
@@ -22,10 +24,18 @@ final class CurlTimer {
         onTimeout = {}
     }
 
+    func continueWork() {
+        isDeferred = false
+        perform(machine.wakeUpEnds(at: .now))
+    }
+
     private func perform(_ action: TimerMachine.Action) {
         switch action {
         case .nothing: break
-        case .atEndOfWakeUp: reactor.atEndOfWakeUp(ObjectIdentifier(self)) { [self] in perform(machine.wakeUpEnds(at: .now)) }
+        case .atEndOfWakeUp:
+            guard !isDeferred else { return }
+            isDeferred = true
+            reactor.continueLater(self)
         case .schedule(let delay):
             timer?.cancel()
             timer = reactor.schedule(after: delay) { [self] in perform(machine.fired(at: .now)) }

@@ -1,13 +1,13 @@
 /// libcurl's one timer over the reactor's. Pure: the clock is an argument.
 ///
 /// libcurl moves its timer at nearly every chunk. A timer that is moved away stays set and, when it fires, is set again: so no timer object is
-/// made for each chunk. 0 ms means the end of this wake-up.
+/// made for each chunk. 0 ms means soon, outside libcurl: after this wake-up.
 struct TimerMachine {
     typealias Instant = ContinuousClock.Instant
 
     enum Action: Equatable {
         case nothing
-        /// Call `wakeUpEnds` at the end of this wake-up.
+        /// Call `wakeUpEnds` after this wake-up.
         case atEndOfWakeUp
         /// Replace the reactor's timer by one that calls `fired` after this time.
         case schedule(Duration)

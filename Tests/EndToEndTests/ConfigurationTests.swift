@@ -54,7 +54,7 @@ struct ConfigurationTests {
         userID: .random(),
         identity: TurnIdentity(
             turnID: .random(), conversationID: .random(), userMessageID: .random(), messageID: .random(), attempt: 1),
-        status: .completed, finishReason: .stop, content: "", bill: nil,
+        status: .complete, finishReason: .stop, content: "", bill: nil,
         domain: DomainDecision(domain: nil, confidence: 0, source: .abstained), risk: .calm, country: nil, locale: nil,
         errorCode: nil, timeToFirstTokenMilliseconds: nil, durationMilliseconds: 0)
 }

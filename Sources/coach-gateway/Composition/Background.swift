@@ -2,6 +2,7 @@ import CoachCore
 import CoachStore
 import GatewayServer
 import Identity
+import Logging
 import PostgresClient
 import ServiceLifecycle
 import TokenRelay

@@ -8,11 +8,14 @@ final class Terminal: Sendable {
     private let shown = Mutex(Data())
 
     init(_ arguments: [String], environment: [String: String], columns: UInt16 = 40) throws {
-        let master = posix_openpt(O_RDWR | O_NOCTTY)
-        guard master >= 0, grantpt(master) == 0, unlockpt(master) == 0, let name = ptsname(master) else {
+        // grantpt, unlockpt and ptsname are not imported: what they do on Linux, by TIOCSPTLCK and TIOCGPTN (linux/tty.h).
+        let master = open("/dev/ptmx", O_RDWR | O_NOCTTY)
+        var isLocked: Int32 = 0
+        var number: UInt32 = 0
+        guard master >= 0, ioctl(master, 0x4004_5431, &isLocked) == 0, ioctl(master, 0x8004_5430, &number) == 0 else {
             throw Program.Failure(description: "no terminal")
         }
-        let slave = open(name, O_RDWR | O_NOCTTY)
+        let slave = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY)
         var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
         guard slave >= 0, ioctl(master, UInt(TIOCSWINSZ), &size) == 0 else { throw Program.Failure(description: "no terminal") }
         self.master = FileHandle(fileDescriptor: master, closeOnDealloc: true)

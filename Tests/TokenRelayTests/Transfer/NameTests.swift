@@ -11,7 +11,7 @@ struct NameTests {
 
     @Test("one asks, the others wait; the answer is used until it is old, and while it is asked for again")
     func staleness() {
-        var table = NameTable()
+        var table = TokenRelay.NameTable()
         #expect(table.look(up: "a", at: start) == .unknown(isAsked: false))
         #expect(table.look(up: "a", at: start) == .unknown(isAsked: true))
         table.answered("a", ["1.1.1.1"], at: start)
@@ -29,7 +29,7 @@ struct NameTests {
 
     @Test("that there is no answer is not remembered, and names are not remembered without bound")
     func negative() {
-        var table = NameTable()
+        var table = TokenRelay.NameTable()
         _ = table.look(up: "a", at: start)
         table.answered("a", nil, at: start)
         #expect(table.look(up: "a", at: start) == .unknown(isAsked: false))
@@ -62,7 +62,7 @@ struct NameTests {
         defer { reactor.stop() }
         let lookups = Atomic(0)
         // SAFETY: used on the reactor's thread only.
-        nonisolated(unsafe) let names = NameCache(reactor: reactor) { _ in
+        nonisolated(unsafe) let names = TokenRelay.NameCache(reactor: reactor) { _ in
             lookups.add(1, ordering: .relaxed)
             return .success(["192.0.2.1", "2001:db8::1"])
         }
