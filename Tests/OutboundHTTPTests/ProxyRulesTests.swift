@@ -40,7 +40,7 @@ struct ProxyRulesTests {
     private static let lists = [
         "*", "test", ".test", "a.test", "a.test.", "b.test", "A.TEST", "a.test,b.test", "b.test a.test", " , ,a.test", "est", ".a.test",
         "*.test",
-        "a.test:9400", "10.1.2.3", "10.1.0.0/16", "10.1.2.3/32", "10.1.2.3/0", "10.0.0.0/8", "10.2.0.0/16", "10.1.2.3/33", "fd00::/8",
+        "a.test:9400", "10.1.2.3", "10.1.0.0/16", "10.1.2.3/32", "10.1.2.3/0", "10.0.0.0/8", "10.2.0.0/16", "10.1.2.3/33",
         "fd00::1", "[fd00::1]", "",
     ]
     private static let hosts = ["a.test", "x.a.test", "ba.test", "a.test.", "10.1.2.3", "[fd00::1]"]
