@@ -21,7 +21,10 @@ struct CheckpointTests {
     @Test("each tick collects only what is new, in bytes, and the facts until text is saved")
     func increments() {
         let mouth = Mouth()
-        let turn = mouth.turn()
+        var facts = TurnFacts.sample
+        // A turn writes all of its text again at one tick in 32, which its id decides: for this id not one of the first four.
+        facts.identity.turnID = TurnID(UUID(uuid: (0, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 16)))
+        let turn = mouth.turn(facts)
         var cursors = CheckpointCursors()
         let first = cursors.tick([turn])
         #expect(first.count == 1 && first[0].isFirst && first[0].text.isEmpty && first[0].fromByte == 0)
@@ -432,8 +435,8 @@ private final class Book: Sendable {
 private final class Mouth: Sendable {
     private let emit = Mutex<(@Sendable (ModelNews) -> Void)?>(nil)
 
-    func turn() -> LiveTurn {
-        let turn = LiveTurn(facts: .sample)
+    func turn(_ facts: TurnFacts = .sample) -> LiveTurn {
+        let turn = LiveTurn(facts: facts)
         let name = ModelName(provider: "simulator", model: "sim")
         turn.generate(
             with: LanguageModel(firstChoice: name) { [self] _, emit in

@@ -74,8 +74,8 @@ import Testing
             #expect(PostgresConfiguration.unverifiedHosts(of: local) == [], "\(local)")
         }
         #expect(PostgresConfiguration.unverifiedHosts(of: "postgres://u:p@db.example,localhost/d?sslmode=require") == ["db.example"])
-        #expect(PostgresConfiguration.unverifiedHosts(of: "host=localhost hostaddr=10.0.0.1") == ["localhost"])
-        #expect(PostgresConfiguration.unverifiedHosts(of: "postgres://u@127.evil.example/d") == ["127.evil.example"])
+        #expect(PostgresConfiguration.unverifiedHosts(of: "host=localhost hostaddr=10.0.0.1") == ["localhost:5432"])
+        #expect(PostgresConfiguration.unverifiedHosts(of: "postgres://u@127.evil.example/d") == ["127.evil.example:5432"])
         #expect(PostgresConfiguration.unverifiedHosts(of: "postgres://u@db.example/d?sslmode=verify-full") == [])
     }
 }

@@ -52,7 +52,7 @@ struct ConfigurationNode {
 
     /// Reports every other key as unknown.
     func allow(_ keys: Set<String>) {
-        for key in keys where !keys.contains(key) { report(key, .unknown) }
+        for key in self.keys where !keys.contains(key) { report(key, .unknown) }
     }
 
     /// The keys of an object, sorted.
