@@ -1,8 +1,6 @@
 import Glibc
-import Synchronization
 
-/// A program that a test started. Not Foundation's `Process`: its `waitUntilExit` does not come back when many wait on the few threads that
-/// tests run on.
+/// A program that a test started, which inherits no descriptor but its standard ones.
 final class ChildProcess: Sendable {
     struct Failure: Error {
         let program: String
@@ -15,11 +13,8 @@ final class ChildProcess: Sendable {
 
     /// - Parameter arguments: the program, found on `PATH` and where servers live, and what it is told.
     init(_ arguments: [String], reportsErrors: Bool = false) throws {
-        (identifier, output) = try Self.oneAtATime.withLock { _ in try Self.start(arguments, reportsErrors) }
+        (identifier, output) = try Self.start(arguments, reportsErrors)
     }
-
-    /// A pipe must not be inherited by a child that another test starts in the same moment: that would keep it open.
-    private static let oneAtATime = Mutex(())
 
     private static func start(_ arguments: [String], _ reportsErrors: Bool) throws -> (child: pid_t, output: Int32) {
         var ends: [Int32] = [-1, -1]
@@ -46,6 +41,8 @@ final class ChildProcess: Sendable {
         }
         words.append(nil)
         defer { for word in words { free(word) } }
+        // Sockets of other tests must not be inherited: their peers would wait for the end of the connection for ever.
+        for descriptor in 3..<Int32(8192) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
         var child = pid_t()
         let code = posix_spawn(&child, "/usr/bin/env", &actions, &attributes, words, environ)
         guard code == 0 else {

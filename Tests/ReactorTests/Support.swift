@@ -32,7 +32,7 @@ struct SocketPair: ~Copyable {
 
     init() {
         var ends: [Int32] = [-1, -1]
-        let code = socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends)
+        let code = socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends)
         precondition(code == 0)
         (near, far) = (ends[0], ends[1])
     }

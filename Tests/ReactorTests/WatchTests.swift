@@ -128,7 +128,7 @@ import Testing
                 var ends: [(near: Int32, far: Int32)] = []
                 for _ in 0..<2 {
                     var pair: [Int32] = [-1, -1]
-                    socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair)
+                    socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &pair)
                     ends.append((pair[0], pair[1]))
                 }
                 let pairs = ends
@@ -140,7 +140,7 @@ import Testing
                         // End the other, close it, and give its number to a socket that is not readable.
                         watches.value[other].map(reactor.unwatch)
                         var fresh: [Int32] = [-1, -1]
-                        socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &fresh)
+                        socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &fresh)
                         dup2(fresh[0], other)
                         let heir = try? reactor.watch(other, .read) { _ in calls.value.append("new") }
                         reactor.schedule(after: .milliseconds(10)) {
@@ -162,13 +162,13 @@ import Testing
         try await withReactor { reactor in
             let text: String = await reactor.waiting { done in
                 var pair: [Int32] = [-1, -1]
-                socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair)
+                socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &pair)
                 let number = pair[0]
                 let old = try? reactor.watch(number, .read) { _ in done("old") }
                 close(pair[0])
                 close(pair[1])
                 var fresh: [Int32] = [-1, -1]
-                socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &fresh)
+                socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &fresh)
                 let reused = dup2(fresh[0], number)
                 let far = fresh[1]
                 _ = try? reactor.watch(reused, .read) { _ in done(receive(from: reused)) }

@@ -21,6 +21,8 @@ alter table public.conversations add column change bigint not null default 0;
 alter table public.messages add column change bigint not null default 0;
 -- A message is shown with its turn's domain, which is known later.
 alter table public.turns add column change bigint not null default 0;
+-- Users read columns of turns, not rows.
+grant select (change) on public.turns to authenticated;
 
 -- The number of this transaction for a user. Taken once: the setting ends with the transaction, or with the subtransaction that is rolled back.
 create function gateway.take_change(user_id uuid) returns bigint
