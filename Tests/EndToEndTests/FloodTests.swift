@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("A flooding provider", .serialized, .alone)
+@Suite("A flooding provider", .paced)
 struct FloodTests {
     @Test("does not slow down 200 other streams, and does not keep the lease from being renewed")
     func otherStreams() async throws {

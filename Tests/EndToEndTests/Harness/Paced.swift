@@ -4,7 +4,6 @@ import Testing
 /// proves nothing about time limits.
 struct Paced: SuiteTrait, TestTrait, TestScoping {
     fileprivate let turnstile: Turnstile
-    fileprivate var places = 1
 
     var isRecursive: Bool { true }
 
@@ -12,12 +11,12 @@ struct Paced: SuiteTrait, TestTrait, TestScoping {
         for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
         guard testCase != nil else { return try await function() }
-        for _ in 0..<places { await turnstile.enter() }
+        await turnstile.enter()
         do {
             try await function()
-            for _ in 0..<places { await turnstile.leave() }
+            await turnstile.leave()
         } catch {
-            for _ in 0..<places { await turnstile.leave() }
+            await turnstile.leave()
             throw error
         }
     }
@@ -26,16 +25,12 @@ struct Paced: SuiteTrait, TestTrait, TestScoping {
 extension Trait where Self == Paced {
     /// For tests that keep the machine busy.
     static var paced: Self { Paced(turnstile: .busy) }
-    /// For the one serialized suite that takes the whole machine: beside it no test keeps a time limit. A second such suite could wait for this one's
-    /// places while it holds some that this one waits for.
-    static var alone: Self { Paced(turnstile: .busy, places: Turnstile.busyPlaces) }
     /// For tests that mostly wait for a limit to run out; they do not stand in the way of the others.
     static var patient: Self { Paced(turnstile: .waiting) }
 }
 
 private actor Turnstile {
-    static let busyPlaces = 6
-    static let busy = Turnstile(places: busyPlaces)
+    static let busy = Turnstile(places: 6)
     static let waiting = Turnstile(places: 12)
 
     private var free: Int
