@@ -110,7 +110,7 @@ struct CommandTests {
         let (status, output) = try await Program.run(["check"], environment: environment)
         #expect(status != 0)
         for finding in [
-            "DATABASE_URL: db.invalid is not this machine: set sslmode=verify-full", "no price for openai unheard-of",
+            "DATABASE_URL: db.invalid:5432 is not this machine: set sslmode=verify-full", "no price for openai unheard-of",
             "COACH_JWKS_FILE: no key of the set can be used: key 1: kid a is of a kind that is not accepted; key 2: it has no kid",
         ] {
             #expect(output.contains(finding), "\(finding) in\n\(output)")

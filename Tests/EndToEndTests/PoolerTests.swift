@@ -35,7 +35,7 @@ struct PoolerTests {
         #expect(first.content == "Begin with five minutes." && again.content == first.content)
         #expect(try await ground.database.usage(of: visitor.id).count == 1)
         let turn = try await ground.database.turn(of: visitor.id)
-        #expect(turn["status"] == "completed" && turn["id"] == first.first("start")?["turn_id"])
+        #expect(turn["status"] == "complete" && turn["id"] == first.first("start")?["turn_id"])
 
         // Stopped from the other gateway: the signal comes by LISTEN.
         let runner = ground.one.visitor()

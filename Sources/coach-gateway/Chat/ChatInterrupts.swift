@@ -27,7 +27,10 @@ final class ChatInterrupts: Sendable {
             defer { stop = nil }
             return stop
         }
-        if let stop { return stop() }
+        if let stop {
+            Console.write(" stopping; once more leaves\n")
+            return stop()
+        }
         Console.write("\n")
         // As a shell reports a program that Ctrl-C has ended.
         exit(128 + SIGINT)

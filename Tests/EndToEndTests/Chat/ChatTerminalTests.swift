@@ -16,7 +16,8 @@ struct ChatTerminalTests {
         try await chat.waits(for: "> ")
         let text = "One two three four five six seven eight nine ten eleven twelve."
         try chat.type("\(word) \(sim(["text": text]))\n")
-        try await chat.waits(for: "twelve.")
+        // The terminal shows what is typed as well.
+        try await chat.waits(for: "twelve.", times: 2)
         let answer = try #require(chat.text.components(separatedBy: "}]]\n").last)
         for line in answer.split(separator: "\n") { #expect(line.count <= 40, "\(line)") }
         #expect(answer.split(whereSeparator: \.isWhitespace).joined(separator: " ").contains(text), "\(answer)")
@@ -26,7 +27,7 @@ struct ChatTerminalTests {
         try chat.type("/help\n")
         try await chat.waits(for: "/retry   answer")
         try chat.type("/retry\n")
-        try await chat.waits(for: "twelve.", times: 2 + 1)
+        try await chat.waits(for: "twelve.", times: 3)
         #expect(try await stage.database.messages(of: user, role: "user").count == 1)
         #expect(try await stage.simulator.requests(containing: word).count == 2)
         try chat.type("/quit\n")
@@ -54,13 +55,15 @@ struct ChatTerminalTests {
 
     @Test("a second Ctrl-C during an answer leaves")
     func interruptTwice() async throws {
-        let stage = try await Stage.shared()
-        let chat = try chat(stage)
+        // A gateway that accepts and never answers: there is nothing that the first one could stop.
+        let silent = try SilentServer()
+        let chat = try chat(try await Stage.shared(), url: "http://127.0.0.1:\(silent.port)")
         try await chat.waits(for: "> ")
-        // The provider says nothing, so that the first one cannot have ended the answer before the second.
-        try chat.type("Hello \(sim(["words": 2000, "pace_ms": 20]))\n")
-        try await chat.waits(for: "}]]\n")
-        try chat.type(Terminal.interrupt + Terminal.interrupt)
+        try chat.type("Hello\n")
+        try await eventually("a connection") { silent.hasConnection }
+        try chat.type(Terminal.interrupt)
+        try await chat.waits(for: "stopping")
+        try chat.type(Terminal.interrupt)
         #expect(try await chat.exit() == 130)
     }
 
@@ -72,5 +75,35 @@ struct ChatTerminalTests {
         try await chat.waits(for: "> ", times: 2)
         let lines = chat.text.components(separatedBy: "Hello\n").last?.split(separator: "\n").map(String.init) ?? []
         #expect(lines == ["no connection to http://127.0.0.1:1: is the gateway running there? /retry tries again", "> "])
+    }
+}
+
+/// Listens and never accepts: the kernel completes the connection, and nobody answers.
+private final class SilentServer {
+    let port: Int
+    private let descriptor: Int32
+
+    init() throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let descriptor = descriptor
+        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, length) == 0 && listen(descriptor, 8) == 0 && getsockname(descriptor, $0, &length) == 0
+            }
+        }
+        try #require(isListening)
+        port = Int(UInt16(bigEndian: address.sin_port))
+    }
+
+    deinit { close(descriptor) }
+
+    /// Somebody waits to be accepted.
+    var hasConnection: Bool {
+        var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&waiting, 1, 0) == 1
     }
 }
