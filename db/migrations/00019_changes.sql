@@ -93,8 +93,6 @@ revoke all on public.database_epoch, public.change_counters from anon, authentic
 alter table public.database_epoch enable row level security;
 alter table public.change_counters enable row level security;
 grant select on public.database_epoch, public.change_counters to authenticated;
--- Users read the other columns of turns that are theirs to know by 00007.
-grant select (change) on public.turns to authenticated;
 create policy database_epoch_select on public.database_epoch for select to authenticated using (true);
 create policy change_counters_owner_select on public.change_counters for select to authenticated using (user_id = (select auth.uid()));
 

@@ -40,7 +40,6 @@ public struct LeaseRenewer: Service {
                     if isAway { logger.notice("the lease is renewed again") }
                     isAway = false
                 } catch let outlived as Outlived {
-                    logger.critical("another process lives as this instance: this one ends")
                     throw outlived
                 } catch {
                     if !isAway { logger.error("the lease cannot be renewed", metadata: ["error": "\(error)"]) }

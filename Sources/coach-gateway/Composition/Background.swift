@@ -41,6 +41,7 @@ struct InstanceLife: Sendable {
     let checkpointer: Checkpointer
     let reaper: Reaper
     let startFailures: StartFailures
+    let logger: Logger
 
     func run() async throws {
         try await instance.registerWhenReachable { startFailures.report($0) }
@@ -53,7 +54,12 @@ struct InstanceLife: Sendable {
             }
             // Whichever is first: neither ends by itself, so it has failed.
             defer { group.cancelAll() }
-            try await group.next()
+            do {
+                try await group.next()
+            } catch let outlived as Outlived {
+                logger.critical("another process lives as this instance: this one ends")
+                throw outlived
+            }
         }
     }
 }

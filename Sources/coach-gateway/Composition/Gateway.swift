@@ -73,7 +73,7 @@ struct Gateway {
         let startFailures = StartFailures(database: database, logger: logger)
         let life = InstanceLife(
             instance: instance, settlement: settlement, leases: leases, checkpointer: checkpointer, reaper: reaper,
-            startFailures: startFailures)
+            startFailures: startFailures, logger: logger)
 
         // The edge.
         let keySet = try Self.keySet(configuration, client: outbound, logger: logger)
