@@ -39,7 +39,7 @@ struct AnswerText {
         var lines = [wrapped(card.message)]
         for resource in card.resources {
             let ways = [resource.phone, resource.sms, resource.url].compactMap { $0 }.joined(separator: " · ")
-            lines.append("  \(resource.name): \(ways)")
+            lines.append(wrapped("  " + (ways.isEmpty ? resource.name : "\(resource.name): \(ways)")))
         }
         return lines.joined(separator: "\n") + "\n\n"
     }

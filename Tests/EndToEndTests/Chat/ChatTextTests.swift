@@ -48,8 +48,16 @@ struct ChatTextTests {
         #expect(ChatInput(line) == meaning)
     }
 
-    @Test("a card stands above the answer, and no domain above the card")
+    @Test("a card stands above the answer, wrapped as the answer is, and no domain above the card")
     func card() {
+        func resource(_ name: String, url: String?) -> SafetyResource {
+            SafetyResource(name: name, phone: nil, sms: nil, url: url, hours: nil, country: nil)
+        }
+        let card = StreamSafety(
+            severity: .concern, tier: 2, categories: ["suicide"],
+            resources: [resource("Emergency", url: nil), resource("A helpline", url: "https://help.example")], message: "You matter.")
+        var wrapped = AnswerText(width: 30)
+        #expect(wrapped.text(of: .safety(card)) == "You matter.\n  Emergency\n  A helpline:\nhttps://help.example\n\n")
         var answer = AnswerText(width: nil)
         let start = StreamStart(
             turnID: UUID(), conversationID: UUID(), userMessageID: UUID(), messageID: UUID(), domain: nil, domainConfidence: nil,
