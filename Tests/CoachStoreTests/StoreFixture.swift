@@ -31,7 +31,8 @@ final class StoreFixture: Sendable {
         let direct = try Project.url(database.url, user: "coach_gateway")
         // COACH_TEST_POOLER=1: the same tests through PgBouncer in transaction mode.
         pooler = isPooled ? try await Pooler(inFrontOf: database.url, users: ["coach_gateway": ""]) : nil
-        gateway = StoreFixture.client(try pooler?.url(direct) ?? direct, reactor, statements: pooler == nil ? .prepared : .unnamed)
+        gateway = StoreFixture.client(
+            try pooler?.url(direct) ?? direct, reactor, listeningAt: direct, statements: pooler == nil ? .prepared : .unnamed)
     }
 
     deinit {
@@ -46,9 +47,10 @@ final class StoreFixture: Sendable {
 
     /// A started client.
     static func client(
-        _ url: String, _ reactor: Reactor, statements: PostgresConfiguration.StatementMode = .prepared
+        _ url: String, _ reactor: Reactor, listeningAt listenURL: String? = nil, statements: PostgresConfiguration.StatementMode = .prepared
     ) -> PostgresClient {
         var configuration = PostgresConfiguration(url)
+        configuration.listenConnectionString = listenURL
         configuration.statements = statements
         // The machine that runs the tests may be busy with other things.
         configuration.statementTimeout = .seconds(20)
