@@ -160,7 +160,7 @@ struct ClientLineTests {
 
     @Test("what a client sends meanwhile is discarded, and one that goes on and on is cut off")
     func chatter() async throws {
-        let bench = try LineBench()
+        let bench = try LineBench(LineLimits(silence: .seconds(600)))
         let turn = LiveTurn(facts: .sample)
         let (polite, flooding) = (try bench.follow(turn), try bench.follow(turn))
         for client in [polite, flooding] { client.read(until: "<") }
