@@ -10,7 +10,6 @@ public struct TurnOwner: Sendable, Equatable {
     /// Its life: higher than those of all lives before.
     public var epoch: Int64
 
-    /// Memberwise.
     public init(instance: UUID, epoch: Int64) {
         self.instance = instance
         self.epoch = epoch

@@ -79,7 +79,7 @@ public struct Migrator: Sendable {
                 }
                 return file
             } catch let error as PostgresError where error.isLockTimeout || error.sqlState == Self.deadlock {
-                // Whoever waited behind this file goes on meanwhile.
+                // Lets the statements that queue behind this lock request run before the next try.
                 if attempt < attempts { try await Self.pause(after: attempt) }
             } catch let error as PostgresError where error.kind == .server {
                 throw MigrationError.failed(file.fileName, reason: error.description)

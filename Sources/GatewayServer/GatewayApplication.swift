@@ -32,7 +32,7 @@ public struct GatewayApplication: Service {
         var logger: Logger
         var onListening: @Sendable (Int) async -> Void
 
-        /// Memberwise. `onListening` is told the port, also when 0 was asked for.
+        /// `onListening` receives the bound port, also when the configured port is 0.
         public init(
             host: String, port: Int, corsOrigins: [String], identity: TokenVerifier, coaching: Coaching, ledger: TurnLedger,
             model: LanguageModel, settlement: TurnSettlement, registry: TurnRegistry, mirrors: Mirrors, keeper: TurnKeeper,

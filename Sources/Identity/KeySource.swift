@@ -8,7 +8,6 @@ public struct KeySource: Sendable {
     /// The document's bytes. May throw anything; then the keys that are there stay.
     public let load: @Sendable () async throws -> [UInt8]
 
-    /// Memberwise.
     public init(interval: Duration, load: @escaping @Sendable () async throws -> [UInt8]) {
         self.interval = interval
         self.load = load

@@ -22,7 +22,6 @@ public struct HTTPHeader: Sendable, Equatable {
     public var name: String
     public var value: String
 
-    /// Memberwise.
     public init(_ name: String, _ value: String) {
         self.name = name
         self.value = value

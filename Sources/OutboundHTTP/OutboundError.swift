@@ -38,7 +38,7 @@ public struct OutboundError: Error, Sendable, Equatable, CustomStringConvertible
         public static let other = Code(rawValue: "other")
     }
 
-    /// Who reported it.
+    /// The layer that reported the error.
     public enum Cause: Sendable, Equatable {
         /// libcurl's `CURLcode`, and the `errno` behind it (0: none).
         case curl(code: UInt32, errno: Int)
@@ -55,7 +55,6 @@ public struct OutboundError: Error, Sendable, Equatable, CustomStringConvertible
     public let message: String
     public let cause: Cause?
 
-    /// Memberwise.
     public init(_ code: Code, _ message: String, cause: Cause? = nil) {
         self.code = code
         self.message = message

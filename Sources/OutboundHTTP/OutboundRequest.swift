@@ -7,7 +7,7 @@ public struct OutboundRequest: Sendable {
     public var headers: [HTTPHeader]
     public var body: [UInt8]?
     public var limits = OutboundLimits()
-    /// Who chose the address.
+    /// Whether the operator or a user chose the address.
     public var destination = Destination.any
     public var version = HTTPVersion.http1
     public var proxy = ProxyChoice.configured
@@ -41,7 +41,6 @@ public struct OutboundLimits: Sendable, Equatable {
     /// Of the body, as delivered.
     public var responseBytes: Int
 
-    /// Memberwise.
     public init(connect: Duration = .seconds(5), total: Duration? = .seconds(30), responseBytes: Int = 1 << 20) {
         self.connect = connect
         self.total = total
@@ -49,7 +48,7 @@ public struct OutboundLimits: Sendable, Equatable {
     }
 }
 
-/// Who chose the address of a request.
+/// Whether the operator or a user chose the address.of a request.
 public enum Destination: Sendable {
     /// The operator: any address.
     case any
@@ -78,7 +77,6 @@ public struct ClientCertificate: Sendable {
     /// Not encrypted.
     public var key: [UInt8]
 
-    /// Memberwise.
     public init(chain: [UInt8], key: [UInt8]) {
         self.chain = chain
         self.key = key

@@ -4,7 +4,6 @@ public struct OutboundResponseHead: Sendable, Equatable {
     /// Names in lower case, in the order received.
     public var headers: [HTTPHeader]
 
-    /// Memberwise.
     public init(status: Int, headers: [HTTPHeader] = []) {
         self.status = status
         self.headers = headers
@@ -22,7 +21,6 @@ public struct OutboundResponse: Sendable, Equatable {
 
     public var status: Int { head.status }
 
-    /// Memberwise.
     public init(head: OutboundResponseHead, body: [UInt8]) {
         self.head = head
         self.body = body
@@ -38,7 +36,6 @@ public struct OutboundHandlers: Sendable {
     /// nil: the response arrived whole, as its framing says.
     public var end: @Sendable (OutboundError?) -> Void
 
-    /// Memberwise.
     public init(
         head: @escaping @Sendable (OutboundResponseHead) -> Void, bytes: @escaping @Sendable (UnsafeRawBufferPointer) -> Void,
         end: @escaping @Sendable (OutboundError?) -> Void

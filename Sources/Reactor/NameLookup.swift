@@ -7,7 +7,6 @@ public enum NameLookup {
         /// The resolver's `EAI_…`; 0 when it was not asked.
         public let code: Int32
 
-        /// Memberwise.
         public init(code: Int32) { self.code = code }
     }
 

@@ -104,7 +104,6 @@ public struct TurnTail: Sendable, Equatable {
     /// Id of the owner's newest checkpoint, from which the next `tail` continues.
     public var seen: Int64?
 
-    /// Memberwise.
     public init(turnID: TurnID, attempt: Int, text: String, seen: Int64? = nil) {
         self.turnID = turnID
         self.attempt = attempt

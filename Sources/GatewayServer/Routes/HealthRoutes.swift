@@ -13,7 +13,6 @@ public struct InstanceReadiness: Sendable {
     /// Everything that operators look at, by name.
     public var details: [String: String]
 
-    /// Memberwise.
     public init(database: Bool, accepting: Bool, saving: Bool = true, details: [String: String] = [:]) {
         self.database = database
         self.accepting = accepting

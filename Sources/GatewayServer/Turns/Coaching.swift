@@ -9,7 +9,6 @@ public struct Coaching: Sendable {
     let prompts: PromptBuilder
     let resources: CrisisResources
 
-    /// Memberwise.
     public init(
         assessor: MessageAssessor, fusion: SafetyFusion, router: DomainRouter = DomainRouter(), prompts: PromptBuilder,
         resources: CrisisResources

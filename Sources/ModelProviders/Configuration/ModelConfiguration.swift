@@ -10,7 +10,6 @@ public struct ModelConfiguration: Sendable, Equatable {
     public var routes: [String: Route]
     public var limits: CallLimits
 
-    /// Memberwise.
     public init(providers: [String: Provider], defaultRoute: Route, routes: [String: Route], limits: CallLimits = CallLimits()) {
         self.providers = providers
         self.defaultRoute = defaultRoute
@@ -31,7 +30,6 @@ public struct Provider: Sendable, Equatable {
     /// PEM file of the only authorities to trust; nil: those of the system.
     public var authorityFile: String?
 
-    /// Memberwise.
     public init(name: String, dialect: Dialect, baseURL: String, keyVariable: String? = nil, authorityFile: String? = nil) {
         self.name = name
         self.dialect = dialect
@@ -71,7 +69,6 @@ public struct ModelChoice: Sendable, Equatable {
     public var temperature: Double?
     public var tokenLimitField: TokenLimitField
 
-    /// Memberwise.
     public init(
         name: ModelName, maximumOutputTokens: Int = 1024, temperature: Double? = nil,
         tokenLimitField: TokenLimitField = .maxCompletionTokens

@@ -46,7 +46,6 @@ public struct LineLimits: Sendable {
     /// A client that takes nothing for this long is cut off (CONTRACT §2).
     public var stall: Duration
 
-    /// Memberwise.
     public init(silence: Duration = .seconds(9), stall: Duration = .seconds(75)) {
         self.silence = silence
         self.stall = stall

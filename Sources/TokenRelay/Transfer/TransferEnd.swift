@@ -36,7 +36,6 @@ public struct TransferFailure: Error, Sendable, Equatable, CustomStringConvertib
     /// when nobody said anything.
     public let code: Int32
 
-    /// Memberwise.
     public init(kind: Kind, code: Int32 = 0) {
         self.kind = kind
         self.code = code

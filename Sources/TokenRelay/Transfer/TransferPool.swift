@@ -9,7 +9,6 @@ public struct TransferConfiguration: Sendable {
     /// Connections kept open after their transfer, over all hosts: as many as transfers may run at once, or a crowd pays for its handshakes again.
     public var idleConnections: Int
 
-    /// Memberwise.
     public init(proxyEnvironment: [String: String] = [:], idleConnections: Int = 2000) {
         self.proxyEnvironment = proxyEnvironment
         self.idleConnections = idleConnections

@@ -29,7 +29,6 @@ public struct TransferHeader: Sendable, Equatable {
     public var name: String
     public var value: String
 
-    /// Memberwise.
     public init(_ name: String, _ value: String) {
         self.name = name
         self.value = value
@@ -42,7 +41,6 @@ public struct TransferHead: Sendable, Equatable {
     /// Names in lower case, in the order received; bounded (`HeadReader`).
     public var headers: [TransferHeader]
 
-    /// Memberwise.
     public init(status: Int, headers: [TransferHeader] = []) {
         self.status = status
         self.headers = headers
@@ -60,7 +58,6 @@ public struct TransferHandlers: Sendable {
     public var bytes: @Sendable (UnsafeRawBufferPointer) -> Void
     public var end: @Sendable (TransferEnd) -> Void
 
-    /// Memberwise.
     public init(
         head: @escaping @Sendable (TransferHead) -> Void, bytes: @escaping @Sendable (UnsafeRawBufferPointer) -> Void,
         end: @escaping @Sendable (TransferEnd) -> Void

@@ -134,7 +134,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
         switch mode {
-        // Whoever closes has written its last answer: the connection is closed as soon as the client has read it.
+        // The last response is written: closes the connection as soon as the client has read it.
         case .all where machine.isEnding: context.channel.closeFuture.cascade(to: promise)
         case .output where machine.isEnding: promise?.succeed()
         case .output:
