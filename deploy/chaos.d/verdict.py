@@ -164,6 +164,9 @@ class Verdict:
                 # A receipt from a dead instance's spool may have replaced what the reaper kept: then the text only grows.
                 if row["settled_by"] == "owner" and content.startswith(text) and self.kills_of(turn, row):
                     self.table["revised"] += 1
+                elif reading.kept == 0 and reading.attempt < row["attempt"] and self.met(turn, ("kill -9",)):
+                    # This attempt kept nothing, which is what its reader was told. A repeated POST made the attempt that is kept.
+                    self.table["readers of an attempt that kept nothing"] += 1
                 else:
                     self.wrong("the part that was read is not the part that is kept", turn, at)
         elif reading.ended == "failed" and reading.role == "first" and status != "failed":
