@@ -1,20 +1,20 @@
 // swift-tools-version: 6.2
-// The rooms of the gateway and who may import whom. Tests/HouseTests holds this table against DESIGN's.
+// The rooms of the gateway and who may import whom. Tests/ArchitectureTests holds this table against DESIGN's.
 import PackageDescription
 
-let house: [SwiftSetting] = [
+let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .treatAllWarnings(as: .error),
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-func room(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
-    .target(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: house)
+func module(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
+    .target(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
-    .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: house)
+    .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
 }
 
 extension Target.Dependency {
@@ -53,26 +53,26 @@ let package = Package(
         .systemLibrary(name: "CLibSSL", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "CGatewayShims"),
-        room("EventStream"),
-        room("Telemetry", [.logging, .metrics]),
-        room("CoachCore", ["EventStream"]),
+        module("EventStream"),
+        module("Telemetry", [.logging, .metrics]),
+        module("CoachCore", ["EventStream"]),
 
-        room("GatewayAPI", ["EventStream"], exclude: ["README.md"]),
-        room("Reactor", ["CGatewayShims"]),
-        room("PostgresClient", ["CLibPQ", "Reactor"]),
-        room("OutboundHTTP", ["CLibCurl", "Reactor"], exclude: ["README.md"]),
-        room("CoachStore", ["CoachCore", "EventStream", "PostgresClient"]),
-        room("TokenRelay", ["CoachCore", "CLibSSL", "Reactor"], exclude: ["README.md"]),
-        room("ModelProviders", ["CoachCore", "EventStream", "TokenRelay"]),
-        room("Identity", ["CoachCore", "EventStream", "OutboundHTTP", .jwtKit, .crypto]),
-        room(
+        module("GatewayAPI", ["EventStream"], exclude: ["README.md"]),
+        module("Reactor", ["CGatewayShims"]),
+        module("PostgresClient", ["CLibPQ", "Reactor"]),
+        module("OutboundHTTP", ["CLibCurl", "Reactor"], exclude: ["README.md"]),
+        module("CoachStore", ["CoachCore", "EventStream", "PostgresClient"]),
+        module("TokenRelay", ["CoachCore", "CLibSSL", "Reactor"], exclude: ["README.md"]),
+        module("ModelProviders", ["CoachCore", "EventStream", "TokenRelay"]),
+        module("Identity", ["CoachCore", "EventStream", "OutboundHTTP", .jwtKit, .crypto]),
+        module(
             "GatewayServer",
             [
                 "CoachCore", "GatewayAPI", "EventStream", "Identity", "TokenRelay",
                 .hummingbird, .nio, .nioPosix, .nioHTTP1, .logging, .metrics, .serviceLifecycle,
             ]),
-        room("CoachClient", ["GatewayAPI", "EventStream"]),
-        room("ProviderSimulator", [.nio, .nioPosix, .nioHTTP1, .serviceLifecycle], exclude: ["README.md"]),
+        module("CoachClient", ["GatewayAPI", "EventStream"]),
+        module("ProviderSimulator", [.nio, .nioPosix, .nioHTTP1, .serviceLifecycle], exclude: ["README.md"]),
         .executableTarget(
             name: "coach-gateway",
             dependencies: [
@@ -80,12 +80,12 @@ let package = Package(
                 "OutboundHTTP", "TokenRelay", "ModelProviders", "Identity", "Telemetry", "GatewayServer", "CoachClient",
                 "ProviderSimulator", .nio, .nioPosix, .logging, .metrics, .serviceLifecycle, .argumentParser,
             ],
-            swiftSettings: house),
+            swiftSettings: strict),
         .executableTarget(
-            name: "coach-bench", dependencies: ["CGatewayShims", "CLibSSL", .crypto, .argumentParser], swiftSettings: house),
+            name: "coach-bench", dependencies: ["CGatewayShims", "CLibSSL", .crypto, .argumentParser], swiftSettings: strict),
 
         // One test target a room; TestSupport brings real PostgreSQL clusters.
-        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
         tests("EventStreamTests", ["EventStream"]),
         tests("GatewayAPITests", ["GatewayAPI", "EventStream"]),
         tests("TelemetryTests", ["Telemetry", .logging, .metrics]),
@@ -104,23 +104,23 @@ let package = Package(
         tests("ProviderSimulatorTests", ["ProviderSimulator", .nio, .nioPosix, .nioHTTP1], exclude: ["openai_sdk.py"]),
         tests("CoachClientTests", ["CoachClient", "GatewayAPI", "EventStream"]),
         tests("CoachBenchTests", ["coach-bench"]),
-        tests("HouseTests", []),
+        tests("ArchitectureTests", []),
         tests(
             "EndToEndTests", ["coach-gateway", "TestSupport", "CoachClient", "GatewayAPI", "EventStream"], exclude: ["KeepAlive/Clients"]),
 
         // What micro-benchmarks repeat, and what deploy/instructions counts. Identity's stand apart: with them come minutes of cryptography to build.
         .target(
             name: "BenchmarkWorkloads", dependencies: ["EventStream", "GatewayAPI", "CoachCore", "TokenRelay", "ModelProviders"],
-            path: "Tests/Benchmarks/Workloads", swiftSettings: house),
+            path: "Tests/Benchmarks/Workloads", swiftSettings: strict),
         .target(
             name: "IdentityWorkloads", dependencies: ["BenchmarkWorkloads", "Identity"], path: "Tests/Benchmarks/IdentityWorkloads",
-            swiftSettings: house),
+            swiftSettings: strict),
         .executableTarget(
             name: "instruction-counts", dependencies: ["BenchmarkWorkloads"], path: "Tests/Benchmarks/InstructionCounts/Core",
-            swiftSettings: house),
+            swiftSettings: strict),
         .executableTarget(
             name: "identity-instruction-counts", dependencies: ["BenchmarkWorkloads", "IdentityWorkloads"],
-            path: "Tests/Benchmarks/InstructionCounts/Identity", swiftSettings: house),
+            path: "Tests/Benchmarks/InstructionCounts/Identity", swiftSettings: strict),
     ]
 )
 
@@ -132,6 +132,6 @@ if Context.environment["COACH_BENCHMARKS"] != nil {
         .executableTarget(
             name: "MicroBenchmarks",
             dependencies: ["BenchmarkWorkloads", "IdentityWorkloads", .product(name: "Benchmark", package: "benchmark")],
-            path: "Tests/Benchmarks/Timing", swiftSettings: house,
+            path: "Tests/Benchmarks/Timing", swiftSettings: strict,
             plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")]))
 }

@@ -10,7 +10,7 @@ struct BeginTurnAnswer: StoredReadable {
         /// The message that is tried again comes with its turn.
         case begun(TurnContext, message: String?)
         case known(KnownTurn)
-        case refused(Refusal)
+        case refused(Rejection)
     }
 
     init(_ stored: StoredValue) throws(StoredMismatch) {
@@ -18,27 +18,27 @@ struct BeginTurnAnswer: StoredReadable {
         switch try stored.member("outcome", as: String.self) {
         case "begun": outcome = .begun(try TurnContext(stored), message: try stored.optional("message"))
         case "known": outcome = .known(try stored.member("known"))
-        case "refused": outcome = .refused(try Refusal(stored))
+        case "refused": outcome = .refused(try Rejection(stored))
         default: throw StoredMismatch(path: "outcome")
         }
     }
 
-    var opening: TurnOpening {
+    var opening: BeginTurnResult {
         switch outcome {
         case .begun(let context, _): .begun(context, rate)
         case .known(let turn): .known(turn, rate)
-        case .refused(let refusal): .refused(refusal, rate)
+        case .refused(let rejection): .refused(rejection, rate)
         }
     }
 
     /// The answer to `retry_of`.
-    var retryOpening: RetryOpening {
+    var retryOpening: RetryTurnResult {
         get throws {
             switch outcome {
             case .begun(let context, let message?): return .begun(context, message: message, rate)
             case .begun: throw StoreFault.unexpected("a turn was tried again without its message")
             case .known: throw StoreFault.unexpected("a turn that is tried again is a new one")
-            case .refused(let refusal): return .refused(refusal, rate)
+            case .refused(let rejection): return .refused(rejection, rate)
             }
         }
     }
@@ -104,7 +104,7 @@ extension Persona: StoredReadable {
     }
 }
 
-extension Refusal: StoredReadable {
+extension Rejection: StoredReadable {
     init(_ stored: StoredValue) throws(StoredMismatch) {
         self.init(
             reason: try stored.choice("reason"), retryAfter: try stored.optional("retry_after"), limit: try stored.optional("limit"),

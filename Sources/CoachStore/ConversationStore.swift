@@ -5,7 +5,7 @@ import PostgresClient
 /// A user's conversations and their messages. Everything runs as role `authenticated` with the caller's claims: what row-level security does
 /// not show him does not exist for him either, here as behind PostgREST.
 ///
-/// Methods throw `StoreFault`, `Refusal` where they say so, and `InvalidCursor`. Limits are 1…100, checked by the caller.
+/// Methods throw `StoreFault`, `Rejection` where they say so, and `InvalidCursor`. Limits are 1…100, checked by the caller.
 public struct ConversationStore: Sendable {
     private let client: PostgresClient
 
@@ -59,7 +59,7 @@ public struct ConversationStore: Sendable {
         return Page(changes: found, after: token, limit: limit) { $0.id.uuid }
     }
 
-    /// One conversation. Throws `Refusal` `notFound` when it is somebody else's, deleted, or nobody's.
+    /// One conversation. Throws `Rejection` `notFound` when it is somebody else's, deleted, or nobody's.
     public func get(_ caller: Caller, _ id: ConversationID) async throws -> ConversationRecord {
         let query: Query = """
             select \(ConversationRecord.columns) from public.conversations
@@ -68,7 +68,7 @@ public struct ConversationStore: Sendable {
         return try await one(query, for: caller)
     }
 
-    /// A new, empty conversation. The caller's row exists already: `RequestStore.take` came first. Throws `Refusal` `unknownPersona`,
+    /// A new, empty conversation. The caller's row exists already: `RequestStore.take` came first. Throws `Rejection` `unknownPersona`,
     /// and `quotaExhausted` when the caller has too many empty conversations.
     public func create(_ caller: Caller, title: String?, domain: Domain?, personaID: PersonaID?) async throws -> ConversationRecord {
         let query: Query = """
@@ -79,13 +79,13 @@ public struct ConversationStore: Sendable {
             return try await one(query, for: caller)
         } catch let error as PostgresError where error.sqlState == Self.insufficientPrivilege && personaID != nil {
             // The policy lets a conversation begin with a persona that its owner may see.
-            throw Refusal(reason: .unknownPersona)
+            throw Rejection(reason: .unknownPersona)
         } catch let error as PostgresError where error.constraint == "conversations_quota" {
-            throw Refusal(reason: .quotaExhausted)
+            throw Rejection(reason: .quotaExhausted)
         }
     }
 
-    /// Renames a conversation or moves it to another domain. Throws `Refusal` `notFound`.
+    /// Renames a conversation or moves it to another domain. Throws `Rejection` `notFound`.
     public func patch(_ caller: Caller, _ id: ConversationID, _ patch: ConversationPatch) async throws -> ConversationRecord {
         var changes: [Query] = []
         if let title = patch.title { changes.append("title = \(title)") }
@@ -100,7 +100,7 @@ public struct ConversationStore: Sendable {
     }
 
     /// Puts a conversation away; its rows stay, so that what was spent stays explained. Returns the turn that still runs in it, to be stopped.
-    /// Throws `Refusal` `notFound`, also the second time.
+    /// Throws `Rejection` `notFound`, also the second time.
     public func delete(_ caller: Caller, _ id: ConversationID) async throws -> TurnID? {
         let update: Query = """
             update public.conversations set deleted_at = now()
@@ -117,7 +117,7 @@ public struct ConversationStore: Sendable {
             where c.user_id = \(caller.userID) and c.id = \(id) and c.deleted_at = now()
             """
         let found = try await rows(update, query, for: caller) { try $0.value(0, as: UUID?.self) }
-        guard let running = found.first else { throw Refusal(reason: .notFound) }
+        guard let running = found.first else { throw Rejection(reason: .notFound) }
         return running.map { TurnID($0) }
     }
 
@@ -126,7 +126,7 @@ public struct ConversationStore: Sendable {
         case oldestFirst, newestFirst
     }
 
-    /// The messages of a conversation; with `updatedSince`, those changed after it in the order of their changes. Throws `Refusal` `notFound` as
+    /// The messages of a conversation; with `updatedSince`, those changed after it in the order of their changes. Throws `Rejection` `notFound` as
     /// `get`, and `InvalidChangeToken`.
     public func messages(
         _ caller: Caller, _ id: ConversationID, limit: Int, cursor: String? = nil, order: Order = .oldestFirst, updatedSince: String? = nil
@@ -152,7 +152,7 @@ public struct ConversationStore: Sendable {
             order by \(sequence)
             """
         let found = try await rows(query, for: caller) { try Counted<MessageRecord>(row: $0) { try MessageRecord(row: $0, at: $1) } }
-        guard let counter = found.first?.counter else { throw Refusal(reason: .notFound) }
+        guard let counter = found.first?.counter else { throw Rejection(reason: .notFound) }
         return Page(found.compactMap(\.record), limit: limit) { PageCursor(key: Int64($0.position), id: $0.id.uuid) }
             .with(cursor == nil ? counter.start : nil, isReset: updatedSince != nil)
     }
@@ -175,7 +175,7 @@ public struct ConversationStore: Sendable {
                 Changed(number: try row.value(column), record: try MessageRecord(row: row, at: column + 1))
             }
         }
-        guard !found.isEmpty else { throw Refusal(reason: .notFound) }
+        guard !found.isEmpty else { throw Rejection(reason: .notFound) }
         return Page(changes: found, after: token, limit: limit) { $0.id.uuid }
     }
 
@@ -184,7 +184,7 @@ public struct ConversationStore: Sendable {
 
     private func one(_ query: Query, for caller: Caller) async throws -> ConversationRecord {
         guard let record = try await rows(query, for: caller, decode: { try ConversationRecord(row: $0, at: 0) }).first else {
-            throw Refusal(reason: .notFound)
+            throw Rejection(reason: .notFound)
         }
         return record
     }

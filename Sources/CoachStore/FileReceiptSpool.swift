@@ -14,7 +14,7 @@ public final class FileReceiptSpool: Sendable {
     /// What lies in the spool.
     public struct Contents: Sendable {
         /// The oldest first.
-        public var receipts: [(ticket: ReceiptSpool.Ticket, receipt: TurnReceipt)] = []
+        public var receipts: [(ticket: ReceiptSpool.Handle, receipt: TurnReceipt)] = []
         public var unreadable: [Unreadable] = []
     }
 
@@ -27,12 +27,12 @@ public final class FileReceiptSpool: Sendable {
         try DurableFile.makeFolder(folder)
     }
 
-    /// What the core sees; `report` is told of each unreadable file that `leftovers` finds.
+    /// What the core sees; `report` is told of each unreadable file that `pending` finds.
     public func spool(report: @escaping @Sendable (Unreadable) -> Void) -> ReceiptSpool {
         ReceiptSpool(
             keep: { receipt in try self.keep(receipt) },
             discard: { ticket in self.discard(ticket) },
-            leftovers: {
+            pending: {
                 let contents = try self.contents()
                 contents.unreadable.forEach(report)
                 return contents.receipts
@@ -40,16 +40,16 @@ public final class FileReceiptSpool: Sendable {
     }
 
     /// Returns when the receipt survives a power failure: two fsyncs, which block the thread for as long as the disk takes. Throws `FileFault`.
-    public func keep(_ receipt: TurnReceipt) throws -> ReceiptSpool.Ticket {
+    public func keep(_ receipt: TurnReceipt) throws -> ReceiptSpool.Handle {
         let bytes = Data(StoredJSON.bytes(StoredReceipt(receipt)))
         let name = nextName(receipt)
         try DurableFile.write(
             bytes, to: folder.appendingPathComponent(name), temporary: folder.appendingPathComponent(name + ".unfinished"))
-        return ReceiptSpool.Ticket(name: name)
+        return ReceiptSpool.Handle(name: name)
     }
 
     /// A file that cannot be removed comes back with the next start, which is harmless: a receipt is booked once.
-    public func discard(_ ticket: ReceiptSpool.Ticket) {
+    public func discard(_ ticket: ReceiptSpool.Handle) {
         unlink(folder.appendingPathComponent(ticket.name).path)
     }
 
@@ -62,7 +62,7 @@ public final class FileReceiptSpool: Sendable {
             do {
                 guard let bytes = try DurableFile.read(file) else { continue }
                 let receipt = try StoredJSON.decode(StoredReceipt.self, from: Array(bytes)).receipt
-                contents.receipts.append((ReceiptSpool.Ticket(name: name), receipt))
+                contents.receipts.append((ReceiptSpool.Handle(name: name), receipt))
             } catch let error as StoredMismatch {
                 contents.unreadable.append(Unreadable(path: file.path, reason: "not a receipt: \(error.path)"))
             } catch {

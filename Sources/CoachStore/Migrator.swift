@@ -105,14 +105,14 @@ public struct Migrator: Sendable {
 
     private func applyByItself(_ file: MigrationFile, _ checksum: String, on lease: Lease) async throws {
         // What an interrupted attempt left: an index that is maintained but not used.
-        let leftovers = try await lease.query(
+        let pending = try await lease.query(
             """
             select format('drop index concurrently %I.%I', n.nspname, c.relname)
             from pg_index i join pg_class c on c.oid = i.indexrelid join pg_namespace n on n.oid = c.relnamespace
             where not i.indisvalid and n.nspname in ('public', 'gateway') and strpos(\(file.sql), c.relname) > 0
             """
         ) { rows in try rows.map { row in try row.value(0, as: String.self) } }
-        for leftover in leftovers { try await lease.execute(script: leftover, deadline: Self.patience) }
+        for leftover in pending { try await lease.execute(script: leftover, deadline: Self.patience) }
         try await lease.execute(script: file.sql, deadline: Self.patience)
         try await record(file, checksum, on: lease)
     }

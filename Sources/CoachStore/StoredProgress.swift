@@ -64,7 +64,7 @@ struct StoredFacts: StoredWritable, StoredReadable {
 }
 
 /// One of `places` of `gateway.tail`.
-extension TurnPlace: StoredWritable {
+extension TurnCursor: StoredWritable {
     func write(to json: inout JSONWriter) {
         json.object { json in
             json.field("user_id", userID)

@@ -52,7 +52,7 @@ struct StoredReceipt: StoredWritable, StoredReadable {
             bill: try stored.optional("bill"), domain: try stored.member("domain"), risk: try stored.member("risk"),
             country: try stored.optional("country"), locale: try stored.optional("locale"),
             errorCode: try stored.optional("error_code"), timeToFirstTokenMilliseconds: try stored.optional("time_to_first_token_ms"),
-            durationMilliseconds: try stored.member("duration_ms"), settledBy: try stored.choice("settled_by"))
+            durationMilliseconds: try stored.member("duration_ms"), finalizedBy: try stored.choice("finalized_by"))
     }
 }
 
@@ -70,6 +70,6 @@ extension TurnReceipt {
         json.field("locale", locale)
         json.field("time_to_first_token_ms", timeToFirstTokenMilliseconds)
         json.field("duration_ms", durationMilliseconds)
-        json.field("settled_by", settledBy.rawValue)
+        json.field("finalized_by", finalizedBy.rawValue)
     }
 }

@@ -17,29 +17,29 @@ public struct TurnStore: Sendable {
     }
 
     /// What the core sees.
-    public var ledger: TurnLedger {
-        TurnLedger(
+    public var repository: TurnRepository {
+        TurnRepository(
             begin: { caller, request, assessment in try await begin(caller, request, risk: assessment.risk) },
             repeated: { caller, request in try await repeated(caller, request) },
             finish: { receipt in try await finish(receipt) })
     }
 
-    /// Begins a turn; see `TurnLedger.begin`. Throws `StoreFault`, or `CancellationError`: then nobody knows whether it began, and only a
+    /// Begins a turn; see `TurnRepository.begin`. Throws `StoreFault`, or `CancellationError`: then nobody knows whether it began, and only a
     /// request with an idempotency key can be repeated without saying its message twice.
-    public func begin(_ caller: Caller, _ request: TurnRequest, risk: RiskAssessment) async throws -> TurnOpening {
+    public func begin(_ caller: Caller, _ request: TurnRequest, risk: RiskAssessment) async throws -> BeginTurnResult {
         let request = BeginTurnRequest(request, risk: risk, limits: limits(), owner: try owner())
         return try await StoreFault.translating {
             do {
                 return try await begin(caller, request).opening
             } catch let error as PostgresError where error.isOfRemovedUser {
                 let rate = RateLimit(limit: limits().requestsPerMinute, remaining: 0, resetAt: 0)
-                return .refused(Refusal(reason: .suspended), rate)
+                return .refused(Rejection(reason: .suspended), rate)
             }
         }
     }
 
-    /// What `begin` would answer without beginning anything; see `TurnLedger.repeated`. Throws `StoreFault`.
-    public func repeated(_ caller: Caller, _ request: TurnRequest) async throws -> TurnOpening? {
+    /// What `begin` would answer without beginning anything; see `TurnRepository.repeated`. Throws `StoreFault`.
+    public func repeated(_ caller: Caller, _ request: TurnRequest) async throws -> BeginTurnResult? {
         guard request.idempotencyKey != nil else { return nil }
         let argument = StoredJSON.encode(BeginTurnRequest(request, risk: .calm, limits: limits(), owner: try owner()))
         return try await StoreFault.translating {
@@ -51,14 +51,14 @@ public struct TurnStore: Sendable {
         }
     }
 
-    /// A new turn on the message of one that has ended; see `TurnKeeper.retry`. Only the latest turn of a conversation's latest message can be
+    /// A new turn on the message of one that has ended; see `TurnRecovery.retry`. Only the latest turn of a conversation's latest message can be
     /// tried again, others are refused as `notFound`, and as `turnInProgress` while any runs there. Throws as `begin`.
-    public func retry(_ caller: Caller, _ turnID: TurnID) async throws -> RetryOpening {
+    public func retry(_ caller: Caller, _ turnID: TurnID) async throws -> RetryTurnResult {
         let request = BeginTurnRequest(retryOf: turnID, limits: limits(), owner: try owner())
         return try await StoreFault.translating { try await begin(caller, request).retryOpening }
     }
 
-    /// Ends a turn; see `TurnLedger.finish`. May be repeated until it succeeds, from any process: it is booked once.
+    /// Ends a turn; see `TurnRepository.finish`. May be repeated until it succeeds, from any process: it is booked once.
     @discardableResult
     public func finish(_ receipt: TurnReceipt) async throws -> ReceiptOutcome {
         let argument = StoredJSON.encode(FinishTurnRequest(receipt: receipt))

@@ -18,26 +18,26 @@ public struct GatewayApplication: Service {
         var corsOrigins: [String]
         var identity: TokenVerifier
         var coaching: Coaching
-        var ledger: TurnLedger
+        var repository: TurnRepository
         var model: LanguageModel
-        var settlement: TurnSettlement
+        var finalizer: TurnFinalizer
         var registry: TurnRegistry
-        var mirrors: Mirrors
-        var keeper: TurnKeeper
-        var library: ConversationLibrary
+        var remoteTurns: RemoteTurnTailer
+        var recovery: TurnRecovery
+        var conversations: ConversationRepository
         var counter: RequestCounter
         var admission: Admission
-        var lines: ClientLines
+        var streamLoop: StreamLoop
         var readiness: @Sendable () async -> InstanceReadiness
         var logger: Logger
         var onListening: @Sendable (Int) async -> Void
 
         /// `onListening` receives the bound port, also when the configured port is 0.
         public init(
-            host: String, port: Int, corsOrigins: [String], identity: TokenVerifier, coaching: Coaching, ledger: TurnLedger,
-            model: LanguageModel, settlement: TurnSettlement, registry: TurnRegistry, mirrors: Mirrors, keeper: TurnKeeper,
-            library: ConversationLibrary, counter: RequestCounter,
-            admission: Admission, lines: ClientLines,
+            host: String, port: Int, corsOrigins: [String], identity: TokenVerifier, coaching: Coaching, repository: TurnRepository,
+            model: LanguageModel, finalizer: TurnFinalizer, registry: TurnRegistry, remoteTurns: RemoteTurnTailer, recovery: TurnRecovery,
+            conversations: ConversationRepository, counter: RequestCounter,
+            admission: Admission, streamLoop: StreamLoop,
             readiness: @escaping @Sendable () async -> InstanceReadiness, logger: Logger,
             onListening: @escaping @Sendable (Int) async -> Void
         ) {
@@ -46,16 +46,16 @@ public struct GatewayApplication: Service {
             self.corsOrigins = corsOrigins
             self.identity = identity
             self.coaching = coaching
-            self.ledger = ledger
+            self.repository = repository
             self.model = model
-            self.settlement = settlement
+            self.finalizer = finalizer
             self.registry = registry
-            self.mirrors = mirrors
-            self.keeper = keeper
-            self.library = library
+            self.remoteTurns = remoteTurns
+            self.recovery = recovery
+            self.conversations = conversations
             self.counter = counter
             self.admission = admission
-            self.lines = lines
+            self.streamLoop = streamLoop
             self.readiness = readiness
             self.logger = logger
             self.onListening = onListening
@@ -101,11 +101,14 @@ public struct GatewayApplication: Service {
             EdgeMiddleware(log: log, crossOrigin: CrossOrigin(origins: Set(parts.corsOrigins)))
         }
         let pipeline = TurnPipeline(
-            identity: parts.identity, coaching: parts.coaching, ledger: parts.ledger, model: parts.model, settlement: parts.settlement,
-            registry: parts.registry, mirrors: parts.mirrors, keeper: parts.keeper, counter: parts.counter, admission: parts.admission)
-        ChatRoutes(pipeline: pipeline, lines: parts.lines).register(on: router)
+            identity: parts.identity, coaching: parts.coaching, repository: parts.repository, model: parts.model,
+            finalizer: parts.finalizer,
+            registry: parts.registry, remoteTurns: parts.remoteTurns, recovery: parts.recovery, counter: parts.counter,
+            admission: parts.admission)
+        ChatRoutes(pipeline: pipeline, streamLoop: parts.streamLoop).register(on: router)
         ConversationRoutes(
-            identity: parts.identity, counter: parts.counter, library: parts.library, registry: parts.registry, keeper: parts.keeper
+            identity: parts.identity, counter: parts.counter, conversations: parts.conversations, registry: parts.registry,
+            recovery: parts.recovery
         ).register(on: router)
         HealthRoutes(readiness: parts.readiness).register(on: router)
         return router

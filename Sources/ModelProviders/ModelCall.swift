@@ -14,7 +14,7 @@ final class ModelCall: @unchecked Sendable {
     }
 
     /// What was learnt beside text, and not told yet.
-    private final class Remarks {
+    private final class PendingFields {
         var acceptedBy: ModelName?
         var usage: TokenUsage?
         var end: ModelEnd?
@@ -31,11 +31,11 @@ final class ModelCall: @unchecked Sendable {
     private let router: ModelRouter
     /// Stands beside `reading`, and is used where it stands: a token does not move it.
     private var reader: (any AnswerReader)?
-    private var receive: (@Sendable (ModelNews) -> Void)?
-    /// Bytes of the text in the router's `news`, from its start, that were not told yet.
+    private var receive: (@Sendable (ModelUpdate) -> Void)?
+    /// Bytes of the text in the router's `update`, from its start, that were not told yet.
     private var untoldText = 0
     /// nil mostly.
-    private var untold: Remarks?
+    private var untold: PendingFields?
     private var reading = Reading.nothing
     private var machine: FailoverMachine
 
@@ -48,7 +48,7 @@ final class ModelCall: @unchecked Sendable {
     private var alarm: (handle: TransferAlarm, at: Moment)?
 
     /// Encodes the prompt on the caller's thread.
-    init(prompt: Prompt, router: ModelRouter, receive: @escaping @Sendable (ModelNews) -> Void) {
+    init(prompt: Prompt, router: ModelRouter, receive: @escaping @Sendable (ModelUpdate) -> Void) {
         prompts = router.encode(prompt)
         self.router = router
         self.receive = receive
@@ -79,7 +79,7 @@ extension ModelCall {
         case .none: break
         case .attempt(let index): ask(order[index])
         case .pause: giveUpTransfer()
-        case .judgeRefusal: judgeRefusal()
+        case .judgeErrorResponse: judgeErrorResponse()
         case .end(let end):
             switch end {
             case .stop, .length, .filtered: letTransferFinish()
@@ -125,9 +125,9 @@ extension ModelCall {
         reader = nil
     }
 
-    private var remarks: Remarks {
+    private var remarks: PendingFields {
         if let untold { return untold }
-        let remarks = Remarks()
+        let remarks = PendingFields()
         untold = remarks
         return remarks
     }
@@ -138,9 +138,9 @@ extension ModelCall {
         let (count, told) = (untoldText, untold)
         untoldText = 0
         untold = nil
-        router.news.text.withUnsafeBufferPointer { text in
+        router.update.text.withUnsafeBufferPointer { text in
             let text = UnsafeBufferPointer(rebasing: text[..<count])
-            receive?(ModelNews(acceptedBy: told?.acceptedBy, text: text, usage: told?.usage, end: told?.end))
+            receive?(ModelUpdate(acceptedBy: told?.acceptedBy, text: text, usage: told?.usage, end: told?.end))
         }
         if machine.isEnded { receive = nil }
     }
@@ -167,7 +167,7 @@ extension ModelCall {
         let wasWaiting = machine.isWaitingForText
         let action = machine.clock(at: now)
         // Silence before the first text is the provider's fault; a pause that is over is not.
-        if wasWaiting, action != .none, action != .judgeRefusal { router.noteFailure(of: provider, at: now) }
+        if wasWaiting, action != .none, action != .judgeErrorResponse { router.noteFailure(of: provider, at: now) }
         perform(action)
         tell()
     }
@@ -204,10 +204,10 @@ extension ModelCall {
             reading = .nothing
             body.append(contentsOf: bytes.prefix(Self.longestRefusal - body.count))
             reading = .refusal(head, body: body)
-            if body.count == Self.longestRefusal { judgeRefusal() }
+            if body.count == Self.longestRefusal { judgeErrorResponse() }
         case .answer:
-            router.news.clear()
-            reader?.read(bytes, into: &router.news)
+            router.update.clear()
+            reader?.read(bytes, into: &router.update)
             take()
         }
     }
@@ -216,10 +216,10 @@ extension ModelCall {
         // It is over already: nothing to cancel.
         transfer = nil
         switch reading {
-        case .refusal: judgeRefusal()
+        case .refusal: judgeErrorResponse()
         case .answer:
-            router.news.clear()
-            reader?.finish(into: &router.news)
+            router.update.clear()
+            reader?.finish(into: &router.update)
             take()
         case .nothing:
             switch end {
@@ -231,10 +231,10 @@ extension ModelCall {
         }
     }
 
-    /// Judges what `news` say.
+    /// Judges what `update` say.
     private func take() {
         var isTooLong = false
-        let count = router.news.text.count
+        let count = router.update.text.count
         let hadSpoken = machine.hasSpoken
         if count > 0 {
             if !hadSpoken {
@@ -245,16 +245,16 @@ extension ModelCall {
             case .all: untoldText = count
             case .atMost(let bound):
                 isTooLong = true
-                untoldText = router.news.text.prefixOfWholeCharacters(bound).count
+                untoldText = router.update.text.prefixOfWholeCharacters(bound).count
             case .nothing: break
             }
         }
-        if let usage = router.news.usage {
+        if let usage = router.update.usage {
             hasReportedUsage = true
             remarks.usage = usage
         }
         if isTooLong { return perform(machine.reachedBound()) }
-        switch router.news.verdict {
+        switch router.update.verdict {
         case .ended(let end): perform(machine.finished(end, at: .now))
         case .broken(let kind, let detail):
             let provider = current.name.provider
@@ -264,7 +264,7 @@ extension ModelCall {
         }
     }
 
-    private func judgeRefusal() {
+    private func judgeErrorResponse() {
         guard case .refusal(let head, let body) = reading else { return }
         let provider = current.name.provider
         let code = router.provider(of: current)?.provider.dialect.errorCode(in: body)

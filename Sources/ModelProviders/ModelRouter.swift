@@ -29,7 +29,7 @@ final class ModelRouter: Sendable {
     private let keys: ProviderKeys
     // SAFETY: used only on the transfers' thread, by `ModelCall`.
     /// What a call reads at present: emptied before each reading and told after it, so all calls share one buffer that stays in the cache.
-    nonisolated(unsafe) var news = AnswerNews()
+    nonisolated(unsafe) var update = ParsedUpdate()
     // SAFETY: likewise.
     private nonisolated(unsafe) var breakers: [String: CircuitBreaker] = [:]
 

@@ -1,5 +1,5 @@
 /// One caller's statements on their way through pool and connection, the type of the answer erased.
-class Batch: Ticket, @unchecked Sendable {
+class Batch: PendingRequest, @unchecked Sendable {
     enum Work {
         /// Sent together: one round trip, one implicit transaction.
         case queries([EncodedQuery])

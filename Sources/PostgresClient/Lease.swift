@@ -64,7 +64,7 @@ public final class Lease: Sendable {
 }
 
 /// A caller who waits for a leased connection.
-final class LeaseTicket: Ticket, Awaitable, @unchecked Sendable {
+final class PendingLease: PendingRequest, Awaitable, @unchecked Sendable {
     var reply = Reply<Lease>()
 
     func succeed(_ lease: Lease) {

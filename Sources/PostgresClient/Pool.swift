@@ -11,7 +11,7 @@ final class Pool: @unchecked Sendable {
     private var machine: PoolMachine
     private var connections: [PoolMachine.ConnectionID: Connection] = [:]
     private var batches: [PoolMachine.RequestID: Batch] = [:]
-    private var leases: [PoolMachine.RequestID: LeaseTicket] = [:]
+    private var leases: [PoolMachine.RequestID: PendingLease] = [:]
     private var listeners: [ObjectIdentifier: Listener] = [:]
     private let hosts = SharedHostRotation()
     private var lastRequest = 0
@@ -26,7 +26,7 @@ final class Pool: @unchecked Sendable {
         self.configuration = configuration
         self.reactor = reactor
         let limits = PoolMachine.Limits(
-            lanes: configuration.lanes, leases: configuration.maximumLeases, waiters: configuration.maximumWaiters,
+            sharedConnections: configuration.sharedConnections, leases: configuration.maximumLeases, waiters: configuration.maximumWaiters,
             laneDepth: PostgresConfiguration.laneDepth, staleHead: PostgresConfiguration.staleHead,
             leaseIdle: configuration.leaseIdleTimeout)
         machine = PoolMachine(limits: limits, now: .now)
@@ -75,7 +75,7 @@ final class Pool: @unchecked Sendable {
         perform(machine.batchArrived(request, affinity: batch.affinity, now: .now))
     }
 
-    func admit(_ ticket: LeaseTicket, deadline: Duration) {
+    func admit(_ ticket: PendingLease, deadline: Duration) {
         let request = nextRequest()
         ticket.begin(on: reactor, deadline: deadline) { [weak self] in self?.withdraw(request) }
         leases[request] = ticket
@@ -121,7 +121,7 @@ final class Pool: @unchecked Sendable {
 
     private func perform(_ action: PoolMachine.Action) {
         switch action {
-        case .connectLane(let id):
+        case .connectShared(let id):
             connect(id, silenceLimit: configuration.silenceLimit)
         case .connectLease(let id):
             // A script may take its time.
@@ -134,7 +134,7 @@ final class Pool: @unchecked Sendable {
             guard let ticket = leases.removeValue(forKey: request), let connection = connections[id] else { return }
             ticket.succeed(Lease(id, connection, pool: self))
         case .reject(let request, let rejection):
-            let ticket: Ticket? = batches.removeValue(forKey: request) ?? leases.removeValue(forKey: request)
+            let ticket: PendingRequest? = batches.removeValue(forKey: request) ?? leases.removeValue(forKey: request)
             ticket?.fail(error(for: rejection))
         case .scheduleRetry:
             reactor.schedule(after: backoff.next(random: .random(in: 0...1))) { [weak self] in

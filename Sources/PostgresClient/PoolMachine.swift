@@ -11,7 +11,7 @@ struct PoolMachine {
     typealias Instant = ContinuousClock.Instant
 
     struct Limits {
-        var lanes: Int
+        var sharedConnections: Int
         var leases: Int
         var waiters: Int
         var laneDepth: Int
@@ -40,7 +40,7 @@ struct PoolMachine {
     }
 
     enum Action: Equatable {
-        case connectLane(ConnectionID)
+        case connectShared(ConnectionID)
         case connectLease(ConnectionID)
         case close(ConnectionID)
         case send(RequestID, on: ConnectionID)
@@ -52,7 +52,7 @@ struct PoolMachine {
         case scheduleExpiry
     }
 
-    private struct Lane {
+    private struct SharedConnection {
         let id: ConnectionID
         /// What affinities name: a connection that replaces another takes its slot.
         let slot: Int
@@ -71,11 +71,11 @@ struct PoolMachine {
     private let limits: Limits
     private(set) var health = Health.connecting
     private(set) var healthSince: Instant
-    private var lanes: [Lane] = []
+    private var sharedConnections: [SharedConnection] = []
     private var leases: [ConnectionID: Lease] = [:]
     /// One queue a slot, and a last one for batches without an affinity.
-    private var waitingBatches: [WaitingLine<RequestID>]
-    private var waitingLeases = WaitingLine<RequestID>()
+    private var waitingBatches: [WaiterQueue<RequestID>]
+    private var waitingLeases = WaiterQueue<RequestID>()
     private var isRetryScheduled = false
     private var isShutDown = false
     private var lastConnection = 0
@@ -83,10 +83,10 @@ struct PoolMachine {
     init(limits: Limits, now: Instant) {
         self.limits = limits
         healthSince = now
-        waitingBatches = Array(repeating: WaitingLine(), count: limits.lanes + 1)
+        waitingBatches = Array(repeating: WaiterQueue(), count: limits.sharedConnections + 1)
     }
 
-    var connectionCount: Int { lanes.count + leases.count }
+    var connectionCount: Int { sharedConnections.count + leases.count }
     var waiterCount: Int { waitingBatchCount + waitingLeases.count }
     private var waitingBatchCount: Int { waitingBatches.reduce(0) { $0 + $1.count } }
 
@@ -99,9 +99,11 @@ struct PoolMachine {
     /// - Parameter affinity: batches with the same one share a lane; nil: any lane will do.
     mutating func batchArrived(_ request: RequestID, affinity: UInt64? = nil, now: Instant) -> [Action] {
         if let rejection = rejection { return [.reject(request, rejection)] }
-        guard limits.lanes > 0 else { return [.reject(request, .poolExhausted)] }
-        let queue = affinity.map { Int($0 % UInt64(limits.lanes)) } ?? limits.lanes
-        if waitingBatches[queue].isEmpty, let lane = lane(for: queue, now: now) { return [send(request, lane: lane, now: now)] }
+        guard limits.sharedConnections > 0 else { return [.reject(request, .poolExhausted)] }
+        let queue = affinity.map { Int($0 % UInt64(limits.sharedConnections)) } ?? limits.sharedConnections
+        if waitingBatches[queue].isEmpty, let sharedConnection = sharedConnection(for: queue, now: now) {
+            return [send(request, sharedConnection: sharedConnection, now: now)]
+        }
         guard waitingBatchCount < limits.waiters else { return [.reject(request, .poolExhausted)] }
         waitingBatches[queue].join(request)
         return []
@@ -109,10 +111,10 @@ struct PoolMachine {
 
     /// A lane answered its oldest batch.
     mutating func batchEnded(on id: ConnectionID, now: Instant) -> [Action] {
-        guard let lane = lanes.firstIndex(where: { $0.id == id }) else { return [] }
-        lanes[lane].outstanding -= 1
-        lanes[lane].headSince = now
-        if isShutDown, lanes[lane].outstanding == 0 { return [.close(id)] }
+        guard let sharedConnection = sharedConnections.firstIndex(where: { $0.id == id }) else { return [] }
+        sharedConnections[sharedConnection].outstanding -= 1
+        sharedConnections[sharedConnection].headSince = now
+        if isShutDown, sharedConnections[sharedConnection].outstanding == 0 { return [.close(id)] }
         return sendWaiting(now: now)
     }
 
@@ -154,8 +156,8 @@ struct PoolMachine {
         if isShutDown { return [.close(id)] }
         change(to: .reachable, now: now)
         var actions: [Action] = []
-        if let lane = lanes.firstIndex(where: { $0.id == id }) {
-            lanes[lane].isOpen = true
+        if let sharedConnection = sharedConnections.firstIndex(where: { $0.id == id }) {
+            sharedConnections[sharedConnection].isOpen = true
             actions += sendWaiting(now: now)
         } else if leases[id] == .connecting {
             leases[id] = .idle(since: now)
@@ -167,8 +169,8 @@ struct PoolMachine {
     /// A connection has ended, whoever ended it; the batches on it have been answered by then.
     mutating func closed(_ id: ConnectionID, now: Instant) -> [Action] {
         let wasOpen: Bool
-        if let lane = lanes.firstIndex(where: { $0.id == id }) {
-            wasOpen = lanes.remove(at: lane).isOpen
+        if let sharedConnection = sharedConnections.firstIndex(where: { $0.id == id }) {
+            wasOpen = sharedConnections.remove(at: sharedConnection).isOpen
         } else if let lease = leases.removeValue(forKey: id) {
             wasOpen = lease != .connecting
         } else {
@@ -179,7 +181,7 @@ struct PoolMachine {
         switch (wasOpen, isServing) {
         // Those who waited for it go to the next one.
         case (true, true): actions = sendWaiting(now: now)
-        case (true, false): if limits.lanes > 0, health == .reachable { change(to: .connecting, now: now) }
+        case (true, false): if limits.sharedConnections > 0, health == .reachable { change(to: .connecting, now: now) }
         case (false, false):
             change(to: .unreachable, now: now)
             actions = rejectWaiting(.unavailable)
@@ -187,7 +189,7 @@ struct PoolMachine {
             // Others work but this one was refused, for instance because the server has no slot left.
             if leases.isEmpty { actions = Self.reject(waitingLeases.removeAll(), .unavailable) }
         }
-        let isNeeded = lanes.count < limits.lanes || !waitingLeases.isEmpty
+        let isNeeded = sharedConnections.count < limits.sharedConnections || !waitingLeases.isEmpty
         if isNeeded, !isRetryScheduled {
             isRetryScheduled = true
             actions.append(.scheduleRetry)
@@ -206,57 +208,65 @@ struct PoolMachine {
     mutating func shutDown(now: Instant) -> [Action] {
         isShutDown = true
         return rejectWaiting(.shutDown)
-            + lanes.filter { $0.outstanding == 0 }.map { .close($0.id) }
+            + sharedConnections.filter { $0.outstanding == 0 }.map { .close($0.id) }
             + leases.filter { $0.value != .lent }.map { .close($0.key) }
     }
 
-    func isLane(_ id: ConnectionID) -> Bool { lanes.contains { $0.id == id } }
+    func isLane(_ id: ConnectionID) -> Bool { sharedConnections.contains { $0.id == id } }
 
     // MARK: Inside
 
     private var rejection: Rejection? {
         if isShutDown { return .shutDown }
         // Without lanes nobody else tries to connect: the request itself is the attempt.
-        return health == .unreachable && limits.lanes > 0 ? .unavailable : nil
+        return health == .unreachable && limits.sharedConnections > 0 ? .unavailable : nil
     }
 
     /// Whether the database is there, as far as we see. An idle leased connection is no proof: nobody has spoken on it lately.
     private var isServing: Bool {
-        limits.lanes > 0 ? lanes.contains(where: \.isOpen) : leases.values.contains { $0 != .connecting }
+        limits.sharedConnections > 0 ? sharedConnections.contains(where: \.isOpen) : leases.values.contains { $0 != .connecting }
     }
 
     /// The lane for the next batch of a queue; nil when it has to wait.
-    private func lane(for queue: Int, now: Instant) -> Int? {
-        guard queue < limits.lanes else {
-            return lanes.indices.filter { mayTake(lanes[$0], now: now) }.min { lanes[$0].outstanding < lanes[$1].outstanding }
+    private func sharedConnection(for queue: Int, now: Instant) -> Int? {
+        guard queue < limits.sharedConnections else {
+            return sharedConnections.indices.filter { mayTake(sharedConnections[$0], now: now) }.min {
+                sharedConnections[$0].outstanding < sharedConnections[$1].outstanding
+            }
         }
-        func distance(_ lane: Lane) -> Int { (lane.slot - queue + limits.lanes) % limits.lanes }
-        let nearest = lanes.indices.filter { lanes[$0].isOpen }.min { distance(lanes[$0]) < distance(lanes[$1]) }
-        return nearest.flatMap { mayTake(lanes[$0], now: now) ? $0 : nil }
+        func distance(_ sharedConnection: SharedConnection) -> Int {
+            (sharedConnection.slot - queue + limits.sharedConnections) % limits.sharedConnections
+        }
+        let nearest = sharedConnections.indices.filter { sharedConnections[$0].isOpen }.min {
+            distance(sharedConnections[$0]) < distance(sharedConnections[$1])
+        }
+        return nearest.flatMap { mayTake(sharedConnections[$0], now: now) ? $0 : nil }
     }
 
-    private func mayTake(_ lane: Lane, now: Instant) -> Bool {
-        let isStale = lane.outstanding > 0 && now - lane.headSince >= limits.staleHead
-        return lane.isOpen && !isStale && lane.outstanding < limits.laneDepth
+    private func mayTake(_ sharedConnection: SharedConnection, now: Instant) -> Bool {
+        let isStale = sharedConnection.outstanding > 0 && now - sharedConnection.headSince >= limits.staleHead
+        return sharedConnection.isOpen && !isStale && sharedConnection.outstanding < limits.laneDepth
     }
 
-    private mutating func send(_ request: RequestID, lane: Int, now: Instant) -> Action {
-        if lanes[lane].outstanding == 0 { lanes[lane].headSince = now }
-        lanes[lane].outstanding += 1
-        return .send(request, on: lanes[lane].id)
+    private mutating func send(_ request: RequestID, sharedConnection: Int, now: Instant) -> Action {
+        if sharedConnections[sharedConnection].outstanding == 0 { sharedConnections[sharedConnection].headSince = now }
+        sharedConnections[sharedConnection].outstanding += 1
+        return .send(request, on: sharedConnections[sharedConnection].id)
     }
 
     /// Oldest first, over all queues.
     private mutating func sendWaiting(now: Instant) -> [Action] {
         var actions: [Action] = []
         while true {
-            let ready = waitingBatches.indices.compactMap { queue -> (request: RequestID, queue: Int, lane: Int)? in
-                guard let request = waitingBatches[queue].first, let lane = lane(for: queue, now: now) else { return nil }
-                return (request, queue, lane)
+            let ready = waitingBatches.indices.compactMap { queue -> (request: RequestID, queue: Int, sharedConnection: Int)? in
+                guard let request = waitingBatches[queue].first, let sharedConnection = sharedConnection(for: queue, now: now) else {
+                    return nil
+                }
+                return (request, queue, sharedConnection)
             }
             guard let next = ready.min(by: { $0.request.number < $1.request.number }) else { return actions }
             _ = waitingBatches[next.queue].next()
-            actions.append(send(next.request, lane: next.lane, now: now))
+            actions.append(send(next.request, sharedConnection: next.sharedConnection, now: now))
         }
     }
 
@@ -270,13 +280,13 @@ struct PoolMachine {
     }
 
     private mutating func connectMissing(now: Instant) -> [Action] {
-        guard health != .unreachable || limits.lanes == 0 else {
+        guard health != .unreachable || limits.sharedConnections == 0 else {
             // One probe: if it succeeds, `opened` brings the others.
-            let isTrying = lanes.contains { !$0.isOpen } || leases.values.contains(.connecting)
-            return isTrying ? [] : [connectLane(now: now)]
+            let isTrying = sharedConnections.contains { !$0.isOpen } || leases.values.contains(.connecting)
+            return isTrying ? [] : [connectShared(now: now)]
         }
         var actions: [Action] = []
-        while lanes.count < limits.lanes { actions.append(connectLane(now: now)) }
+        while sharedConnections.count < limits.sharedConnections { actions.append(connectShared(now: now)) }
         return actions + connectForWaitingLeases()
     }
 
@@ -292,11 +302,11 @@ struct PoolMachine {
         return actions
     }
 
-    private mutating func connectLane(now: Instant) -> Action {
+    private mutating func connectShared(now: Instant) -> Action {
         let id = nextConnection()
-        let slot = (0..<limits.lanes).first { slot in !lanes.contains { $0.slot == slot } } ?? 0
-        lanes.append(Lane(id: id, slot: slot, headSince: now))
-        return .connectLane(id)
+        let slot = (0..<limits.sharedConnections).first { slot in !sharedConnections.contains { $0.slot == slot } } ?? 0
+        sharedConnections.append(SharedConnection(id: id, slot: slot, headSince: now))
+        return .connectShared(id)
     }
 
     private mutating func nextConnection() -> ConnectionID {

@@ -85,7 +85,7 @@ public final class PostgresClient: Sendable {
     /// - Parameter deadline: how long to wait for the connection; nil means the configuration's.
     @discardableResult
     public func withConnection<Value>(deadline: Duration? = nil, _ body: (Lease) async throws -> Value) async throws -> Value {
-        let ticket = LeaseTicket()
+        let ticket = PendingLease()
         let deadline = deadline ?? pool.configuration.defaultDeadline
         let lease = try await ticket.answer(on: pool.reactor) { [pool] in pool.admit(ticket, deadline: deadline) }
         defer { pool.reactor.submit { [pool] in pool.takeBack(lease) } }

@@ -17,7 +17,7 @@ public struct PostgresConfiguration: Sendable {
     /// What `pg_stat_activity` shows.
     public var applicationName = "postgres-client"
     /// Connections that all callers of `batch` share. 0: this client only leases.
-    public var lanes = 4
+    public var sharedConnections = 4
     /// Connections that can be leased at the same time.
     public var maximumLeases = 8
     /// Callers who may wait for a lane, and as many again for a lease; the next one fails with `poolExhausted` at once.

@@ -4,7 +4,7 @@ import Reactor
 ///
 /// SAFETY (`@unchecked Sendable`): made by the caller and handed to the reactor once; everything mutable is touched on the reactor's
 /// thread only.
-class Ticket: @unchecked Sendable {
+class PendingRequest: @unchecked Sendable {
     private(set) var isAnswered = false
     private var timer: TimerHandle?
     /// Called when the caller gives up first.
@@ -73,7 +73,7 @@ struct Reply<Value: Sendable> {
 }
 
 /// A ticket that is answered with a `Value`.
-protocol Awaitable<Value>: Ticket {
+protocol Awaitable<Value>: PendingRequest {
     associatedtype Value: Sendable
     var reply: Reply<Value> { get set }
 }

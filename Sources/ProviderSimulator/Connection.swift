@@ -16,7 +16,7 @@ final class Connection: ChannelInboundHandler {
     private enum Phase {
         case idle
         case receiving(HTTPRequestHead, ByteBuffer)
-        case answering(ScriptedResponse, Player, isKeepAlive: Bool)
+        case answering(ScriptedResponse, Playback, isKeepAlive: Bool)
         case closed
     }
 
@@ -69,7 +69,7 @@ final class Connection: ChannelInboundHandler {
             context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
             endResponse(isKeepAlive: isKeepAlive, context: context)
         case .scripted(let response):
-            let player = Player(beats: response.beats, start: Int64(NIODeadline.now().uptimeNanoseconds))
+            let player = Playback(beats: response.beats, start: Int64(NIODeadline.now().uptimeNanoseconds))
             phase = .answering(response, player, isKeepAlive: isKeepAlive)
             play()
         }
@@ -129,7 +129,7 @@ extension Connection: NIOScheduledCallbackHandler {
         }
     }
 
-    private func perform(_ acts: [Speech.Act], of response: ScriptedResponse, isKeepAlive: Bool, context: ChannelHandlerContext) {
+    private func perform(_ acts: [ResponsePlan.Step], of response: ScriptedResponse, isKeepAlive: Bool, context: ChannelHandlerContext) {
         var buffer = context.channel.allocator.buffer(capacity: 512)
         var tokens = 0
         for act in acts {

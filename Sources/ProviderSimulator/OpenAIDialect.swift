@@ -78,7 +78,7 @@ struct OpenAIDialect: Sendable {
             request: request, reportsUsage: script.noUsage != true && (request.includesUsage || !request.isStreamed),
             status: isFailure && !request.isStreamed ? 500 : 200, headers: headers)
         return ScriptedResponse(
-            beats: Speech(script: script, request: request).beats, encoder: encoder, chunkBytes: chunkBytes, exchange: exchange,
+            beats: ResponsePlan(script: script, request: request).beats, encoder: encoder, chunkBytes: chunkBytes, exchange: exchange,
             outcome: isFailure ? .failed : .finished)
     }
 

@@ -27,7 +27,7 @@ struct OpenAIResponseEncoder: ResponseEncoder {
         suffix = reportsUsage ? #"],"usage":null}"# : "]}"
     }
 
-    func encode(_ utterance: Speech.Utterance, into buffer: inout ByteBuffer) {
+    func encode(_ utterance: ResponsePlan.FrameContent, into buffer: inout ByteBuffer) {
         switch utterance {
         case .opening: writeChunk(#"{"role":"assistant","content":"","refusal":null}"#, finishReason: "null", into: &buffer)
         case .token(let text):

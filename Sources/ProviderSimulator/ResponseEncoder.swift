@@ -4,12 +4,12 @@ import NIOCore
 protocol ResponseEncoder: Sendable {
     var status: Int { get }
     var headers: [(name: String, value: String)] { get }
-    func encode(_ utterance: Speech.Utterance, into buffer: inout ByteBuffer)
+    func encode(_ utterance: ResponsePlan.FrameContent, into buffer: inout ByteBuffer)
 }
 
 /// A response plan with its encoder and its journal entry: everything that a connection needs to send the response.
 struct ScriptedResponse: Sendable {
-    var beats: [Speech.Beat]
+    var beats: [ResponsePlan.Frame]
     var encoder: any ResponseEncoder
     /// The most bytes of one write; nil: each frame is one write.
     var chunkBytes: Int?
@@ -24,10 +24,10 @@ struct FixedResponse: ResponseEncoder {
     var headers: [(name: String, value: String)]
     var body: [UInt8]
 
-    func encode(_ utterance: Speech.Utterance, into buffer: inout ByteBuffer) { buffer.writeBytes(body) }
+    func encode(_ utterance: ResponsePlan.FrameContent, into buffer: inout ByteBuffer) { buffer.writeBytes(body) }
 
     /// The plan that sends it after a pause. The content of the part is irrelevant, because `encode` always writes `body`.
-    static func beats(after pause: Speech.Milliseconds) -> [Speech.Beat] {
-        [Speech.Beat(after: pause, acts: [.head, .say(.opening), .end])]
+    static func beats(after pause: ResponsePlan.Milliseconds) -> [ResponsePlan.Frame] {
+        [ResponsePlan.Frame(after: pause, acts: [.head, .say(.opening), .end])]
     }
 }

@@ -16,7 +16,7 @@ public final class Reactor: SerialExecutor, Sendable {
     /// The name of the thread, as debuggers and `top -H` show it (the kernel keeps 15 bytes).
     public let name: String
 
-    private enum Life {
+    private enum Phase {
         case new
         case running(pthread_t)
         case stopped
@@ -34,7 +34,7 @@ public final class Reactor: SerialExecutor, Sendable {
 
     private let poller: Poller
     private let inbox = Mutex(Inbox())
-    private let life = Mutex(Life.new)
+    private let phase = Mutex(Phase.new)
     private let stopRequested = Atomic(false)
     /// The thread that runs jobs at present; 0 when none does.
     private let owner = Atomic<UInt>(0)
@@ -48,17 +48,17 @@ public final class Reactor: SerialExecutor, Sendable {
         loop = Loop(poller: poller)
     }
 
-    // MARK: Life
+    // MARK: Phase
 
     /// Starts the thread. What was submitted before runs now. Nothing happens when it was started before.
     public func start() {
-        life.withLock { life in
-            guard case .new = life else { return }
+        phase.withLock { phase in
+            guard case .new = phase else { return }
             var thread = pthread_t()
             let code = pthread_create(&thread, nil, { runReactor($0) }, Unmanaged.passRetained(self).toOpaque())
             // Without its thread every actor on it would hang silently; there is no way to go on.
             precondition(code == 0, "pthread_create failed with errno \(code)")
-            life = .running(thread)
+            phase = .running(thread)
         }
     }
 
@@ -68,9 +68,9 @@ public final class Reactor: SerialExecutor, Sendable {
     /// Work and jobs that come later run one at a time on the thread that submits them, so that an actor which outlives its reactor cannot
     /// hang its callers.
     public func stop() {
-        let before = life.withLock { life in
-            defer { life = .stopped }
-            return life
+        let before = phase.withLock { phase in
+            defer { phase = .stopped }
+            return phase
         }
         switch before {
         case .new:

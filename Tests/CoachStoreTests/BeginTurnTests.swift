@@ -89,11 +89,11 @@ struct BeginTurnTests {
         #expect(try await store.conversations.delete(stranger, deleted) == nil)
 
         let before = try await store.count("select count(*) from public.messages where user_id = \(stranger.userID.uuid)")
-        var refusals: [Refusal] = []
+        var refusals: [Rejection] = []
         for id in [theirs, deleted, ConversationID.random()] {
-            refusals.append(try await turns.begin(stranger, TurnRequest(message: "Hello", conversationID: id), risk: .calm).refusal)
+            refusals.append(try await turns.begin(stranger, TurnRequest(message: "Hello", conversationID: id), risk: .calm).rejection)
         }
-        #expect(refusals.allSatisfy { $0 == Refusal(reason: .notFound) })
+        #expect(refusals.allSatisfy { $0 == Rejection(reason: .notFound) })
         #expect(try await store.count("select count(*) from public.messages where user_id = \(stranger.userID.uuid)") == before)
         #expect(try await store.count("select count(*) from public.turns where user_id = \(stranger.userID.uuid)") == 1)
     }
@@ -104,9 +104,9 @@ struct BeginTurnTests {
         let caller = Caller.someone()
         let running = try await store.turns().begin(caller, TurnRequest(message: "One"), risk: .calm).begun.identity
         let second = TurnRequest(message: "Two", conversationID: running.conversationID)
-        let refusal = try await store.turns().begin(caller, second, risk: .calm).refusal
-        #expect(refusal.reason == .turnInProgress && refusal.retryAfter == 1)
-        #expect(try await store.turns().begin(caller, second, risk: .danger(.high)).refusal.reason == .turnInProgress)
+        let rejection = try await store.turns().begin(caller, second, risk: .calm).rejection
+        #expect(rejection.reason == .turnInProgress && rejection.retryAfter == 1)
+        #expect(try await store.turns().begin(caller, second, risk: .danger(.high)).rejection.reason == .turnInProgress)
         try await store.turns().finish(.complete(running, of: caller))
         _ = try await store.turns().begin(caller, second, risk: .calm).begun
     }
@@ -120,10 +120,10 @@ struct BeginTurnTests {
         let first = try await turns.begin(caller, request, risk: .calm).begun.identity
         #expect(try await turns.begin(caller, request, risk: .calm).known.status == .running)
         let other = TurnRequest(message: "Two", conversationID: first.conversationID)
-        #expect(try await turns.begin(caller, other, risk: .calm).refusal.reason == .turnInProgress)
+        #expect(try await turns.begin(caller, other, risk: .calm).rejection.reason == .turnInProgress)
 
         var estimate = TurnReceipt.failed(first, of: caller)
-        estimate.settledBy = .reaper
+        estimate.finalizedBy = .recovery
         try await turns.finish(estimate)
         let again = try await turns.begin(caller, request, risk: .calm).begun.identity
         #expect(again.turnID == first.turnID && again.attempt == 2)
@@ -141,8 +141,8 @@ struct BeginTurnTests {
         try await store.admin.execute("update public.users set suspended_at = now() where id = \(caller.userID.uuid)")
         try await store.admin.execute(
             "insert into public.safety_states (user_id, level, raised_at) values (\(caller.userID.uuid), 2, now())")
-        let refusal = try await store.turns().begin(caller, TurnRequest(message: "Help"), risk: .danger(.high)).refusal
-        #expect(refusal == Refusal(reason: .suspended, safetyLevel: .crisis))
+        let rejection = try await store.turns().begin(caller, TurnRequest(message: "Help"), risk: .danger(.high)).rejection
+        #expect(rejection == Rejection(reason: .suspended, safetyLevel: .crisis))
     }
 
     @Test("a function of the gateway does nothing without a caller")

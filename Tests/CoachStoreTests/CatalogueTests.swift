@@ -97,12 +97,12 @@ struct CatalogueTests {
     @Test("an ended turn has touched no index of the tables that are changed while it runs, and its own row is written twice")
     func heapOnlyTuples() async throws {
         let store = try await StoreFixture()
-        let life = try await Life(store)
+        let peer = try await TestInstance(store)
         for number in 0..<100 {
             let caller = Caller.someone()
-            let identity = try await life.begin(caller, "Hello \(number)")
-            _ = try await life.turns.checkpoint([.first(identity, of: caller, "Well")])
-            try await life.turns.finish(.complete(identity, of: caller))
+            let identity = try await peer.begin(caller, "Hello \(number)")
+            _ = try await peer.turns.checkpoint([.first(identity, of: caller, "Well")])
+            try await peer.turns.finish(.complete(identity, of: caller))
         }
         func updates(_ table: String) async throws -> (all: Int, hot: Int) {
             let statistics: Query = "select n_tup_upd, n_tup_hot_upd from pg_stat_user_tables where relid = \(table)::regclass"

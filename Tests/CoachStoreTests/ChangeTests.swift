@@ -147,7 +147,7 @@ struct ChangeTests {
         await #expect(throws: InvalidChangeToken()) {
             try await store.conversations.messages(caller, conversation, limit: 9, updatedSince: text)
         }
-        await #expect(throws: Refusal(reason: .notFound)) {
+        await #expect(throws: Rejection(reason: .notFound)) {
             try await store.conversations.messages(
                 caller, .random(), limit: 9, updatedSince: "\(UUID().uuidString.lowercased())_0")
         }

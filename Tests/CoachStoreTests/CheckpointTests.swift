@@ -12,7 +12,7 @@ struct CheckpointTests {
     private func text(
         _ turns: TurnStore, _ identity: TurnIdentity, _ caller: Caller, after byte: Int = 0, seen: Int64? = nil
     ) async throws -> String? {
-        try await turns.tail([TurnPlace(userID: caller.userID, turnID: identity.turnID, afterByte: byte, seen: seen)]).first?.text
+        try await turns.tail([TurnCursor(userID: caller.userID, turnID: identity.turnID, afterByte: byte, seen: seen)]).first?.text
     }
 
     private func count(_ store: StoreFixture, with identity: TurnIdentity) async throws -> Int {
@@ -22,62 +22,62 @@ struct CheckpointTests {
     @Test("what was said comes together from all ticks, whatever it is written in")
     func growing() async throws {
         let store = try await StoreFixture.shared()
-        let (life, caller) = (try await Life(store), Caller.someone())
-        let identity = try await life.begin(caller)
+        let (peer, caller) = (try await TestInstance(store), Caller.someone())
+        let identity = try await peer.begin(caller)
         var progress = TurnProgress.first(identity, of: caller, "")
-        _ = try await life.turns.checkpoint([progress])
-        #expect(try await text(life.turns, identity, caller) == "")
+        _ = try await peer.turns.checkpoint([progress])
+        #expect(try await text(peer.turns, identity, caller) == "")
         for scalar in Self.answer.unicodeScalars {
             progress = progress.next(String(scalar))
-            _ = try await life.turns.checkpoint([progress])
+            _ = try await peer.turns.checkpoint([progress])
         }
-        #expect(try await text(life.turns, identity, caller) == Self.answer)
+        #expect(try await text(peer.turns, identity, caller) == Self.answer)
     }
 
     @Test("quotes, backslashes, braces, NULL and line ends are text like any other")
     func awkward() async throws {
         let store = try await StoreFixture.shared()
-        let (life, caller) = (try await Life(store), Caller.someone())
-        let identity = try await life.begin(caller)
+        let (peer, caller) = (try await TestInstance(store), Caller.someone())
+        let identity = try await peer.begin(caller)
         let awkward = "\"\\{},NULL\n\r\t'$1 \\u0041 %s"
         var progress = TurnProgress.first(identity, of: caller, "NULL")
-        _ = try await life.turns.checkpoint([progress])
+        _ = try await peer.turns.checkpoint([progress])
         progress = progress.next(awkward)
-        _ = try await life.turns.checkpoint([progress])
-        #expect(try await text(life.turns, identity, caller) == "NULL" + awkward)
+        _ = try await peer.turns.checkpoint([progress])
+        #expect(try await text(peer.turns, identity, caller) == "NULL" + awkward)
     }
 
     @Test("a tick that is repeated after a lost answer changes nothing, and a longer one from the same byte takes its place")
     func repeated() async throws {
         let store = try await StoreFixture.shared()
-        let (life, caller) = (try await Life(store), Caller.someone())
-        let identity = try await life.begin(caller)
+        let (peer, caller) = (try await TestInstance(store), Caller.someone())
+        let identity = try await peer.begin(caller)
         let first = TurnProgress.first(identity, of: caller, "One ")
         let second = first.next("two ")
         let longer = first.next("two three ")
-        for tick in [first, first, second, longer, second] { _ = try await life.turns.checkpoint([tick]) }
-        #expect(try await text(life.turns, identity, caller) == "One two three ")
-        _ = try await life.turns.checkpoint([longer.next("four")])
-        #expect(try await text(life.turns, identity, caller) == "One two three four")
+        for tick in [first, first, second, longer, second] { _ = try await peer.turns.checkpoint([tick]) }
+        #expect(try await text(peer.turns, identity, caller) == "One two three ")
+        _ = try await peer.turns.checkpoint([longer.next("four")])
+        #expect(try await text(peer.turns, identity, caller) == "One two three four")
     }
 
     @Test("only the life that runs a turn can say what it says, and only while it runs")
     func strangers() async throws {
         let store = try await StoreFixture.shared()
-        let (life, other, caller) = (try await Life(store), try await Life(store), Caller.someone())
-        let identity = try await life.begin(caller)
+        let (peer, other, caller) = (try await TestInstance(store), try await TestInstance(store), Caller.someone())
+        let identity = try await peer.begin(caller)
         let first = TurnProgress.first(identity, of: caller, "Mine")
         _ = try await other.turns.checkpoint([first])
-        #expect(try await text(life.turns, identity, caller) == "")
-        _ = try await life.turns.checkpoint([first])
+        #expect(try await text(peer.turns, identity, caller) == "")
+        _ = try await peer.turns.checkpoint([first])
         var another = first.next(" again")
         another.facts.identity.attempt = 2
-        _ = try await life.turns.checkpoint([another])
-        #expect(try await text(life.turns, identity, caller) == "Mine")
+        _ = try await peer.turns.checkpoint([another])
+        #expect(try await text(peer.turns, identity, caller) == "Mine")
 
-        try await life.turns.finish(.complete(identity, of: caller))
-        _ = try await life.turns.checkpoint([first, first.next(" late")])
-        #expect(try await text(life.turns, identity, caller) == nil)
+        try await peer.turns.finish(.complete(identity, of: caller))
+        _ = try await peer.turns.checkpoint([first, first.next(" late")])
+        #expect(try await text(peer.turns, identity, caller) == nil)
         _ = try await store.sweep()
         #expect(try await store.count("select count(*) from gateway.running_turns where turn_id = \(identity.turnID.uuid)") == 0)
     }
@@ -85,34 +85,34 @@ struct CheckpointTests {
     @Test("a turn that says all again is read on from every byte, when what it said before is removed, and by whoever has seen that")
     func wholes() async throws {
         let store = try await StoreFixture.shared()
-        let (life, other, caller) = (try await Life(store), try await Life(store), Caller.someone())
-        let (identity, others) = (try await life.begin(caller), try await other.begin(caller))
+        let (peer, other, caller) = (try await TestInstance(store), try await TestInstance(store), Caller.someone())
+        let (identity, others) = (try await peer.begin(caller), try await other.begin(caller))
         _ = try await other.turns.checkpoint([.first(others, of: caller, "Another")])
         let one = TurnProgress.first(identity, of: caller, "One ")
         let two = one.next("two ")
         let whole = one.next("One two three ", from: 0)
         let four = whole.next("four")
         var saved: [Int64?] = []
-        for tick in [one, two, whole, four] { saved.append(try await life.turns.checkpoint([tick])) }
+        for tick in [one, two, whole, four] { saved.append(try await peer.turns.checkpoint([tick])) }
         let ids = saved.compactMap { $0 }
         #expect(ids == ids.sorted() && Set(ids).count == 4)
         func expectReadable() async throws {
             let all = "One two three four"
             for byte in 0..<all.count {
-                #expect(try await text(life.turns, identity, caller, after: byte) == String(all.dropFirst(byte)), "after byte \(byte)")
+                #expect(try await text(peer.turns, identity, caller, after: byte) == String(all.dropFirst(byte)), "after byte \(byte)")
             }
-            #expect(try await text(life.turns, identity, caller, after: 8, seen: ids[1]) == "three four")
-            #expect(try await text(life.turns, identity, caller, after: 14, seen: ids[2]) == "four")
-            #expect(try await text(life.turns, identity, caller, after: 18, seen: ids[3]) == "")
+            #expect(try await text(peer.turns, identity, caller, after: 8, seen: ids[1]) == "three four")
+            #expect(try await text(peer.turns, identity, caller, after: 14, seen: ids[2]) == "four")
+            #expect(try await text(peer.turns, identity, caller, after: 18, seen: ids[3]) == "")
         }
         try await expectReadable()
         // Without text nothing is saved, and what is not needed goes nevertheless.
-        #expect(try await life.turns.checkpoint([], neededFrom: ids[2]) == nil)
+        #expect(try await peer.turns.checkpoint([], neededFrom: ids[2]) == nil)
         #expect(try await count(store, with: identity) == 2)
         try await expectReadable()
-        let place = TurnPlace(userID: caller.userID, turnID: identity.turnID, afterByte: 0)
-        #expect(try await life.turns.tail([place]).first?.seen == ids[3])
-        _ = try await life.turns.checkpoint([], neededFrom: .max)
+        let place = TurnCursor(userID: caller.userID, turnID: identity.turnID, afterByte: 0)
+        #expect(try await peer.turns.tail([place]).first?.seen == ids[3])
+        _ = try await peer.turns.checkpoint([], neededFrom: .max)
         #expect(try await count(store, with: identity) == 0)
         #expect(try await count(store, with: others) == 1)
     }
@@ -120,22 +120,24 @@ struct CheckpointTests {
     @Test("what cannot be text is refused at once: it would be in the way of all others later")
     func noText() async throws {
         let store = try await StoreFixture.shared()
-        let (life, caller) = (try await Life(store), Caller.someone())
-        let identity = try await life.begin(caller)
-        await #expect(throws: StoreFault.self) { try await life.turns.checkpoint([.first(identity, of: caller, "a\0b")]) }
+        let (peer, caller) = (try await TestInstance(store), Caller.someone())
+        let identity = try await peer.begin(caller)
+        await #expect(throws: StoreFault.self) { try await peer.turns.checkpoint([.first(identity, of: caller, "a\0b")]) }
     }
 
     @Test("what a finished turn left behind is swept away, and running turns keep theirs")
     func sweep() async throws {
         let store = try await StoreFixture()
-        let (life, dead, caller, neighbour) = (try await Life(store), try await Life(store), Caller.someone(), Caller.someone())
-        let (ended, running) = (try await dead.begin(caller), try await life.begin(neighbour))
+        let (peer, dead, caller, neighbour) = (
+            try await TestInstance(store), try await TestInstance(store), Caller.someone(), Caller.someone()
+        )
+        let (ended, running) = (try await dead.begin(caller), try await peer.begin(neighbour))
         _ = try await dead.turns.checkpoint([.first(ended, of: caller, "Ended")])
-        _ = try await life.turns.checkpoint([.first(running, of: neighbour, "Running")])
+        _ = try await peer.turns.checkpoint([.first(running, of: neighbour, "Running")])
         // A checkpoint that was on its way when the turn was finished.
         try await dead.turns.finish(.complete(ended, of: caller))
         #expect(try await store.sweep() == 1)
-        #expect(try await text(life.turns, running, neighbour) == "Running")
+        #expect(try await text(peer.turns, running, neighbour) == "Running")
         #expect(try await count(store, with: ended) == 0)
         #expect(try await store.count("select count(*) from gateway.running_turns") == 1)
     }
@@ -143,69 +145,69 @@ struct CheckpointTests {
     @Test("an answer can be read on from every byte; inside a character there is nothing to append")
     func everyByte() async throws {
         let store = try await StoreFixture.shared()
-        let (life, caller) = (try await Life(store), Caller.someone())
-        let identity = try await life.begin(caller)
+        let (peer, caller) = (try await TestInstance(store), Caller.someone())
+        let identity = try await peer.begin(caller)
         var progress = TurnProgress.first(identity, of: caller, "")
         var rest = Self.answer.unicodeScalars[...]
         while !rest.isEmpty {
             progress = progress.next(String(rest.prefix(5)))
-            _ = try await life.turns.checkpoint([progress])
+            _ = try await peer.turns.checkpoint([progress])
             rest = rest.dropFirst(5)
         }
         let bytes = Array(Self.answer.utf8)
         for byte in 0...bytes.count + 1 {
             let isInside = byte > bytes.count || (byte < bytes.count && bytes[byte] & 0b1100_0000 == 0b1000_0000)
             let expected = isInside ? "" : String(decoding: bytes[byte...], as: UTF8.self)
-            #expect(try await text(life.turns, identity, caller, after: byte) == expected, "after byte \(byte)")
+            #expect(try await text(peer.turns, identity, caller, after: byte) == expected, "after byte \(byte)")
         }
     }
 
     @Test("text beyond a gap is not shown: a failover can lose the newest ticks")
     func gap() async throws {
         let store = try await StoreFixture.shared()
-        let (life, caller) = (try await Life(store), Caller.someone())
-        let identity = try await life.begin(caller)
+        let (peer, caller) = (try await TestInstance(store), Caller.someone())
+        let identity = try await peer.begin(caller)
         var ticks = [TurnProgress.first(identity, of: caller, "One ")]
         for word in ["two ", "three ", "four"] { ticks.append(ticks[ticks.count - 1].next(word)) }
-        for tick in ticks { _ = try await life.turns.checkpoint([tick]) }
+        for tick in ticks { _ = try await peer.turns.checkpoint([tick]) }
         try await store.admin.execute(
             "delete from gateway.checkpoints where turns = array[\(identity.turnID.uuid)::uuid] and from_bytes = array[\(ticks[2].fromByte)::int]"
         )
-        #expect(try await text(life.turns, identity, caller) == "One two ")
-        #expect(try await text(life.turns, identity, caller, after: 4) == "two ")
-        #expect(try await text(life.turns, identity, caller, after: ticks[3].fromByte) == "four")
-        #expect(try await text(life.turns, identity, caller, after: ticks[2].fromByte + 1) == "")
+        #expect(try await text(peer.turns, identity, caller) == "One two ")
+        #expect(try await text(peer.turns, identity, caller, after: 4) == "two ")
+        #expect(try await text(peer.turns, identity, caller, after: ticks[3].fromByte) == "four")
+        #expect(try await text(peer.turns, identity, caller, after: ticks[2].fromByte + 1) == "")
     }
 
     @Test("a tail leaves out turns that have ended, that do not exist and that are not that user's")
     func ends() async throws {
         let store = try await StoreFixture.shared()
-        let (life, caller) = (try await Life(store), Caller.someone())
-        let (running, ended) = (try await life.begin(caller), try await life.begin(caller))
-        _ = try await life.turns.checkpoint([.first(running, of: caller, "So far"), .first(ended, of: caller, "The end")])
-        try await life.turns.finish(.complete(ended, of: caller, "The end"))
-        let places = [running, ended].map { TurnPlace(userID: caller.userID, turnID: $0.turnID, afterByte: 3) }
+        let (peer, caller) = (try await TestInstance(store), Caller.someone())
+        let (running, ended) = (try await peer.begin(caller), try await peer.begin(caller))
+        _ = try await peer.turns.checkpoint([.first(running, of: caller, "So far"), .first(ended, of: caller, "The end")])
+        try await peer.turns.finish(.complete(ended, of: caller, "The end"))
+        let places = [running, ended].map { TurnCursor(userID: caller.userID, turnID: $0.turnID, afterByte: 3) }
         let others = [
-            TurnPlace(userID: .random(), turnID: running.turnID, afterByte: 0),
-            TurnPlace(userID: caller.userID, turnID: .random(), afterByte: 0),
+            TurnCursor(userID: .random(), turnID: running.turnID, afterByte: 0),
+            TurnCursor(userID: caller.userID, turnID: .random(), afterByte: 0),
         ]
-        let tails = try await life.turns.tail(places + others)
+        let tails = try await peer.turns.tail(places + others)
         let seen = try #require(tails.first?.seen)
         #expect(tails == [TurnTail(turnID: running.turnID, attempt: 1, text: "far", seen: seen)])
-        #expect(try await life.turns.tail([]) == [])
+        #expect(try await peer.turns.tail([]) == [])
     }
 
     @Test("a follower elsewhere is greeted with what the message itself said, and from the first checkpoint on with what was decided")
     func greeting() async throws {
         let store = try await StoreFixture.shared()
-        let (life, caller) = (try await Life(store), Caller.someone())
+        let (peer, caller) = (try await TestInstance(store), Caller.someone())
         let request = TurnRequest(message: "Hello", locale: "en-GB", country: "GB")
-        let identity = try await life.turns.begin(caller, request, risk: .danger(.concern)).begun.identity
-        let before = try #require(try await life.turns.load(identity.turnID, for: caller))
+        let identity = try await peer.turns.begin(caller, request, risk: .danger(.concern)).begun.identity
+        let before = try #require(try await peer.turns.load(identity.turnID, for: caller))
         #expect(before.domain.source == .abstained && before.risk.tier == .concern && before.country == "GB" && before.locale == "en-GB")
         let progress = TurnProgress.first(identity, of: caller, "Well")
-        _ = try await life.turns.checkpoint([progress])
-        let after = try #require(try await life.turns.load(identity.turnID, for: caller))
+        _ = try await peer.turns.checkpoint([progress])
+        let after = try #require(try await peer.turns.load(identity.turnID, for: caller))
         #expect(after.status == .running && after.content == "" && after.bill == nil)
         #expect(after.domain == progress.facts.domain && after.risk == progress.facts.risk)
         #expect(after.country == "DE" && after.locale == "de-AT")
@@ -214,11 +216,11 @@ struct CheckpointTests {
     @Test("a stop reaches the owner with the next renewal of its lease and is announced at once; nobody stops another's turn")
     func stop() async throws {
         let store = try await StoreFixture.shared()
-        let (life, other, caller) = (try await Life(store), try await Life(store), Caller.someone())
-        let identity = try await life.begin(caller)
+        let (peer, other, caller) = (try await TestInstance(store), try await TestInstance(store), Caller.someone())
+        let identity = try await peer.begin(caller)
         #expect(try await other.turns.requestStop(.someone(), identity.turnID) == false)
         #expect(try await other.turns.requestStop(caller, .random()) == false)
-        #expect(try await life.turns.renewLease() == [])
+        #expect(try await peer.turns.renewLease() == [])
 
         func asked() async throws -> String? {
             try await store.value("select stop_requested_at::text from gateway.running_turns where turn_id = \(identity.turnID.uuid)")
@@ -230,22 +232,22 @@ struct CheckpointTests {
         // Asked once, announced once.
         #expect(try await asked() == first)
         #expect(try await other.turns.renewLease() == [])
-        #expect(try await life.turns.renewLease() == [identity.turnID])
-        try await life.turns.finish(.complete(identity, of: caller))
-        #expect(try await life.turns.renewLease() == [])
+        #expect(try await peer.turns.renewLease() == [identity.turnID])
+        try await peer.turns.finish(.complete(identity, of: caller))
+        #expect(try await peer.turns.renewLease() == [])
         #expect(try await other.turns.requestStop(caller, identity.turnID))
     }
 
     @Test("a turn whose conversation was deleted can still be stopped, and nobody can follow it")
     func stopDeleted() async throws {
         let store = try await StoreFixture.shared()
-        let (life, other, caller) = (try await Life(store), try await Life(store), Caller.someone())
-        let identity = try await life.begin(caller)
+        let (peer, other, caller) = (try await TestInstance(store), try await TestInstance(store), Caller.someone())
+        let identity = try await peer.begin(caller)
         #expect(try await store.conversations.delete(caller, identity.conversationID) == identity.turnID)
         #expect(try await other.turns.load(identity.turnID, for: caller) == nil)
         #expect(try await other.turns.requestStop(caller, identity.turnID))
-        #expect(try await life.turns.renewLease() == [identity.turnID])
-        #expect(try await life.turns.finish(.complete(identity, of: caller)) == .settled)
+        #expect(try await peer.turns.renewLease() == [identity.turnID])
+        #expect(try await peer.turns.finish(.complete(identity, of: caller)) == .settled)
     }
 
     private final class Asked: Sendable {
@@ -255,20 +257,20 @@ struct CheckpointTests {
     @Test("who listens hears of a stop")
     func announcement() async throws {
         let store = try await StoreFixture.shared()
-        let (life, other, caller) = (try await Life(store), try await Life(store), Caller.someone())
+        let (peer, other, caller) = (try await TestInstance(store), try await TestInstance(store), Caller.someone())
         // When the listener is connected is not known, and stops of other tests are heard too: turns are stopped until one of these is heard.
         let asked = Asked()
         let heard = try await withThrowingTaskGroup(of: Bool.self) { group in
             group.addTask {
-                for await turnID in life.turns.stops() where asked.turns.withLock({ $0.contains(turnID) }) { return true }
+                for await turnID in peer.turns.stops() where asked.turns.withLock({ $0.contains(turnID) }) { return true }
                 return false
             }
             group.addTask {
                 while !Task.isCancelled {
-                    let identity = try await life.begin(caller)
+                    let identity = try await peer.begin(caller)
                     asked.turns.withLock { _ = $0.insert(identity.turnID) }
                     _ = try await other.turns.requestStop(caller, identity.turnID)
-                    try await life.turns.finish(.complete(identity, of: caller))
+                    try await peer.turns.finish(.complete(identity, of: caller))
                     try? await Task.sleep(for: .milliseconds(20))
                 }
                 return false

@@ -13,7 +13,7 @@ struct ConversationStoreTests {
     }
 
     @Test("create, read, rename, list and delete")
-    func life() async throws {
+    func peer() async throws {
         let store = try await StoreFixture.shared()
         let (caller, conversations) = (try await newcomer(store), store.conversations)
         let made = try await conversations.create(caller, title: "Work", domain: .leadership, personaID: nil)
@@ -42,10 +42,10 @@ struct ConversationStoreTests {
         let deleted = try await conversations.create(stranger, title: nil, domain: nil, personaID: nil).id
         #expect(try await conversations.delete(stranger, deleted) == nil)
         for id in [theirs, deleted, .random()] {
-            await #expect(throws: Refusal(reason: .notFound)) { try await conversations.get(stranger, id) }
-            await #expect(throws: Refusal(reason: .notFound)) { try await conversations.patch(stranger, id, .init(title: "x")) }
-            await #expect(throws: Refusal(reason: .notFound)) { try await conversations.delete(stranger, id) }
-            await #expect(throws: Refusal(reason: .notFound)) { try await conversations.messages(stranger, id, limit: 20) }
+            await #expect(throws: Rejection(reason: .notFound)) { try await conversations.get(stranger, id) }
+            await #expect(throws: Rejection(reason: .notFound)) { try await conversations.patch(stranger, id, .init(title: "x")) }
+            await #expect(throws: Rejection(reason: .notFound)) { try await conversations.delete(stranger, id) }
+            await #expect(throws: Rejection(reason: .notFound)) { try await conversations.messages(stranger, id, limit: 20) }
         }
         #expect(try await conversations.get(owner, theirs).title == "Mine")
     }
@@ -93,7 +93,7 @@ struct ConversationStoreTests {
         let open = try await store.persona()
         #expect(try await conversations.create(caller, title: nil, domain: nil, personaID: open).personaID == open)
         for closed in [try await store.persona(status: "draft"), .random()] {
-            await #expect(throws: Refusal(reason: .unknownPersona)) {
+            await #expect(throws: Rejection(reason: .unknownPersona)) {
                 try await conversations.create(caller, title: nil, domain: nil, personaID: closed)
             }
         }

@@ -16,7 +16,7 @@ struct DeleteUserTests {
     }
 
     @Test("stops running turns, refuses every token from its first call on, removes the rest in parts, and no token makes the user anew")
-    func life() async throws {
+    func peer() async throws {
         let store = try await StoreFixture.shared()
         let (caller, neighbour) = (Caller.someone(), Caller.someone())
         for number in 1...3 { try await store.turns().talk(caller, "\(number)") }
@@ -25,7 +25,7 @@ struct DeleteUserTests {
 
         #expect(try await delete(caller, store) == "stopping")
         #expect(try await delete(caller, store) == "stopping")
-        #expect(try await store.turns().begin(caller, TurnRequest(message: "Hi"), risk: .calm).refusal.reason == .suspended)
+        #expect(try await store.turns().begin(caller, TurnRequest(message: "Hi"), risk: .calm).rejection.reason == .suspended)
         #expect(try await store.requests.take(caller, perMinute: 600).outcome == .suspended)
         #expect(try await store.turns().finish(.complete(running, of: caller)) == .settled)
 
@@ -38,7 +38,7 @@ struct DeleteUserTests {
         }
         #expect(try await store.turns().load(kept.turnID, for: neighbour) != nil)
 
-        #expect(try await store.turns().begin(caller, TurnRequest(message: "Hi"), risk: .calm).refusal.reason == .suspended)
+        #expect(try await store.turns().begin(caller, TurnRequest(message: "Hi"), risk: .calm).rejection.reason == .suspended)
         #expect(try await store.requests.take(caller, perMinute: 600).outcome == .suspended)
         #expect(try await store.count("select count(*) from public.users where id = \(caller.userID.uuid)") == 0)
         #expect(try await store.turns().finish(.complete(running, of: caller)) == .unknownTurn)
@@ -56,7 +56,7 @@ struct DeleteUserTests {
                     while true {
                         let opening = try await store.turns().begin(caller, TurnRequest(message: "More"), risk: .calm)
                         guard case .begun(let context, _) = opening else {
-                            #expect(try opening.refusal.reason == .suspended)
+                            #expect(try opening.rejection.reason == .suspended)
                             return
                         }
                         let outcome = try await store.turns().finish(.complete(context.identity, of: caller))
@@ -76,7 +76,7 @@ struct DeleteUserTests {
         let caller = Caller.someone()
         try await store.turns().talk(caller, "Hello")
         try await store.admin.execute("delete from public.users where id = \(caller.userID.uuid)")
-        #expect(try await store.turns().begin(caller, TurnRequest(message: "Hi"), risk: .calm).refusal.reason == .suspended)
+        #expect(try await store.turns().begin(caller, TurnRequest(message: "Hi"), risk: .calm).rejection.reason == .suspended)
         await #expect(throws: PostgresError.self) {
             try await store.admin.execute("insert into public.users (id) values (\(caller.userID.uuid))")
         }

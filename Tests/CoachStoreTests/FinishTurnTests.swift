@@ -10,11 +10,11 @@ struct FinishTurnTests {
         try await store.turns().begin(caller, TurnRequest(message: "Hello", personaID: persona), risk: .calm).begun.identity
     }
 
-    /// What stands in the ledger, as `tokens_in|tokens_out|cost|estimated|settled_by`.
+    /// What stands in the ledger, as `tokens_in|tokens_out|cost|estimated|finalized_by`.
     private func ledger(_ store: StoreFixture, _ identity: TurnIdentity) async throws -> [String] {
         try await store.admin.query(
             """
-            select concat_ws('|', coalesce(tokens_in::text, '-'), coalesce(tokens_out::text, '-'), coalesce(cost_usd::text, '-'), estimated, settled_by)
+            select concat_ws('|', coalesce(tokens_in::text, '-'), coalesce(tokens_out::text, '-'), coalesce(cost_usd::text, '-'), estimated, finalized_by)
             from public.model_calls where turn_id = \(identity.turnID.uuid) order by attempt
             """
         ) { rows in try rows.map { row in try row.value(0) } }
@@ -130,7 +130,7 @@ struct FinishTurnTests {
     }
 
     @Test("the owner's receipt replaces a reaper's estimate, adds nothing, and an estimate replaces no receipt")
-    func settlement() async throws {
+    func finalizer() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
         let identity = try await begun(store, caller)
@@ -139,16 +139,16 @@ struct FinishTurnTests {
                 {"conversation_id": "\(identity.conversationID)", "turn_id": "\(identity.turnID)", "attempt": 1, "status": "interrupted", "error_code": "SYS_5000", "content": "Tell",
                  "bill": {"provider": "simulator", "model": "coach-sim", "input": 10, "output": 1, "cost_nanodollars": \(cost), "estimated": true},
                  "domain": {"domain": null, "confidence": 0, "source": "abstained"},
-                 "risk": {"tier": 0, "categories": [], "subject": "unclear", "patterns": []}, "duration_ms": 5, "settled_by": "reaper"}
+                 "risk": {"tier": 0, "categories": [], "subject": "unclear", "patterns": []}, "duration_ms": 5, "finalized_by": "recovery"}
                 """
             return try await store.gateway.batch([
                 "select set_config('request.jwt.claims', \(caller.claims), true), set_config('request.jwt.claim.sub', \(caller.userID), true)",
                 "select gateway.finish_turn(\(caller.userID), \(receipt)::jsonb) ->> 'outcome'",
             ]) { rows in try rows.only { row in try row.value(0) } }
         }
-        #expect(try await reap(cost: 900_000) == "settled")
+        #expect(try await reap(cost: 900_000) == "finalized")
         #expect(try await ledger(store, identity) == ["10|1|0.000900000|t|reaper"])
-        #expect(try await reap(cost: 5) == "already_settled")
+        #expect(try await reap(cost: 5) == "already_finalized")
         #expect(try await store.turns().load(identity.turnID, for: caller)?.status == .interrupted)
 
         #expect(try await store.turns().finish(.complete(identity, of: caller, "Tell me more.")) == .settled)
@@ -156,7 +156,7 @@ struct FinishTurnTests {
         #expect(try await budget(store, caller) == "0.000123456|0")
         let known = try #require(try await store.turns().load(identity.turnID, for: caller))
         #expect(known.status == .complete && known.content == "Tell me more.")
-        #expect(try await reap(cost: 7) == "already_settled")
+        #expect(try await reap(cost: 7) == "already_finalized")
         #expect(try await ledger(store, identity) == ["100|25|0.000123456|f|owner"])
         #expect(try await store.count("select count(*) from public.messages where turn_id = \(identity.turnID.uuid)") == 2)
     }
@@ -168,7 +168,7 @@ struct FinishTurnTests {
         let request = TurnRequest(message: "Hello", idempotencyKey: "k")
         let first = try await store.turns().begin(caller, request, risk: .calm).begun.identity
         var estimate = TurnReceipt.failed(first, of: caller)
-        estimate.settledBy = .reaper
+        estimate.finalizedBy = .recovery
         try await store.turns().finish(estimate)
         let second = try await store.turns().begin(caller, request, risk: .calm).begun.identity
         #expect(second.attempt == 2)
@@ -215,8 +215,8 @@ struct FinishTurnTests {
         try await silence(hours: 25)
         #expect(try await level(persona) == .concern)
         try await silence(hours: 49)
-        let refusal = try await store.turns(closed).begin(caller, TurnRequest(message: "Hi", personaID: persona), risk: .calm).refusal
-        #expect(refusal == Refusal(reason: .rateLimited, retryAfter: refusal.retryAfter, limit: 0, safetyLevel: .calm))
+        let rejection = try await store.turns(closed).begin(caller, TurnRequest(message: "Hi", personaID: persona), risk: .calm).rejection
+        #expect(rejection == Rejection(reason: .rateLimited, retryAfter: rejection.retryAfter, limit: 0, safetyLevel: .calm))
     }
 
     @Test("a receipt waits for a lock 100 ms at a time, so others on its connection go on, and is written when the lock is free")

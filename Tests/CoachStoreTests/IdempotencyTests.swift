@@ -45,12 +45,12 @@ struct IdempotencyTests {
         #expect(try await turns.repeated(caller, request)?.known.status == .running)
         #expect(try await turns.repeated(caller, TurnRequest(message: "Once")) == nil)
         #expect(try await turns.repeated(.someone(), request) == nil)
-        guard case .refused(let refusal, _)? = try await turns.repeated(caller, TurnRequest(message: "Twice", idempotencyKey: "key-1"))
+        guard case .refused(let rejection, _)? = try await turns.repeated(caller, TurnRequest(message: "Twice", idempotencyKey: "key-1"))
         else {
             Issue.record("another body was not refused")
             return
         }
-        #expect(refusal.reason == .idempotencyMismatch)
+        #expect(rejection.reason == .idempotencyMismatch)
         try await turns.finish(.complete(identity, of: caller, "Hello."))
         #expect(try await turns.repeated(caller, request)?.known == turns.begin(caller, request, risk: .calm).known)
         #expect(try await store.count("select requests from public.rate_limits where user_id = \(caller.userID.uuid)") == 1)
@@ -74,7 +74,7 @@ struct IdempotencyTests {
         case "domain": request.pinnedDomain = .fitness
         default: request.conversationID = .random()
         }
-        #expect(try await turns.begin(caller, request, risk: .calm).refusal.reason == .idempotencyMismatch)
+        #expect(try await turns.begin(caller, request, risk: .calm).rejection.reason == .idempotencyMismatch)
     }
 
     @Test("a conversation that only one of two requests names makes them no different")
@@ -122,7 +122,7 @@ struct IdempotencyTests {
         let (caller, turns) = (Caller.someone(), store.turns())
         let identity = try await turns.begin(caller, request, risk: .calm).begun.identity
         #expect(try await store.conversations.delete(caller, identity.conversationID) == identity.turnID)
-        #expect(try await turns.begin(caller, request, risk: .calm).refusal.reason == .notFound)
+        #expect(try await turns.begin(caller, request, risk: .calm).rejection.reason == .notFound)
         #expect(try await turns.finish(.complete(identity, of: caller)) == .settled)
         #expect(try await store.count("select count(*) from public.model_calls where user_id = \(caller.userID.uuid)") == 1)
     }
@@ -131,7 +131,7 @@ struct IdempotencyTests {
     func hundredAtOnce() async throws {
         let store = try await StoreFixture.shared()
         let (caller, turns, request) = (Caller.someone(), store.turns(), request)
-        let openings = try await withThrowingTaskGroup(of: TurnOpening.self) { group in
+        let openings = try await withThrowingTaskGroup(of: BeginTurnResult.self) { group in
             for _ in 0..<100 { group.addTask { try await turns.begin(caller, request, risk: .calm) } }
             return try await group.reduce(into: []) { $0.append($1) }
         }
@@ -149,7 +149,7 @@ struct IdempotencyTests {
         let store = try await StoreFixture.shared()
         let (caller, turns) = (Caller.someone(), store.turns())
         let conversation = try await turns.talk(caller, "Before").conversationID
-        let openings = try await withThrowingTaskGroup(of: TurnOpening.self) { group in
+        let openings = try await withThrowingTaskGroup(of: BeginTurnResult.self) { group in
             for number in 0..<50 {
                 group.addTask {
                     try await turns.begin(caller, TurnRequest(message: "\(number)", conversationID: conversation), risk: .calm)
@@ -158,7 +158,7 @@ struct IdempotencyTests {
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(openings.count { (try? $0.begun) != nil } == 1)
-        #expect(openings.count { (try? $0.refusal.reason) == .turnInProgress } == 49)
+        #expect(openings.count { (try? $0.rejection.reason) == .turnInProgress } == 49)
     }
 
     @Test("a repeated request that read a failed turn while its owner's late receipt completed it begins no attempt, but tells the answer")
@@ -167,7 +167,7 @@ struct IdempotencyTests {
         let (caller, turns, request) = (Caller.someone(), store.turns(), request)
         let identity = try await turns.begin(caller, request, risk: .calm).begun.identity
         var lost = TurnReceipt.failed(identity, of: caller)
-        lost.settledBy = .reaper
+        lost.finalizedBy = .recovery
         try await turns.finish(lost)
         // The receipt is written and not yet committed when the request reads the turn, which it then waits for.
         try await store.gateway.withConnection { lease in

@@ -6,11 +6,11 @@ import Testing
 
 @Suite("The ledger")
 struct LedgerTests {
-    /// `revision|settled_by|tokens_in|tokens_out|cost|unpriced` of each row of a turn.
+    /// `revision|finalized_by|tokens_in|tokens_out|cost|unpriced` of each row of a turn.
     private func rows(_ store: StoreFixture, _ identity: TurnIdentity) async throws -> [String] {
         try await store.admin.query(
             """
-            select concat_ws('|', revision, coalesce(settled_by::text, '-'), coalesce(tokens_in::text, '-'), coalesce(tokens_out::text, '-'),
+            select concat_ws('|', revision, coalesce(finalized_by::text, '-'), coalesce(tokens_in::text, '-'), coalesce(tokens_out::text, '-'),
                 coalesce(cost_usd::text, '-'), unpriced)
             from public.usage_logs where turn_id = \(identity.turnID.uuid) order by attempt, call, revision
             """
@@ -24,7 +24,7 @@ struct LedgerTests {
         receipt.bill?.usage = TokenUsage(input: 10, output: 1)
         receipt.bill?.cost = cost
         receipt.bill?.estimated = true
-        receipt.settledBy = .reaper
+        receipt.finalizedBy = .recovery
         return receipt
     }
 

@@ -16,9 +16,9 @@ struct LimitTests {
         let (caller, turns) = (Caller.someone(), store.turns(limits(.init(messagesPerDay: 2))))
         try await turns.talk(caller, "1")
         try await turns.talk(caller, "2")
-        let refusal = try await turns.begin(caller, TurnRequest(message: "3"), risk: .calm).refusal
-        #expect(refusal.reason == .quotaExhausted && refusal.limit == 2)
-        #expect((1...86_400).contains(refusal.retryAfter ?? 0))
+        let rejection = try await turns.begin(caller, TurnRequest(message: "3"), risk: .calm).rejection
+        #expect(rejection.reason == .quotaExhausted && rejection.limit == 2)
+        #expect((1...86_400).contains(rejection.retryAfter ?? 0))
         try await store.admin.execute("update public.rate_limits set day = day - 1 where user_id = \(caller.userID.uuid)")
         try await turns.talk(caller, "3")
     }
@@ -29,8 +29,8 @@ struct LimitTests {
         let (caller, turns) = (Caller.someone(), store.turns(limits(.init(concurrentTurns: 2))))
         let first = try await turns.begin(caller, TurnRequest(message: "1"), risk: .calm).begun.identity
         _ = try await turns.begin(caller, TurnRequest(message: "2"), risk: .calm).begun
-        let refusal = try await turns.begin(caller, TurnRequest(message: "3"), risk: .calm).refusal
-        #expect(refusal.reason == .tooManyTurns && refusal.limit == 2)
+        let rejection = try await turns.begin(caller, TurnRequest(message: "3"), risk: .calm).rejection
+        #expect(rejection.reason == .tooManyTurns && rejection.limit == 2)
         try await turns.finish(.complete(first, of: caller))
         _ = try await turns.begin(caller, TurnRequest(message: "3"), risk: .calm).begun
     }
@@ -46,7 +46,7 @@ struct LimitTests {
         let second = try await turns.talk(caller, "2")
         #expect(try await store.value("select tier from public.model_calls where turn_id = \(second.turnID.uuid)") == "premium")
         try await store.admin.execute("update public.entitlements set expires_at = now() where user_id = \(caller.userID.uuid)")
-        #expect(try await turns.begin(caller, TurnRequest(message: "3"), risk: .calm).refusal.reason == .quotaExhausted)
+        #expect(try await turns.begin(caller, TurnRequest(message: "3"), risk: .calm).rejection.reason == .quotaExhausted)
     }
 
     @Test("a daily budget counts what was spent and what is set aside, and settles")
@@ -56,7 +56,7 @@ struct LimitTests {
         let turns = store.turns(limits(.init(costPerDay: Nanodollars(1_000)), reserve: Nanodollars(400)))
         let first = try await turns.begin(caller, TurnRequest(message: "1"), risk: .calm).begun.identity
         let second = try await turns.begin(caller, TurnRequest(message: "2"), risk: .calm).begun.identity
-        #expect(try await turns.begin(caller, TurnRequest(message: "3"), risk: .calm).refusal.reason == .budgetExhausted)
+        #expect(try await turns.begin(caller, TurnRequest(message: "3"), risk: .calm).rejection.reason == .budgetExhausted)
         try await turns.finish(.complete(first, of: caller, cost: Nanodollars(100)))
         try await turns.finish(.failed(second, of: caller))
         let budget: Query = "select spent_usd || ' ' || reserved_usd from public.budgets where user_id = \(caller.userID.uuid)"
@@ -64,7 +64,7 @@ struct LimitTests {
         let third = try await turns.begin(caller, TurnRequest(message: "3"), risk: .calm).begun.identity
         try await turns.finish(.complete(third, of: caller, cost: Nanodollars(501)))
         #expect(try await store.value(budget) == "0.000000601 0.000000000")
-        #expect(try await turns.begin(caller, TurnRequest(message: "4"), risk: .calm).refusal.reason == .budgetExhausted)
+        #expect(try await turns.begin(caller, TurnRequest(message: "4"), risk: .calm).rejection.reason == .budgetExhausted)
     }
 
     @Test("requests of all kinds are counted in one minute, exactly, and a refused one is not")
@@ -80,9 +80,9 @@ struct LimitTests {
         #expect(outcomes.count { $0 == .rateLimited } == 20)
 
         let opening = try await turns.begin(caller, TurnRequest(message: "Hello"), risk: .calm)
-        let refusal = try opening.refusal
-        #expect(refusal.reason == .rateLimited && refusal.limit == 20)
-        #expect((1...60).contains(refusal.retryAfter ?? 0))
+        let rejection = try opening.rejection
+        #expect(rejection.reason == .rateLimited && rejection.limit == 20)
+        #expect((1...60).contains(rejection.retryAfter ?? 0))
         #expect(opening.rate.remaining == 0)
         try await store.admin.execute(
             "update public.rate_limits set window_started_at = window_started_at - interval '61 s' where user_id = \(caller.userID.uuid)")
@@ -93,11 +93,11 @@ struct LimitTests {
     func givenBack() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
-        func refusal(_ request: TurnRequest, _ turns: TurnStore) async throws -> Refusal.Reason {
+        func rejection(_ request: TurnRequest, _ turns: TurnStore) async throws -> Rejection.Reason {
             let opening = try await turns.begin(caller, request, risk: .calm)
             let left = try await store.count("select 5 - requests from public.rate_limits where user_id = \(caller.userID.uuid)")
             #expect(opening.rate.remaining == max(0, left))
-            return try opening.refusal.reason
+            return try opening.rejection.reason
         }
         let counted: Query = "select requests || ' ' || messages from public.rate_limits where user_id = \(caller.userID.uuid)"
         let turns = store.turns(limits(.init(messagesPerDay: 1), perMinute: 5))
@@ -105,17 +105,17 @@ struct LimitTests {
         _ = try await turns.begin(caller, request, risk: .calm).begun
         #expect(try await store.value(counted) == "1 1")
 
-        #expect(try await refusal(TurnRequest(message: "Another", idempotencyKey: "key"), turns) == .idempotencyMismatch)
+        #expect(try await rejection(TurnRequest(message: "Another", idempotencyKey: "key"), turns) == .idempotencyMismatch)
         #expect(try await store.value(counted) == "1 1")
-        #expect(try await refusal(TurnRequest(message: "Twice"), turns) == .quotaExhausted)
+        #expect(try await rejection(TurnRequest(message: "Twice"), turns) == .quotaExhausted)
         #expect(try await store.value(counted) == "2 1")
-        #expect(try await refusal(TurnRequest(message: "Where?", conversationID: .random()), turns) == .notFound)
+        #expect(try await rejection(TurnRequest(message: "Where?", conversationID: .random()), turns) == .notFound)
         #expect(try await store.value(counted) == "3 1")
         let impatient = store.turns(limits(.init(), perMinute: 3))
-        #expect(try await impatient.begin(caller, TurnRequest(message: "Now"), risk: .calm).refusal.reason == .rateLimited)
+        #expect(try await impatient.begin(caller, TurnRequest(message: "Now"), risk: .calm).rejection.reason == .rateLimited)
         #expect(try await store.value(counted) == "3 1")
         try await store.admin.execute("update public.users set suspended_at = now() where id = \(caller.userID.uuid)")
-        #expect(try await refusal(TurnRequest(message: "Please"), turns) == .suspended)
+        #expect(try await rejection(TurnRequest(message: "Please"), turns) == .suspended)
         #expect(try await store.value(counted) == "3 1")
     }
 
@@ -145,7 +145,7 @@ struct LimitTests {
             update public.rate_limits set day = day + 1, messages = 2, window_started_at = window_started_at + interval '1 s', requests = 9
             where user_id = \(caller.userID.uuid)
             """)
-        #expect(try await turns.begin(caller, TurnRequest(message: "2"), risk: .calm).refusal.reason == .quotaExhausted)
+        #expect(try await turns.begin(caller, TurnRequest(message: "2"), risk: .calm).rejection.reason == .quotaExhausted)
         #expect(try await store.count("select requests from public.rate_limits where user_id = \(caller.userID.uuid)") == 10)
     }
 
@@ -166,7 +166,7 @@ struct LimitTests {
             .init(messagesPerDay: 0, concurrentTurns: 0, costPerDay: Nanodollars(0)), perMinute: 0, reserve: Nanodollars(1))
         let turns = store.turns(closed)
         let request = TurnRequest(message: "I want to end it", personaID: .random(), shareToken: "gone")
-        #expect(try await turns.begin(caller, request, risk: .danger(.concern)).refusal.reason == .rateLimited)
+        #expect(try await turns.begin(caller, request, risk: .danger(.concern)).rejection.reason == .rateLimited)
         let context = try await turns.begin(caller, request, risk: .danger(tier)).begun
         #expect(context.safetyLevel == .calm && context.persona == nil)
 
@@ -203,8 +203,8 @@ struct LimitTests {
         #expect(try await turns.load(fixed.identity.turnID, for: caller)?.finishReason == .safety)
 
         // A message that says nothing itself is refused then, and the refusal knows of the danger.
-        let refusal = try await turns.begin(caller, TurnRequest(message: "yes"), risk: .calm).refusal
-        #expect(refusal.reason == .quotaExhausted && refusal.safetyLevel == .crisis)
+        let rejection = try await turns.begin(caller, TurnRequest(message: "yes"), risk: .calm).rejection
+        #expect(rejection.reason == .quotaExhausted && rejection.safetyLevel == .crisis)
         try await store.admin.execute("update public.rate_limits set day = day - 1 where user_id = \(caller.userID.uuid)")
         #expect(try await turns.begin(caller, TurnRequest(message: "yes"), risk: .calm).begun.callsModel)
     }

@@ -9,13 +9,13 @@ struct OrphanTests {
     /// A turn of a life that is over, and the life after it.
     private func orphaned(
         _ store: StoreFixture, _ caller: Caller, _ said: (TurnIdentity) -> [TurnProgress]
-    ) async throws -> (TurnIdentity, Life) {
-        let earlier = try await Life(store)
+    ) async throws -> (TurnIdentity, TestInstance) {
+        let earlier = try await TestInstance(store)
         let identity = try await earlier.turns.begin(caller, TurnRequest(message: "Hello", idempotencyKey: "k"), risk: .danger(.concern))
             .begun
             .identity
         for progress in said(identity) { _ = try await earlier.turns.checkpoint([progress]) }
-        return (identity, try await Life(store, of: earlier.instance))
+        return (identity, try await TestInstance(store, of: earlier.instance))
     }
 
     private func estimate(_ orphan: OrphanedTurn) -> TurnReceipt {
@@ -23,25 +23,25 @@ struct OrphanTests {
         receipt.status = orphan.content.isEmpty ? .failed : .interrupted
         receipt.finishReason = nil
         receipt.bill?.estimated = true
-        receipt.settledBy = .reaper
+        receipt.finalizedBy = .recovery
         return receipt
     }
 
-    private func orphan(of identity: TurnIdentity, _ life: Life) async throws -> OrphanedTurn {
-        try #require(try await life.turns.orphans().first { $0.facts.identity == identity })
+    private func orphan(of identity: TurnIdentity, _ peer: TestInstance) async throws -> OrphanedTurn {
+        try #require(try await peer.turns.orphans().first { $0.facts.identity == identity })
     }
 
     @Test("an orphan brings its text up to the last checkpoint, who answered, and what was decided")
     func complete() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
-        let (identity, life) = try await orphaned(store, caller) { identity in
+        let (identity, peer) = try await orphaned(store, caller) { identity in
             let start = TurnProgress.first(identity, of: caller, "", answeredBy: nil)
             var first = start.next("Wie geht’s")
             first.answeredBy = ModelName(provider: "second", model: "choice")
             return [start, first, first.next(" dir")]
         }
-        let orphan = try await orphan(of: identity, life)
+        let orphan = try await orphan(of: identity, peer)
         #expect(orphan.content == "Wie geht’s dir")
         #expect(orphan.answeredBy == ModelName(provider: "second", model: "choice"))
         #expect(orphan.promptTokens == 77 && (0..<60_000).contains(orphan.durationMilliseconds))
@@ -52,8 +52,8 @@ struct OrphanTests {
     func nothingSaid() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
-        let (identity, life) = try await orphaned(store, caller) { _ in [] }
-        let orphan = try await orphan(of: identity, life)
+        let (identity, peer) = try await orphaned(store, caller) { _ in [] }
+        let orphan = try await orphan(of: identity, peer)
         #expect(orphan.content == "" && orphan.answeredBy == nil && orphan.promptTokens == 0 && orphan.durationMilliseconds == 0)
         #expect(orphan.facts.domain == DomainDecision(domain: nil, confidence: 0, source: .abstained))
         #expect(orphan.facts.risk == .danger(.concern) && orphan.facts.userID == caller.userID)
@@ -63,20 +63,20 @@ struct OrphanTests {
     func twoReapers() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
-        let (identity, life) = try await orphaned(store, caller) { [.first($0, of: caller, "Half a sent")] }
-        let (receipt, turns) = (estimate(try await orphan(of: identity, life)), life.turns)
+        let (identity, peer) = try await orphaned(store, caller) { [.first($0, of: caller, "Half a sent")] }
+        let (receipt, turns) = (estimate(try await orphan(of: identity, peer)), peer.turns)
         let outcomes = try await withThrowingTaskGroup(of: ReceiptOutcome.self) { group in
             for _ in 0..<2 { group.addTask { try await turns.finish(receipt) } }
             return try await group.reduce(into: Set()) { $0.insert($1) }
         }
         #expect(outcomes == [.settled, .alreadySettled])
-        #expect(try await life.turns.orphans().allSatisfy { $0.facts.identity != identity })
+        #expect(try await peer.turns.orphans().allSatisfy { $0.facts.identity != identity })
         #expect(try await store.count("select count(*) from public.model_calls where turn_id = \(identity.turnID.uuid)") == 1)
         _ = try await store.sweep()
         #expect(try await store.count("select count(*) from gateway.running_turns where turn_id = \(identity.turnID.uuid)") == 0)
 
         // The same request is told the kept text, and the model is not asked again.
-        let known = try await life.turns.begin(caller, TurnRequest(message: "Hello", idempotencyKey: "k"), risk: .calm).known
+        let known = try await peer.turns.begin(caller, TurnRequest(message: "Hello", idempotencyKey: "k"), risk: .calm).known
         #expect(known.status == .interrupted && known.content == "Half a sent" && known.bill?.estimated == true)
     }
 
@@ -84,12 +84,12 @@ struct OrphanTests {
     func lateReceipt() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
-        let (identity, life) = try await orphaned(store, caller) { [.first($0, of: caller, "Half")] }
-        let reaped = estimate(try await orphan(of: identity, life))
-        #expect(try await life.turns.finish(reaped) == .settled)
-        #expect(try await life.turns.finish(.complete(identity, of: caller, "Half and whole")) == .settled)
-        #expect(try await life.turns.finish(reaped) == .alreadySettled)
-        let known = try #require(try await life.turns.load(identity.turnID, for: caller))
+        let (identity, peer) = try await orphaned(store, caller) { [.first($0, of: caller, "Half")] }
+        let reaped = estimate(try await orphan(of: identity, peer))
+        #expect(try await peer.turns.finish(reaped) == .settled)
+        #expect(try await peer.turns.finish(.complete(identity, of: caller, "Half and whole")) == .settled)
+        #expect(try await peer.turns.finish(reaped) == .alreadySettled)
+        let known = try #require(try await peer.turns.load(identity.turnID, for: caller))
         #expect(known.status == .complete && known.content == "Half and whole" && known.bill?.cost == Nanodollars(123_456))
         #expect(
             try await store.value("select spent_usd::text from public.budgets where user_id = \(caller.userID.uuid)") == "0.000123456")

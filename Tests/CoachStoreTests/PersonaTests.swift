@@ -39,13 +39,13 @@ struct PersonaTests {
         try await store.admin.execute("update public.coaching_personas set deleted_at = now() where id = \(deleted.uuid)")
         for persona in [draft, unpublished, deleted, .random()] {
             let opening = try await turns.begin(caller, TurnRequest(message: "Hi", personaID: persona), risk: .calm)
-            #expect(try opening.refusal.reason == .unknownPersona)
+            #expect(try opening.rejection.reason == .unknownPersona)
         }
         let shared = TurnRequest(message: "Hi", shareToken: "no-such-link")
-        #expect(try await turns.begin(caller, shared, risk: .calm).refusal.reason == .unknownPersona)
+        #expect(try await turns.begin(caller, shared, risk: .calm).rejection.reason == .unknownPersona)
         #expect(try await store.count("select count(*) from public.conversations where user_id = \(caller.userID.uuid)") == 0)
         let own = try await turns.begin(creator, TurnRequest(message: "Hi", personaID: draft), risk: .calm)
-        #expect(try own.refusal.reason == .unknownPersona)
+        #expect(try own.rejection.reason == .unknownPersona)
     }
 
     @Test("what a creator edits behind PostgREST does not speak until it is published, and not in conversations that have begun")

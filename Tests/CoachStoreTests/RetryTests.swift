@@ -6,16 +6,16 @@ import Testing
 
 @Suite("Trying a turn again")
 struct RetryTests {
-    private struct Unexpected: Error { var opening: RetryOpening }
+    private struct Unexpected: Error { var opening: RetryTurnResult }
 
-    private func begun(_ opening: RetryOpening) throws -> (context: TurnContext, message: String) {
+    private func begun(_ opening: RetryTurnResult) throws -> (context: TurnContext, message: String) {
         guard case .begun(let context, let message, _) = opening else { throw Unexpected(opening: opening) }
         return (context, message)
     }
 
-    private func refusal(_ opening: RetryOpening) throws -> Refusal {
-        guard case .refused(let refusal, _) = opening else { throw Unexpected(opening: opening) }
-        return refusal
+    private func rejection(_ opening: RetryTurnResult) throws -> Rejection {
+        guard case .refused(let rejection, _) = opening else { throw Unexpected(opening: opening) }
+        return rejection
     }
 
     /// The conversation as its owner sees it: `role:status:content`.
@@ -94,8 +94,8 @@ struct RetryTests {
     func latestOnly() async throws {
         let store = try await StoreFixture.shared()
         let (turns, caller) = (store.turns(), Caller.someone())
-        func reason(_ turnID: TurnID, by other: Caller? = nil) async throws -> Refusal.Reason {
-            try refusal(try await turns.retry(other ?? caller, turnID)).reason
+        func reason(_ turnID: TurnID, by other: Caller? = nil) async throws -> Rejection.Reason {
+            try rejection(try await turns.retry(other ?? caller, turnID)).reason
         }
         let early = try await turns.talk(caller, "One?")
         let late = try await turns.talk(caller, "Two?", in: early.conversationID)
@@ -116,12 +116,12 @@ struct RetryTests {
         let store = try await StoreFixture.shared()
         let (turns, caller) = (store.turns(), Caller.someone())
         let first = try await turns.talk(caller, "One?")
-        let openings = try await withThrowingTaskGroup(of: RetryOpening.self) { group in
+        let openings = try await withThrowingTaskGroup(of: RetryTurnResult.self) { group in
             for _ in 0..<20 { group.addTask { try await turns.retry(caller, first.turnID) } }
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(openings.compactMap { try? begun($0) }.count == 1)
-        #expect(openings.compactMap { try? refusal($0).reason } == Array(repeating: .turnInProgress, count: 19))
+        #expect(openings.compactMap { try? rejection($0).reason } == Array(repeating: .turnInProgress, count: 19))
     }
 
     @Test("a retry that fails gives the old answer back, and can itself be tried again")
@@ -170,7 +170,7 @@ struct RetryTests {
         let first = try await turns.begin(caller, TurnRequest(message: "One?"), risk: .calm).begun.identity
         var estimate = reaped == .failed ? TurnReceipt.failed(first, of: caller) : .complete(first, of: caller, "Half")
         estimate.status = reaped
-        estimate.settledBy = .reaper
+        estimate.finalizedBy = .recovery
         try await turns.finish(estimate)
         let second = try begun(try await turns.retry(caller, first.turnID)).context.identity
         #expect(try await turns.finish(.complete(first, of: caller, "Whole")) == .settled)
@@ -189,21 +189,21 @@ struct RetryTests {
         let first = try await turns.talk(caller, "One?", answer: "Old")
         let second = try begun(try await turns.retry(caller, first.turnID)).context.identity
         var estimate = TurnReceipt.failed(second, of: caller)
-        estimate.settledBy = .reaper
+        estimate.finalizedBy = .recovery
         try await turns.finish(estimate)
         let third = try begun(try await turns.retry(caller, second.turnID)).context.identity
         try await turns.finish(.complete(third, of: caller, "New"))
         let answered = ["user:complete:One?", "assistant:superseded:Old", "assistant:complete:New"]
 
         var late = TurnReceipt.failed(second, of: caller)
-        late.settledBy = .reaper
+        late.finalizedBy = .recovery
         #expect(try await turns.finish(late) == .alreadySettled)
         #expect(try await turns.finish(.complete(second, of: caller, "Late")) == .settled)
         #expect(try await Set(story(store, first.conversationID)) == Set(answered + ["assistant:superseded:Late"]))
 
         let other = try await turns.begin(caller, TurnRequest(message: "Two?"), risk: .calm).begun.identity
         var lost = TurnReceipt.failed(other, of: caller)
-        lost.settledBy = .reaper
+        lost.finalizedBy = .recovery
         try await turns.finish(lost)
         let again = try begun(try await turns.retry(caller, other.turnID)).context.identity
         try await turns.finish(.complete(again, of: caller, "New"))
@@ -217,7 +217,7 @@ struct RetryTests {
         let one = TurnLimits(tiers: ["free": .init(messagesPerDay: 1)])
         let calm = Caller.someone()
         let said = try await store.turns(one).talk(calm, "One?")
-        #expect(try refusal(try await store.turns(one).retry(calm, said.turnID)).reason == .quotaExhausted)
+        #expect(try rejection(try await store.turns(one).retry(calm, said.turnID)).reason == .quotaExhausted)
         #expect(try await story(store, said.conversationID) == ["user:complete:One?", "assistant:complete:Good question."])
 
         let endangered = Caller.someone()
@@ -227,7 +227,7 @@ struct RetryTests {
         _ = try begun(try await store.turns(one).retry(endangered, context.identity.turnID))
 
         try await store.admin.execute("update public.users set suspended_at = now() where id = \(calm.userID.uuid)")
-        #expect(try refusal(try await store.turns().retry(calm, said.turnID)).reason == .suspended)
+        #expect(try rejection(try await store.turns().retry(calm, said.turnID)).reason == .suspended)
     }
 
     @Test("the persona of the conversation and the place of the first request speak again")

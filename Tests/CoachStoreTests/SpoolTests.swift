@@ -46,7 +46,7 @@ struct SpoolTests {
         add { $0.timeToFirstTokenMilliseconds = nil }
         add { $0.content = "" }
         add { $0.content = String(repeating: "ß", count: 32_768) }
-        add { $0.settledBy = .reaper }
+        add { $0.finalizedBy = .recovery }
         return receipts
     }
 
@@ -95,14 +95,14 @@ struct SpoolTests {
         for length in stride(from: 0, to: bytes.count, by: 7) {
             try bytes.prefix(length).write(to: unfinished)
             reports.withLock { $0 = [] }
-            #expect(try port.leftovers().map(\.receipt) == [older, newer])
+            #expect(try port.pending().map(\.receipt) == [older, newer])
             #expect(reports.withLock { $0.map(\.path) } == [unfinished.path])
         }
         try bytes.write(to: unfinished)
-        #expect(try port.leftovers().map(\.receipt) == [older, older, newer])
+        #expect(try port.pending().map(\.receipt) == [older, older, newer])
         // A file cut after it had its name, by a file system that lost its end.
         try bytes.prefix(100).write(to: slot.receipts.appendingPathComponent(ticket.name))
-        #expect(try port.leftovers().map(\.receipt) == [older, newer])
+        #expect(try port.pending().map(\.receipt) == [older, newer])
         #expect(FileManager.default.fileExists(atPath: slot.receipts.appendingPathComponent(ticket.name).path))
     }
 

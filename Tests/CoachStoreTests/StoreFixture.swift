@@ -56,7 +56,7 @@ final class StoreFixture: Sendable {
         configuration.statementTimeout = .seconds(20)
         configuration.connectTimeout = .seconds(10)
         configuration.defaultDeadline = .seconds(30)
-        configuration.lanes = 2
+        configuration.sharedConnections = 2
         let client = PostgresClient(configuration, reactor: reactor)
         client.start()
         return client
@@ -144,9 +144,9 @@ extension RiskAssessment {
     }
 }
 
-extension TurnOpening {
+extension BeginTurnResult {
     struct Unexpected: Error {
-        var opening: TurnOpening
+        var opening: BeginTurnResult
     }
 
     var begun: TurnContext {
@@ -163,10 +163,10 @@ extension TurnOpening {
         }
     }
 
-    var refusal: Refusal {
+    var rejection: Rejection {
         get throws {
-            guard case .refused(let refusal, _) = self else { throw Unexpected(opening: self) }
-            return refusal
+            guard case .refused(let rejection, _) = self else { throw Unexpected(opening: self) }
+            return rejection
         }
     }
 

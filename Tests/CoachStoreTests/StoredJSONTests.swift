@@ -11,7 +11,7 @@ struct StoredJSONTests {
     /// As Foundation's encoder wrote it in earlier versions: members in any order, slashes escaped.
     private static let receipt = #"""
         {"duration_ms":1200,"turn":{"user_message_id":"\#(id)","attempt":3,"turn_id":"\#(id)","message_id":"\#(id)","conversation_id":"\#(id)"},
-        "content":"either\/or \"ü\" \ud83d\ude80\n","settled_by":"reaper","domain":{"confidence":0.3,"source":"conversation","domain":"mindset"},
+        "content":"either\/or \"ü\" \ud83d\ude80\n","finalized_by":"recovery","domain":{"confidence":0.3,"source":"conversation","domain":"mindset"},
         "bill":{"estimated":true,"output":20,"provider":"openai","input":7,"cost_nanodollars":123456789012,"model":"m"},
         "version":1,"user_id":"\#(id.uppercased())","status":"stopped","finish_reason":"stopped","time_to_first_token_ms":45,
         "risk":{"tier":4,"patterns":["a","b"],"categories":["self_harm"],"subject":"self"}}
@@ -34,7 +34,7 @@ struct StoredJSONTests {
                         estimated: true),
                     domain: DomainDecision(domain: .mindset, confidence: 0.3, source: .conversation),
                     risk: RiskAssessment(tier: .imminent, categories: [.selfHarm], subject: .user, patterns: ["a", "b"]), errorCode: nil,
-                    timeToFirstTokenMilliseconds: 45, durationMilliseconds: 1200, settledBy: .reaper))
+                    timeToFirstTokenMilliseconds: 45, durationMilliseconds: 1200, finalizedBy: .recovery))
         #expect(try StoredJSON.decode(StoredReceipt.self, from: StoredJSON.bytes(StoredReceipt(receipt))).receipt == receipt)
     }
 
@@ -51,7 +51,7 @@ struct StoredJSONTests {
             (#""input":7"#, #""input":"canary""#, "bill.input"),
             (#""version":1"#, #""version":2"#, "version"),
             (#""tier":4"#, #""tier":9"#, "risk.tier"),
-            (#""settled_by":"reaper""#, #""settled_by":canary"#, "settled_by"),
+            (#""finalized_by":"recovery""#, #""finalized_by":canary"#, "finalized_by"),
         ])
     func mismatch(part: String, wrong: String, path: String) throws {
         try #require(Self.receipt.contains(part))

@@ -70,7 +70,7 @@ struct UserTextLimitTests {
         let made = await insertions(6) { try await store.postgrest(caller, insert) }
         #expect(made == 5)
         try await store.postgrest(caller, "update public.conversations set deleted_at = now() where user_id = \(caller.userID.uuid)")
-        await #expect(throws: Refusal(reason: .quotaExhausted)) {
+        await #expect(throws: Rejection(reason: .quotaExhausted)) {
             try await store.conversations.create(caller, title: nil, domain: nil, personaID: nil)
         }
         try await store.turns().talk(caller, "Hello")

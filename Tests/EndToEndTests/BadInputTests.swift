@@ -59,30 +59,30 @@ struct BadInputTests {
     @Test("is refused with a code, and with the field where there is one", arguments: Refused.all)
     func refused(input: Refused) async throws {
         let stage = try await Stage.shared()
-        let visitor = stage.visitor()
-        let answer = try await visitor.browser.send("POST", Browser.chatPath, body: input.body)
+        let testUser = stage.testUser()
+        let answer = try await testUser.browser.send("POST", Browser.chatPath, body: input.body)
         #expect(answer.status == input.status && answer.errorCode == input.code, "\(answer.text)")
         #expect(answer.error.object("details")["field"] == input.field)
         #expect(answer.error["action"] == "fix_input" && answer.json.object("meta")["request_id"] == answer.headers["x-request-id"])
-        let messages = try await stage.database.rows("select id from messages where user_id = '\(visitor.id)'")
+        let messages = try await stage.database.rows("select id from messages where user_id = '\(testUser.id)'")
         #expect(messages.isEmpty)
     }
 
     @Test("8,000 scalars of four bytes are a message")
     func longest() async throws {
         let stage = try await Stage.shared()
-        let visitor = stage.visitor()
+        let testUser = stage.testUser()
         let script = sim(["words": 2])
         let message = script + String(repeating: "💛", count: 8000 - script.unicodeScalars.count)
-        let answer = try await visitor.say(message)
+        let answer = try await testUser.say(message)
         #expect(answer.status == 200 && answer.first("done") != nil)
-        #expect(try await stage.database.messages(of: visitor.id, role: "user").first?["content"] == message)
+        #expect(try await stage.database.messages(of: testUser.id, role: "user").first?["content"] == message)
     }
 
     @Test("a conversation of someone else is the same 404 as one that does not exist")
     func foreignConversation() async throws {
         let stage = try await Stage.shared()
-        let (owner, stranger) = (stage.visitor(), stage.visitor())
+        let (owner, stranger) = (stage.testUser(), stage.testUser())
         let conversation = try #require(try await owner.say("Mine \(sim(["words": 2]))").first("start")?["conversation_id"])
         let foreign = try await stranger.say("Hello", ["conversation_id": conversation])
         let missing = try await stranger.say("Hello", ["conversation_id": UUID().uuidString.lowercased()])
@@ -98,22 +98,22 @@ struct BadInputTests {
     @Test("a persona that is not published is the same refusal as one that does not exist")
     func draftPersona() async throws {
         let stage = try await Stage.shared()
-        let visitor = stage.visitor()
+        let testUser = stage.testUser()
         let draft = UUID().uuidString.lowercased()
         try await stage.database.fresh.psql(
             "insert into coaching_personas (id, user_id, name) values ('\(draft)', '00000000-0000-4000-8000-000000000001', 'Draft')")
-        let answer = try await visitor.say("Hello", ["persona_id": draft])
+        let answer = try await testUser.say("Hello", ["persona_id": draft])
         #expect(answer.status == 422 && answer.errorCode == "VAL_3003" && answer.error["action"] == "fix_input")
     }
 
     @Test("an idempotency key in the header must be well formed, and the one in the body")
     func keys() async throws {
-        let visitor = try await Stage.shared().visitor()
-        let different = try await visitor.say("Hello", ["client_message_id": "one"], headers: ["Idempotency-Key": "two"])
+        let testUser = try await Stage.shared().testUser()
+        let different = try await testUser.say("Hello", ["client_message_id": "one"], headers: ["Idempotency-Key": "two"])
         #expect(different.status == 422 && different.errorCode == "VAL_3001")
-        let long = try await visitor.say("Hello", headers: ["Idempotency-Key": String(repeating: "k", count: 129)])
+        let long = try await testUser.say("Hello", headers: ["Idempotency-Key": String(repeating: "k", count: 129)])
         #expect(long.status == 422 && long.errorCode == "VAL_3001")
-        let same = try await visitor.say(
+        let same = try await testUser.say(
             "Hello \(sim(["words": 2]))", ["client_message_id": "one"], headers: ["Idempotency-Key": "one"])
         #expect(same.status == 200 && same.first("done") != nil)
     }
@@ -146,7 +146,7 @@ struct BadInputTests {
     @Test("a body that breaks off in its chunks is told so", arguments: ["zz\r\n", "5\r\nabcdefgh\r\n"])
     func brokenChunks(chunks: String) async throws {
         let stage = try await Stage.shared()
-        let token = try #require(stage.visitor().browser.token)
+        let token = try #require(stage.testUser().browser.token)
         let answer = try await Wire.run {
             let wire = try Wire(port: stage.gateway.port)
             let fields = "Host: a\r\nAuthorization: Bearer \(token)\r\nTransfer-Encoding: chunked"
@@ -158,7 +158,7 @@ struct BadInputTests {
 
     @Test("another method is 405 with Allow, another route 404, both in the envelope")
     func routes() async throws {
-        let browser = try await Stage.shared().visitor().browser
+        let browser = try await Stage.shared().testUser().browser
         for method in ["GET", "HEAD", "PUT", "DELETE", "PATCH", "PROPFIND", "TRACE"] {
             let answer = try await browser.send(method, Browser.chatPath)
             #expect(answer.status == 405 && answer.headers["allow"] == "POST", "\(method)")

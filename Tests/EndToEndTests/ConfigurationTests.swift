@@ -31,13 +31,13 @@ struct ConfigurationTests {
         let storage = AnswerStorage()
         let script = Script()
         let ledger = storage.watch(
-            TurnLedger(
+            TurnRepository(
                 begin: { _, _, _ in throw Full() }, repeated: { _, _ in nil },
                 finish: { _ in
                     if let fault = script.fault { throw fault }
                     return .settled
                 }))
-        let spool = storage.watch(ReceiptSpool(keep: { _ in throw Full() }, discard: { _ in }, leftovers: { [] }))
+        let spool = storage.watch(ReceiptSpool(keep: { _ in throw Full() }, discard: { _ in }, pending: { [] }))
         #expect(throws: Full.self) { try spool.keep(Self.receipt) }
         script.fault = StoreFault.unexpected("this receipt")
         await #expect(throws: StoreFault.self) { try await ledger.finish(Self.receipt) }

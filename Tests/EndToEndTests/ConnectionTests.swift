@@ -10,8 +10,8 @@ struct ConnectionTests {
         arguments: [(2, 0), (30, 50)], [false, true])
     func ends(answer: (words: Int, pace: Int), speaks: Bool) async throws {
         let stage = try await Stage.shared()
-        let visitor = stage.visitor()
-        let request = try visitor.request("Hello \(sim(["words": answer.words, "pace_ms": answer.pace]))")
+        let testUser = stage.testUser()
+        let request = try testUser.request("Hello \(sim(["words": answer.words, "pace_ms": answer.pace]))")
         try await Wire.run {
             let wire = try Wire(port: stage.gateway.port)
             try wire.send(request)
@@ -24,28 +24,28 @@ struct ConnectionTests {
             #expect(try wire.receive().isEmpty)
         }
         // What was sent behind it was not begun in secret: its client could not have been told (RFC 9112 §9.6).
-        #expect(try await stage.database.messages(of: visitor.id, role: "user").count == 1)
-        #expect(try await stage.database.messages(of: visitor.id, role: "assistant").count == 1)
+        #expect(try await stage.database.messages(of: testUser.id, role: "user").count == 1)
+        #expect(try await stage.database.messages(of: testUser.id, role: "assistant").count == 1)
     }
 
     @Test("a request that is pipelined behind a stream is not begun")
     func pipelinedBehind() async throws {
         let stage = try await Stage.shared()
-        let visitor = stage.visitor()
-        let request = try visitor.request("Hello \(sim(["words": 3]))")
+        let testUser = stage.testUser()
+        let request = try testUser.request("Hello \(sim(["words": 3]))")
         try await Wire.run {
             let wire = try Wire(port: stage.gateway.port)
             try wire.send(request + request)
             _ = try wire.receive(until: Self.lastChunk)
             #expect((try? wire.receive())?.isEmpty ?? true)
         }
-        #expect(try await stage.database.messages(of: visitor.id, role: "user").count == 1)
+        #expect(try await stage.database.messages(of: testUser.id, role: "user").count == 1)
     }
 
     @Test("every other answer keeps it, and pipelined requests are answered in their order")
     func kept() async throws {
         let stage = try await Stage.shared()
-        let browser = stage.visitor().browser
+        let browser = stage.testUser().browser
         try await Wire.run {
             let wire = try Wire(port: stage.gateway.port)
             for _ in 0..<3 {

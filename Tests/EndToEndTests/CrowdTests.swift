@@ -6,18 +6,18 @@ struct CrowdTests {
     @Test("40 people at once each get their own answer, and the database holds each under its owner")
     func nobodyElses() async throws {
         let stage = try await Stage.shared()
-        let people = (0..<40).map { _ in (visitor: stage.visitor(), word: marker()) }
+        let people = (0..<40).map { _ in (testUser: stage.testUser(), word: marker()) }
         let answers = try await withThrowingTaskGroup(of: (String, Answer).self) { group in
-            for (visitor, word) in people {
+            for (testUser, word) in people {
                 group.addTask {
                     let script = sim(["tokens": ["For ", word, " and nobody else"], "pace_ms": 50])
-                    return (word, try await visitor.say("I am \(word) \(script)"))
+                    return (word, try await testUser.say("I am \(word) \(script)"))
                 }
             }
             return try await group.reduce(into: [(String, Answer)]()) { $0.append($1) }
         }
         for (word, answer) in answers { #expect(answer.content == "For \(word) and nobody else", "\(answer.text)") }
-        let owners = people.map { "('\($0.visitor.id)'::uuid, '\($0.word)')" }.joined(separator: ",")
+        let owners = people.map { "('\($0.testUser.id)'::uuid, '\($0.word)')" }.joined(separator: ",")
         let strays = try await stage.database.rows(
             """
             select m.id from messages m join (values \(owners)) as own (user_id, word) on m.user_id = own.user_id
@@ -29,7 +29,7 @@ struct CrowdTests {
     @Test("a client that does not read keeps nobody waiting, and its answer is saved")
     func slowReader() async throws {
         let stage = try await Stage.shared()
-        let (slow, other) = (stage.visitor(), stage.visitor())
+        let (slow, other) = (stage.testUser(), stage.testUser())
         let request = try slow.request("Hello \(sim(["words": 1000, "tokens_per_write": 100]))")
         let wire = try await Wire.run {
             let wire = try Wire(port: stage.gateway.port)
@@ -49,9 +49,9 @@ struct CrowdTests {
     @Test("one connection serves one request after the other, up to a stream")
     func keepAlive() async throws {
         let stage = try await Stage.shared()
-        let visitor = stage.visitor()
-        let good = try visitor.request("Hello \(sim(["words": 3]))")
-        let bad = try visitor.request("Hello", ["conversation_id": 7])
+        let testUser = stage.testUser()
+        let good = try testUser.request("Hello \(sim(["words": 3]))")
+        let bad = try testUser.request("Hello", ["conversation_id": 7])
         let answers = try await Wire.run {
             let wire = try Wire(port: stage.gateway.port)
             return try [bad, bad, good].map { request in
@@ -66,8 +66,8 @@ struct CrowdTests {
     @Test("a request that arrives byte by byte is a request")
     func inPieces() async throws {
         let stage = try await Stage.shared()
-        let visitor = stage.visitor()
-        let request = try visitor.request("Hello \(sim(["words": 3]))")
+        let testUser = stage.testUser()
+        let request = try testUser.request("Hello \(sim(["words": 3]))")
         let trickled = try await Wire.run {
             let wire = try Wire(port: stage.gateway.port)
             for byte in request { try wire.send([byte]) }
@@ -79,10 +79,10 @@ struct CrowdTests {
     @Test("a client that says Expect: 100-continue is told to, and then served; one whose body is too large is refused without it")
     func expectContinue() async throws {
         let stage = try await Stage.shared()
-        let visitor = stage.visitor()
-        let body = try Visitor.body("Hello \(sim(["words": 3]))")
-        let head = visitor.browser.head("POST", Browser.chatPath, bodyCount: body.count, headers: ["Expect": "100-continue"])
-        let large = visitor.browser.head("POST", Browser.chatPath, bodyCount: 300 << 10, headers: ["Expect": "100-continue"])
+        let testUser = stage.testUser()
+        let body = try TestUser.body("Hello \(sim(["words": 3]))")
+        let head = testUser.browser.head("POST", Browser.chatPath, bodyCount: body.count, headers: ["Expect": "100-continue"])
+        let large = testUser.browser.head("POST", Browser.chatPath, bodyCount: 300 << 10, headers: ["Expect": "100-continue"])
         let (answer, refused) = try await Wire.run {
             let wire = try Wire(port: stage.gateway.port)
             try wire.send(head)
@@ -101,28 +101,28 @@ struct CrowdTests {
     @Test("who repeats a request is told its turn by an instance that is full, and by one that drains")
     func repeatedThere() async throws {
         let gateway = try await Stage.shared().anotherGateway(["COACH_MAX_TURNS": "1", "COACH_DRAIN_NOTICE_SECONDS": "6"])
-        let visitor = gateway.visitor()
+        let testUser = gateway.testUser()
         let message = "Slow \(sim(["words": 60, "pace_ms": 100]))"
-        let running = try await visitor.listen(message, ["client_message_id": "k"]).until(bytes: 10)
-        let refused = try await gateway.visitor().say("Me too")
+        let running = try await testUser.listen(message, ["client_message_id": "k"]).until(bytes: 10)
+        let refused = try await gateway.testUser().say("Me too")
         #expect(refused.status == 503 && refused.errorCode == "SYS_5001", "\(refused.text)")
-        let again = try await visitor.listen(message, ["client_message_id": "k"]).until(bytes: 1)
+        let again = try await testUser.listen(message, ["client_message_id": "k"]).until(bytes: 1)
         #expect(again.status == 200 && again.turnID == running.turnID)
-        #expect(try await visitor.say("Another", ["client_message_id": "k"]).errorCode == "BIZ_2009")
+        #expect(try await testUser.say("Another", ["client_message_id": "k"]).errorCode == "BIZ_2009")
 
         gateway.program.signal(SIGTERM)
         try await eventually("the drain") { try await gateway.readiness() == 503 }
-        let late = try await visitor.listen(message, ["client_message_id": "k"]).until(bytes: 1)
+        let late = try await testUser.listen(message, ["client_message_id": "k"]).until(bytes: 1)
         #expect(late.status == 200 && late.turnID == running.turnID)
-        #expect(try await gateway.visitor().say("Me too").errorCode == "SYS_5001")
+        #expect(try await gateway.testUser().say("Me too").errorCode == "SYS_5001")
         for listening in [running, again, late] { #expect(try await listening.toEnd().end?["finish_reason"] == "stop") }
     }
 
     @Test("more turns than the process may run are refused with Retry-After, and a person in danger gets resources with it")
     func overloaded() async throws {
         let gateway = try await Stage.shared().anotherGateway(["COACH_MAX_TURNS": "1"])
-        let running = try await gateway.visitor().listen("Slow \(sim(["words": 40, "pace_ms": 100]))").until(bytes: 1)
-        let answer = try await gateway.visitor().say("I want to kill myself \(sim(["words": 2]))", ["country": "GB"])
+        let running = try await gateway.testUser().listen("Slow \(sim(["words": 40, "pace_ms": 100]))").until(bytes: 1)
+        let answer = try await gateway.testUser().say("I want to kill myself \(sim(["words": 2]))", ["country": "GB"])
         #expect(answer.status == 503)
         #expect(answer.errorCode == "SYS_5001" && answer.error["action"] == "retry" && answer.headers["retry-after"] != nil)
         #expect(answer.text.contains("116 123"))
@@ -132,12 +132,12 @@ struct CrowdTests {
     @Test("a suspended user is refused, and still gets crisis resources")
     func suspended() async throws {
         let stage = try await Stage.shared()
-        let visitor = stage.visitor()
-        expectDone(try await visitor.say("Hello \(sim(["words": 2]))"))
-        try await stage.database.fresh.psql("update users set suspended_at = now() where id = '\(visitor.id)'")
-        let refused = try await visitor.say("Hello \(sim(["words": 2]))")
+        let testUser = stage.testUser()
+        expectDone(try await testUser.say("Hello \(sim(["words": 2]))"))
+        try await stage.database.fresh.psql("update users set suspended_at = now() where id = '\(testUser.id)'")
+        let refused = try await testUser.say("Hello \(sim(["words": 2]))")
         #expect(refused.status == 403 && refused.errorCode == "AUTH_1003" && refused.error["action"] == "go_back")
-        let cry = try await visitor.say("I want to kill myself", ["country": "GB"], headers: ["Accept": "text/event-stream"])
+        let cry = try await testUser.say("I want to kill myself", ["country": "GB"], headers: ["Accept": "text/event-stream"])
         #expect(cry.status == 403 && cry.story == ["safety", "error"] && cry.text.contains("116 123"))
     }
 

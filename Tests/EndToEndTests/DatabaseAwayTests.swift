@@ -29,63 +29,63 @@ struct DatabaseAwayTests {
     @Test("because it refuses connections, a request is answered within 1 s, and all is well again without a restart")
     func refused() async throws {
         let ground = try await Self.ground.value
-        let visitor = ground.gateway.visitor()
+        let testUser = ground.gateway.testUser()
         let quick = sim(["words": 3])
-        expectDone(try await visitor.say("Before \(quick)"))
+        expectDone(try await testUser.say("Before \(quick)"))
         await ground.cluster.stop()
-        for _ in 0..<3 { expectAway(try await visitor.say("Meanwhile"), within: .seconds(1)) }
-        let stream = try await visitor.say("Meanwhile", headers: ["Accept": "text/event-stream"])
+        for _ in 0..<3 { expectAway(try await testUser.say("Meanwhile"), within: .seconds(1)) }
+        let stream = try await testUser.say("Meanwhile", headers: ["Accept": "text/event-stream"])
         #expect(stream.status == 503 && stream.story == ["error"] && stream.first("error")?.fields.flag("retryable") == true)
         try await eventually("readiness lost") { try await ground.gateway.readiness() == 503 }
         #expect(try await ground.gateway.health() == 200)
 
         // Nobody in danger is sent away without a number.
-        let cry = try await visitor.say("I want to kill myself", ["country": "GB"], headers: ["Accept": "text/event-stream"])
+        let cry = try await testUser.say("I want to kill myself", ["country": "GB"], headers: ["Accept": "text/event-stream"])
         #expect(cry.status == 503 && cry.story == ["safety", "error"] && cry.text.contains("116 123"))
 
         try await ground.cluster.start()
         try await ground.gateway.waitUntilReady(within: 5)
-        expectDone(try await visitor.say("After \(quick)"))
-        #expect(try await ground.database.messages(of: visitor.id, role: "user").count == 2)
+        expectDone(try await testUser.say("After \(quick)"))
+        #expect(try await ground.database.messages(of: testUser.id, role: "user").count == 2)
     }
 
     @Test("because it hangs, a request is answered within 3 s, and all is well again when it goes on")
     func hanging() async throws {
         let ground = try await Self.ground.value
-        let visitor = ground.gateway.visitor()
+        let testUser = ground.gateway.testUser()
         let quick = sim(["words": 3])
-        expectDone(try await visitor.say("Before \(quick)"))
+        expectDone(try await testUser.say("Before \(quick)"))
         ground.cluster.sigstop()
         let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
-            for _ in 0..<4 { group.addTask { try await ground.gateway.visitor().say("Meanwhile") } }
+            for _ in 0..<4 { group.addTask { try await ground.gateway.testUser().say("Meanwhile") } }
             return try await group.reduce(into: [Answer]()) { $0.append($1) }
         }
-        let later = try await visitor.say("Later")
+        let later = try await testUser.say("Later")
         let healthy = try await ground.gateway.health()
         try await eventually("readiness lost") { try await ground.gateway.readiness() == 503 }
         ground.cluster.sigcont()
         for answer in answers + [later] { expectAway(answer, within: .seconds(3.5)) }
         #expect(healthy == 200)
         try await ground.gateway.waitUntilReady(within: 10)
-        try await eventually("an answer") { try await visitor.say("After \(quick)").first("done") != nil }
+        try await eventually("an answer") { try await testUser.say("After \(quick)").first("done") != nil }
     }
 
     @Test("while a turn runs, the answer goes on to its end and is saved when the database is back")
     func killedMeanwhile() async throws {
         let ground = try await Self.ground.value
-        let visitor = ground.gateway.visitor()
-        async let running = visitor.say("Tell me \(sim(["words": 12, "pace_ms": 80]))")
+        let testUser = ground.gateway.testUser()
+        async let running = testUser.say("Tell me \(sim(["words": 12, "pace_ms": 80]))")
         try await eventually("the running turn") {
-            try await ground.database.rows("select id from turns where user_id = '\(visitor.id)'").count == 1
+            try await ground.database.rows("select id from turns where user_id = '\(testUser.id)'").count == 1
         }
         await ground.cluster.kill9()
         let answer = try await running
         #expect(answer.story == ["start", "token", "usage", "done"])
         try await ground.cluster.start()
         try await eventually("the saved answer") {
-            try await ground.database.messages(of: visitor.id, role: "assistant").map { $0["content"] } == [answer.content]
+            try await ground.database.messages(of: testUser.id, role: "assistant").map { $0["content"] } == [answer.content]
         }
-        #expect(try await ground.database.usage(of: visitor.id).count == 1)
-        #expect(try await ground.database.turn(of: visitor.id)["status"] == "complete")
+        #expect(try await ground.database.usage(of: testUser.id).count == 1)
+        #expect(try await ground.database.turn(of: testUser.id)["status"] == "complete")
     }
 }

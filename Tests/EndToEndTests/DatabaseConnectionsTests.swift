@@ -12,8 +12,8 @@ import Testing
             """
         try await eventually("seven connections") { try await database.row(sessions).number("count") == 7 }
         // Nothing that requests do opens more.
-        let visitor = gateway.visitor()
-        for _ in 1...3 { _ = try await visitor.say("Hello " + sim(["words": 3])) }
+        let testUser = gateway.testUser()
+        for _ in 1...3 { _ = try await testUser.say("Hello " + sim(["words": 3])) }
         #expect(try await database.row(sessions).number("count") == 7)
     }
 }

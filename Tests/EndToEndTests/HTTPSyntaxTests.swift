@@ -24,10 +24,10 @@ struct HTTPSyntaxTests {
     func http10(fields: String) async throws {
         let plain = try await Self.exchange("GET /readyz HTTP/1.0\r\n\(fields)\r\n")
         #expect(plain.answer.status == 200 && plain.answer.headers["transfer-encoding"] == nil && plain.isClosed)
-        let visitor = try await Stage.shared().visitor()
-        let body = String(decoding: try Visitor.body("Hello \(sim(["words": 30, "pace_ms": 40]))"), as: UTF8.self)
+        let testUser = try await Stage.shared().testUser()
+        let body = String(decoding: try TestUser.body("Hello \(sim(["words": 30, "pace_ms": 40]))"), as: UTF8.self)
         let stream = try await Self.exchange(
-            "POST \(Browser.chatPath) HTTP/1.0\r\n\(fields)Authorization: Bearer \(try #require(visitor.browser.token))\r\n"
+            "POST \(Browser.chatPath) HTTP/1.0\r\n\(fields)Authorization: Bearer \(try #require(testUser.browser.token))\r\n"
                 + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
         #expect(stream.answer.status == 200 && stream.answer.headers["transfer-encoding"] == nil && stream.isClosed)
         #expect(
@@ -100,7 +100,7 @@ struct HTTPSyntaxTests {
             ("FFFFFFFFFFFFFFFFF\r\n[]", 400), ("-2\r\n[]", 400), ("2\r\n[]x\r\n", 400), ("\r\n", 400), ("0x2\r\n[]\r\n", 400),
         ])
     func chunks(body: String, status: Int) async throws {
-        let token = try #require(try await Stage.shared().visitor().browser.token)
+        let token = try #require(try await Stage.shared().testUser().browser.token)
         let (answer, _, isClosed) = try await Self.exchange(
             Refused.post("Transfer-Encoding: chunked\r\nAuthorization: Bearer \(token)", body))
         #expect(answer.status == status, "\(answer.text)")
@@ -126,10 +126,10 @@ struct UnfinishedRequestTests {
     @Test("100 MB are refused with 413 before they are read, and the connection ends")
     func large() async throws {
         let stage = try await Stage.shared()
-        let visitor = stage.visitor()
+        let testUser = stage.testUser()
         for (fields, piece) in [("Content-Length: 100000000", 1 << 16), ("Transfer-Encoding: chunked", nil)] as [(String, Int?)] {
             let head =
-                "POST \(Browser.chatPath) HTTP/1.1\r\nHost: a\r\n\(fields)\r\nAuthorization: Bearer \(visitor.browser.token ?? "")\r\n\r\n"
+                "POST \(Browser.chatPath) HTTP/1.1\r\nHost: a\r\n\(fields)\r\nAuthorization: Bearer \(testUser.browser.token ?? "")\r\n\r\n"
             let sent = try await Wire.run {
                 let wire = try Wire(port: stage.gateway.port, timeout: 5)
                 try wire.send(head)
@@ -177,8 +177,8 @@ struct UnfinishedRequestTests {
         arguments: [("GET /healthz HTTP/1.1\r\nHost: a\r\nX-Slow: ", 10), ("", 20), (nil, 10)] as [(String?, Int)])
     func slow(beginning: String?, seconds: Int) async throws {
         let stage = try await Stage.shared()
-        let visitor = stage.visitor()
-        let body = visitor.browser.head("POST", Browser.chatPath, bodyCount: 100, headers: ["Accept": "text/event-stream"])
+        let testUser = stage.testUser()
+        let body = testUser.browser.head("POST", Browser.chatPath, bodyCount: 100, headers: ["Accept": "text/event-stream"])
         try await Wire.run {
             let wire = try Wire(port: stage.gateway.port, timeout: 1)
             let start = ContinuousClock.now

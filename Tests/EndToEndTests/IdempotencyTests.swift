@@ -6,12 +6,12 @@ struct IdempotencyTests {
     @Test("after its end gets the same bytes again, with no second model call and one bill")
     func replay() async throws {
         let stage = try await Stage.shared()
-        let visitor = stage.visitor()
+        let testUser = stage.testUser()
         let word = marker()
         let message = "Hello \(word) \(sim(["words": 20]))"
-        let first = try await visitor.say(message, ["client_message_id": "a key"], headers: ["X-Request-ID": "same"])
-        let second = try await visitor.say(message, ["client_message_id": "a key"], headers: ["X-Request-ID": "same"])
-        let third = try await visitor.say(message, headers: ["Idempotency-Key": "a key", "X-Request-ID": "same"])
+        let first = try await testUser.say(message, ["client_message_id": "a key"], headers: ["X-Request-ID": "same"])
+        let second = try await testUser.say(message, ["client_message_id": "a key"], headers: ["X-Request-ID": "same"])
+        let third = try await testUser.say(message, headers: ["Idempotency-Key": "a key", "X-Request-ID": "same"])
         for answer in [second, third] {
             #expect(answer.status == 200 && answer.content == first.content)
             // How the text is cut into events is the line's business; everything else is the same to the byte.
@@ -20,8 +20,8 @@ struct IdempotencyTests {
             #expect(told.map(\.data) == again.map(\.data))
         }
         #expect(try await stage.simulator.requests(containing: word).count == 1)
-        #expect(try await stage.database.usage(of: visitor.id).count == 1)
-        #expect(try await stage.database.messages(of: visitor.id, role: "user").count == 1)
+        #expect(try await stage.database.usage(of: testUser.id).count == 1)
+        #expect(try await stage.database.messages(of: testUser.id, role: "user").count == 1)
         // Nor does it count against the limits.
         #expect(third.headers["x-ratelimit-remaining"] == first.headers["x-ratelimit-remaining"])
     }
@@ -29,28 +29,28 @@ struct IdempotencyTests {
     @Test("16 times at once while it runs gets the same answer everywhere, from one model call")
     func together() async throws {
         let stage = try await Stage.shared()
-        let visitor = stage.visitor()
+        let testUser = stage.testUser()
         let word = marker()
         let message = "Hello \(word) \(sim(["words": 30, "pace_ms": 40]))"
         let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
-            for _ in 0..<16 { group.addTask { try await visitor.say(message, ["client_message_id": "k"]) } }
+            for _ in 0..<16 { group.addTask { try await testUser.say(message, ["client_message_id": "k"]) } }
             return try await group.reduce(into: [Answer]()) { $0.append($1) }
         }
         #expect(Set(answers.map(\.status)) == [200] && Set(answers.map(\.content)).count == 1)
         #expect(Set(answers.map { $0.first("start")?["turn_id"] }).count == 1)
         #expect(answers.allSatisfy { $0.story == ["start", "token", "usage", "done"] })
         #expect(try await stage.simulator.requests(containing: word).count == 1)
-        #expect(try await stage.database.usage(of: visitor.id).count == 1)
+        #expect(try await stage.database.usage(of: testUser.id).count == 1)
     }
 
     @Test("20 times at once has at most 16 followers; the others are told to wait")
     func crowd() async throws {
         let stage = try await Stage.shared()
-        let visitor = stage.visitor()
+        let testUser = stage.testUser()
         let word = marker()
         let message = "Hello \(word) \(sim(["words": 20, "pace_ms": 100]))"
         let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
-            for _ in 0..<20 { group.addTask { try await visitor.say(message, ["client_message_id": "k"]) } }
+            for _ in 0..<20 { group.addTask { try await testUser.say(message, ["client_message_id": "k"]) } }
             return try await group.reduce(into: [Answer]()) { $0.append($1) }
         }
         let (served, others) = (answers.filter { $0.status == 200 }, answers.filter { $0.status != 200 })
@@ -62,12 +62,12 @@ struct IdempotencyTests {
     @Test("with another body is refused", arguments: ["message", "domain", "persona_id", "conversation_id"])
     func otherBody(field: String) async throws {
         let stage = try await Stage.shared()
-        let visitor = stage.visitor()
+        let testUser = stage.testUser()
         let message = "Hello \(sim(["words": 2]))"
-        let opening = try await visitor.say(message)
+        let opening = try await testUser.say(message)
         let conversation = try #require(opening.first("start")?["conversation_id"])
         let asked: [String: Any] = ["client_message_id": "k", "conversation_id": conversation]
-        #expect(try await visitor.say(message, asked).status == 200)
+        #expect(try await testUser.say(message, asked).status == 200)
         let other: [String: String] = [
             "message": message + "!", "domain": "fitness", "persona_id": "00000000-0000-4000-8000-0000000000a1",
             "conversation_id": UUID().uuidString.lowercased(),
@@ -75,14 +75,14 @@ struct IdempotencyTests {
         var changed = asked.merging(["message": message]) { $1 }
         changed[field] = other[field]
         let body = try JSONSerialization.data(withJSONObject: changed)
-        let refused = try await visitor.browser.post(String(decoding: body, as: UTF8.self))
+        let refused = try await testUser.browser.post(String(decoding: body, as: UTF8.self))
         #expect(refused.status == 422 && refused.errorCode == "BIZ_2009" && refused.error["action"] == "go_back", "\(refused.text)")
     }
 
     @Test("by another user with the same key is another turn")
     func keysArePersonal() async throws {
         let stage = try await Stage.shared()
-        let (one, two) = (stage.visitor(), stage.visitor())
+        let (one, two) = (stage.testUser(), stage.testUser())
         let message = "Hello \(sim(["words": 2]))"
         let answers = [
             try await one.say(message, ["client_message_id": "shared"]), try await two.say(message, ["client_message_id": "shared"]),
@@ -93,11 +93,11 @@ struct IdempotencyTests {
     @Test("that broke off gets the interrupted answer told again, not another one")
     func interrupted() async throws {
         let stage = try await Stage.shared()
-        let visitor = stage.visitor()
+        let testUser = stage.testUser()
         let word = marker()
         let message = "Hello \(word) \(sim(["words": 9, "cut_after_tokens": 4]))"
-        let first = try await visitor.say(message, ["client_message_id": "k"])
-        let second = try await visitor.say(message, ["client_message_id": "k"])
+        let first = try await testUser.say(message, ["client_message_id": "k"])
+        let second = try await testUser.say(message, ["client_message_id": "k"])
         #expect(first.story == ["start", "token", "usage", "error"] && second.story == first.story)
         #expect(second.content == first.content)
         #expect(second.first("error")?.fields.flag("partial") == true)
@@ -108,17 +108,17 @@ struct IdempotencyTests {
     @Test("two messages at once in one conversation: the second is told that a turn is in progress")
     func oneTurnAtATime() async throws {
         let stage = try await Stage.shared()
-        let visitor = stage.visitor()
-        let opening = try await visitor.say("Hello \(sim(["words": 2]))")
+        let testUser = stage.testUser()
+        let opening = try await testUser.say("Hello \(sim(["words": 2]))")
         let conversation = try #require(opening.first("start")?["conversation_id"])
-        async let running = visitor.say("Slow \(sim(["words": 10, "pace_ms": 100]))", ["conversation_id": conversation])
+        async let running = testUser.say("Slow \(sim(["words": 10, "pace_ms": 100]))", ["conversation_id": conversation])
         try await eventually("the running turn") {
-            try await stage.database.rows("select id from turns where user_id = '\(visitor.id)' and status = 'running'").count == 1
+            try await stage.database.rows("select id from turns where user_id = '\(testUser.id)' and status = 'running'").count == 1
         }
-        let refused = try await visitor.say("Hello?", ["conversation_id": conversation])
+        let refused = try await testUser.say("Hello?", ["conversation_id": conversation])
         #expect(refused.status == 409 && refused.errorCode == "BIZ_2007" && refused.error["action"] == "wait")
         #expect(refused.headers["retry-after"] != nil || refused.error.number("retry_after") != nil)
         expectDone(try await running)
-        expectDone(try await visitor.say("And now? \(sim(["words": 2]))", ["conversation_id": conversation]))
+        expectDone(try await testUser.say("And now? \(sim(["words": 2]))", ["conversation_id": conversation]))
     }
 }

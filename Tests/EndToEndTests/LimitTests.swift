@@ -15,40 +15,40 @@ struct LimitTests {
         return (gateway: try await stage.anotherGateway(["COACH_ROOT": root.path]), root: root)
     }
 
-    private func visitor() async throws -> Visitor { try await Self.small.value.gateway.visitor() }
+    private func testUser() async throws -> TestUser { try await Self.small.value.gateway.testUser() }
     private let quick = sim(["words": 2])
     /// Tier 2 and above, by the crisis grammar.
     private let danger = "I want to kill myself"
 
     @Test("messages of a day: the next one is told when to come back, as a quota")
     func daily() async throws {
-        let visitor = try await visitor()
-        for _ in 0..<2 { expectDone(try await visitor.say("Hello \(quick)")) }
-        let refused = try await visitor.say("Hello \(quick)")
+        let testUser = try await testUser()
+        for _ in 0..<2 { expectDone(try await testUser.say("Hello \(quick)")) }
+        let refused = try await testUser.say("Hello \(quick)")
         #expect(refused.status == 429 && refused.errorCode == "BIZ_2002" && refused.error["action"] == "upgrade")
         #expect(refused.error.object("details").number("limit") == 2)
         let seconds = try #require(refused.error.number("retry_after"))
         #expect((1...86_400).contains(seconds) && refused.headers["retry-after"] == "\(seconds)")
-        let stored = try await Stage.shared().database.messages(of: visitor.id, role: "user")
+        let stored = try await Stage.shared().database.messages(of: testUser.id, role: "user")
         #expect(stored.count == 2)
     }
 
     @Test("messages of a day do not count a repetition")
     func repetition() async throws {
-        let visitor = try await visitor()
-        for _ in 0..<4 { expectDone(try await visitor.say("Hello \(quick)", ["client_message_id": "k"])) }
-        expectDone(try await visitor.say("Hello \(quick)"))
-        #expect(try await visitor.say("Hello \(quick)").status == 429)
+        let testUser = try await testUser()
+        for _ in 0..<4 { expectDone(try await testUser.say("Hello \(quick)", ["client_message_id": "k"])) }
+        expectDone(try await testUser.say("Hello \(quick)"))
+        #expect(try await testUser.say("Hello \(quick)").status == 429)
     }
 
     @Test("a person in danger passes the quota, and after it too while the state is kept")
     func danger() async throws {
-        let visitor = try await visitor()
-        for _ in 0..<2 { #expect(try await visitor.say("Hello \(quick)").status == 200) }
-        #expect(try await visitor.say("Hello \(quick)").status == 429)
-        let cry = try await visitor.say("\(danger) \(quick)")
+        let testUser = try await testUser()
+        for _ in 0..<2 { #expect(try await testUser.say("Hello \(quick)").status == 200) }
+        #expect(try await testUser.say("Hello \(quick)").status == 429)
+        let cry = try await testUser.say("\(danger) \(quick)")
         #expect(cry.status == 200 && cry.story == ["start", "safety", "token", "usage", "done"])
-        #expect(try await visitor.say("Are you there? \(quick)").status == 200)
+        #expect(try await testUser.say("Are you there? \(quick)").status == 200)
     }
 
     @Test(
@@ -56,67 +56,67 @@ struct LimitTests {
     )
     func allowance() async throws {
         let stage = try await Stage.shared()
-        let (visitor, word) = (try await visitor(), marker())
-        for _ in 0..<2 { #expect(try await visitor.say("Hello \(quick)").status == 200) }
-        for _ in 0..<3 { expectDone(try await visitor.say("\(danger) \(quick)")) }
+        let (testUser, word) = (try await testUser(), marker())
+        for _ in 0..<2 { #expect(try await testUser.say("Hello \(quick)").status == 200) }
+        for _ in 0..<3 { expectDone(try await testUser.say("\(danger) \(quick)")) }
 
-        let fixed = try await visitor.say("\(danger) \(word) \(quick)", ["country": "US", "client_message_id": "k"])
+        let fixed = try await testUser.say("\(danger) \(word) \(quick)", ["country": "US", "client_message_id": "k"])
         #expect(fixed.story == ["start", "safety", "token", "usage", "done"], "\(fixed.text)")
         #expect(fixed.first("done")?.fields["finish_reason"] == "safety")
         #expect(fixed.content.contains("988") && fixed.first("usage")?.fields["cost_usd"] == "0.000000")
         #expect(try await stage.simulator.requests(containing: word).isEmpty, "no provider was called")
-        let answers = try await stage.database.messages(of: visitor.id, role: "assistant")
+        let answers = try await stage.database.messages(of: testUser.id, role: "assistant")
         #expect(answers.last?["content"] == fixed.content && answers.last?["status"] == "complete")
-        #expect(try await stage.database.usage(of: visitor.id).count == 5)
+        #expect(try await stage.database.usage(of: testUser.id).count == 5)
         // A real turn: it is told again.
-        let again = try await visitor.say("\(danger) \(word) \(quick)", ["country": "US", "client_message_id": "k"])
+        let again = try await testUser.say("\(danger) \(word) \(quick)", ["country": "US", "client_message_id": "k"])
         #expect(again.content == fixed.content && again.first("start")?.fields["turn_id"] == fixed.first("start")?.fields["turn_id"])
 
-        let refused = try await visitor.say("Are you there? \(quick)", ["country": "US"])
+        let refused = try await testUser.say("Are you there? \(quick)", ["country": "US"])
         #expect(refused.status == 429 && refused.errorCode == "BIZ_2002" && refused.text.contains("988"))
     }
 
     @Test("turns at once: one more is refused, and one of a person in danger is not")
     func concurrent() async throws {
         let stage = try await Stage.shared()
-        let visitor = try await visitor()
-        _ = try await visitor.browser.send("GET", "/healthz")
+        let testUser = try await testUser()
+        _ = try await testUser.browser.send("GET", "/healthz")
         try await stage.database.fresh.psql(
-            "insert into users (id) values ('\(visitor.id)'); insert into entitlements (user_id, tier) values ('\(visitor.id)', 'busy')")
+            "insert into users (id) values ('\(testUser.id)'); insert into entitlements (user_id, tier) values ('\(testUser.id)', 'busy')")
         let slow = sim(["words": 12, "pace_ms": 100])
-        async let one = visitor.say("One \(slow)")
-        async let two = visitor.say("Two \(slow)")
+        async let one = testUser.say("One \(slow)")
+        async let two = testUser.say("Two \(slow)")
         try await eventually("two running turns") {
-            try await stage.database.rows("select id from turns where user_id = '\(visitor.id)' and status = 'running'").count == 2
+            try await stage.database.rows("select id from turns where user_id = '\(testUser.id)' and status = 'running'").count == 2
         }
-        let refused = try await visitor.say("Three \(quick)")
+        let refused = try await testUser.say("Three \(quick)")
         #expect(refused.status == 429 && refused.errorCode == "BIZ_2002" && refused.headers["retry-after"] != nil)
-        let cry = try await visitor.say("\(danger) \(quick)")
+        let cry = try await testUser.say("\(danger) \(quick)")
         #expect(cry.status == 200 && cry.first("safety") != nil)
         _ = try await (one, two)
-        #expect(try await visitor.say("Three again \(quick)").status == 200)
+        #expect(try await testUser.say("Three again \(quick)").status == 200)
     }
 
     @Test("requests of a minute: Retry-After says when the next one may come, and a person in danger need not wait")
     func perMinute() async throws {
-        let visitor = try await visitor()
+        let testUser = try await testUser()
         var refused: Answer?
         for _ in 0..<30 where refused?.errorCode != "BIZ_2010" {
-            refused = try await visitor.say("Hello", ["conversation_id": UUID().uuidString])
+            refused = try await testUser.say("Hello", ["conversation_id": UUID().uuidString])
         }
         let answer = try #require(refused)
         #expect(answer.status == 429 && answer.errorCode == "BIZ_2010" && answer.error["action"] == "wait")
         let seconds = try #require(answer.headers["retry-after"].flatMap { Int($0) })
         #expect((1...60).contains(seconds))
         #expect(answer.headers["x-ratelimit-remaining"] == "0" && answer.headers["x-ratelimit-limit"] == "20")
-        #expect(try await visitor.say("\(danger) \(quick)").status == 200)
+        #expect(try await testUser.say("\(danger) \(quick)").status == 200)
     }
 
     @Test("requests of a minute: a list, too, says when to come back")
     func perMinuteOfLists() async throws {
-        let visitor = try await visitor()
-        var answer = try await visitor.browser.send("GET", "/api/v1/conversations")
-        for _ in 0..<30 where answer.status == 200 { answer = try await visitor.browser.send("GET", "/api/v1/conversations") }
+        let testUser = try await testUser()
+        var answer = try await testUser.browser.send("GET", "/api/v1/conversations")
+        for _ in 0..<30 where answer.status == 200 { answer = try await testUser.browser.send("GET", "/api/v1/conversations") }
         #expect(answer.status == 429 && answer.errorCode == "BIZ_2010")
         let reset = try #require(answer.headers["x-ratelimit-reset"].flatMap { Double($0) })
         let seconds = try #require(answer.headers["retry-after"].flatMap { Double($0) })
@@ -125,26 +125,26 @@ struct LimitTests {
 
     @Test("a person in danger whose requests are used up can come back to the answer, and say which domain he likes")
     func comingBack() async throws {
-        let visitor = try await visitor()
-        let cry = try await visitor.say("\(danger) \(quick)")
+        let testUser = try await testUser()
+        let cry = try await testUser.say("\(danger) \(quick)")
         let turn = try #require(cry.first("start")?["turn_id"])
-        for _ in 0..<25 { _ = try await visitor.browser.post("{") }
-        let again = try await visitor.browser.send("GET", "\(Browser.chatPath)/\(turn)")
+        for _ in 0..<25 { _ = try await testUser.browser.post("{") }
+        let again = try await testUser.browser.send("GET", "\(Browser.chatPath)/\(turn)")
         #expect(again.status == 200 && again.story == cry.story && again.headers["x-ratelimit-remaining"] == "0")
-        let calm = try await visitor.say("And now? \(quick)", ["domain": "astrology"])
+        let calm = try await testUser.say("And now? \(quick)", ["domain": "astrology"])
         #expect(calm.status == 200 && calm.first("done") != nil)
     }
 
     @Test("every refusal of a person in danger carries resources, what was refused before the database was asked, too")
     func refusals() async throws {
-        let visitor = try await visitor()
-        _ = try await visitor.say("\(danger) \(quick)")
+        let testUser = try await testUser()
+        _ = try await testUser.say("\(danger) \(quick)")
         let refused = [
-            try await visitor.browser.post("{"), try await visitor.say("Hello", ["conversation_id": "x"]),
-            try await visitor.browser.send("GET", "\(Browser.chatPath)/\(UUID())"),
-            try await visitor.browser.send("GET", "\(Browser.chatPath)/nobody"),
-            try await visitor.browser.send("POST", "\(Browser.chatPath)/\(UUID())/stop", body: []),
-            try await visitor.browser.send("POST", "\(Browser.chatPath)/\(UUID())/retry", body: []),
+            try await testUser.browser.post("{"), try await testUser.say("Hello", ["conversation_id": "x"]),
+            try await testUser.browser.send("GET", "\(Browser.chatPath)/\(UUID())"),
+            try await testUser.browser.send("GET", "\(Browser.chatPath)/nobody"),
+            try await testUser.browser.send("POST", "\(Browser.chatPath)/\(UUID())/stop", body: []),
+            try await testUser.browser.send("POST", "\(Browser.chatPath)/\(UUID())/retry", body: []),
         ]
         for answer in refused {
             #expect((400..<500).contains(answer.status))
@@ -155,20 +155,20 @@ struct LimitTests {
 
     @Test("every authenticated answer says what is left of the minute, and a malformed request takes its part")
     func headers() async throws {
-        let visitor = try await visitor()
+        let testUser = try await testUser()
         let answers = [
-            try await visitor.browser.post("{"), try await visitor.browser.post("{}"),
-            try await visitor.say("Hello", ["domain": "astrology"]),
-            try await visitor.browser.send("GET", "\(Browser.chatPath)/\(UUID())?after=x"),
-            try await visitor.browser.send("POST", "\(Browser.chatPath)/nobody/stop", body: []),
+            try await testUser.browser.post("{"), try await testUser.browser.post("{}"),
+            try await testUser.say("Hello", ["domain": "astrology"]),
+            try await testUser.browser.send("GET", "\(Browser.chatPath)/\(UUID())?after=x"),
+            try await testUser.browser.send("POST", "\(Browser.chatPath)/nobody/stop", body: []),
         ]
         #expect(answers.map(\.status) == [400, 422, 422, 422, 404])
         #expect(answers.map { $0.headers["x-ratelimit-remaining"] } == ["19", "18", "17", "16", "15"])
-        let turn = try #require(try await visitor.say("Hello \(quick)").first("start")?["turn_id"])
-        let stopped = try await visitor.browser.send("POST", "\(Browser.chatPath)/\(turn)/stop", body: [])
+        let turn = try #require(try await testUser.say("Hello \(quick)").first("start")?["turn_id"])
+        let stopped = try await testUser.browser.send("POST", "\(Browser.chatPath)/\(turn)/stop", body: [])
         #expect(stopped.status == 200 && stopped.headers["x-ratelimit-remaining"] == "13")
-        try await Stage.shared().database.fresh.psql("update users set suspended_at = now() where id = '\(visitor.id)'")
-        let suspended = try await visitor.browser.send("POST", "\(Browser.chatPath)/\(turn)/stop", body: [])
+        try await Stage.shared().database.fresh.psql("update users set suspended_at = now() where id = '\(testUser.id)'")
+        let suspended = try await testUser.browser.send("POST", "\(Browser.chatPath)/\(turn)/stop", body: [])
         #expect(suspended.status == 403 && suspended.errorCode == "AUTH_1003")
     }
 }

@@ -11,14 +11,14 @@ struct LogTests {
             "COACH_LOG_LEVEL": "trace", "OPENAI_API_KEY": providerKey, "OPENAI_BASE_URL": stage.simulator.url,
             "OPENAI_MODEL": "sim-openai",
         ])
-        let visitor = gateway.visitor()
+        let testUser = gateway.testUser()
         let (said, answered, mail, name, refused) = (marker(), marker(), marker(), marker(), marker())
-        let token = Token(user: visitor.id).with([
+        let token = Token(user: testUser.id).with([
             "email": "\(mail)@example.org", "phone": "+1 555 \(name)",
             "user_metadata": ["full_name": name, "email": "\(mail)@example.org"],
         ]).text
         func say(_ message: String, _ more: [String: Any] = [:], id: String) async throws -> Answer {
-            try await visitor.say(message, more, headers: ["Authorization": "Bearer \(token)", "X-Request-ID": id])
+            try await testUser.say(message, more, headers: ["Authorization": "Bearer \(token)", "X-Request-ID": id])
         }
 
         // A whole turn, one that broke off, one that failed, and refusals of every kind.
@@ -30,10 +30,10 @@ struct LogTests {
         _ = try await say("I want to kill myself \(said) \(sim(["words": 2]))", id: "req-danger")
         _ = try await say(said, ["conversation_id": UUID().uuidString, "share_token": said], id: "req-refused")
         _ = try await say(said, ["locale": 7, "country": said], id: "req-invalid")
-        _ = try await visitor.browser.post("{\"message\":\"\(said)", headers: ["Authorization": "Bearer \(token)"])
-        _ = try await visitor.browser.send("GET", "/p/\(said)?token=\(said)", headers: ["Cookie": said, "User-Agent": said])
+        _ = try await testUser.browser.post("{\"message\":\"\(said)", headers: ["Authorization": "Bearer \(token)"])
+        _ = try await testUser.browser.send("GET", "/p/\(said)?token=\(said)", headers: ["Cookie": said, "User-Agent": said])
         let garbage = "Bearer \(said).\(said).\(said)"
-        _ = try await visitor.browser.post("{}", headers: ["Authorization": garbage, "apikey": said])
+        _ = try await testUser.browser.post("{}", headers: ["Authorization": garbage, "apikey": said])
         gateway.program.signal(SIGTERM)
         #expect(try await gateway.program.exit() == 0)
 
@@ -76,7 +76,7 @@ struct LogTests {
             }
         }
         for _ in 0..<3 {
-            expectDone(try await browser.send("POST", Browser.chatPath, body: Visitor.body("Hello \(sim(["words": 3]))"), timeout: 5))
+            expectDone(try await browser.send("POST", Browser.chatPath, body: TestUser.body("Hello \(sim(["words": 3]))"), timeout: 5))
         }
         // It ends although its last lines cannot be written.
         program.signal(SIGTERM)

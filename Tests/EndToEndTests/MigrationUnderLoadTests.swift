@@ -24,10 +24,10 @@ struct MigrationUnderLoadTests {
         let turns = try await withThrowingTaskGroup(of: Int.self) { group in
             for user in 0..<8 {
                 group.addTask {
-                    let visitor = gateway.visitor()
+                    let testUser = gateway.testUser()
                     var done = 0
                     repeat {
-                        let answer = try await visitor.say("Message \(user) \(done) \(sim(["words": 5]))")
+                        let answer = try await testUser.say("Message \(user) \(done) \(sim(["words": 5]))")
                         #expect(answer.story.last == "done", "\(answer.story)")
                         done += 1
                     } while try await database.rows("select version from gateway.schema_migrations where version = '99999'").isEmpty

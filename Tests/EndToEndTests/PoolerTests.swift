@@ -26,19 +26,19 @@ struct PoolerTests {
     @Test("turns are begun, answered, repeated, retried, followed and stopped as without it, and no user's claims reach another")
     func turns() async throws {
         let ground = try await Ground()
-        let visitor = ground.one.visitor()
+        let testUser = ground.one.testUser()
 
         // Answered and saved; the key replays.
         let said = sim(["text": "Begin with five minutes."])
-        let first = try await visitor.say("How do I begin? \(said)", ["client_message_id": "one"])
-        let again = try await visitor.at(ground.other.port).say("How do I begin? \(said)", ["client_message_id": "one"])
+        let first = try await testUser.say("How do I begin? \(said)", ["client_message_id": "one"])
+        let again = try await testUser.at(ground.other.port).say("How do I begin? \(said)", ["client_message_id": "one"])
         #expect(first.content == "Begin with five minutes." && again.content == first.content)
-        #expect(try await ground.database.usage(of: visitor.id).count == 1)
-        let turn = try await ground.database.turn(of: visitor.id)
+        #expect(try await ground.database.usage(of: testUser.id).count == 1)
+        let turn = try await ground.database.turn(of: testUser.id)
         #expect(turn["status"] == "complete" && turn["id"] == first.first("start")?["turn_id"])
 
         // Stopped from the other gateway: the signal comes by LISTEN.
-        let runner = ground.one.visitor()
+        let runner = ground.one.testUser()
         let listening = try await runner.listen("Hello \(sim(["words": 400, "pace_ms": 20]))").until(bytes: 60)
         let stop = try await runner.at(ground.other.port).stop(listening.turnID)
         #expect(stop.status == 200)
@@ -48,13 +48,13 @@ struct PoolerTests {
         // Many at once over three server connections.
         try await withThrowingTaskGroup(of: (String, String).self) { group in
             for number in 1...24 {
-                let visitor = (number.isMultiple(of: 2) ? ground.one : ground.other).visitor()
+                let testUser = (number.isMultiple(of: 2) ? ground.one : ground.other).testUser()
                 group.addTask {
-                    let answer = try await visitor.say("Hello \(sim(["text": "Number \(number)."]))")
+                    let answer = try await testUser.say("Hello \(sim(["text": "Number \(number)."]))")
                     #expect(answer.content == "Number \(number).")
-                    let list = try await visitor.browser.send("GET", "/api/v1/conversations")
+                    let list = try await testUser.browser.send("GET", "/api/v1/conversations")
                     #expect(list.json.objects("data").map { $0["id"] } == [answer.first("start")?["conversation_id"]])
-                    return (visitor.id, answer.content)
+                    return (testUser.id, answer.content)
                 }
             }
             for try await (user, content) in group {

@@ -4,17 +4,17 @@ import Testing
 @Suite("A provider that fails while it speaks")
 struct ProviderFaultTests {
     /// The story of an answer that broke off after its text, and what is kept of it.
-    private func expectPartial(_ answer: Answer, _ text: String, of visitor: Visitor) async throws {
+    private func expectPartial(_ answer: Answer, _ text: String, of testUser: TestUser) async throws {
         let stage = try await Stage.shared()
         #expect(answer.story == ["start", "token", "usage", "error"] && answer.content == text)
         let error = try #require(answer.first("error")).fields
         #expect(error["code"] == "EXT_4001" && error.flag("partial") == true && error.number("kept_bytes") == text.utf8.count)
         #expect(error.flag("retryable") == true && answer.events.last?.id == "\(text.utf8.count)")
-        let stored = try await stage.database.messages(of: visitor.id, role: "assistant")
+        let stored = try await stage.database.messages(of: testUser.id, role: "assistant")
         #expect(stored.map { $0["content"] } == [text] && stored.first?["status"] == "interrupted")
-        let turn = try await stage.database.turn(of: visitor.id)
+        let turn = try await stage.database.turn(of: testUser.id)
         #expect(turn["status"] == "interrupted" && turn.isNull("finish_reason"))
-        #expect(try await stage.database.usage(of: visitor.id).count == 1)
+        #expect(try await stage.database.usage(of: testUser.id).count == 1)
     }
 
     @Test(
@@ -24,18 +24,18 @@ struct ProviderFaultTests {
             #""cut_after_tokens":2,"cut":"reset","pace_ms":30"#, #""cut_after_tokens":2,"cut_inside_frame":true"#,
         ])
     func partial(fault: String) async throws {
-        let visitor = try await Stage.shared().visitor()
+        let testUser = try await Stage.shared().testUser()
         let script = #"{"tokens":["Añade ","💛","never said"],"first_token_ms":0,\#(fault)}"#
-        let answer = try await visitor.say("Hello [[sim \(script)]]")
-        try await expectPartial(answer, "Añade 💛", of: visitor)
+        let answer = try await testUser.say("Hello [[sim \(script)]]")
+        try await expectPartial(answer, "Añade 💛", of: testUser)
         #expect(answer.endAfter < .seconds(3))
     }
 
     @Test("by falling silent is given 20 s, then the partial answer is kept", .patient)
     func stalled() async throws {
-        let visitor = try await Stage.shared().visitor()
-        let answer = try await visitor.say("Hello \(sim(["tokens": ["One ", "two ", "three"], "stall_after_tokens": 2]))", timeout: 40)
-        try await expectPartial(answer, "One two ", of: visitor)
+        let testUser = try await Stage.shared().testUser()
+        let answer = try await testUser.say("Hello \(sim(["tokens": ["One ", "two ", "three"], "stall_after_tokens": 2]))", timeout: 40)
+        try await expectPartial(answer, "One two ", of: testUser)
         let (spoken, error) = (try #require(answer.first("token")).arrivedAfter, try #require(answer.first("error")).arrivedAfter)
         #expect(error - spoken > .seconds(19) && error - spoken < .seconds(23), "\(error - spoken)")
         // Meanwhile the line is kept alive: never more than 10 s of silence.
@@ -46,19 +46,19 @@ struct ProviderFaultTests {
     @Test("before its first token gets 6 s, and the error comes within 18 s", .patient)
     func hanging() async throws {
         let stage = try await Stage.shared()
-        let visitor = stage.visitor()
-        let answer = try await visitor.say("Hello \(sim(["hang": true]))", timeout: 40)
+        let testUser = stage.testUser()
+        let answer = try await testUser.say("Hello \(sim(["hang": true]))", timeout: 40)
         #expect(answer.story == ["start", "error"])
         let error = try #require(answer.first("error"))
         #expect(error.arrivedAfter > .seconds(5.9) && error.arrivedAfter < .seconds(18), "\(error.arrivedAfter)")
         #expect(error.fields["code"] == "EXT_4001" && error.fields.flag("partial") == false)
-        #expect(try await stage.database.messages(of: visitor.id, role: "user").count == 1)
+        #expect(try await stage.database.messages(of: testUser.id, role: "user").count == 1)
     }
 
     @Test("by sending a head and then nothing gets 6 s too", .patient)
     func headThenNothing() async throws {
-        let visitor = try await Stage.shared().visitor()
-        let answer = try await visitor.say("Hello \(sim(["first_token_ms": 60_000]))", timeout: 40)
+        let testUser = try await Stage.shared().testUser()
+        let answer = try await testUser.say("Hello \(sim(["first_token_ms": 60_000]))", timeout: 40)
         #expect(answer.story.first == "start" && answer.story.last == "error")
         let error = try #require(answer.first("error"))
         #expect(error.arrivedAfter > .seconds(5.9) && error.arrivedAfter < .seconds(18), "\(error.arrivedAfter)")
@@ -69,8 +69,8 @@ struct ProviderFaultTests {
 struct ProviderMannersTests {
     @Test("that forgets [DONE] has still answered")
     func noDone() async throws {
-        let visitor = try await Stage.shared().visitor()
-        let answer = try await visitor.say("Hello \(sim(["words": 4, "no_done": true]))")
+        let testUser = try await Stage.shared().testUser()
+        let answer = try await testUser.say("Hello \(sim(["words": 4, "no_done": true]))")
         #expect(answer.story == ["start", "token", "usage", "done"] && answer.content.split(separator: " ").count == 4)
         #expect(answer.first("done")?["finish_reason"] == "stop" && answer.endAfter < .seconds(3))
     }
@@ -78,53 +78,53 @@ struct ProviderMannersTests {
     @Test("that reports no usage is billed by an estimate that says so")
     func noUsage() async throws {
         let stage = try await Stage.shared()
-        let visitor = stage.visitor()
-        let answer = try await visitor.say("Hello \(sim(["words": 40, "no_usage": true]))")
+        let testUser = stage.testUser()
+        let answer = try await testUser.say("Hello \(sim(["words": 40, "no_usage": true]))")
         let usage = try #require(answer.first("usage")).fields
         let (input, output) = (try #require(usage.number("input_tokens")), try #require(usage.number("output_tokens")))
         #expect(usage.flag("estimated") == true && (20...100).contains(output) && (300...3000).contains(input))
-        let row = try #require(try await stage.database.usage(of: visitor.id).first)
+        let row = try #require(try await stage.database.usage(of: testUser.id).first)
         #expect(row.flag("estimated") == true && Decimal(string: row["cost"] ?? "") == Decimal(string: usage["cost_usd"] ?? "-"))
     }
 
     @Test("that writes byte by byte is understood")
     func bytewise() async throws {
-        let visitor = try await Stage.shared().visitor()
-        let answer = try await visitor.say("Hello \(sim(["text": "Añade 💛 y 日本語, \u{2028}fin", "bytewise": true]))")
+        let testUser = try await Stage.shared().testUser()
+        let answer = try await testUser.say("Hello \(sim(["text": "Añade 💛 y 日本語, \u{2028}fin", "bytewise": true]))")
         #expect(answer.content == "Añade 💛 y 日本語, \u{2028}fin" && answer.story.last == "done")
     }
 
     @Test("that packs many tokens into one write is understood")
     func packed() async throws {
-        let visitor = try await Stage.shared().visitor()
-        let answer = try await visitor.say("Hello \(sim(["words": 500, "tokens_per_write": 100]))")
+        let testUser = try await Stage.shared().testUser()
+        let answer = try await testUser.say("Hello \(sim(["words": 500, "tokens_per_write": 100]))")
         #expect(answer.content.split(separator: " ").count == 500 && answer.first("usage")?.fields.number("output_tokens") == 500)
     }
 
     @Test("that ends without a word has not answered")
     func empty() async throws {
         let stage = try await Stage.shared()
-        let visitor = stage.visitor()
-        let answer = try await visitor.say("Hello \(sim(["empty": true]))")
+        let testUser = stage.testUser()
+        let answer = try await testUser.say("Hello \(sim(["empty": true]))")
         #expect(answer.story.first == "start" && answer.story.last == "error" && answer.endAfter < .seconds(3))
         #expect(answer.first("error")?.fields.flag("partial") == false)
-        #expect(try await stage.database.turn(of: visitor.id)["status"] == "failed")
+        #expect(try await stage.database.turn(of: testUser.id)["status"] == "failed")
     }
 
     @Test("that stops at its token limit gives an answer with finish_reason length")
     func length() async throws {
         let stage = try await Stage.shared()
-        let visitor = stage.visitor()
-        let answer = try await visitor.say("Hello \(sim(["words": 5, "finish_reason": "length"]))")
+        let testUser = stage.testUser()
+        let answer = try await testUser.say("Hello \(sim(["words": 5, "finish_reason": "length"]))")
         #expect(answer.first("done")?["finish_reason"] == "length")
-        let turn = try await stage.database.turn(of: visitor.id)
+        let turn = try await stage.database.turn(of: testUser.id)
         #expect(turn["status"] == "complete" && turn["finish_reason"] == "length")
     }
 
     @Test("that is told to stop by its content filter ends the answer with finish_reason safety")
     func filtered() async throws {
-        let visitor = try await Stage.shared().visitor()
-        let answer = try await visitor.say("Hello \(sim(["words": 5, "finish_reason": "content_filter"]))")
+        let testUser = try await Stage.shared().testUser()
+        let answer = try await testUser.say("Hello \(sim(["words": 5, "finish_reason": "content_filter"]))")
         #expect(answer.first("done")?["finish_reason"] == "safety")
     }
 }

@@ -15,9 +15,9 @@ struct ProviderRefusalTests {
         ])
     func refused(script: String) async throws {
         let stage = try await Stage.shared()
-        let visitor = stage.visitor()
+        let testUser = stage.testUser()
         let message = "Hello [[sim \(script)]]"
-        let answer = try await visitor.say(message)
+        let answer = try await testUser.say(message)
         #expect(answer.status == 200 && answer.story.first == "start" && answer.story.last == "error", "\(answer.story)")
         #expect(answer.endAfter < .seconds(3))
         let error = try #require(answer.first("error")).fields
@@ -26,10 +26,10 @@ struct ProviderRefusalTests {
         #expect(answer.content.isEmpty)
         // Nothing of the provider's own words leaks.
         #expect(!answer.text.contains("html") && !answer.text.contains("OpenAI") && !answer.text.contains("127.0.0.1"))
-        let spoken = try await stage.database.messages(of: visitor.id, role: "user")
+        let spoken = try await stage.database.messages(of: testUser.id, role: "user")
         #expect(spoken.map { $0["content"] } == [message])
-        #expect(try await stage.database.turn(of: visitor.id)["status"] == "failed")
-        #expect(try await stage.database.messages(of: visitor.id, role: "assistant").isEmpty)
+        #expect(try await stage.database.turn(of: testUser.id)["status"] == "failed")
+        #expect(try await stage.database.messages(of: testUser.id, role: "assistant").isEmpty)
     }
 
     @Test("because nobody listens on its port is told within 3 s")
@@ -39,11 +39,11 @@ struct ProviderRefusalTests {
         gone.program.signal(SIGKILL)
         try await gone.program.exit()
         let gateway = try await Gateway(database: stage.database.gatewayURL, simulator: gone.url)
-        let visitor = gateway.visitor()
-        let answer = try await visitor.say("Hello")
+        let testUser = gateway.testUser()
+        let answer = try await testUser.say("Hello")
         #expect(answer.story == ["start", "error"] && answer.endAfter < .seconds(3), "\(answer.text)")
         #expect(answer.first("error")?["code"] == "EXT_4001")
-        #expect(try await stage.database.messages(of: visitor.id, role: "user").map { $0["content"] } == ["Hello"])
-        #expect(try await stage.database.usage(of: visitor.id).isEmpty)
+        #expect(try await stage.database.messages(of: testUser.id, role: "user").map { $0["content"] } == ["Hello"])
+        #expect(try await stage.database.usage(of: testUser.id).isEmpty)
     }
 }

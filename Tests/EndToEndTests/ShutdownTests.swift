@@ -6,7 +6,7 @@ struct ShutdownTests {
     @Test("with nothing running ends the gateway within 2 s, with status 0", arguments: [SIGTERM, SIGINT])
     func idle(signal: Int32) async throws {
         let gateway = try await Stage.shared().anotherGateway()
-        expectDone(try await gateway.visitor().say("Hello \(sim(["words": 2]))"))
+        expectDone(try await gateway.testUser().say("Hello \(sim(["words": 2]))"))
         gateway.program.signal(signal)
         #expect(try await gateway.program.exit(within: 2) == 0)
     }
@@ -15,31 +15,31 @@ struct ShutdownTests {
     func draining() async throws {
         let stage = try await Stage.shared()
         let gateway = try await stage.anotherGateway()
-        let visitor = gateway.visitor()
-        async let running = visitor.say("Tell me \(sim(["words": 25, "pace_ms": 100]))")
+        let testUser = gateway.testUser()
+        async let running = testUser.say("Tell me \(sim(["words": 25, "pace_ms": 100]))")
         try await eventually("the running turn") {
-            try await stage.database.rows("select id from turns where user_id = '\(visitor.id)'").count == 1
+            try await stage.database.rows("select id from turns where user_id = '\(testUser.id)'").count == 1
         }
         gateway.program.signal(SIGTERM)
         // Either it says that it is not ready, or it does not listen any more.
         try await eventually(within: 2, "readiness lost") { (try? await gateway.readiness()) != 200 }
         #expect(gateway.program.isRunning)
-        if let refused = try? await gateway.visitor().say("Too late") {
+        if let refused = try? await gateway.testUser().say("Too late") {
             #expect(refused.status == 503 && refused.errorCode == "SYS_5001" && refused.headers["retry-after"] != nil)
         }
         let answer = try await running
         #expect(answer.story == ["start", "token", "usage", "done"] && answer.content.split(separator: " ").count == 25)
         #expect(try await gateway.program.exit(within: 5) == 0)
-        #expect(try await stage.database.messages(of: visitor.id, role: "assistant").map { $0["content"] } == [answer.content])
-        #expect(try await stage.database.turn(of: visitor.id)["status"] == "complete")
+        #expect(try await stage.database.messages(of: testUser.id, role: "assistant").map { $0["content"] } == [answer.content])
+        #expect(try await stage.database.turn(of: testUser.id)["status"] == "complete")
     }
 
     @Test("saves a running turn whose client is gone")
     func drainingAlone() async throws {
         let stage = try await Stage.shared()
         let gateway = try await stage.anotherGateway()
-        let visitor = gateway.visitor()
-        let request = try visitor.request("Tell me \(sim(["words": 15, "pace_ms": 80]))")
+        let testUser = gateway.testUser()
+        let request = try testUser.request("Tell me \(sim(["words": 15, "pace_ms": 80]))")
         try await Wire.run {
             let wire = try Wire(port: gateway.port)
             try wire.send(request)
@@ -49,7 +49,7 @@ struct ShutdownTests {
         }
         gateway.program.signal(SIGTERM)
         #expect(try await gateway.program.exit(within: 10) == 0)
-        let stored = try await stage.database.messages(of: visitor.id, role: "assistant")
+        let stored = try await stage.database.messages(of: testUser.id, role: "assistant")
         #expect(stored.count == 1 && stored.first?["content"]?.split(separator: " ").count == 15)
     }
 
@@ -72,15 +72,15 @@ struct ShutdownTests {
     func startedAgain() async throws {
         let stage = try await Stage.shared()
         let first = try await stage.anotherGateway()
-        let visitor = first.visitor()
-        let told = try await visitor.say("My name is Ada \(sim(["text": "Hello, Ada."]))")
+        let testUser = first.testUser()
+        let told = try await testUser.say("My name is Ada \(sim(["text": "Hello, Ada."]))")
         let conversation = try #require(told.first("start")?["conversation_id"])
         first.program.signal(SIGTERM)
         #expect(try await first.program.exit(within: 5) == 0)
 
         let second = try await stage.anotherGateway()
         let word = marker()
-        let later = Visitor(gateway: second, id: visitor.id)
+        let later = TestUser(gateway: second, id: testUser.id)
         expectDone(try await later.say("What is my name? \(word) \(sim(["words": 2]))", ["conversation_id": conversation]))
         let request = try #require(try await stage.simulator.requests(containing: word).first)
         #expect(request.messages.map(\.role) == ["system", "user", "assistant", "user"] && request.messages[2].content == "Hello, Ada.")

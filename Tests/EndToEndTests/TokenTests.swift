@@ -91,8 +91,8 @@ struct TokenTests {
         let user = UUID().uuidString.lowercased()
         let now = Int(Date().timeIntervalSince1970)
         let token = Token(user: user).with(["exp": now - 5, "aud": ["others", "authenticated"]]).text
-        let visitor = Visitor(gateway: gateway, id: user)
-        let answer = try await visitor.say(
+        let testUser = TestUser(gateway: gateway, id: user)
+        let answer = try await testUser.say(
             "Hello \(sim(["words": 2]))", headers: ["Authorization": "bearer \(token)", "apikey": "anything"])
         #expect(answer.status == 200 && answer.first("done") != nil)
     }
@@ -100,7 +100,7 @@ struct TokenTests {
     @Test("makes the user's row on first sight, and nothing is stored for one that is refused")
     func firstSight() async throws {
         let stage = try await Stage.shared()
-        let (welcome, refused) = (stage.visitor(), UUID().uuidString.lowercased())
+        let (welcome, refused) = (stage.testUser(), UUID().uuidString.lowercased())
         _ = try await welcome.say("Hello \(sim(["words": 2]))")
         _ = try await Browser(port: stage.gateway.port, token: Token(user: refused).with(["role": "anon"]).text).post(#"{"message":"hi"}"#)
         let known = try await stage.database.rows("select id from users where id in ('\(welcome.id)', '\(refused)')")

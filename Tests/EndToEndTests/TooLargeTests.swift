@@ -6,9 +6,9 @@ struct TooLargeTests {
     @Test("a body of 1 MB is 413, announced or not")
     func body() async throws {
         let stage = try await Stage.shared()
-        let visitor = stage.visitor()
+        let testUser = stage.testUser()
         let large = Array(#"{"message":"hello","more":"\#(String(repeating: "x", count: 1 << 20))"}"#.utf8)
-        let head = visitor.browser.head("POST", Browser.chatPath, bodyCount: large.count)
+        let head = testUser.browser.head("POST", Browser.chatPath, bodyCount: large.count)
         let announced = try await Wire.run {
             let wire = try Wire(port: stage.gateway.port)
             // The answer may come, and the connection end, before everything was sent.
@@ -17,7 +17,7 @@ struct TooLargeTests {
         }
         #expect(announced.status == 413 && announced.errorCode == "VAL_3005")
 
-        let chunked = visitor.browser.head("POST", Browser.chatPath, bodyCount: nil, headers: ["Transfer-Encoding": "chunked"])
+        let chunked = testUser.browser.head("POST", Browser.chatPath, bodyCount: nil, headers: ["Transfer-Encoding": "chunked"])
         let unannounced = try await Wire.run {
             let wire = try Wire(port: stage.gateway.port)
             try wire.send(chunked)
@@ -34,36 +34,36 @@ struct TooLargeTests {
         // Who is a stranger is told that first.
         let stranger = try await Browser(port: stage.gateway.port).send("POST", Browser.chatPath, body: large)
         #expect(stranger.status == 401 && stranger.errorCode == "AUTH_1002")
-        expectDone(try await visitor.say("Hello \(sim(["words": 2]))"))
+        expectDone(try await testUser.say("Hello \(sim(["words": 2]))"))
     }
 
     @Test("a body of exactly 256 KiB is read")
     func largestBody() async throws {
-        let visitor = try await Stage.shared().visitor()
+        let testUser = try await Stage.shared().testUser()
         let start = #"{"message":"hello \#(sim(["words": 2]).replacing("\"", with: "\\\""))","more":""#, end = "\"}"
         let body = start + String(repeating: "x", count: 256 << 10 - start.utf8.count - end.utf8.count) + end
         #expect(body.utf8.count == 256 << 10)
-        #expect(try await visitor.browser.post(body).status == 200)
-        #expect(try await visitor.browser.post(body + " ").status == 413)
+        #expect(try await testUser.browser.post(body).status == 200)
+        #expect(try await testUser.browser.post(body + " ").status == 413)
     }
 
     @Test("a header of 64 KiB is 431, one of 20 KiB is read")
     func header() async throws {
-        let visitor = try await Stage.shared().visitor()
-        let large = try await visitor.browser.send("GET", "/healthz", headers: ["X-Large": String(repeating: "x", count: 64 << 10)])
+        let testUser = try await Stage.shared().testUser()
+        let large = try await testUser.browser.send("GET", "/healthz", headers: ["X-Large": String(repeating: "x", count: 64 << 10)])
         #expect(large.status == 431 && large.errorCode == "VAL_3005" && large.error["action"] == "fix_input")
         let several = Dictionary(uniqueKeysWithValues: (0..<64).map { ("X-Large-\($0)", String(repeating: "x", count: 1 << 10)) })
-        #expect(try await visitor.browser.send("GET", "/healthz", headers: several).status == 431)
-        let long = try await visitor.browser.send("GET", "/healthz?" + String(repeating: "x", count: 64 << 10))
+        #expect(try await testUser.browser.send("GET", "/healthz", headers: several).status == 431)
+        let long = try await testUser.browser.send("GET", "/healthz?" + String(repeating: "x", count: 64 << 10))
         #expect(long.status == 431 || long.status == 414, "\(long.status)")
         #expect(
-            try await visitor.browser.send("GET", "/healthz", headers: ["X-Fair": String(repeating: "x", count: 20 << 10)]).status == 200)
+            try await testUser.browser.send("GET", "/healthz", headers: ["X-Fair": String(repeating: "x", count: 20 << 10)]).status == 200)
     }
 
     @Test("a header of 300 KiB, or one that never ends, harms nobody", arguments: [300 << 10, 8 << 20])
     func hugeHeader(count: Int) async throws {
         let stage = try await Stage.shared()
-        let visitor = stage.visitor()
+        let testUser = stage.testUser()
         try await Wire.run {
             let wire = try Wire(port: stage.gateway.port, timeout: 2)
             try wire.send("POST \(Browser.chatPath) HTTP/1.1\r\nX-Huge: ")
@@ -77,7 +77,7 @@ struct TooLargeTests {
             }
         }
         #expect(stage.gateway.program.isRunning)
-        expectDone(try await visitor.say("Hello \(sim(["words": 2]))"))
+        expectDone(try await testUser.say("Hello \(sim(["words": 2]))"))
     }
 
     @Test(

@@ -20,34 +20,34 @@ extension CheckpointCursors {
 struct CheckpointTests {
     @Test("each tick collects only what is new, in bytes, and the facts until text is saved")
     func increments() {
-        let mouth = Mouth()
+        let model = FakeModel()
         var facts = TurnFacts.sample
         // A turn writes all of its text again at one tick in 32, which its id decides: for this id not one of the first four.
         facts.identity.turnID = TurnID(UUID(uuid: (0, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 16)))
-        let turn = mouth.turn(facts)
+        let turn = model.turn(facts)
         var cursors = CheckpointCursors()
         let first = cursors.tick([turn])
         #expect(first.count == 1 && first[0].isFirst && first[0].text.isEmpty && first[0].fromByte == 0)
         cursors.saved(first, as: nil)
         #expect(cursors.tick([turn]).isEmpty)
-        mouth.say("hé")
+        model.say("hé")
         let second = cursors.tick([turn])
         #expect(second.count == 1 && second[0].isFirst && second[0].text == "hé" && second[0].fromByte == 0)
         // The tick failed: the next one carries the same text and what came since.
-        mouth.say("llo")
+        model.say("llo")
         let third = cursors.tick([turn])
         #expect(third[0].text == "héllo" && third[0].fromByte == 0)
         cursors.saved(third, as: 1)
-        mouth.say("!")
+        model.say("!")
         let fourth = cursors.tick([turn])
         #expect(!fourth[0].isFirst && fourth[0].text == "!" && fourth[0].fromByte == 6)
     }
 
     @Test("each turn says all again once in an interval, not all at one tick; what is older than the oldest of these is not needed")
     func wholes() {
-        let mouths = (0..<64).map { _ in Mouth() }
+        let mouths = (0..<64).map { _ in FakeModel() }
         let turns = mouths.map { $0.turn() }
-        for mouth in mouths { mouth.say("hello") }
+        for model in mouths { model.say("hello") }
         var cursors = CheckpointCursors()
         #expect(cursors.neededFrom == .max)
         cursors.saved(cursors.tick(turns), as: 100)
@@ -74,8 +74,8 @@ struct CheckpointTests {
 
     @Test("a turn that is gone is forgotten, and its next attempt begins anew")
     func forgets() {
-        let mouth = Mouth()
-        let turn = mouth.turn()
+        let model = FakeModel()
+        let turn = model.turn()
         var cursors = CheckpointCursors()
         cursors.saved(cursors.tick([turn]), as: nil)
         #expect(cursors.tick([]).isEmpty)
@@ -100,18 +100,18 @@ struct CheckpointerTests {
         }
         let state = Mutex(State())
 
-        var keeper: TurnKeeper {
-            TurnKeeper(
+        var recovery: TurnRecovery {
+            TurnRecovery(
                 renewLease: { [self] in
                     try state.withLock { state in
-                        if state.isOutlived { throw Outlived() }
+                        if state.isOutlived { throw LeaseLost() }
                         state.renewals += 1
                         return []
                     }
                 },
                 checkpoint: { [self] batch, _ in
                     try state.withLock { state in
-                        if state.isOutlived { throw Outlived() }
+                        if state.isOutlived { throw LeaseLost() }
                         let turns = batch.map(\.facts.identity.turnID)
                         if state.isAway || state.refused.map(turns.contains) == true {
                             state.failed += 1
@@ -128,9 +128,10 @@ struct CheckpointerTests {
         }
     }
 
-    private func checkpointer(_ keeper: Keeper, _ registry: TurnRegistry, bytesPerStatement: Int = 1 << 20) -> Checkpointer {
+    private func checkpointer(_ recovery: Keeper, _ registry: TurnRegistry, bytesPerStatement: Int = 1 << 20) -> Checkpointer {
         Checkpointer(
-            keeper: keeper.keeper, registry: registry, logger: Self.silent, interval: .milliseconds(1), bytesPerStatement: bytesPerStatement
+            recovery: recovery.recovery, registry: registry, logger: Self.silent, interval: .milliseconds(1),
+            bytesPerStatement: bytesPerStatement
         )
     }
 
@@ -143,21 +144,21 @@ struct CheckpointerTests {
     @Test("a turn that the database refuses is left out, and the others are saved")
     func badRow() async throws {
         let registry = TurnRegistry()
-        let mouths = [Mouth(), Mouth(), Mouth()]
+        let mouths = [FakeModel(), FakeModel(), FakeModel()]
         let turns = mouths.map { $0.turn() }
-        for (mouth, turn) in zip(mouths, turns) {
+        for (model, turn) in zip(mouths, turns) {
             registry.insert(turn)
-            mouth.say("hello")
+            model.say("hello")
         }
         let bad = turns[1].facts.identity.turnID
-        let keeper = Keeper()
-        keeper.state.withLock { $0.refused = bad }
-        let running = Task { try await checkpointer(keeper, registry).run() }
-        try await eventually { keeper.state.withLock { $0.taken.count } >= 2 }
-        for mouth in mouths { mouth.say(" again") }
-        try await eventually { keeper.state.withLock { $0.taken.last?.count } == 2 }
+        let recovery = Keeper()
+        recovery.state.withLock { $0.refused = bad }
+        let running = Task { try await checkpointer(recovery, registry).run() }
+        try await eventually { recovery.state.withLock { $0.taken.count } >= 2 }
+        for model in mouths { model.say(" again") }
+        try await eventually { recovery.state.withLock { $0.taken.last?.count } == 2 }
         running.cancel()
-        let taken = keeper.state.withLock { $0.taken }
+        let taken = recovery.state.withLock { $0.taken }
         #expect(!taken.joined().contains(bad))
         #expect(Set(taken[0] + taken[1]) == Set([turns[0], turns[2]].map(\.facts.identity.turnID)))
     }
@@ -165,19 +166,19 @@ struct CheckpointerTests {
     @Test("what an outage has left is saved in statements of bounded size, all of it, and nothing twice")
     func backlog() async throws {
         let registry = TurnRegistry()
-        let mouths = (0..<200).map { _ in Mouth() }
-        for mouth in mouths {
-            registry.insert(mouth.turn())
-            mouth.say(String(repeating: "x", count: 1_000))
+        let mouths = (0..<200).map { _ in FakeModel() }
+        for model in mouths {
+            registry.insert(model.turn())
+            model.say(String(repeating: "x", count: 1_000))
         }
-        let keeper = Keeper()
-        keeper.state.withLock { $0.isAway = true }
-        let running = Task { try await checkpointer(keeper, registry, bytesPerStatement: 16_384).run() }
-        try await eventually { keeper.state.withLock { $0.failed } >= 3 }
-        keeper.state.withLock { $0.isAway = false }
-        try await eventually { keeper.state.withLock { $0.taken.joined().count } >= 200 }
+        let recovery = Keeper()
+        recovery.state.withLock { $0.isAway = true }
+        let running = Task { try await checkpointer(recovery, registry, bytesPerStatement: 16_384).run() }
+        try await eventually { recovery.state.withLock { $0.failed } >= 3 }
+        recovery.state.withLock { $0.isAway = false }
+        try await eventually { recovery.state.withLock { $0.taken.joined().count } >= 200 }
         running.cancel()
-        let (taken, bytes) = keeper.state.withLock { ($0.taken, $0.bytes) }
+        let (taken, bytes) = recovery.state.withLock { ($0.taken, $0.bytes) }
         #expect(Set(taken.joined().prefix(200)).count == 200)
         #expect(bytes.allSatisfy { $0 <= 16_384 + 1_000 } && taken.count >= 12)
     }
@@ -185,31 +186,31 @@ struct CheckpointerTests {
     @Test("a lease is renewed while every checkpoint fails")
     func leaseByItself() async throws {
         let registry = TurnRegistry()
-        let mouth = Mouth()
-        registry.insert(mouth.turn())
-        mouth.say("hello")
-        let keeper = Keeper()
-        keeper.state.withLock { $0.isAway = true }
-        let saving = Task { try await checkpointer(keeper, registry).run() }
+        let model = FakeModel()
+        registry.insert(model.turn())
+        model.say("hello")
+        let recovery = Keeper()
+        recovery.state.withLock { $0.isAway = true }
+        let saving = Task { try await checkpointer(recovery, registry).run() }
         let renewing = Task {
-            try await LeaseRenewer(keeper: keeper.keeper, registry: registry, logger: Self.silent, interval: .milliseconds(1)).run()
+            try await LeaseRenewer(recovery: recovery.recovery, registry: registry, logger: Self.silent, interval: .milliseconds(1)).run()
         }
-        try await eventually { keeper.state.withLock { $0.renewals >= 5 && $0.failed >= 5 } }
+        try await eventually { recovery.state.withLock { $0.renewals >= 5 && $0.failed >= 5 } }
         saving.cancel()
         renewing.cancel()
-        #expect(keeper.state.withLock { $0.taken }.isEmpty)
+        #expect(recovery.state.withLock { $0.taken }.isEmpty)
     }
 
     @Test("when another process lives as this instance, both end with the process")
-    func outlived() async {
-        let keeper = Keeper()
-        keeper.state.withLock { $0.isOutlived = true }
+    func leaseLost() async {
+        let recovery = Keeper()
+        recovery.state.withLock { $0.isOutlived = true }
         let registry = TurnRegistry()
-        await #expect(throws: Outlived.self) {
-            try await LeaseRenewer(keeper: keeper.keeper, registry: registry, logger: Self.silent).run()
+        await #expect(throws: LeaseLost.self) {
+            try await LeaseRenewer(recovery: recovery.recovery, registry: registry, logger: Self.silent).run()
         }
-        registry.insert(Mouth().turn())
-        await #expect(throws: Outlived.self) { try await checkpointer(keeper, registry).run() }
+        registry.insert(FakeModel().turn())
+        await #expect(throws: LeaseLost.self) { try await checkpointer(recovery, registry).run() }
     }
 }
 
@@ -218,7 +219,7 @@ struct ReaperTests {
     private let sim = ModelName(provider: "simulator", model: "sim")
 
     private func receipt(_ content: String, answeredBy: ModelName?) -> TurnReceipt {
-        Reaper.receipt(
+        OrphanCollector.receipt(
             for: OrphanedTurn(facts: .sample, content: content, answeredBy: answeredBy, promptTokens: 40, durationMilliseconds: 9),
             prices: PriceBook([]))
     }
@@ -226,7 +227,7 @@ struct ReaperTests {
     @Test("text is kept as interrupted and billed by an estimate, in the reaper's name")
     func withText() {
         let kept = receipt("four words are here", answeredBy: sim)
-        #expect(kept.status == .interrupted && kept.settledBy == .reaper && kept.finishReason == nil)
+        #expect(kept.status == .interrupted && kept.finalizedBy == .recovery && kept.finishReason == nil)
         #expect(kept.bill?.estimated == true && kept.bill?.usage.input == 40 && (kept.bill?.usage.output ?? 0) > 0)
         #expect(kept.bill?.cost == nil, "a model without a price has no cost, not cost 0")
     }
@@ -241,7 +242,7 @@ struct ReaperTests {
                     provider: sim.provider, model: sim.model, validFrom: CalendarDay(daysSinceEpoch: first),
                     input: PicodollarsPerToken(Int64(price)), output: PicodollarsPerToken(0))
             }
-            return Reaper.receipt(
+            return OrphanCollector.receipt(
                 for: OrphanedTurn(facts: facts, content: "four words", answeredBy: sim, promptTokens: 40, durationMilliseconds: 9),
                 prices: PriceBook(prices)
             ).bill?.cost
@@ -261,107 +262,107 @@ struct ReaperTests {
 struct SettlementTests {
     @Test("the followers are told the end only after the receipt is in the ledger")
     func order() async {
-        let book = Book(failures: 0)
-        let mouth = Mouth()
-        let turn = mouth.turn()
-        async let settled: Void = book.settle(turn)
-        mouth.say("hello")
-        mouth.end(.stop)
+        let repository = FakeRepository(failures: 0)
+        let model = FakeModel()
+        let turn = model.turn()
+        async let settled: Void = repository.finalize(turn)
+        model.say("hello")
+        model.end(.stop)
         await settled
-        #expect(book.finished == 1 && book.kept == 0)
+        #expect(repository.finished == 1 && repository.kept == 0)
         #expect(turn.ending?.status == .complete)
-        #expect(book.registry.count == 0)
+        #expect(repository.registry.count == 0)
     }
 
     @Test("whose turn went on elsewhere meanwhile tells his followers to resume, not that it is done")
     func superseded() async {
-        let book = Book(failures: 0, outcome: .superseded)
-        let mouth = Mouth()
-        let turn = mouth.turn()
-        book.registry.insert(turn)
-        let follower = Follower()
-        #expect(turn.add(follower, limit: 1))
-        mouth.say("hello")
-        mouth.end(.stop)
-        await book.settle(turn)
-        #expect(turn.ending == nil && book.registry.count == 0)
+        let repository = FakeRepository(failures: 0, outcome: .superseded)
+        let model = FakeModel()
+        let turn = model.turn()
+        repository.registry.insert(turn)
+        let subscriber = Subscriber()
+        #expect(turn.add(subscriber, limit: 1))
+        model.say("hello")
+        model.end(.stop)
+        await repository.finalize(turn)
+        #expect(turn.ending == nil && repository.registry.count == 0)
         // Nobody listened yet: the bell is heard by who does.
-        let ear = Ear()
-        follower.listen(ear)
-        #expect(ear.signals == [.handOver])
+        let recorder = SignalRecorder()
+        subscriber.listen(recorder)
+        #expect(recorder.signals == [.handOver])
     }
 
     @Test("while the database is away the receipt lies on disk, the followers know the end, and it is delivered once")
     func away() async throws {
-        let book = Book(failures: 3)
-        let mouth = Mouth()
-        let turn = mouth.turn()
-        book.registry.insert(turn)
-        mouth.say("hello")
-        mouth.end(.stop)
-        await book.settle(turn)
-        #expect(book.kept == 1 && book.discarded == 1 && book.finished == 1 && book.attempts == 4)
+        let repository = FakeRepository(failures: 3)
+        let model = FakeModel()
+        let turn = model.turn()
+        repository.registry.insert(turn)
+        model.say("hello")
+        model.end(.stop)
+        await repository.finalize(turn)
+        #expect(repository.kept == 1 && repository.discarded == 1 && repository.finished == 1 && repository.attempts == 4)
         #expect(turn.ending?.finishReason == .stop)
     }
 
     @Test("a receipt that the database refuses for good ends its turn as failed, is not told as saved before, and stays on disk")
     func refused() async throws {
-        let book = Book(failures: 0)
-        book.refuse()
-        let mouth = Mouth()
-        let turn = mouth.turn()
-        book.registry.insert(turn)
-        mouth.say("hello")
-        mouth.end(.stop)
-        await book.settle(turn)
-        #expect(turn.ending == .refused && book.registry.count == 0)
-        #expect(book.kept == 1 && book.discarded == 0)
-        let failure = try #require(book.failure)
+        let repository = FakeRepository(failures: 0)
+        repository.refuse()
+        let model = FakeModel()
+        let turn = model.turn()
+        repository.registry.insert(turn)
+        model.say("hello")
+        model.end(.stop)
+        await repository.finalize(turn)
+        #expect(turn.ending == .refused && repository.registry.count == 0)
+        #expect(repository.kept == 1 && repository.discarded == 0)
+        let failure = try #require(repository.failure)
         #expect(failure.status == .failed && failure.content.isEmpty && failure.bill == nil && failure.errorCode == "SYS_5000")
         var told: [UInt8] = []
-        Farewell(facts: turn.facts, ending: .refused, keptBytes: 5, cursor: 5).encode(into: &told)
+        TerminalEvents(facts: turn.facts, ending: .refused, keptBytes: 5, cursor: 5).encode(into: &told)
         let text = String(decoding: told, as: UTF8.self)
         #expect(text.contains(#""code":"SYS_5000""#) && text.contains(#""partial":true"#) && text.contains(#""kept_bytes":0"#))
     }
 
     @Test("a full disk is survived: the receipt is still tried")
     func fullDisk() async {
-        let book = Book(failures: 2, diskIsFull: true)
-        let mouth = Mouth()
-        let turn = mouth.turn()
-        mouth.say("hello")
-        mouth.end(.stop)
-        await book.settle(turn)
-        #expect(book.finished == 1 && book.discarded == 0)
+        let repository = FakeRepository(failures: 2, diskIsFull: true)
+        let model = FakeModel()
+        let turn = model.turn()
+        model.say("hello")
+        model.end(.stop)
+        await repository.finalize(turn)
+        #expect(repository.finished == 1 && repository.discarded == 0)
         #expect(turn.ending?.isSaved == true)
     }
 
     @Test("with a full disk and no database nobody is told that the answer is saved, before it is")
     func unsaved() async throws {
-        let book = Book(failures: 1_000_000, diskIsFull: true)
-        let mouth = Mouth()
-        let turn = mouth.turn()
-        mouth.say("hello")
-        mouth.end(.stop)
-        let settling = Task { await book.settle(turn) }
+        let repository = FakeRepository(failures: 1_000_000, diskIsFull: true)
+        let model = FakeModel()
+        let turn = model.turn()
+        model.say("hello")
+        model.end(.stop)
+        let settling = Task { await repository.finalize(turn) }
         while turn.ending == nil { try await Task.sleep(for: .milliseconds(1)) }
         #expect(turn.ending == .unsaved)
-        book.comesBack()
+        repository.comesBack()
         await settling.value
         #expect(turn.ending?.finishReason == .stop && turn.ending?.isSaved == true)
     }
 }
 
 /// Remembers what it heard.
-private final class Ear: FollowerListener {
-    private let all = Mutex<[Follower.Signal]>([])
-    var signals: [Follower.Signal] { all.withLock { $0 } }
+private final class SignalRecorder: SubscriberListener {
+    private let all = Mutex<[Subscriber.Signal]>([])
+    var signals: [Subscriber.Signal] { all.withLock { $0 } }
 
-    func heard(_ signal: Follower.Signal) { all.withLock { $0.append(signal) } }
+    func signalled(_ signal: Subscriber.Signal) { all.withLock { $0.append(signal) } }
 }
 
 /// A ledger that is away for a while, and a spool.
-private final class Book: Sendable {
+private final class FakeRepository: Sendable {
     struct State {
         var failuresLeft: Int
         /// Refuses what is not in recovery's name.
@@ -384,9 +385,9 @@ private final class Book: Sendable {
     }
 
     /// As the pipeline does it: waits for the model's end, and settles.
-    func settle(_ turn: LiveTurn) async {
+    func finalize(_ turn: LiveTurn) async {
         let outcome = await withCheckedContinuation { continuation in turn.onOutcome { continuation.resume(returning: $0) } }
-        await settlement.settle(turn, outcome, arrivedAt: .now, requestID: "r")
+        await finalizer.finalize(turn, outcome, arrivedAt: .now, requestID: "r")
     }
 
     func refuse() { state.withLock { $0.refuses = true } }
@@ -399,14 +400,14 @@ private final class Book: Sendable {
     var kept: Int { state.withLock { $0.kept } }
     var discarded: Int { state.withLock { $0.discarded } }
 
-    var settlement: TurnSettlement {
-        let ledger = TurnLedger(
+    var finalizer: TurnFinalizer {
+        let repository = TurnRepository(
             begin: { _, _, _ in throw StoreFault.unavailable(retryAfter: 1) },
             finish: { [self] receipt in
                 try state.withLock { state in
                     state.attempts += 1
                     if state.refuses {
-                        guard receipt.settledBy == .reaper else { throw StoreFault.unexpected("no such column") }
+                        guard receipt.finalizedBy == .recovery else { throw StoreFault.unexpected("no such column") }
                         state.failure = receipt
                     }
                     guard state.failuresLeft == 0 else {
@@ -423,17 +424,17 @@ private final class Book: Sendable {
                 state.withLock { $0.kept += 1 }
                 return .init(name: "1")
             },
-            discard: { [self] _ in state.withLock { $0.discarded += 1 } }, leftovers: { [] })
-        return TurnSettlement(
-            ledger: ledger, prices: PriceBook([]), registry: registry, spool: spool,
+            discard: { [self] _ in state.withLock { $0.discarded += 1 } }, pending: { [] })
+        return TurnFinalizer(
+            repository: repository, prices: PriceBook([]), registry: registry, spool: spool,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             pauses: [.zero])
     }
 }
 
 /// A model that says what the test says.
-private final class Mouth: Sendable {
-    private let emit = Mutex<(@Sendable (ModelNews) -> Void)?>(nil)
+private final class FakeModel: Sendable {
+    private let emit = Mutex<(@Sendable (ModelUpdate) -> Void)?>(nil)
 
     func turn(_ facts: TurnFacts = .sample) -> LiveTurn {
         let turn = LiveTurn(facts: facts)
@@ -441,7 +442,7 @@ private final class Mouth: Sendable {
         turn.generate(
             with: LanguageModel(firstChoice: name) { [self] _, emit in
                 self.emit.withLock { $0 = emit }
-                emit(ModelNews(acceptedBy: name))
+                emit(ModelUpdate(acceptedBy: name))
                 return Generation {}
             }, Prompt(messages: [], maximumOutputTokens: 1))
         return turn
@@ -449,10 +450,10 @@ private final class Mouth: Sendable {
 
     func say(_ text: String) {
         let emit = emit.withLock { $0 }
-        Array(text.utf8).withUnsafeBufferPointer { emit?(ModelNews(text: $0)) }
+        Array(text.utf8).withUnsafeBufferPointer { emit?(ModelUpdate(text: $0)) }
     }
 
-    func end(_ end: ModelEnd) { emit.withLock { $0.take() }?(ModelNews(end: end)) }
+    func end(_ end: ModelEnd) { emit.withLock { $0.take() }?(ModelUpdate(end: end)) }
 }
 
 extension TurnFacts {

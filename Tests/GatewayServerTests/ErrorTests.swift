@@ -72,23 +72,23 @@ struct ErrorTests {
 
     @Test("a body that is no JSON is 400, a wrong field is 422 and named")
     func bodies() {
-        func refusal(_ text: String) -> GatewayError? {
+        func rejection(_ text: String) -> GatewayError? {
             do throws(RequestBodyError) {
                 _ = try ChatRequest.parse(Array(text.utf8))
                 return nil
             } catch { return GatewayError(error) }
         }
-        #expect(refusal("{")?.status == 400)
-        #expect(refusal("[]")?.status == 422)
-        let field = refusal(#"{"message":3}"#)
+        #expect(rejection("{")?.status == 400)
+        #expect(rejection("[]")?.status == 422)
+        let field = rejection(#"{"message":3}"#)
         #expect(field?.status == 422 && field?.details.first?.0 == "field" && field?.details.first?.1 == .string("message"))
     }
 
     @Test("what the database refuses has its code")
     func refusals() {
-        #expect(GatewayError(Refusal(reason: .notFound)).code == .notFound)
-        #expect(GatewayError(Refusal(reason: .turnInProgress)).code == .turnInProgress)
-        #expect(GatewayError(Refusal(reason: .quotaExhausted, retryAfter: 5, limit: 20)).details.first?.1 == .integer(20))
+        #expect(GatewayError(Rejection(reason: .notFound)).code == .notFound)
+        #expect(GatewayError(Rejection(reason: .turnInProgress)).code == .turnInProgress)
+        #expect(GatewayError(Rejection(reason: .quotaExhausted, retryAfter: 5, limit: 20)).details.first?.1 == .integer(20))
         #expect(GatewayError(StoreFault.unavailable(retryAfter: 0)).retryAfter == 1)
         #expect(GatewayError(TokenRejection.expired).code == .tokenExpired)
         #expect(GatewayError(TokenRejection.forbidden).code == .forbidden)
@@ -124,20 +124,20 @@ struct EdgeTests {
 
 @Suite("Where somebody is")
 struct WhereaboutsTests {
-    private func place(country: String? = nil, locale: String? = nil, profile: Whereabouts? = nil, header: String? = nil) -> Whereabouts {
-        Whereabouts(TurnRequest(message: "m", locale: locale, country: country), profile: profile, acceptLanguage: header)
+    private func place(country: String? = nil, locale: String? = nil, profile: Region? = nil, header: String? = nil) -> Region {
+        Region(TurnRequest(message: "m", locale: locale, country: country), profile: profile, acceptLanguage: header)
     }
 
     @Test("country and language come each from the first source that tells them")
     func sources() {
-        let british = Whereabouts(country: "GB", locale: nil)
-        #expect(place(locale: "en", profile: british, header: "es-ES") == Whereabouts(country: "GB", locale: "en"))
-        #expect(place(locale: "en", header: "en-GB") == Whereabouts(country: "GB", locale: "en"))
-        #expect(place(locale: "en-AU", profile: british) == Whereabouts(country: "AU", locale: "en-AU"))
-        #expect(place(country: "gb", locale: "en-US", header: "en-AU") == Whereabouts(country: "GB", locale: "en-US"))
+        let british = Region(country: "GB", locale: nil)
+        #expect(place(locale: "en", profile: british, header: "es-ES") == Region(country: "GB", locale: "en"))
+        #expect(place(locale: "en", header: "en-GB") == Region(country: "GB", locale: "en"))
+        #expect(place(locale: "en-AU", profile: british) == Region(country: "AU", locale: "en-AU"))
+        #expect(place(country: "gb", locale: "en-US", header: "en-AU") == Region(country: "GB", locale: "en-US"))
         #expect(place(country: "nowhere", profile: british) == british)
-        #expect(place(header: "es-MX,es;q=0.9") == Whereabouts(country: "MX", locale: "es-MX"))
-        #expect(place() == Whereabouts(country: nil, locale: nil))
+        #expect(place(header: "es-MX,es;q=0.9") == Region(country: "MX", locale: "es-MX"))
+        #expect(place() == Region(country: nil, locale: nil))
     }
 }
 
@@ -159,9 +159,9 @@ struct FramingTests {
         return found
     }
 
-    private func farewell(_ ending: TurnEnding, kept: Int) -> [StreamEvent] {
+    private func terminalEvents(_ ending: TurnEnding, kept: Int) -> [StreamEvent] {
         var bytes: [UInt8] = []
-        Farewell(facts: facts, ending: ending, keptBytes: kept, cursor: kept).encode(into: &bytes)
+        TerminalEvents(facts: facts, ending: ending, keptBytes: kept, cursor: kept).encode(into: &bytes)
         return events(bytes)
     }
 
@@ -169,7 +169,7 @@ struct FramingTests {
         var facts = facts
         facts.identity.attempt = attempt
         var bytes: [UInt8] = []
-        Farewell(facts: facts, ending: ending, keptBytes: kept, cursor: cursor).encode(into: &bytes)
+        TerminalEvents(facts: facts, ending: ending, keptBytes: kept, cursor: cursor).encode(into: &bytes)
         guard case .error(let failure)? = events(bytes).last else { return nil }
         return failure
     }
@@ -206,7 +206,7 @@ struct FramingTests {
 
     @Test("a complete turn ends with usage and done")
     func complete() {
-        let told = farewell(TurnEnding(status: .complete, finishReason: .stop, bill: bill), kept: 9)
+        let told = terminalEvents(TurnEnding(status: .complete, finishReason: .stop, bill: bill), kept: 9)
         guard case .usage(let usage)? = told.first, case .done(let done)? = told.last else {
             Issue.record("\(told)")
             return
@@ -217,7 +217,8 @@ struct FramingTests {
 
     @Test("an interrupted turn ends with usage and an error that says what is kept")
     func interrupted() {
-        guard case .error(let failure)? = farewell(TurnEnding(status: .interrupted, finishReason: nil, bill: bill), kept: 9).last else {
+        guard case .error(let failure)? = terminalEvents(TurnEnding(status: .interrupted, finishReason: nil, bill: bill), kept: 9).last
+        else {
             Issue.record("no error")
             return
         }
@@ -227,7 +228,7 @@ struct FramingTests {
 
     @Test("a failed turn that cost nothing ends with the error alone")
     func failed() {
-        let told = farewell(TurnEnding(status: .failed, finishReason: nil, bill: nil), kept: 0)
+        let told = terminalEvents(TurnEnding(status: .failed, finishReason: nil, bill: nil), kept: 0)
         guard told.count == 1, case .error(let failure)? = told.first else {
             Issue.record("\(told)")
             return
@@ -236,9 +237,9 @@ struct FramingTests {
     }
 
     @Test("the greeting is start, and safety when there is a card")
-    func greeting() {
+    func openingEvents() {
         var bytes: [UInt8] = []
-        Greeting(requestID: "r", safety: StreamSafety(severity: .acute, tier: 3, categories: ["suicide"], resources: [], message: "m"))
+        OpeningEvents(requestID: "r", safety: StreamSafety(severity: .acute, tier: 3, categories: ["suicide"], resources: [], message: "m"))
             .encode(facts, into: &bytes)
         let told = events(bytes)
         guard told.count == 2, case .start(let start) = told[0], case .safety(let safety) = told[1] else {

@@ -131,15 +131,15 @@ final class CallRecorder: Sendable {
 
     var now: CallRecord { record.withLock { $0 } }
 
-    func take(_ news: ModelNews) {
+    func take(_ update: ModelUpdate) {
         record.withLock { record in
             if record.endedAt != nil { record.toldAfterEnd = true }
-            if news.acceptedBy == nil, news.text.isEmpty, news.usage == nil, news.end == nil { record.emptyNews += 1 }
-            if record.isEmpty { record.beganWithAcceptance = news.acceptedBy != nil }
-            if let name = news.acceptedBy { record.accepted.append(name.provider) }
-            record.bytes += news.text
-            record.usage = news.usage ?? record.usage
-            if let end = news.end {
+            if update.acceptedBy == nil, update.text.isEmpty, update.usage == nil, update.end == nil { record.emptyNews += 1 }
+            if record.isEmpty { record.beganWithAcceptance = update.acceptedBy != nil }
+            if let name = update.acceptedBy { record.accepted.append(name.provider) }
+            record.bytes += update.text
+            record.usage = update.usage ?? record.usage
+            if let end = update.end {
                 record.ends.append(end)
                 record.endedAt = .now
             }

@@ -160,7 +160,7 @@ struct FailoverMachineTests {
         var machine = Bench.at("refusing", choices: 2)
         #expect(machine.deadline == start + .milliseconds(500))
         #expect(machine.clock(at: start + .milliseconds(499)) == .none)
-        #expect(machine.clock(at: start + .milliseconds(500)) == .judgeRefusal)
+        #expect(machine.clock(at: start + .milliseconds(500)) == .judgeErrorResponse)
         #expect(machine.failed(Bench.refusal(), at: start + .milliseconds(500)) == .attempt(1))
     }
 

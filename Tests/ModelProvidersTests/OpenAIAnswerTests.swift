@@ -7,28 +7,28 @@ import Testing
 struct Reading: Equatable {
     var text = ""
     var usage: TokenUsage?
-    var verdict: AnswerNews.Verdict?
+    var verdict: ParsedUpdate.Verdict?
 
     /// Reads a stream in these pieces, then its end.
     static func of(_ pieces: [ArraySlice<UInt8>]) -> Reading {
         var reader = Dialect.openAI.makeReader()
-        var whole = AnswerNews()
-        func add(_ news: AnswerNews) {
+        var whole = ParsedUpdate()
+        func add(_ update: ParsedUpdate) {
             // Every hand-over is whole characters.
-            #expect(String(validating: news.text, as: UTF8.self) != nil)
-            #expect(whole.verdict == nil || news == AnswerNews())
-            whole.text += news.text
-            whole.usage = news.usage ?? whole.usage
-            whole.verdict = news.verdict ?? whole.verdict
+            #expect(String(validating: update.text, as: UTF8.self) != nil)
+            #expect(whole.verdict == nil || update == ParsedUpdate())
+            whole.text += update.text
+            whole.usage = update.usage ?? whole.usage
+            whole.verdict = update.verdict ?? whole.verdict
         }
         for piece in pieces {
-            var news = AnswerNews()
-            piece.withUnsafeBytes { reader.read($0, into: &news) }
-            add(news)
+            var update = ParsedUpdate()
+            piece.withUnsafeBytes { reader.read($0, into: &update) }
+            add(update)
         }
-        var news = AnswerNews()
-        reader.finish(into: &news)
-        add(news)
+        var update = ParsedUpdate()
+        reader.finish(into: &update)
+        add(update)
         return Reading(text: String(decoding: whole.text, as: UTF8.self), usage: whole.usage, verdict: whole.verdict)
     }
 

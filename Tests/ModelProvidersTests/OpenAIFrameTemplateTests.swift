@@ -143,8 +143,8 @@ struct OpenAIFrameTemplateTests {
             rest = rest.dropFirst(pieces[pieces.count - 1].count)
         }
         var reader = Dialect.openAI.makeReader()
-        var news = AnswerNews()
-        for piece in pieces { piece.withUnsafeBytes { reader.read($0, into: &news) } }
-        #expect(news.text == expected && news.verdict == nil)
+        var update = ParsedUpdate()
+        for piece in pieces { piece.withUnsafeBytes { reader.read($0, into: &update) } }
+        #expect(update.text == expected && update.verdict == nil)
     }
 }

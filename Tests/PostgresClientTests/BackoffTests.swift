@@ -33,7 +33,7 @@ import Testing
 }
 
 @Suite struct WaitingLineTests {
-    private var line = WaitingLine<Int>()
+    private var line = WaiterQueue<Int>()
 
     @Test("first come, first served, but for those who left")
     mutating func order() {

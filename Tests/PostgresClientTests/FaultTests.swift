@@ -111,7 +111,7 @@ import Testing
     func leasesOnly() async throws {
         let cluster = try await ThrowawayCluster.start()
         await cluster.stop()
-        try await withClient(at: cluster.url(), configure: { $0.lanes = 0 }) { client in
+        try await withClient(at: cluster.url(), configure: { $0.sharedConnections = 0 }) { client in
             #expect(await postgresError { try await client.withConnection { _ in } }?.kind == .unavailable)
             try await cluster.start()
             try await expectEqual(client.withConnection { try await $0.query("select 1") { $0.int(0, 0) } }, 1)
@@ -121,7 +121,7 @@ import Testing
     @Test("a server without a free slot refuses leases, but the lanes go on")
     func noSlot() async throws {
         let cluster = try await ThrowawayCluster.start(settings: ["max_connections": "8", "superuser_reserved_connections": "0"])
-        try await withClient(at: cluster.url(), configure: { $0.lanes = 2 }) { client in
+        try await withClient(at: cluster.url(), configure: { $0.sharedConnections = 2 }) { client in
             try await expectEqual(client.int("select 1"), 1)
             let outcomes = await withTaskGroup(of: PostgresError.Kind?.self) { group in
                 for _ in 0..<8 {

@@ -6,7 +6,7 @@ import Testing
     @Test("the server ends a statement that runs too long, and the connection goes on")
     func statementTimeout() async throws {
         try await withClient(configure: {
-            $0.lanes = 1
+            $0.sharedConnections = 1
             $0.statementTimeout = .milliseconds(100)
         }) { client, _ in
             let error = await postgresError { try await client.execute("select pg_sleep(10)") }
@@ -18,7 +18,7 @@ import Testing
     @Test("a deadline answers its caller in time and leaves the lane usable")
     func deadline() async throws {
         try await withClient(configure: {
-            $0.lanes = 1
+            $0.sharedConnections = 1
             $0.statementTimeout = .seconds(1)
         }) { client, _ in
             _ = try await client.int("select 1")
@@ -32,7 +32,7 @@ import Testing
 
     @Test("a cancelled task is answered at once, its result dropped, and its neighbours are untouched")
     func cancellation() async throws {
-        try await withClient(configure: { ($0.lanes, $0.statementTimeout) = (1, .seconds(60)) }) { client, _ in
+        try await withClient(configure: { ($0.sharedConnections, $0.statementTimeout) = (1, .seconds(60)) }) { client, _ in
             _ = try await client.int("select 1")
             let key = Int64.random(in: 0...Int64.max)
             try await client.withConnection { lease in
@@ -88,7 +88,7 @@ import Testing
     @Test("beyond the bound callers are refused at once, the others are served")
     func waiterBound() async throws {
         try await withClient(configure: {
-            $0.lanes = 1
+            $0.sharedConnections = 1
             $0.maximumWaiters = 10
         }) { client, _ in
             _ = try await client.int("select 1")

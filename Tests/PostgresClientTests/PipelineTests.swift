@@ -27,7 +27,7 @@ import Testing
 
     @Test("errors of all kinds in some batches leave their neighbours on the same connection untouched")
     func errorsAreIsolated() async throws {
-        try await withClient(configure: { $0.lanes = 1 }) { client, database in
+        try await withClient(configure: { $0.sharedConnections = 1 }) { client, database in
             try await database.psql("create table t (id int primary key deferrable initially deferred); insert into t values (1)")
             try await withThrowingTaskGroup { group in
                 for number in 0..<400 {
@@ -85,7 +85,7 @@ import Testing
 
     @Test("roles, claims and settings local to a batch do not reach the next one on the connection, also not after an error")
     func nothingLeaks() async throws {
-        try await withClient(configure: { $0.lanes = 1 }) { client, database in
+        try await withClient(configure: { $0.sharedConnections = 1 }) { client, database in
             let role = "r_\(database.name)"
             try await database.psql("create role \(role); create table secret (n int)")
             for _ in 0..<50 {
@@ -113,7 +113,7 @@ import Testing
     @Test("10 MB come down while 5 MB go up on the same connection, and neither side waits for the other for ever")
     func hugeBothWays() async throws {
         try await withClient(configure: {
-            $0.lanes = 1
+            $0.sharedConnections = 1
             $0.statementTimeout = .seconds(20)
             $0.defaultDeadline = .seconds(30)
         }) { client, _ in
@@ -156,7 +156,7 @@ import Testing
 
     @Test("more statements than the cache holds still work, and the server keeps at most a hundred")
     func manyStatements() async throws {
-        try await withClient(configure: { $0.lanes = 1 }) { client, _ in
+        try await withClient(configure: { $0.sharedConnections = 1 }) { client, _ in
             for number in 0..<250 {
                 try await expectEqual(client.int(Query(unsafeSQL: "select \(number)")), number)
             }
@@ -169,7 +169,7 @@ import Testing
 
     @Test("a statement whose table does not exist yet works as soon as it does")
     func failedPreparationIsForgotten() async throws {
-        try await withClient(configure: { $0.lanes = 1 }) { client, database in
+        try await withClient(configure: { $0.sharedConnections = 1 }) { client, database in
             #expect(await postgresError { _ = try await client.int("select n from later") }?.sqlState == "42P01")
             try await database.psql("create table later (n int); insert into later values (5)")
             try await expectEqual(client.int("select n from later"), 5)
@@ -179,7 +179,7 @@ import Testing
     @Test("what decode throws reaches the caller, and the connection goes on")
     func decodeThrows() async throws {
         struct Odd: Error {}
-        try await withClient(configure: { $0.lanes = 1 }) { client, _ in
+        try await withClient(configure: { $0.sharedConnections = 1 }) { client, _ in
             await #expect(throws: Odd.self) { try await client.query("select 1") { _ in throw Odd() } }
             try await expectEqual(client.int("select 2"), 2)
         }
@@ -187,7 +187,7 @@ import Testing
 
     @Test("batches of one affinity run on one connection, also all at once; different affinities use them all")
     func affinity() async throws {
-        try await withClient(configure: { $0.lanes = 4 }) { client, _ in
+        try await withClient(configure: { $0.sharedConnections = 4 }) { client, _ in
             // Until its own connection is open an affinity uses the next one.
             let sessions: Query = "select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
             try await expectEventually { try await client.int(sessions) == 3 }

@@ -6,10 +6,11 @@ import Testing
     private static let start = ContinuousClock.now
     private var pool = Self.pool()
 
-    private static func pool(lanes: Int = 2, leases: Int = 1, waiters: Int = 2, depth: Int = 2) -> PoolMachine {
+    private static func pool(sharedConnections: Int = 2, leases: Int = 1, waiters: Int = 2, depth: Int = 2) -> PoolMachine {
         PoolMachine(
             limits: .init(
-                lanes: lanes, leases: leases, waiters: waiters, laneDepth: depth, staleHead: .milliseconds(20), leaseIdle: .seconds(60)),
+                sharedConnections: sharedConnections, leases: leases, waiters: waiters, laneDepth: depth, staleHead: .milliseconds(20),
+                leaseIdle: .seconds(60)),
             now: start)
     }
 
@@ -28,7 +29,7 @@ import Testing
 
     @Test("all lanes are opened at the start")
     mutating func startsLanes() {
-        #expect(pool.start(now: at(0)) == [.connectLane(connection(1)), .connectLane(connection(2))])
+        #expect(pool.start(now: at(0)) == [.connectShared(connection(1)), .connectShared(connection(2))])
     }
 
     @Test("a batch goes to the lane with the fewest outstanding")
@@ -111,7 +112,7 @@ import Testing
         for number in 1...3 { _ = pool.batchArrived(request(number), affinity: 0, now: at(0)) }
         #expect(pool.closed(connection(1), now: at(1)) == [.send(request(3), on: connection(2)), .scheduleRetry])
         #expect(pool.batchArrived(request(4), affinity: 0, now: at(1)) == [.send(request(4), on: connection(2))])
-        #expect(pool.retryDue(now: at(2)) == [.connectLane(connection(3))])
+        #expect(pool.retryDue(now: at(2)) == [.connectShared(connection(3))])
         _ = pool.opened(connection(3), now: at(3))
         #expect(pool.batchArrived(request(5), affinity: 0, now: at(3)) == [.send(request(5), on: connection(3))])
     }
@@ -123,7 +124,7 @@ import Testing
         openLanes()
         #expect(pool.closed(connection(1), now: at(5)) == [.scheduleRetry])
         #expect(pool.health == .reachable)
-        #expect(pool.retryDue(now: at(6)) == [.connectLane(connection(3))])
+        #expect(pool.retryDue(now: at(6)) == [.connectShared(connection(3))])
         #expect(pool.batchArrived(request(1), now: at(7)) == [.send(request(1), on: connection(2))])
     }
 
@@ -135,7 +136,7 @@ import Testing
         #expect(pool.health == .connecting)
         #expect(pool.batchArrived(request(1), now: at(6)) == [])
         #expect(pool.leaseRequested(request(2), now: at(6)) == [.connectLease(connection(3))])
-        #expect(pool.retryDue(now: at(6)) == [.connectLane(connection(4)), .connectLane(connection(5))])
+        #expect(pool.retryDue(now: at(6)) == [.connectShared(connection(4)), .connectShared(connection(5))])
         #expect(
             pool.closed(connection(4), now: at(7)) == [
                 .reject(request(1), .unavailable), .reject(request(2), .unavailable), .scheduleRetry,
@@ -151,8 +152,8 @@ import Testing
         _ = pool.start(now: at(0))
         #expect(pool.closed(connection(1), now: at(1)) == [.scheduleRetry])
         #expect(pool.closed(connection(2), now: at(1)) == [])
-        #expect(pool.retryDue(now: at(50)) == [.connectLane(connection(3))])
-        #expect(pool.opened(connection(3), now: at(60)) == [.connectLane(connection(4))])
+        #expect(pool.retryDue(now: at(50)) == [.connectShared(connection(3))])
+        #expect(pool.opened(connection(3), now: at(60)) == [.connectShared(connection(4))])
         #expect(pool.health == .reachable)
     }
 
@@ -232,7 +233,7 @@ import Testing
 
     @Test("without lanes a request is itself the attempt")
     mutating func noLanes() {
-        pool = Self.pool(lanes: 0)
+        pool = Self.pool(sharedConnections: 0)
         #expect(pool.start(now: at(0)) == [])
         #expect(pool.batchArrived(request(1), now: at(0)) == [.reject(request(1), .poolExhausted)])
         #expect(pool.leaseRequested(request(2), now: at(0)) == [.connectLease(connection(1))])

@@ -9,7 +9,7 @@ struct TLSTests {
     func verified() async throws {
         let cluster = try await ThrowawayCluster.start(tls: true)
         let url = cluster.url() + "?sslmode=verify-full&sslrootcert=\(cluster.certificate)"
-        try await withClient(at: url.replacing("127.0.0.1", with: "localhost"), configure: { $0.lanes = 1 }) { client in
+        try await withClient(at: url.replacing("127.0.0.1", with: "localhost"), configure: { $0.sharedConnections = 1 }) { client in
             try await expectEqual(client.query("select ssl from pg_stat_ssl where pid = pg_backend_pid()") { $0.bool(0, 0) }, true)
             let text = String(repeating: "0123456789abcdef", count: 65536)
             try await withThrowingTaskGroup { group in

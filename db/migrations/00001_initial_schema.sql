@@ -109,7 +109,7 @@ create type public.message_role as enum ('user', 'assistant');
 -- `failed`: a user's message that has no answer yet. `superseded`: an answer that was made again.
 create type public.message_status as enum ('complete', 'stopped', 'interrupted', 'failed', 'superseded');
 -- Who booked a turn: the gateway that ran it, or another for one that was lost.
-create type public.settler as enum ('owner', 'reaper');
+create type public.finalizer as enum ('owner', 'recovery');
 
 create table public.users (
     id uuid primary key default auth.uid(),

@@ -15,7 +15,7 @@ create table public.usage_logs (
     revision integer not null,
     purpose public.usage_purpose not null,
     -- Whose receipt it is; NULL in revision 0.
-    settled_by public.settler,
+    finalized_by public.finalizer,
     conversation_id uuid,
     message_id uuid,
     persona_id uuid,
@@ -98,7 +98,7 @@ create view public.model_calls with (security_invoker = true) as
         sum(l.tokens_out)::bigint as tokens_out,
         case when sum(l.unpriced) = 0 then sum(l.cost_usd) end as cost_usd,
         (array_agg(l.estimated order by l.revision desc))[1] as estimated,
-        (array_agg(l.settled_by order by l.revision desc))[1] as settled_by,
+        (array_agg(l.finalized_by order by l.revision desc))[1] as finalized_by,
         min(l.booked_at) as created_at,
         max(l.booked_at) as updated_at
     from public.usage_logs l

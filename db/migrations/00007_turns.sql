@@ -43,7 +43,7 @@ create table public.turns (
     risk_subject public.risk_subject not null default 'unclear',
     risk_patterns text[] not null default '{}',
 
-    settled_by public.settler,
+    finalized_by public.finalizer,
     -- The turn whose answer this one is to replace. The user's message names the latest of them.
     retry_of uuid,
 

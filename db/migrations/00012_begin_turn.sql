@@ -83,7 +83,7 @@ begin
         ) said);
 end $$;
 
-create function gateway.refusal(reason text, retry_after integer, hit_limit integer, safety_level integer) returns jsonb
+create function gateway.rejection(reason text, retry_after integer, hit_limit integer, safety_level integer) returns jsonb
     language sql stable
     return jsonb_build_object(
         'outcome', 'refused', 'reason', reason, 'retry_after', retry_after, 'limit', hit_limit, 'safety_level', safety_level);
@@ -176,7 +176,7 @@ declare
     begun gateway.begun_turn;
 begin
     update public.turns t
-    set status = 'running', attempt = t.attempt + 1, error_code = null, settled_by = null, persona_id = plan.persona_id, tier = plan.tier,
+    set status = 'running', attempt = t.attempt + 1, error_code = null, finalized_by = null, persona_id = plan.persona_id, tier = plan.tier,
         time_to_first_token_ms = null, duration_ms = null, day = plan.day, started_at = plan.moment, finished_at = null,
         updated_at = plan.moment
     where t.user_id = uid and t.id = turn.id and t.status = 'failed' and t.attempt = turn.attempt
@@ -413,7 +413,7 @@ begin
             if not again then
                 counter := gateway.uncount(uid, 1, 1);
                 return case when story.known is null
-                    then gateway.refusal('not_found', null, null, person.safety_level)
+                    then gateway.rejection('not_found', null, null, person.safety_level)
                     else jsonb_build_object('outcome', 'known', 'known', story.known)
                     end || jsonb_build_object('rate', gateway.rate_of(counter, per_minute))
                 from (select gateway.load_turn(uid, turn.id)) as story (known);
@@ -500,7 +500,7 @@ begin
             if refused is distinct from hit.reason then
                 hit := (refused, retry_after, null)::gateway.limit_hit;
             end if;
-            return gateway.refusal(refused, hit.retry_after, hit.hit_limit, person.safety_level)
+            return gateway.rejection(refused, hit.retry_after, hit.hit_limit, person.safety_level)
                 || jsonb_build_object(
                     'rate', gateway.rate_of(counter, per_minute), 'country', person.country, 'locale', person.locale);
         end if;
@@ -605,11 +605,11 @@ begin
     return case
         when turn.request_hash <> gateway.request_hash(request)
             or (turn.conversation_named and turn.conversation_id <> (request ->> 'conversation_id')::uuid)
-        then gateway.refusal('idempotency_mismatch', null, null, 0)
+        then gateway.rejection('idempotency_mismatch', null, null, 0)
         else coalesce(
             (select jsonb_build_object('outcome', 'known', 'known', story.known)
                 from (select gateway.load_turn(uid, turn.id)) as story (known) where story.known is not null),
-            gateway.refusal('not_found', null, null, 0))
+            gateway.rejection('not_found', null, null, 0))
         end || jsonb_build_object('rate', gateway.rate_of(counter, (request #>> '{limits,requests_per_minute}')::integer));
 end $$;
 
@@ -622,5 +622,5 @@ grant execute on function
     gateway.restart_turn(uuid, public.turns, gateway.turn_plan), gateway.replace_turn(uuid, public.turns, gateway.turn_plan),
     gateway.insert_turn(uuid, jsonb, gateway.risk, bytea, gateway.turn_plan),
     gateway.start_attempt(uuid, uuid, gateway.begun_turn, gateway.turn_plan),
-    gateway.begin_turn(uuid, jsonb), gateway.repeated_turn(uuid, jsonb), gateway.refusal(text, integer, integer, integer)
+    gateway.begin_turn(uuid, jsonb), gateway.repeated_turn(uuid, jsonb), gateway.rejection(text, integer, integer, integer)
     to coach_gateway;

@@ -12,8 +12,8 @@ create function gateway.tokens_out(bill jsonb) returns bigint
 -- Books the bill of an attempt that runs no more, as the difference to what its ledger rows say already. An owner's bill outweighs an estimate
 -- of recovery and never adds to it; an estimate changes nothing that was booked. The day is that on which the attempt began.
 -- Planned at each call, for then only the days between are looked at.
-create function gateway.settle_late(
-    uid uuid, turn public.turns, nth integer, bill jsonb, decided public.coaching_domain, settler public.settler)
+create function gateway.finalize_late(
+    uid uuid, turn public.turns, nth integer, bill jsonb, decided public.coaching_domain, finalizer public.finalizer)
     returns void
     language plpgsql set search_path = '' set plan_cache_mode = force_custom_plan as $$
 declare
@@ -24,7 +24,7 @@ declare
     former record;
     booked public.usage_logs;
 begin
-    select max(l.day) as day, coalesce(max(l.revision), 0) as revision, (array_agg(l.settled_by order by l.revision desc))[1] as settled_by,
+    select max(l.day) as day, coalesce(max(l.revision), 0) as revision, (array_agg(l.finalized_by order by l.revision desc))[1] as finalized_by,
         sum(l.input_tokens) as input_tokens, sum(l.cached_input_tokens) as cached_input_tokens,
         sum(l.cache_write_tokens) as cache_write_tokens, sum(l.output_tokens) as output_tokens,
         sum(l.reasoning_tokens) as reasoning_tokens, sum(l.tokens_in) as tokens_in, sum(l.tokens_out) as tokens_out,
@@ -33,16 +33,16 @@ begin
     from public.usage_logs l
     where l.account_id = account and l.day between (turn.created_at at time zone 'UTC')::date and turn.day
         and l.turn_id = turn.id and l.attempt = nth and l.call = 1;
-    if former.settled_by = 'owner' or former.settled_by = settler or (former.settled_by is null and is_free) then
+    if former.finalized_by = 'owner' or former.finalized_by = finalizer or (former.finalized_by is null and is_free) then
         return;
     end if;
 
     insert into public.usage_logs as l (
-        account_id, day, turn_id, attempt, call, revision, purpose, settled_by, conversation_id, message_id, persona_id, domain, tier,
+        account_id, day, turn_id, attempt, call, revision, purpose, finalized_by, conversation_id, message_id, persona_id, domain, tier,
         provider, model, input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, tokens_in, tokens_out,
         cost_usd, unpriced, estimated)
     values (
-        account, coalesce(former.day, turn.day), turn.id, nth, 1, former.revision + 1, 'chat', settler, turn.conversation_id,
+        account, coalesce(former.day, turn.day), turn.id, nth, 1, former.revision + 1, 'chat', finalizer, turn.conversation_id,
         turn.message_id, turn.persona_id, decided, turn.tier, bill ->> 'provider', bill ->> 'model',
         case when is_free then 0 else (bill ->> 'input')::bigint end - coalesce(former.input_tokens, 0),
         case when is_free then 0 else (bill ->> 'cached_input')::bigint end - coalesce(former.cached_input_tokens, 0),
@@ -75,7 +75,7 @@ create type gateway.ended_turn as (
 );
 
 -- Writes the answer of an ended attempt and what hangs on it; for one that ran, its receipt in the ledger too.
-create function gateway.write_answer(uid uuid, turn gateway.ended_turn, nth integer, receipt jsonb, bill jsonb, settler public.settler, moment timestamptz)
+create function gateway.write_answer(uid uuid, turn gateway.ended_turn, nth integer, receipt jsonb, bill jsonb, finalizer public.finalizer, moment timestamptz)
     returns void
     language plpgsql as $$
 declare
@@ -100,11 +100,11 @@ begin
         where c.user_id = gateway.user_id() and c.id = turn.conversation_id and turn.status <> 'failed'
     )
     insert into public.usage_logs (
-        account_id, day, turn_id, attempt, call, revision, purpose, settled_by, conversation_id, message_id, persona_id, domain, tier,
+        account_id, day, turn_id, attempt, call, revision, purpose, finalized_by, conversation_id, message_id, persona_id, domain, tier,
         provider, model, input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, tokens_in, tokens_out,
         cost_usd, unpriced, estimated)
     select
-        turn.account_id, turn.day, turn.id, nth, 1, 1, 'chat', settler, turn.conversation_id, turn.message_id, turn.persona_id, turn.domain,
+        turn.account_id, turn.day, turn.id, nth, 1, 1, 'chat', finalizer, turn.conversation_id, turn.message_id, turn.persona_id, turn.domain,
         turn.tier, bill ->> 'provider', bill ->> 'model', (bill ->> 'input')::bigint, (bill ->> 'cached_input')::bigint,
         (bill ->> 'cache_write')::bigint, (bill ->> 'output')::bigint, (bill ->> 'reasoning')::bigint,
         gateway.tokens_in(bill), gateway.tokens_out(bill), cost, (cost is null)::integer, (bill ->> 'estimated')::boolean
@@ -127,7 +127,7 @@ end $$;
 
 -- A receipt for an attempt that runs no more: of an owner that was taken for dead, or one that was delivered before.
 create function gateway.finish_late(
-    uid uuid, turn_id uuid, nth integer, receipt jsonb, bill jsonb, settler public.settler, moment timestamptz) returns text
+    uid uuid, turn_id uuid, nth integer, receipt jsonb, bill jsonb, finalizer public.finalizer, moment timestamptz) returns text
     language plpgsql as $$
 declare
     ended public.turns;
@@ -141,11 +141,11 @@ begin
         return 'unknown_turn';
     end if;
     if ended.attempt > nth then
-        perform gateway.settle_late(uid, ended, nth, bill, decided, settler);
+        perform gateway.finalize_late(uid, ended, nth, bill, decided, finalizer);
         return 'superseded';
     end if;
-    if settler <> 'owner' or ended.settled_by is distinct from 'reaper' then
-        return 'already_settled';
+    if finalizer <> 'owner' or ended.finalized_by is distinct from 'recovery' then
+        return 'already_finalized';
     end if;
 
     -- The owner lives, and knows better than recovery.
@@ -158,7 +158,7 @@ begin
         risk_tier = coalesce(risk.tier, 0), risk_categories = coalesce(risk.categories, '{}'),
         risk_subject = coalesce(risk.subject, 'unclear'), risk_patterns = coalesce(risk.patterns, '{}'),
         time_to_first_token_ms = (receipt ->> 'time_to_first_token_ms')::integer, duration_ms = (receipt ->> 'duration_ms')::integer,
-        settled_by = settler, finished_at = moment, updated_at = moment
+        finalized_by = finalizer, finished_at = moment, updated_at = moment
     where t.user_id = gateway.user_id() and t.id = ended.id
     returning t.id, t.conversation_id, t.user_message_id, t.message_id, t.seq, t.status, t.domain, t.persona_id, t.tier, t.risk_tier,
         t.retry_of, exists (
@@ -172,9 +172,9 @@ begin
         update public.messages m set status = 'complete', updated_at = moment
         where m.user_id = gateway.user_id() and m.id = ended.user_message_id;
     end if;
-    perform gateway.settle_late(uid, ended, nth, bill, decided, settler);
-    perform gateway.write_answer(uid, turn, nth, receipt, bill, settler, moment);
-    return 'settled';
+    perform gateway.finalize_late(uid, ended, nth, bill, decided, finalizer);
+    perform gateway.write_answer(uid, turn, nth, receipt, bill, finalizer, moment);
+    return 'finalized';
 end $$;
 
 -- Ends an attempt of a turn of the caller in `request.jwt.claims`: answer, ledger, budget, state, all or nothing. Repeating it changes nothing.
@@ -182,9 +182,9 @@ end $$;
 -- receipt: {conversation_id, turn_id, attempt, status: complete | stopped | interrupted | failed, finish_reason?, error_code?, content,
 --           bill: null | {provider, model, input, cached_input, cache_write, output, reasoning, cost_nanodollars, estimated},
 --           domain: {domain, confidence, source}, risk: {tier, categories, subject, patterns}, country?, locale?,
---           time_to_first_token_ms?, duration_ms, settled_by?: owner (default) | reaper}
+--           time_to_first_token_ms?, duration_ms, finalized_by?: owner (default) | reaper}
 -- answer: {outcome: settled}          written now
---       | {outcome: already_settled}  it was before
+--       | {outcome: already_finalized}  it was before
 --       | {outcome: superseded}       a later attempt runs or ended; only the ledger was written
 --       | {outcome: unknown_turn}     not this user's, or gone with him
 create function gateway.finish_turn(uid uuid, receipt jsonb) returns jsonb
@@ -196,7 +196,7 @@ create function gateway.finish_turn(uid uuid, receipt jsonb) returns jsonb
 declare
     ended_id constant uuid := receipt ->> 'turn_id';
     nth constant integer := receipt ->> 'attempt';
-    settler constant public.settler := coalesce(receipt ->> 'settled_by', 'owner');
+    finalizer constant public.finalizer := coalesce(receipt ->> 'finalized_by', 'owner');
     bill constant jsonb := nullif(receipt -> 'bill', 'null');
     cost constant numeric := gateway.to_usd((bill ->> 'cost_nanodollars')::bigint);
     risk constant gateway.risk := jsonb_populate_record(null::gateway.risk, receipt -> 'risk');
@@ -217,7 +217,7 @@ begin
         and r.turn_id = ended_id and r.attempt = nth
     returning r.account_id, r.day, r.reserved_usd into account, begun_on, reserved;
     if not found then
-        return jsonb_build_object('outcome', gateway.finish_late(uid, ended_id, nth, receipt, bill, settler, moment));
+        return jsonb_build_object('outcome', gateway.finish_late(uid, ended_id, nth, receipt, bill, finalizer, moment));
     end if;
     update public.turns t
     set status = (receipt ->> 'status')::public.turn_status, finish_reason = (receipt ->> 'finish_reason')::public.finish_reason,
@@ -231,7 +231,7 @@ begin
         risk_subject = coalesce(risk.subject, 'unclear'), risk_patterns = coalesce(risk.patterns, '{}'),
         time_to_first_token_ms = (receipt ->> 'time_to_first_token_ms')::integer,
         duration_ms = (receipt ->> 'duration_ms')::integer,
-        settled_by = settler, finished_at = moment, updated_at = moment
+        finalized_by = finalizer, finished_at = moment, updated_at = moment
     where t.user_id = gateway.user_id() and t.id = ended_id
     returning t.id, t.conversation_id, t.user_message_id, t.message_id, t.seq, t.status, t.domain, t.persona_id, t.tier, t.risk_tier,
         t.retry_of, true, account, begun_on, reserved
@@ -240,7 +240,7 @@ begin
         return jsonb_build_object('outcome', 'unknown_turn');
     end if;
 
-    perform gateway.write_answer(uid, turn, nth, receipt, bill, settler, moment);
+    perform gateway.write_answer(uid, turn, nth, receipt, bill, finalizer, moment);
 
     -- The row of the day is nearly always there, and what was set aside for the attempt is in it.
     if bill is not null or turn.reserved_usd <> 0 then
@@ -255,13 +255,13 @@ begin
                 set spent_usd = b.spent_usd + excluded.spent_usd, unpriced_turns = b.unpriced_turns + excluded.unpriced_turns;
         end if;
     end if;
-    return jsonb_build_object('outcome', 'settled');
+    return jsonb_build_object('outcome', 'finalized');
 end $$;
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
     gateway.tokens_in(jsonb), gateway.tokens_out(jsonb),
-    gateway.settle_late(uuid, public.turns, integer, jsonb, public.coaching_domain, public.settler),
-    gateway.write_answer(uuid, gateway.ended_turn, integer, jsonb, jsonb, public.settler, timestamptz),
-    gateway.finish_late(uuid, uuid, integer, jsonb, jsonb, public.settler, timestamptz), gateway.finish_turn(uuid, jsonb)
+    gateway.finalize_late(uuid, public.turns, integer, jsonb, public.coaching_domain, public.finalizer),
+    gateway.write_answer(uuid, gateway.ended_turn, integer, jsonb, jsonb, public.finalizer, timestamptz),
+    gateway.finish_late(uuid, uuid, integer, jsonb, jsonb, public.finalizer, timestamptz), gateway.finish_turn(uuid, jsonb)
     to coach_gateway;

@@ -40,7 +40,7 @@ class Verdict:
             else:
                 self.answers[row["turn_id"]].append(row)
         self.usage = defaultdict(list)
-        for row in await rows("select turn_id, attempt, settled_by, estimated, cost_usd::text from model_calls"):
+        for row in await rows("select turn_id, attempt, finalized_by, estimated, cost_usd::text from model_calls"):
             self.usage[row["turn_id"]].append(row)
         self.sums = (await rows(
             "select (select coalesce(sum(spent_usd), 0)::text from budgets) as spent, "
@@ -162,7 +162,7 @@ class Verdict:
         elif reading.ended == "partial":
             if text != content:
                 # A receipt from a dead instance's spool may have replaced what the reaper kept: then the text only grows.
-                if row["settled_by"] == "owner" and content.startswith(text) and self.kills_of(turn, row):
+                if row["finalized_by"] == "owner" and content.startswith(text) and self.kills_of(turn, row):
                     self.table["revised"] += 1
                 elif reading.kept == 0 and reading.attempt < row["attempt"] and self.met(turn, ("kill -9",)):
                     # This attempt kept nothing, which is what its reader was told. A repeated POST made the attempt that is kept.
@@ -175,7 +175,7 @@ class Verdict:
     def check_cause(self, turn, row, content):
         """Every interrupted turn has a cause, and a crash loses at most 500 ms of text."""
         kills = self.kills_of(turn, row)
-        if row["settled_by"] == "reaper":
+        if row["finalized_by"] == "recovery":
             if not kills:
                 span = f"{row['started_at']} to {row['finished_at']}"
                 self.wrong("taken for dead, but its instance was not killed", turn, f"owner {turn.owner}, {span}")
@@ -193,7 +193,7 @@ class Verdict:
                     "more than 500 ms of text lost", turn,
                     f"{had} bytes were read half a second before the kill of {turn.owner}, {len(content)} are kept")
         elif not self.met(turn, ("kill -9 of the provider",), before=1, after=1):
-            self.wrong("ended without success and without a cause", turn, f"{row['status']} by {row['settled_by']}, {row['error_code']}")
+            self.wrong("ended without success and without a cause", turn, f"{row['status']} by {row['finalized_by']}, {row['error_code']}")
 
     def check_bill(self, turn, row):
         """Every attempt is billed at most once, and text is billed."""
@@ -205,7 +205,7 @@ class Verdict:
             self.wrong("billed more often than called", turn, f"attempts {dict(per_attempt)}, of {row['attempt']}")
         if content and per_attempt[row["attempt"]] != 1:
             self.wrong("text without a bill", turn, f"attempt {row['attempt']}, {row['status']}")
-        if row["settled_by"] == "reaper" and any(e["attempt"] == row["attempt"] and not e["estimated"] for e in usage):
+        if row["finalized_by"] == "recovery" and any(e["attempt"] == row["attempt"] and not e["estimated"] for e in usage):
             self.wrong("a crashed turn's bill is not marked as an estimate", turn)
 
     def check_money(self):
@@ -251,7 +251,7 @@ class Verdict:
         postgres, delays, clean = self.stage.postgres, [], []
         for turn in self.acknowledged:
             row = self.db_turns.get(turn.turn_id)
-            if not row or row["settled_by"] != "reaper" or not row["finished_at"] or (row["attempt"] != 1 and not turn.retry_of):
+            if not row or row["finalized_by"] != "recovery" or not row["finished_at"] or (row["attempt"] != 1 and not turn.retry_of):
                 continue
             kills = self.kills_of(turn, row)
             if not turn.owner or len(kills) != 1:

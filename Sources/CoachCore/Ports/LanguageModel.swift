@@ -4,10 +4,10 @@ public struct LanguageModel: Sendable {
     public var firstChoice: ModelName
     /// Starts a call and returns without waiting. Calls the receiver in order, on one thread that it must not block, with one non-empty
     /// update for all data received together. The last update has the only `end`, also after a cancel; then the receiver is released.
-    public var generate: @Sendable (Prompt, @escaping @Sendable (ModelNews) -> Void) -> Generation
+    public var generate: @Sendable (Prompt, @escaping @Sendable (ModelUpdate) -> Void) -> Generation
 
     public init(
-        firstChoice: ModelName, generate: @escaping @Sendable (Prompt, @escaping @Sendable (ModelNews) -> Void) -> Generation
+        firstChoice: ModelName, generate: @escaping @Sendable (Prompt, @escaping @Sendable (ModelUpdate) -> Void) -> Generation
     ) {
         self.firstChoice = firstChoice
         self.generate = generate
@@ -18,7 +18,7 @@ extension LanguageModel {
     /// The same that calls no provider: it fails at once.
     public var silenced: LanguageModel {
         LanguageModel(firstChoice: firstChoice) { _, emit in
-            emit(ModelNews(end: .failed(ModelFault(kind: .refused, detail: "no model call is left"))))
+            emit(ModelUpdate(end: .failed(ModelFault(kind: .refused, detail: "no model call is left"))))
             return Generation {}
         }
     }
@@ -47,7 +47,7 @@ public struct ModelName: Hashable, Sendable {
 /// One update of a model call. Handle its fields in order: acceptance, text, usage, end. Absent fields are unchanged.
 ///
 /// There is one per token, so it borrows its buffer: creating one allocates nothing and retains nothing.
-public struct ModelNews {
+public struct ModelUpdate {
     /// A provider accepted the call and may bill it. Repeated when another provider takes over, which happens only before the first text.
     public var acceptedBy: ModelName?
     /// The next part of the answer: whole UTF-8 characters; may be empty. Valid only until the receiver returns.

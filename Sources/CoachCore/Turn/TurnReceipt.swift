@@ -17,11 +17,11 @@ public enum FinishReason: String, Sendable {
 }
 
 /// Origin of a receipt. The owner's receipt replaces an orphan collector's estimate, never the reverse.
-public enum Settler: String, Sendable {
+public enum Finalizer: String, Sendable {
     /// The instance that ran the turn.
     case owner
     /// An instance or restarted process that ended the turn of a dead owner; the bill is an estimate.
-    case reaper
+    case recovery
 }
 
 /// The input of `finish_turn`, which writes it in one transaction: assistant message, usage, cost, turn state.
@@ -49,13 +49,13 @@ public struct TurnReceipt: Sendable, Equatable {
     public var timeToFirstTokenMilliseconds: Int?
     /// From the request's arrival to the end.
     public var durationMilliseconds: Int
-    public var settledBy: Settler
+    public var finalizedBy: Finalizer
 
     public init(
         userID: UserID, identity: TurnIdentity, status: TurnStatus, finishReason: FinishReason?, content: String, bill: TurnBill?,
         domain: DomainDecision, risk: RiskAssessment, country: String? = nil, locale: String? = nil, errorCode: String?,
         timeToFirstTokenMilliseconds: Int?, durationMilliseconds: Int,
-        settledBy: Settler = .owner
+        finalizedBy: Finalizer = .owner
     ) {
         self.userID = userID
         self.identity = identity
@@ -70,7 +70,7 @@ public struct TurnReceipt: Sendable, Equatable {
         self.errorCode = errorCode
         self.timeToFirstTokenMilliseconds = timeToFirstTokenMilliseconds
         self.durationMilliseconds = durationMilliseconds
-        self.settledBy = settledBy
+        self.finalizedBy = finalizedBy
     }
 }
 
@@ -80,6 +80,6 @@ extension TurnReceipt {
         TurnReceipt(
             userID: userID, identity: identity, status: .failed, finishReason: nil, content: "", bill: nil,
             domain: DomainDecision(domain: nil, confidence: 0, source: .abstained), risk: risk, errorCode: "SYS_5000",
-            timeToFirstTokenMilliseconds: nil, durationMilliseconds: 0, settledBy: .reaper)
+            timeToFirstTokenMilliseconds: nil, durationMilliseconds: 0, finalizedBy: .recovery)
     }
 }

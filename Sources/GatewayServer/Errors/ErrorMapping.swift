@@ -59,8 +59,8 @@ extension GatewayError {
     }
 
     /// What the database decided.
-    init(_ refusal: Refusal) {
-        switch refusal.reason {
+    init(_ rejection: Rejection) {
+        switch rejection.reason {
         case .notFound: self = .notFound
         case .unknownPersona: self.init(.personaOrDomainUnavailable, "the persona does not exist or is not open to this user")
         case .turnInProgress: self.init(.turnInProgress, "this conversation has a turn in progress")
@@ -75,8 +75,8 @@ extension GatewayError {
         case .consentMissing: self.init(.consentRequired, "a consent that chat needs has not been given")
         case .suspended: self.init(.forbidden, "this account is suspended")
         }
-        retryAfter = refusal.retryAfter
-        if let limit = refusal.limit { details.append(("limit", .integer(Int64(limit)))) }
+        retryAfter = rejection.retryAfter
+        if let limit = rejection.limit { details.append(("limit", .integer(Int64(limit)))) }
     }
 
     /// What the product's errors, and those of the edge below it, mean to the client; nil for what nobody foresaw.
@@ -84,9 +84,9 @@ extension GatewayError {
         switch error {
         case let error as GatewayError: self = error
         case let fault as StoreFault: self.init(fault)
-        case let refusal as Refusal: self.init(refusal)
-        case let counted as CountedRefusal:
-            self.init(counted.refusal)
+        case let rejection as Rejection: self.init(rejection)
+        case let counted as CountedRejection:
+            self.init(counted.rejection)
             rate = counted.rate
         case is InvalidChangeToken:
             self = GatewayError(.invalidInput, "updated_since must be the next_updated_since of an earlier answer")

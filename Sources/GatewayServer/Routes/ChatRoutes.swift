@@ -9,12 +9,12 @@ import TokenRelay
 /// `/functions/v1/chat-stream`: the coaching turn, and what can be asked of it later.
 struct ChatRoutes: Sendable {
     /// Streams of one turn at once (CONTRACT §4).
-    static let maximumFollowers = 16
+    static let maximumSubscribers = 16
     /// Repetitions of a request beyond those, which wait for the end of its turn.
-    static let maximumPatient = 256
+    static let maximumSubscribersAtEnd = 256
 
     let pipeline: TurnPipeline
-    let lines: ClientLines
+    let streamLoop: StreamLoop
 
     func register(on router: some RouterMethods<GatewayContext>) {
         router.route("/functions/v1/chat-stream", [.post: { try await post($0, $1) }])
@@ -24,34 +24,35 @@ struct ChatRoutes: Sendable {
     }
 
     private func post(_ request: Request, _ context: GatewayContext) async throws -> Response {
-        let open = try await pipeline.open(ask(request, context)) { try await request.collectBytes() }
+        let open = try await pipeline.open(httpRequest(request, context)) { try await request.collectBytes() }
         return try follow(open, from: Cursor(after: 0), context)
     }
 
     private func resume(_ request: Request, _ context: GatewayContext) async throws -> Response {
         // Who asks comes first: a stranger learns nothing about ids and cursors.
-        let ask = ask(request, context)
-        let caller = try await pipeline.authenticate(ask)
-        let (open, cursor) = try await pipeline.counting(caller, ask) { () async throws(GatewayError) -> (OpenTurn, Cursor) in
+        let httpRequest = httpRequest(request, context)
+        let caller = try await pipeline.authenticate(httpRequest)
+        let (open, cursor) = try await pipeline.counting(caller, httpRequest) {
+            () async throws(GatewayError) -> (TurnSubscription, Cursor) in
             let cursor = try readCursor(request)
-            return (try await pipeline.find(caller, try readTurnID(context), ask), cursor)
+            return (try await pipeline.find(caller, try readTurnID(context), httpRequest), cursor)
         }
         let isBehind = cursor.position > open.turn.releasedBytes
         if isBehind, open.turn.facts.identity.attempt > 1, open.turn.ending != nil || pipeline.isRunning(here: open.turn) {
             return lost(open, context)
         }
         if isBehind, let ending = open.turn.ending, ending.finishReason != nil {
-            throw refusal(GatewayError(.invalidInput, Farewell.beyondMessage).naming(field: "after"), open)
+            throw rejection(GatewayError(.invalidInput, TerminalEvents.beyondMessage).naming(field: "after"), open)
         }
         return try follow(open, from: cursor, context)
     }
 
     private func stop(_ request: Request, _ context: GatewayContext) async throws -> Response {
-        let ask = ask(request, context)
-        let caller = try await pipeline.authenticate(ask)
-        let (turnID, stopped) = try await pipeline.counting(caller, ask) { () async throws(GatewayError) -> (TurnID, StoppedTurn) in
+        let httpRequest = httpRequest(request, context)
+        let caller = try await pipeline.authenticate(httpRequest)
+        let (turnID, stopped) = try await pipeline.counting(caller, httpRequest) { () async throws(GatewayError) -> (TurnID, StoppedTurn) in
             let turnID = try readTurnID(context)
-            return (turnID, try await pipeline.stop(caller, turnID, ask))
+            return (turnID, try await pipeline.stop(caller, turnID, httpRequest))
         }
         var response = Response.envelope(context) { writer in
             writer.object { writer in
@@ -64,34 +65,34 @@ struct ChatRoutes: Sendable {
     }
 
     private func retry(_ request: Request, _ context: GatewayContext) async throws -> Response {
-        let ask = ask(request, context)
-        let caller = try await pipeline.authenticate(ask)
-        let open = try await pipeline.counting(caller, ask) { () async throws(GatewayError) -> OpenTurn in
-            try await pipeline.retry(ask, caller, try readTurnID(context))
+        let httpRequest = httpRequest(request, context)
+        let caller = try await pipeline.authenticate(httpRequest)
+        let open = try await pipeline.counting(caller, httpRequest) { () async throws(GatewayError) -> TurnSubscription in
+            try await pipeline.retry(httpRequest, caller, try readTurnID(context))
         }
         return try follow(open, from: Cursor(after: 0), context)
     }
 
     /// The stream of a turn from a cursor on. Who repeats a request when all places are taken waits for the end and gets all of it then.
-    private func follow(_ open: OpenTurn, from cursor: Cursor, _ context: GatewayContext) throws -> Response {
+    private func follow(_ open: TurnSubscription, from cursor: Cursor, _ context: GatewayContext) throws -> Response {
         let turn = open.turn
-        var follower = Follower()
-        if !turn.add(follower, limit: Self.maximumFollowers) {
-            follower = Follower(isPatient: open.isRepeated)
-            guard follower.isPatient, turn.add(follower, limit: Self.maximumPatient) else {
-                throw refusal(GatewayError(.rateLimited, "too many streams of one turn", retryAfter: 1), open)
+        var subscriber = Subscriber()
+        if !turn.add(subscriber, limit: Self.maximumSubscribers) {
+            subscriber = Subscriber(deliversAtEnd: open.isRepeated)
+            guard subscriber.deliversAtEnd, turn.add(subscriber, limit: Self.maximumSubscribersAtEnd) else {
+                throw rejection(GatewayError(.rateLimited, "too many streams of one turn", retryAfter: 1), open)
             }
         }
-        let format = EventFormat(greeting: greeting(turn, context), facts: turn.facts)
-        let stream = TurnStream(turn: turn, cursor: cursor, format: format, lines: lines)
-        return stream.response(follower: follower, channel: context.channel, rate: open.rate)
+        let format = EventFormat(openingEvents: openingEvents(turn, context), facts: turn.facts)
+        let stream = TurnStream(turn: turn, cursor: cursor, format: format, streamLoop: streamLoop)
+        return stream.response(subscriber: subscriber, channel: context.channel, rate: open.rate)
     }
 
     /// The whole stream for a cursor that only an earlier attempt can have brought: this one has not come so far, and never will for it.
-    private func lost(_ open: OpenTurn, _ context: GatewayContext) -> Response {
+    private func lost(_ open: TurnSubscription, _ context: GatewayContext) -> Response {
         var bytes: [UInt8] = []
-        greeting(open.turn, context).encode(open.turn.facts, into: &bytes)
-        StreamEvent.error(Farewell.lost).encode(cursor: 0, into: &bytes)
+        openingEvents(open.turn, context).encode(open.turn.facts, into: &bytes)
+        StreamEvent.error(TerminalEvents.lost).encode(cursor: 0, into: &bytes)
         var fields = HTTPFields()
         fields.writeEventStream()
         open.rate?.write(to: &fields)
@@ -105,15 +106,15 @@ struct ChatRoutes: Sendable {
     }
 
     /// A refusal of who has a turn: of one in danger it carries the card.
-    private func refusal(_ error: GatewayError, _ open: OpenTurn) -> GatewayError {
+    private func rejection(_ error: GatewayError, _ open: TurnSubscription) -> GatewayError {
         var error = error
         error.rate = open.rate
         error.safety = card(of: open.turn)
         return error
     }
 
-    private func greeting(_ turn: LiveTurn, _ context: GatewayContext) -> Greeting {
-        Greeting(requestID: context.requestID, safety: card(of: turn))
+    private func openingEvents(_ turn: LiveTurn, _ context: GatewayContext) -> OpeningEvents {
+        OpeningEvents(requestID: context.requestID, safety: card(of: turn))
     }
 
     private func card(of turn: LiveTurn) -> StreamSafety? {
@@ -121,8 +122,8 @@ struct ChatRoutes: Sendable {
         return pipeline.coaching.card(facts.risk, country: facts.country, locale: facts.locale).map(StreamSafety.init)
     }
 
-    private func ask(_ request: Request, _ context: GatewayContext) -> TurnAsk {
-        TurnAsk(
+    private func httpRequest(_ request: Request, _ context: GatewayContext) -> TurnHTTPRequest {
+        TurnHTTPRequest(
             authorization: request.headers[.authorization], idempotencyKey: request.headers[.idempotencyKey],
             acceptLanguage: request.headers[.acceptLanguage], arrivedAt: context.arrivedAt, requestID: context.requestID)
     }

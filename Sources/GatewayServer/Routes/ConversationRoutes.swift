@@ -13,9 +13,9 @@ struct ConversationRoutes: Sendable {
 
     let identity: TokenVerifier
     let counter: RequestCounter
-    let library: ConversationLibrary
+    let conversations: ConversationRepository
     let registry: TurnRegistry
-    let keeper: TurnKeeper
+    let recovery: TurnRecovery
 
     func register(on router: some RouterMethods<GatewayContext>) {
         router.route("/api/v1/conversations", [.get: { try await list($0, $1) }, .post: { try await create($0, $1) }])
@@ -27,7 +27,7 @@ struct ConversationRoutes: Sendable {
 
     private func list(_ request: Request, _ context: GatewayContext) async throws -> Response {
         try await counted(request) { caller in
-            let page = try await library.list(caller, try request.page())
+            let page = try await conversations.list(caller, try request.page())
             return .envelope(context, pagination: Pagination(page)) { writer in
                 writer.array { writer in for item in page.items { ConversationResource(item).write(to: &writer) } }
             }
@@ -35,7 +35,7 @@ struct ConversationRoutes: Sendable {
     }
 
     private func get(_ request: Request, _ context: GatewayContext) async throws -> Response {
-        try await counted(request) { caller in one(context, try await library.get(caller, try id(context))) }
+        try await counted(request) { caller in one(context, try await conversations.get(caller, try id(context))) }
     }
 
     private func create(_ request: Request, _ context: GatewayContext) async throws -> Response {
@@ -44,7 +44,7 @@ struct ConversationRoutes: Sendable {
             let draft = ConversationDraft(
                 title: try body.text("title", limit: Self.titleLimit), domain: try body.domain(),
                 personaID: try body.identifier("persona_id").map(PersonaID.init))
-            return one(context, try await library.create(caller, draft), status: .created)
+            return one(context, try await conversations.create(caller, draft), status: .created)
         }
     }
 
@@ -54,15 +54,15 @@ struct ConversationRoutes: Sendable {
             var change = ConversationPatch()
             if body.contains("title") { change.title = .some(try body.text("title", limit: Self.titleLimit)) }
             if body.contains("domain") { change.domain = .some(try body.domain()) }
-            return one(context, try await library.patch(caller, try id(context), change))
+            return one(context, try await conversations.patch(caller, try id(context), change))
         }
     }
 
     private func delete(_ request: Request, _ context: GatewayContext) async throws -> Response {
         try await counted(request) { caller in
-            if let running = try await library.delete(caller, try id(context)) {
+            if let running = try await conversations.delete(caller, try id(context)) {
                 // Still billed: the turn ends as if its user had stopped it, here or on the instance that runs it.
-                if let turn = registry.turn(running) { turn.stop() } else { _ = try await keeper.requestStop(caller, running) }
+                if let turn = registry.turn(running) { turn.stop() } else { _ = try await recovery.requestStop(caller, running) }
             }
             return .envelope(context) { $0.null() }
         }
@@ -70,7 +70,7 @@ struct ConversationRoutes: Sendable {
 
     private func messages(_ request: Request, _ context: GatewayContext) async throws -> Response {
         try await counted(request) { caller in
-            let page = try await library.messages(caller, try id(context), try request.page())
+            let page = try await conversations.messages(caller, try id(context), try request.page())
             return .envelope(context, pagination: Pagination(page)) { writer in
                 writer.array { writer in for item in page.items { MessageResource(item).write(to: &writer) } }
             }

@@ -6,7 +6,7 @@ import TokenRelay
 /// Saves what running turns have said, four times a second: behind a checkpoint nothing can be lost. A checkpoint is a cursor like any other.
 /// The lease is renewed apart from it, by `LeaseRenewer`.
 public struct Checkpointer: Service {
-    let keeper: TurnKeeper
+    let recovery: TurnRecovery
     let registry: TurnRegistry
     let logger: Logger
     let interval: Duration
@@ -15,17 +15,17 @@ public struct Checkpointer: Service {
     /// `interval`: what a crash may lose (DESIGN, Durability). `bytesPerStatement`: after an outage there may be 64 KiB for each of 2,000 turns,
     /// and other statements wait behind one on the same connection; a statement holds one turn's text more than this at most.
     public init(
-        keeper: TurnKeeper, registry: TurnRegistry, logger: Logger, interval: Duration = .milliseconds(250),
+        recovery: TurnRecovery, registry: TurnRegistry, logger: Logger, interval: Duration = .milliseconds(250),
         bytesPerStatement: Int = 1 << 20
     ) {
-        self.keeper = keeper
+        self.recovery = recovery
         self.registry = registry
         self.logger = logger
         self.interval = interval
         self.bytesPerStatement = bytesPerStatement
     }
 
-    /// Until cancelled, also while turns end in a graceful shutdown. Throws `Outlived`, which must end the process.
+    /// Until cancelled, also while turns end in a graceful shutdown. Throws `LeaseLost`, which must end the process.
     public func run() async throws {
         var cursors = CheckpointCursors()
         var isAway = false
@@ -36,8 +36,8 @@ public struct Checkpointer: Service {
                 try await tick(&cursors)
                 if isAway { logger.notice("checkpoints are saved again") }
                 isAway = false
-            } catch let outlived as Outlived {
-                throw outlived
+            } catch let leaseLost as LeaseLost {
+                throw leaseLost
             } catch {
                 if !isAway { logger.error("checkpoints cannot be saved", metadata: ["error": "\(error)"]) }
                 isAway = true
@@ -60,13 +60,13 @@ public struct Checkpointer: Service {
     /// those that are refused are left out for good.
     private func save(_ batch: [TurnProgress], _ cursors: inout CheckpointCursors) async throws {
         do {
-            return cursors.saved(batch, as: try await keeper.checkpoint(batch, cursors.neededFrom))
+            return cursors.saved(batch, as: try await recovery.checkpoint(batch, cursors.neededFrom))
         } catch StoreFault.unexpected(let reason) {
             logger.error("a checkpoint was refused: each turn is tried alone", metadata: ["error": "\(reason)"])
         }
         for progress in batch {
             do {
-                cursors.saved([progress], as: try await keeper.checkpoint([progress], cursors.neededFrom))
+                cursors.saved([progress], as: try await recovery.checkpoint([progress], cursors.neededFrom))
             } catch StoreFault.unexpected(let reason) {
                 cursors.leaveOut(progress.facts.identity)
                 logger.critical(

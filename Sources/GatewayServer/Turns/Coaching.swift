@@ -26,7 +26,7 @@ public struct Coaching: Sendable {
     }
 
     /// What a refusal carries: the card, or everything there is when only the stored state tells of danger.
-    func consolation(_ risk: RiskAssessment, stored: SafetyLevel = .calm, at place: Whereabouts) -> StreamSafety? {
+    func crisisResources(_ risk: RiskAssessment, stored: SafetyLevel = .calm, at place: Region) -> StreamSafety? {
         let card = card(risk, country: place.country, locale: place.locale)
         let general = stored > .calm ? resources.all(country: place.country, locale: place.locale) : nil
         return (card ?? general).map(StreamSafety.init)

@@ -6,7 +6,7 @@ import TokenRelay
 /// Renews this instance's lease: four times a second while turns run, else once. A small statement of its own, so that neither a large checkpoint
 /// nor one that the database refuses makes other instances take this one for dead.
 public struct LeaseRenewer: Service {
-    let keeper: TurnKeeper
+    let recovery: TurnRecovery
     let registry: TurnRegistry
     let logger: Logger
     let interval: Duration
@@ -15,16 +15,16 @@ public struct LeaseRenewer: Service {
 
     /// `interval`: also how late a stop that was asked for elsewhere arrives here when its notification was lost.
     public init(
-        keeper: TurnKeeper, registry: TurnRegistry, logger: Logger, interval: Duration = .milliseconds(250), idleIntervals: Int = 4
+        recovery: TurnRecovery, registry: TurnRegistry, logger: Logger, interval: Duration = .milliseconds(250), idleIntervals: Int = 4
     ) {
-        self.keeper = keeper
+        self.recovery = recovery
         self.registry = registry
         self.logger = logger
         self.interval = interval
         self.idleIntervals = idleIntervals
     }
 
-    /// Until cancelled: leases must hold while turns end, so a graceful shutdown alone does not stop it. Throws `Outlived`, which must end
+    /// Until cancelled: leases must hold while turns end, so a graceful shutdown alone does not stop it. Throws `LeaseLost`, which must end
     /// the process.
     public func run() async throws {
         var isAway = false
@@ -35,12 +35,12 @@ public struct LeaseRenewer: Service {
             idle += 1
             if registry.count > 0 || idle >= idleIntervals {
                 do {
-                    for id in try await keeper.renewLease() { registry.turn(id)?.stop() }
+                    for id in try await recovery.renewLease() { registry.turn(id)?.stop() }
                     idle = 0
                     if isAway { logger.notice("the lease is renewed again") }
                     isAway = false
-                } catch let outlived as Outlived {
-                    throw outlived
+                } catch let leaseLost as LeaseLost {
+                    throw leaseLost
                 } catch {
                     if !isAway { logger.error("the lease cannot be renewed", metadata: ["error": "\(error)"]) }
                     isAway = true

@@ -20,7 +20,7 @@ enum TurnMetrics {
         requests[Answer(route: route, status: status)].increment()
     }
 
-    static func stream(_ end: LineEnd) { streams[end].increment() }
+    static func stream(_ end: StreamResult) { streams[end].increment() }
 
     /// Turns that failed because the database refuses their receipt: each is an alarm.
     static let refusedReceipts = Counter(label: "coach_refused_receipts")
@@ -67,7 +67,8 @@ enum TurnMetrics {
             output: Counter(label: "coach_output_tokens", dimensions: model),
             money: Counter(label: billing.isPriced ? "coach_cost_nanodollars" : "coach_unpriced_turns", dimensions: model))
     }
-    private static let streams = MetricHandles { (end: LineEnd) in Counter(label: "coach_streams", dimensions: [("end", end.rawValue)]) }
+    private static let streams = MetricHandles { (end: StreamResult) in Counter(label: "coach_streams", dimensions: [("end", end.rawValue)])
+    }
     private static let requests = MetricHandles { (answer: Answer) in
         Counter(label: "coach_requests", dimensions: [("route", answer.route), ("status", "\(answer.status)")])
     }

@@ -15,7 +15,7 @@ extension TurnPipeline {
 
     /// Step 5: the message's readings meet the stored safety state and the conversation's domain.
     func decide(
-        _ caller: Caller, _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ ask: TurnAsk
+        _ caller: Caller, _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ httpRequest: TurnHTTPRequest
     ) -> Decision {
         let lastAnswer = context.history.last { $0.role == .assistant }?.content
         let safety = coaching.fusion.fuse(
@@ -24,8 +24,8 @@ extension TurnPipeline {
         let domain = coaching.router.decide(
             assessment.domains, pinned: request.pinnedDomain, persona: context.persona?.domain,
             conversationDomain: context.conversationDomain)
-        let place = Whereabouts(
-            request, profile: Whereabouts(country: context.country, locale: context.locale), acceptLanguage: ask.acceptLanguage)
+        let place = Region(
+            request, profile: Region(country: context.country, locale: context.locale), acceptLanguage: httpRequest.acceptLanguage)
         let facts = TurnFacts(
             userID: caller.userID, identity: context.identity, day: context.day, domain: domain, personaID: context.persona?.id,
             model: model.firstChoice, risk: safety.risk, country: place.country, locale: place.locale)
@@ -50,11 +50,11 @@ extension TurnPipeline {
     }
 
     /// Step 8: message, usage and cost in one transaction when the model has ended.
-    func finish(_ turn: LiveTurn, _ ask: TurnAsk) {
-        let (settlement, arrivedAt, requestID) = (settlement, ask.arrivedAt, ask.requestID)
+    func finish(_ turn: LiveTurn, _ httpRequest: TurnHTTPRequest) {
+        let (finalizer, arrivedAt, requestID) = (finalizer, httpRequest.arrivedAt, httpRequest.requestID)
         turn.onOutcome { outcome in
             // Not a child of the request: a closed connection must not end it. Nobody cancels it; a drain waits for the registry.
-            Task { await settlement.settle(turn, outcome, arrivedAt: arrivedAt, requestID: requestID) }
+            Task { await finalizer.finalize(turn, outcome, arrivedAt: arrivedAt, requestID: requestID) }
         }
     }
 
@@ -68,7 +68,7 @@ extension TurnPipeline {
         {
             return turn
         }
-        return mirrors.mirror(known, firstChoice: model.firstChoice)
+        return remoteTurns.tail(known, firstChoice: model.firstChoice)
     }
 }
 

@@ -6,55 +6,55 @@ import TokenRelay
 struct TurnPipeline: Sendable {
     let identity: TokenVerifier
     let coaching: Coaching
-    let ledger: TurnLedger
+    let repository: TurnRepository
     let model: LanguageModel
-    let settlement: TurnSettlement
+    let finalizer: TurnFinalizer
     let registry: TurnRegistry
-    let mirrors: Mirrors
-    let keeper: TurnKeeper
+    let remoteTurns: RemoteTurnTailer
+    let recovery: TurnRecovery
     let counter: RequestCounter
     let admission: Admission
 
     /// From the request to a turn that runs, or to one that is told again. The answer streams from it while it is spoken; what was
     /// begun is finished whether or not anybody listens.
     /// The body is read when it is known whose it is.
-    func open(_ ask: TurnAsk, body: () async throws -> [UInt8]) async throws(GatewayError) -> OpenTurn {
-        let caller = try await authenticate(ask)
-        return try await counting(caller, ask) { () async throws(GatewayError) in
-            var ask = ask
-            do { ask.body = try await body() } catch { throw understood(error) }
-            return try await open(ask, by: caller)
+    func open(_ httpRequest: TurnHTTPRequest, body: () async throws -> [UInt8]) async throws(GatewayError) -> TurnSubscription {
+        let caller = try await authenticate(httpRequest)
+        return try await counting(caller, httpRequest) { () async throws(GatewayError) in
+            var httpRequest = httpRequest
+            do { httpRequest.body = try await body() } catch { throw understood(error) }
+            return try await open(httpRequest, by: caller)
         }
     }
 
-    private func open(_ ask: TurnAsk, by caller: Caller) async throws(GatewayError) -> OpenTurn {
-        let request = try await parse(ask, by: caller)
+    private func open(_ httpRequest: TurnHTTPRequest, by caller: Caller) async throws(GatewayError) -> TurnSubscription {
+        let request = try await parse(httpRequest, by: caller)
         let assessment = assess(request)
-        let opening = try await begin(caller, request, assessment, ask)
+        let opening = try await begin(caller, request, assessment, httpRequest)
         switch opening {
         case .begun(let context, let rate):
-            return OpenTurn(turn: answer(caller, request, assessment, context, ask), rate: rate)
+            return TurnSubscription(turn: answer(caller, request, assessment, context, httpRequest), rate: rate)
         case .known(let known, let rate):
-            return OpenTurn(turn: await attach(known), rate: rate, isRepeated: true)
-        case .refused(let refusal, let rate):
-            throw self.refusal(refusal, rate, request, assessment, ask)
+            return TurnSubscription(turn: await attach(known), rate: rate, isRepeated: true)
+        case .refused(let rejection, let rate):
+            throw self.rejection(rejection, rate, request, assessment, httpRequest)
         }
     }
 
     /// The second half: from a turn that is begun to one that is spoken, and will be saved.
     func answer(
-        _ caller: Caller, _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ ask: TurnAsk
+        _ caller: Caller, _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ httpRequest: TurnHTTPRequest
     ) -> LiveTurn {
-        let decision = decide(caller, request, assessment, context, ask)
+        let decision = decide(caller, request, assessment, context, httpRequest)
         let prompt = compose(request, context, decision)
         let turn = generate(prompt, decision)
-        finish(turn, ask)
+        finish(turn, httpRequest)
         return turn
     }
 }
 
 /// A turn as the edge received it.
-struct TurnAsk: Sendable {
+struct TurnHTTPRequest: Sendable {
     var authorization: String?
     var idempotencyKey: String?
     var acceptLanguage: String?
@@ -71,7 +71,7 @@ struct StoppedTurn: Sendable {
 }
 
 /// A turn to follow, and what is left of the caller's request budget.
-struct OpenTurn: Sendable {
+struct TurnSubscription: Sendable {
     var turn: LiveTurn
     /// nil when nothing was counted.
     var rate: RateLimit?

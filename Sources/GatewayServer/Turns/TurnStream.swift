@@ -13,24 +13,24 @@ struct TurnStream: Sendable {
     let turn: LiveTurn
     let cursor: Cursor
     let format: EventFormat
-    let lines: ClientLines
+    let streamLoop: StreamLoop
 
     /// The response; its head and first event leave before the model has said anything.
-    func response(follower: Follower, channel: any Channel, rate: RateLimit?) -> Response {
+    func response(subscriber: Subscriber, channel: any Channel, rate: RateLimit?) -> Response {
         var fields = HTTPFields()
         fields.writeEventStream()
         fields[.connection] = "close"
         rate?.write(to: &fields)
-        let seat = Seat(follower, at: turn)
+        let seat = PendingSubscription(subscriber, at: turn)
         // The client may be gone before the body begins.
         channel.closeFuture.whenComplete { _ in seat.leave() }
         let body = ResponseBody { _ in
             defer { seat.leave() }
             let (descriptor, isChunked) = try await ClientSocket.detach(from: channel)
             seat.pass()
-            lines.open(
-                LineOrder(
-                    turn, follower: follower, from: cursor, format: format, descriptor: descriptor, isChunked: isChunked,
+            streamLoop.open(
+                StreamRequest(
+                    turn, subscriber: subscriber, from: cursor, format: format, descriptor: descriptor, isChunked: isChunked,
                     onEnd: TurnMetrics.stream))
             channel.close(promise: nil)
         }
@@ -43,37 +43,37 @@ struct EventFormat: StreamFormat {
     /// What a client that is handed over waits before it resumes.
     private static let retryMilliseconds = 500
 
-    let greeting: Greeting
+    let openingEvents: OpeningEvents
     let facts: TurnFacts
 
-    func appendGreeting(into output: inout [UInt8]) { greeting.encode(facts, into: &output) }
+    func appendOpeningEvents(into output: inout [UInt8]) { openingEvents.encode(facts, into: &output) }
 
     func appendText(_ piece: UnsafeBufferPointer<UInt8>, cursor: Int, into output: inout [UInt8]) {
         StreamEvent.appendToken(piece, cursor: cursor, into: &output)
     }
 
-    func appendFarewell(_ ending: TurnEnding, keptBytes: Int, cursor: Int, into output: inout [UInt8]) {
-        Farewell(facts: facts, ending: ending, keptBytes: keptBytes, cursor: cursor).encode(into: &output)
+    func appendTerminalEvents(_ ending: TurnEnding, keptBytes: Int, cursor: Int, into output: inout [UInt8]) {
+        TerminalEvents(facts: facts, ending: ending, keptBytes: keptBytes, cursor: cursor).encode(into: &output)
     }
 
     func appendHeartbeat(into output: inout [UInt8]) { EventStreamEncoder.appendPing(into: &output) }
 
-    func appendHandOver(into output: inout [UInt8]) {
+    func appendRetry(into output: inout [UInt8]) {
         EventStreamEncoder.appendRetry(milliseconds: Self.retryMilliseconds, into: &output)
     }
 }
 
 /// A follower's place at a turn until a line has it, which gives it back. A connection may outlive many turns, and remembers this of each: so it
 /// is empty then.
-private final class Seat: Sendable {
-    private let place: Mutex<(follower: Follower, turn: LiveTurn)?>
+private final class PendingSubscription: Sendable {
+    private let place: Mutex<(subscriber: Subscriber, turn: LiveTurn)?>
 
-    init(_ follower: Follower, at turn: LiveTurn) { place = Mutex((follower, turn)) }
+    init(_ subscriber: Subscriber, at turn: LiveTurn) { place = Mutex((subscriber, turn)) }
 
     func pass() { place.withLock { $0 = nil } }
 
     func leave() {
-        guard let (follower, turn) = place.withLock({ $0.take() }) else { return }
-        turn.remove(follower)
+        guard let (subscriber, turn) = place.withLock({ $0.take() }) else { return }
+        turn.remove(subscriber)
     }
 }

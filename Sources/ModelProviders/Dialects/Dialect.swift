@@ -45,14 +45,14 @@ extension Dialect {
 
 /// A machine that makes text, usage and an end out of the bytes of one answer, however they are cut. Pure.
 package protocol AnswerReader {
-    /// Reads the next bytes; after a verdict, nothing. What it learns is added to `news`, whose buffer the caller uses again.
-    mutating func read(_ bytes: UnsafeRawBufferPointer, into news: inout AnswerNews)
+    /// Reads the next bytes; after a verdict, nothing. What it learns is added to `update`, whose buffer the caller uses again.
+    mutating func read(_ bytes: UnsafeRawBufferPointer, into update: inout ParsedUpdate)
     /// The stream ended; gives a verdict unless one was given.
-    mutating func finish(into news: inout AnswerNews)
+    mutating func finish(into update: inout ParsedUpdate)
 }
 
 /// What some bytes of an answer said. They mean: first the text, then the usage, then the verdict.
-package struct AnswerNews: Equatable {
+package struct ParsedUpdate: Equatable {
     /// What an answer's stream ended in.
     package enum Verdict: Equatable {
         /// As the provider's dialect ends it.

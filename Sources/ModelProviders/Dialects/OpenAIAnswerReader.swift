@@ -21,56 +21,56 @@ struct OpenAIAnswerReader: AnswerReader {
         var frame: [UInt8] = []
     }
 
-    mutating func read(_ bytes: UnsafeRawBufferPointer, into news: inout AnswerNews) {
+    mutating func read(_ bytes: UnsafeRawBufferPointer, into update: inout ParsedUpdate) {
         guard !progress.isOver else { return }
         do throws(EventStreamError) {
-            try parser.feedData(bytes) { progress.take($0, into: &news) }
+            try parser.feedData(bytes) { progress.take($0, into: &update) }
         } catch {
-            progress.end(.broken(.errorFrame, detail: "frame too long"), into: &news)
+            progress.end(.broken(.errorFrame, detail: "frame too long"), into: &update)
         }
     }
 
-    mutating func finish(into news: inout AnswerNews) {
+    mutating func finish(into update: inout ParsedUpdate) {
         guard !progress.isOver else { return }
         // What stands behind the last blank line is either whole or nothing; a half of it is no error but a cut, which is told below.
-        var last = AnswerNews()
+        var last = ParsedUpdate()
         try? parser.finish { event in event.data.withUnsafeBufferPointer { progress.take($0, into: &last) } }
         if case .broken(_, detail: OpenAIChunk.malformed)? = last.verdict {
             progress.isOver = false
         } else {
-            news.text += last.text
-            news.usage = last.usage ?? news.usage
-            news.verdict = last.verdict ?? news.verdict
+            update.text += last.text
+            update.usage = last.usage ?? update.usage
+            update.verdict = last.verdict ?? update.verdict
         }
         let end = progress.finishReason
-        progress.end(end.map { .ended($0) } ?? .broken(.cut, detail: "ended without its end mark"), into: &news)
+        progress.end(end.map { .ended($0) } ?? .broken(.cut, detail: "ended without its end mark"), into: &update)
     }
 }
 
 extension OpenAIAnswerReader.Progress {
-    mutating func take(_ data: UnsafeBufferPointer<UInt8>, into news: inout AnswerNews) {
-        guard !isOver, !template.read(data, into: &news.text) else { return }
-        if data.elementsEqual("[DONE]".utf8) { return end(.ended(finishReason ?? .stop), into: &news) }
+    mutating func take(_ data: UnsafeBufferPointer<UInt8>, into update: inout ParsedUpdate) {
+        guard !isOver, !template.read(data, into: &update.text) else { return }
+        if data.elementsEqual("[DONE]".utf8) { return end(.ended(finishReason ?? .stop), into: &update) }
         // Some servers keep the line alive with empty or wordy data.
         guard data.first(where: { $0 != UInt8(ascii: " ") }) == UInt8(ascii: "{") else { return }
         frame.removeAll(keepingCapacity: true)
         frame.append(contentsOf: data)
-        let textBefore = news.text.count
+        let textBefore = update.text.count
         do throws(JSONError) {
-            let chunk = try OpenAIChunk(frame, text: &news.text)
+            let chunk = try OpenAIChunk(frame, text: &update.text)
             if let places = chunk.ordinaryPlaces { template.learn(data, places) }
-            if let usage = chunk.usage { news.usage = usage }
+            if let usage = chunk.usage { update.usage = usage }
             if let reason = chunk.finishReason { finishReason = reason }
-            if let error = chunk.error { end(.broken(.errorFrame, detail: error), into: &news) }
+            if let error = chunk.error { end(.broken(.errorFrame, detail: error), into: &update) }
         } catch {
-            news.text.removeSubrange(textBefore...)
-            end(.broken(.errorFrame, detail: OpenAIChunk.malformed), into: &news)
+            update.text.removeSubrange(textBefore...)
+            end(.broken(.errorFrame, detail: OpenAIChunk.malformed), into: &update)
         }
     }
 
-    mutating func end(_ verdict: AnswerNews.Verdict, into news: inout AnswerNews) {
+    mutating func end(_ verdict: ParsedUpdate.Verdict, into update: inout ParsedUpdate) {
         guard !isOver else { return }
         isOver = true
-        news.verdict = verdict
+        update.verdict = verdict
     }
 }

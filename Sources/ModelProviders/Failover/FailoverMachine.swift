@@ -14,7 +14,7 @@ struct FailoverMachine: Equatable {
         /// Give up the transfer that runs, and wait for the deadline.
         case pause
         /// The body of an error response takes too long: call `failed` with what is known.
-        case judgeRefusal
+        case judgeErrorResponse
         /// The call is over. Comes exactly once.
         case end(ModelEnd)
     }
@@ -169,7 +169,7 @@ extension FailoverMachine {
         case .asking(let attempt), .accepted(let attempt):
             return giveUp(attempt, AttemptFailure(fault: noFirstToken(attempt, now)), mayRetry: false, at: now)
         case .refusing(let attempt, _):
-            if now < min(attempt.since + limits.firstToken, lastFirstToken) { return .judgeRefusal }
+            if now < min(attempt.since + limits.firstToken, lastFirstToken) { return .judgeErrorResponse }
             return giveUp(attempt, AttemptFailure(fault: noFirstToken(attempt, now)), mayRetry: false, at: now)
         case .pausing: return ask(Attempt(choice: 0, since: now, isRetry: true))
         }

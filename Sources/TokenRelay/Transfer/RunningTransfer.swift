@@ -3,7 +3,7 @@ import Reactor
 /// One request on its way, and its response. Belongs to the reactor's thread.
 final class RunningTransfer: ConnectionUser {
     private enum Phase {
-        case opening(Opening)
+        case opening(ConnectionSetup)
         case talking(ProviderConnection, Sending?)
         /// Cancelled; the end is told by `cancel`.
         case stopped
@@ -75,7 +75,7 @@ final class RunningTransfer: ConnectionUser {
     }
 
     private func open() {
-        let opening = Opening(key, with: driver.tools) { [self] outcome in
+        let opening = ConnectionSetup(key, with: driver.tools) { [self] outcome in
             switch outcome {
             case .success(let connection): talk(connection, nil)
             case .failure(let failure): finish(.failed(failure))

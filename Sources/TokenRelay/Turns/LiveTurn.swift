@@ -12,7 +12,7 @@ public final class LiveTurn: Sendable {
     fileprivate struct State {
         // What a token touches stands together: it is cold when the token comes.
         var answer: Answer
-        var followers = Followers()
+        var subscribers = Subscribers()
         var outcomeListener: (@Sendable (TurnOutcome) -> Void)?
         /// After `madeAt`. Not a `ContinuousClock.Instant`: a state that holds one has no layout that the compiler knows.
         var firstTextAfter: Duration?
@@ -33,7 +33,7 @@ public final class LiveTurn: Sendable {
     }
 
     /// A turn that runs elsewhere, or whose end is not known here yet: `mirror` tells what is learnt of it, `close` its end.
-    public init(mirroring facts: TurnFacts) {
+    public init(tailing facts: TurnFacts) {
         self.facts = facts
         promptTokens = 0
         state = Mutex(State(answer: Answer(), machine: TurnMachine()))
@@ -72,16 +72,16 @@ public final class LiveTurn: Sendable {
 
     /// Tells the followers the end, after it was saved: who sees `done` can rely on the row.
     public func close(_ ending: TurnEnding) {
-        let followers = state.withLock { state in
+        let subscribers = state.withLock { state in
             state.ending = ending
-            return state.followers
+            return state.subscribers
         }
-        followers.ring(.progressed)
+        subscribers.notify(.progressed)
     }
 
-    private func received(_ news: ModelNews) {
-        let (followers, listener) = state.withLock { $0.take(news, madeAt) }
-        followers.ringImpatient()
+    private func received(_ update: ModelUpdate) {
+        let (subscribers, listener) = state.withLock { $0.take(update, madeAt) }
+        subscribers.notifyLive()
         if let listener { listener.hear(listener.outcome) }
     }
 
@@ -94,18 +94,18 @@ public final class LiveTurn: Sendable {
     }
 
     /// Adds what the owner of a mirrored turn has said after byte `position`; what is here already is skipped.
-    public func mirror(_ text: [UInt8], from position: Int) {
-        let followers: Followers = state.withLock { state in
+    public func appendRemote(_ text: [UInt8], from position: Int) {
+        let subscribers: Subscribers = state.withLock { state in
             let known = state.answer.end - position
-            guard known >= 0, text.count > known else { return Followers() }
+            guard known >= 0, text.count > known else { return Subscribers() }
             state.answer.append(text[known...])
-            return state.followers
+            return state.subscribers
         }
-        followers.ringImpatient()
+        subscribers.notifyLive()
     }
 
     /// Whether anybody follows.
-    public var isFollowed: Bool { state.withLock { !$0.followers.isEmpty } }
+    public var hasSubscribers: Bool { state.withLock { !$0.subscribers.isEmpty } }
 
     /// What was said from byte `position` on, and who says it: for a checkpoint.
     public func said(from position: Int) -> (text: [UInt8], answeredBy: ModelName?) {
@@ -128,22 +128,22 @@ public final class LiveTurn: Sendable {
     // MARK: The clients' side
 
     /// Adds a follower unless `limit` of its kind, patient or not, are there already.
-    public func add(_ follower: Follower, limit: Int) -> Bool {
+    public func add(_ subscriber: Subscriber, limit: Int) -> Bool {
         state.withLock { state in
-            guard state.followers.count(ofPatient: follower.isPatient) < limit else { return false }
-            state.followers.append(follower)
+            guard state.subscribers.count(deliveringAtEnd: subscriber.deliversAtEnd) < limit else { return false }
+            state.subscribers.append(subscriber)
             return true
         }
     }
 
     /// Removes a follower; the turn goes on.
-    public func remove(_ follower: Follower) {
-        state.withLock { $0.followers.remove(follower) }
+    public func remove(_ subscriber: Subscriber) {
+        state.withLock { $0.subscribers.remove(subscriber) }
     }
 
     /// Rings every follower.
-    public func ringAll(_ signal: Follower.Signal) {
-        state.withLock({ $0.followers }).ring(signal)
+    public func notifyAll(_ signal: Subscriber.Signal) {
+        state.withLock({ $0.subscribers }).notify(signal)
     }
 
     /// Moves a cursor from inside a character to its start.
@@ -172,13 +172,13 @@ public final class LiveTurn: Sendable {
 extension LiveTurn.State {
     /// Returns whom to ring when the answer grew, and whom to tell the outcome when it is known.
     fileprivate mutating func take(
-        _ news: ModelNews, _ madeAt: @autoclosure () -> ContinuousClock.Instant
-    ) -> (ring: Followers, tell: (hear: @Sendable (TurnOutcome) -> Void, outcome: TurnOutcome)?) {
-        if let name = news.acceptedBy { machine.accepted(by: name) }
+        _ update: ModelUpdate, _ madeAt: @autoclosure () -> ContinuousClock.Instant
+    ) -> (notify: Subscribers, tell: (hear: @Sendable (TurnOutcome) -> Void, outcome: TurnOutcome)?) {
+        if let name = update.acceptedBy { machine.accepted(by: name) }
         let before = answer.end
-        if machine.isReleasing { machine.released(answer.append(news.text)) }
-        if let usage = news.usage { machine.reported(usage) }
-        if let end = news.end, let last = machine.ended(end) {
+        if machine.isReleasing { machine.released(answer.append(update.text)) }
+        if let usage = update.usage { machine.reported(usage) }
+        if let end = update.end, let last = machine.ended(end) {
             answer.append(last.textToAppend)
             outcome = last.outcome
             // It has ended: see `generate`.
@@ -186,7 +186,7 @@ extension LiveTurn.State {
         }
         let grew = answer.end > before
         if grew, firstTextAfter == nil { firstTextAfter = madeAt().duration(to: .now) }
-        guard let outcome, let hear = outcomeListener.take() else { return (grew ? followers : Followers(), nil) }
-        return (grew ? followers : Followers(), (hear, outcome))
+        guard let outcome, let hear = outcomeListener.take() else { return (grew ? subscribers : Subscribers(), nil) }
+        return (grew ? subscribers : Subscribers(), (hear, outcome))
     }
 }

@@ -13,12 +13,12 @@ final class AnswerStorage: Sendable {
     /// False when the last attempts at both have failed.
     var takesAnswers: Bool { state.withLock { !($0.databaseRefuses && $0.diskRefuses) } }
 
-    func watch(_ ledger: TurnLedger) -> TurnLedger {
-        TurnLedger(
-            begin: ledger.begin, repeated: ledger.repeated,
+    func watch(_ repository: TurnRepository) -> TurnRepository {
+        TurnRepository(
+            begin: repository.begin, repeated: repository.repeated,
             finish: { [self] receipt in
                 do {
-                    let outcome = try await ledger.finish(receipt)
+                    let outcome = try await repository.finish(receipt)
                     state.withLock { $0.databaseRefuses = false }
                     return outcome
                 } catch {
@@ -40,6 +40,6 @@ final class AnswerStorage: Sendable {
                     state.withLock { $0.diskRefuses = true }
                     throw error
                 }
-            }, discard: spool.discard, leftovers: spool.leftovers)
+            }, discard: spool.discard, pending: spool.pending)
     }
 }

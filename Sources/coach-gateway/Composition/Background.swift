@@ -34,12 +34,12 @@ struct DatabaseService: Service {
 
 /// The life of this instance in the database, from its registration on. What an earlier life left on disk is delivered before its turns
 /// are looked for; the lease is renewed meanwhile.
-struct InstanceLife: Sendable {
+struct InstanceLifecycle: Sendable {
     let instance: GatewayInstance
-    let settlement: TurnSettlement
+    let finalizer: TurnFinalizer
     let leases: LeaseRenewer
     let checkpointer: Checkpointer
-    let reaper: Reaper
+    let orphanCollector: OrphanCollector
     let startFailures: StartFailures
     let logger: Logger
 
@@ -49,16 +49,16 @@ struct InstanceLife: Sendable {
             group.addTask { try await leases.run() }
             group.addTask { try await checkpointer.run() }
             group.addTask {
-                await settlement.deliverLeftovers()
-                try await reaper.run()
+                await finalizer.deliverLeftovers()
+                try await orphanCollector.run()
             }
             // Whichever is first: neither ends by itself, so it has failed.
             defer { group.cancelAll() }
             do {
                 try await group.next()
-            } catch let outlived as Outlived {
+            } catch let leaseLost as LeaseLost {
                 logger.critical("another process lives as this instance: this one ends")
-                throw outlived
+                throw leaseLost
             }
         }
     }

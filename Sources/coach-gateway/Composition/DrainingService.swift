@@ -9,7 +9,7 @@ struct DrainingService: Service {
     private let application: GatewayApplication
     private let admission: Admission
     private let registry: TurnRegistry
-    private let lines: ClientLines
+    private let streamLoop: StreamLoop
     private let patience: Duration
     private let notice: Duration
     private let logger: Logger
@@ -17,13 +17,13 @@ struct DrainingService: Service {
     /// `patience`: how long clients may stay with their running turns. `notice`: of it, for load balancers to see that readiness is false,
     /// before connections are refused.
     init(
-        _ application: GatewayApplication, admission: Admission, registry: TurnRegistry, lines: ClientLines, patience: Duration,
+        _ application: GatewayApplication, admission: Admission, registry: TurnRegistry, streamLoop: StreamLoop, patience: Duration,
         notice: Duration, logger: Logger
     ) {
         self.application = application
         self.admission = admission
         self.registry = registry
-        self.lines = lines
+        self.streamLoop = streamLoop
         self.patience = patience
         self.notice = notice
         self.logger = logger
@@ -42,7 +42,7 @@ struct DrainingService: Service {
                 }
                 // The server has ended: nobody comes in any more. Streams are not the server's, and stay as long as `drain` lets them.
                 try await group.next()
-                while registry.count > 0 || lines.count > 0, !Task.isCancelled { try? await Task.sleep(for: .milliseconds(20)) }
+                while registry.count > 0 || streamLoop.count > 0, !Task.isCancelled { try? await Task.sleep(for: .milliseconds(20)) }
                 group.cancelAll()
             }
         } onCancel: {
@@ -57,13 +57,13 @@ struct DrainingService: Service {
         try? await Task.sleep(for: notice)
         await server.triggerGracefulShutdown()
         let deadline = ContinuousClock.now + patience - notice
-        while registry.count > 0 || lines.count > 0, ContinuousClock.now < deadline {
+        while registry.count > 0 || streamLoop.count > 0, ContinuousClock.now < deadline {
             guard (try? await Task.sleep(for: .milliseconds(50))) != nil else { return }
         }
         // Their turns go on here, and are followed from elsewhere through the checkpoints. Asked more than once: a client may have
         // come in the moment before.
         while !Task.isCancelled {
-            lines.handOver()
+            streamLoop.handOver()
             guard (try? await Task.sleep(for: .milliseconds(100))) != nil else { return }
         }
     }

@@ -50,8 +50,8 @@ struct Gateway {
 
         // The ports.
         let turns = TurnStore(client: database, owner: { try instance.owner() }, limits: { files.limits })
-        let ledger = storage.watch(turns.ledger)
-        let keeper = turns.keeper
+        let repository = storage.watch(turns.repository)
+        let recovery = turns.recovery
         let keys = ProviderKeys(of: files.models, environment: configuration.processEnvironment)
         let transfers = TransferPool(reactor: reactor, configuration: configuration.transfers)
         let model = makeLanguageModel(configuration: files.models, keys: keys, transfers: transfers)
@@ -59,20 +59,20 @@ struct Gateway {
         // Running turns, and what keeps them alive.
         let registry = TurnRegistry()
         let admission = Admission(registry: registry, maximumTurns: configuration.maximumTurns)
-        let mirrors = Mirrors(keeper: keeper, logger: logger)
-        let lines = ClientLines(reactor: reactor)
-        let settlement = TurnSettlement(
-            ledger: ledger, prices: files.prices, registry: registry, spool: spool, logger: logger,
+        let remoteTurns = RemoteTurnTailer(recovery: recovery, logger: logger)
+        let streamLoop = StreamLoop(reactor: reactor)
+        let finalizer = TurnFinalizer(
+            repository: repository, prices: files.prices, registry: registry, spool: spool, logger: logger,
             isClosing: { !admission.isOpen })
-        let leases = LeaseRenewer(keeper: keeper, registry: registry, logger: logger)
-        let checkpointer = Checkpointer(keeper: keeper, registry: registry, logger: logger)
-        let reaper = Reaper(
-            keeper: keeper, ledger: ledger, prices: files.prices, registry: registry, logger: logger)
+        let leases = LeaseRenewer(recovery: recovery, registry: registry, logger: logger)
+        let checkpointer = Checkpointer(recovery: recovery, registry: registry, logger: logger)
+        let orphanCollector = OrphanCollector(
+            recovery: recovery, repository: repository, prices: files.prices, registry: registry, logger: logger)
         let housekeeping = HousekeepingLoop(
             housekeeping: Housekeeping(client: database, daysKept: configuration.deletedContentDays), logger: logger)
         let startFailures = StartFailures(database: database, logger: logger)
-        let life = InstanceLife(
-            instance: instance, settlement: settlement, leases: leases, checkpointer: checkpointer, reaper: reaper,
+        let life = InstanceLifecycle(
+            instance: instance, finalizer: finalizer, leases: leases, checkpointer: checkpointer, orphanCollector: orphanCollector,
             startFailures: startFailures, logger: logger)
 
         // The edge.
@@ -89,11 +89,11 @@ struct Gateway {
         let application = GatewayApplication(
             .init(
                 host: configuration.listen.host, port: configuration.listen.port, corsOrigins: configuration.corsOrigins,
-                identity: try Self.verifier(configuration, keySet: keySet), coaching: files.coaching, ledger: ledger, model: model,
-                settlement: settlement, registry: registry, mirrors: mirrors, keeper: keeper,
-                library: ConversationStore(client: database).library,
+                identity: try Self.verifier(configuration, keySet: keySet), coaching: files.coaching, repository: repository, model: model,
+                finalizer: finalizer, registry: registry, remoteTurns: remoteTurns, recovery: recovery,
+                conversations: ConversationStore(client: database).repository,
                 counter: RequestStore(client: database).counter { files.limits.requestsPerMinute }, admission: admission,
-                lines: lines, readiness: readiness, logger: logger,
+                streamLoop: streamLoop, readiness: readiness, logger: logger,
                 onListening: { port in
                     logger.notice("listening", metadata: ["host": "\(configuration.listen.host)", "port": .stringConvertible(port)])
                 }))
@@ -117,12 +117,12 @@ struct Gateway {
                 }
             },
             Background { for await turnID in turns.stops() { registry.turn(turnID)?.stop() } },
-            Background { try await mirrors.run() },
+            Background { try await remoteTurns.run() },
             Background { try await housekeeping.run() },
             Background { try await HeapTrimming(isStreaming: { registry.count > 0 }).run() },
             Background { try await Self.serveMetrics(configuration, readiness: readiness, metrics: metrics, registry: registry) },
             DrainingService(
-                application, admission: admission, registry: registry, lines: lines, patience: configuration.drain,
+                application, admission: admission, registry: registry, streamLoop: streamLoop, patience: configuration.drain,
                 notice: configuration.drainNotice, logger: logger),
         ]
         self.slot = slot
@@ -160,7 +160,7 @@ struct Gateway {
         database.applicationName = "coach-gateway"
         // Below the contract's 3 s, so that a hanging database is answered in time.
         database.defaultDeadline = .milliseconds(2500)
-        database.lanes = configuration.databaseConnections
+        database.sharedConnections = configuration.databaseConnections
         database.onNotice = { notice in
             logger.debug(
                 "database notice",

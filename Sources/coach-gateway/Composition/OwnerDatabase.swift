@@ -10,7 +10,7 @@ enum OwnerDatabase {
         defer { reactor.stop() }
         var configuration = PostgresConfiguration(url)
         configuration.applicationName = "coach-gateway owner"
-        configuration.lanes = 1
+        configuration.sharedConnections = 1
         // A database that was started a moment ago is waited for; statements may take as long as a migration takes.
         configuration.statementTimeout = .seconds(60)
         configuration.defaultDeadline = .seconds(10)

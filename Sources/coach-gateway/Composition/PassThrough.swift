@@ -19,30 +19,31 @@ struct PassThrough {
     init(_ configuration: GatewayConfiguration, _ files: ProductFiles, secret: String, logger: Logger) throws {
         self.logger = logger
         reactor = try Reactor(name: "reactor")
-        let keeper = Forgetful.keeper
+        let recovery = Forgetful.recovery
         let registry = TurnRegistry()
         self.registry = registry
         let admission = Admission(registry: registry, maximumTurns: configuration.maximumTurns)
-        let mirrors = Mirrors(keeper: keeper, logger: logger)
-        let lines = ClientLines(reactor: reactor)
+        let remoteTurns = RemoteTurnTailer(recovery: recovery, logger: logger)
+        let lines = StreamLoop(reactor: reactor)
         let application = GatewayApplication(
             .init(
                 host: configuration.listen.host, port: configuration.listen.port, corsOrigins: configuration.corsOrigins,
                 identity: TokenVerifier(
                     policy: TokenPolicy(audience: configuration.jwtAudience, issuer: configuration.jwtIssuer),
                     secret: try SharedSecret(secret), keySet: nil),
-                coaching: files.coaching, ledger: Forgetful.ledger,
+                coaching: files.coaching, repository: Forgetful.repository,
                 model: makeLanguageModel(
                     configuration: files.models, keys: ProviderKeys(of: files.models, environment: configuration.processEnvironment),
                     transfers: TransferPool(reactor: reactor, configuration: configuration.transfers)),
-                settlement: TurnSettlement(
-                    ledger: Forgetful.ledger, prices: files.prices, registry: registry, spool: Forgetful.spool, logger: logger),
-                registry: registry, mirrors: mirrors, keeper: keeper, library: Forgetful.library, counter: Forgetful.counter,
-                admission: admission, lines: lines,
+                finalizer: TurnFinalizer(
+                    repository: Forgetful.repository, prices: files.prices, registry: registry, spool: Forgetful.spool, logger: logger),
+                registry: registry, remoteTurns: remoteTurns, recovery: recovery, conversations: Forgetful.conversations,
+                counter: Forgetful.counter,
+                admission: admission, streamLoop: lines,
                 readiness: { InstanceReadiness(database: true, accepting: admission.isOpen) }, logger: logger,
                 onListening: { port in logger.notice("listening, nothing is saved", metadata: ["port": .stringConvertible(port)]) }))
         service = DrainingService(
-            application, admission: admission, registry: registry, lines: lines, patience: configuration.drain,
+            application, admission: admission, registry: registry, streamLoop: lines, patience: configuration.drain,
             notice: configuration.drainNotice, logger: logger)
     }
 
@@ -62,7 +63,7 @@ struct PassThrough {
 
 /// Ports that let everybody in and keep nothing.
 private enum Forgetful {
-    static let ledger = TurnLedger(
+    static let repository = TurnRepository(
         begin: { _, request, _ in
             let identity = TurnIdentity(
                 turnID: .random(), conversationID: request.conversationID ?? .random(), userMessageID: .random(), messageID: .random(),
@@ -75,20 +76,20 @@ private enum Forgetful {
         },
         finish: { _ in .settled })
 
-    static let keeper = TurnKeeper(
+    static let recovery = TurnRecovery(
         renewLease: { [] }, checkpoint: { _, _ in nil }, load: { _, _ in nil }, tail: { _ in [] }, requestStop: { _, _ in false },
         orphans: { [] },
-        retry: { _, _ in .refused(Refusal(reason: .notFound), unlimited) })
+        retry: { _, _ in .refused(Rejection(reason: .notFound), unlimited) })
 
-    static let library = ConversationLibrary(
+    static let conversations = ConversationRepository(
         list: { _, _ in Page(items: [], nextCursor: nil) }, get: { _, _ in throw nothing }, create: { _, _ in throw nothing },
         patch: { _, _, _ in throw nothing }, delete: { _, _ in throw nothing },
         messages: { _, _, _ in Page(items: [], nextCursor: nil) })
 
     static let counter = RequestCounter { _ in CountedRequest(rate: unlimited, safetyLevel: .calm) }
 
-    static let spool = ReceiptSpool(keep: { _ in ReceiptSpool.Ticket(name: "") }, discard: { _ in }, leftovers: { [] })
+    static let spool = ReceiptSpool(keep: { _ in ReceiptSpool.Handle(name: "") }, discard: { _ in }, pending: { [] })
 
-    private static let nothing = Refusal(reason: .notFound)
+    private static let nothing = Rejection(reason: .notFound)
     private static let unlimited = RateLimit(limit: 1_000_000, remaining: 1_000_000, resetAt: 0)
 }

@@ -26,11 +26,11 @@ extension Workload {
     private static func reading(_ frames: [[UInt8]]) -> Run {
         { count in
             var reader = Dialect.openAI.makeReader()
-            var news = AnswerNews()
+            var update = ParsedUpdate()
             for index in 0..<count {
-                news.clear()
-                frames[index % frames.count].withUnsafeBytes { reader.read($0, into: &news) }
-                blackHole(news.text.count)
+                update.clear()
+                frames[index % frames.count].withUnsafeBytes { reader.read($0, into: &update) }
+                blackHole(update.text.count)
             }
         }
     }

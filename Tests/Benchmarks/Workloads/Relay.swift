@@ -23,9 +23,9 @@ extension Workload {
 
 /// One turn and one follower, on one thread.
 // SAFETY: a workload uses it on its own thread alone.
-private final class OneFollower: FollowerListener, @unchecked Sendable {
+private final class OneFollower: SubscriberListener, @unchecked Sendable {
     private let turn: LiveTurn
-    private var tell: (@Sendable (ModelNews) -> Void)?
+    private var tell: (@Sendable (ModelUpdate) -> Void)?
     private var cursor = Cursor(after: 0)
     private var output: [UInt8] = []
     private let token = Array("vielleicht ".utf8)
@@ -41,9 +41,9 @@ private final class OneFollower: FollowerListener, @unchecked Sendable {
                 day: CalendarDay(unixSeconds: 0),
                 domain: DomainDecision(domain: .mindset, confidence: 1, source: .pinned), personaID: nil, model: name, risk: .calm,
                 country: nil, locale: nil))
-        let follower = Follower()
-        _ = turn.add(follower, limit: 1)
-        follower.listen(self)
+        let subscriber = Subscriber()
+        _ = turn.add(subscriber, limit: 1)
+        subscriber.listen(self)
         let model = LanguageModel(firstChoice: name) { [unowned self] _, tell in
             self.tell = tell
             return Generation {}
@@ -51,9 +51,9 @@ private final class OneFollower: FollowerListener, @unchecked Sendable {
         turn.generate(with: model, Prompt(messages: [], maximumOutputTokens: 1))
     }
 
-    func say() { token.withUnsafeBufferPointer { tell?(ModelNews(text: $0)) } }
+    func say() { token.withUnsafeBufferPointer { tell?(ModelUpdate(text: $0)) } }
 
-    func heard(_ signal: Follower.Signal) {
+    func signalled(_ signal: Subscriber.Signal) {
         output.removeAll(keepingCapacity: true)
         while turn.step(&cursor, maximum: 8192, read: { StreamEvent.appendToken($0, cursor: $1, into: &output) }) != .waiting {}
         bytes += output.count

@@ -33,7 +33,7 @@ final class Terminal: Sendable {
             self?.shown.withLock { $0.append(bytes) }
         }
         try process.run()
-        Undertaker.bury(process.processIdentifier)
+        ProcessCleanup.bury(process.processIdentifier)
     }
 
     deinit {

@@ -6,39 +6,39 @@ struct CrashTests {
     @Test("of the owner: a follower elsewhere gets the kept text and its end within 10 s, at most 500 ms are lost, and retry works")
     func ownerDies() async throws {
         let pair = try await Pair.fresh()
-        let visitor = pair.one.visitor()
-        let first = try await visitor.listen("Hello \(sim(["words": 800, "pace_ms": 25]))").until(bytes: 10)
-        let follower = try await visitor.at(pair.other.port).follow(first.turnID).until(bytes: 1)
+        let testUser = pair.one.testUser()
+        let first = try await testUser.listen("Hello \(sim(["words": 800, "pace_ms": 25]))").until(bytes: 10)
+        let subscriber = try await testUser.at(pair.other.port).follow(first.turnID).until(bytes: 1)
         // So much is said in two seconds; both hear it live.
         try await first.until(bytes: 500)
-        try await follower.until(bytes: 300)
+        try await subscriber.until(bytes: 300)
         let killed = ContinuousClock.now
         pair.one.program.signal(SIGKILL)
         async let near = first.toEnd()
-        async let far = follower.toEnd()
+        async let far = subscriber.toEnd()
         let (owner, survivor) = try await (near, far)
         #expect(killed.duration(to: .now) < .seconds(10), "\(killed.duration(to: .now))")
 
         #expect(owner.end == nil)
         let end = try #require(survivor.end)
         #expect(end.type == "error" && end.fields.flag("partial") == true && end.fields.flag("retryable") == true)
-        let (turn, content) = try await pair.database.settledAnswer(of: visitor.id)
-        #expect(turn["status"] == "interrupted" && turn["settled_by"] == "reaper")
+        let (turn, content) = try await pair.database.settledAnswer(of: testUser.id)
+        #expect(turn["status"] == "interrupted" && turn["finalized_by"] == "recovery")
         #expect(end.fields.number("kept_bytes") == content.utf8.count && survivor.text == content)
         let due = owner.arrivals.last { $0.at.duration(to: killed) >= .milliseconds(500) }?.position ?? 0
         #expect(content.utf8.count >= due, "\(content.utf8.count) of \(due) bytes that were out half a second before the kill")
         #expect(owner.text.hasPrefix(content) || content.hasPrefix(owner.text))
-        let bills = try await pair.database.usage(of: visitor.id)
+        let bills = try await pair.database.usage(of: testUser.id)
         #expect(bills.count == 1 && bills[0].flag("estimated") == true)
         #expect(try await pair.database.isBalanced())
 
         // Who heard more than was kept is told where to cut.
-        let ahead = try await visitor.at(pair.other.port).follow(first.turnID, after: content.utf8.count + 50).toEnd()
+        let ahead = try await testUser.at(pair.other.port).follow(first.turnID, after: content.utf8.count + 50).toEnd()
         #expect(ahead.text.isEmpty && ahead.end?.type == "error" && ahead.end?.fields.number("kept_bytes") == content.utf8.count)
-        let again = try await visitor.at(pair.other.port).listenToRetry(first.turnID).until(bytes: 1)
+        let again = try await testUser.at(pair.other.port).listenToRetry(first.turnID).until(bytes: 1)
         #expect(again.status == 200 && !again.text.isEmpty && again.turnID != first.turnID)
         #expect(again.events.first?["user_message_id"] == first.events.first?["user_message_id"])
-        #expect(try await visitor.at(pair.other.port).stop(again.turnID).status == 200)
+        #expect(try await testUser.at(pair.other.port).stop(again.turnID).status == 200)
     }
 
     @Test("and a new start with the same state: the turn is settled at once, its estimate billed once, and retry works")
@@ -47,31 +47,31 @@ struct CrashTests {
         let database = try await Database.ofItsOwn()
         let folder = try StateFolder()
         let gateway = try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: folder.state())
-        let visitor = gateway.visitor()
+        let testUser = gateway.testUser()
         let message = "Hello \(sim(["words": 800, "pace_ms": 25]))"
-        let first = try await visitor.listen(message, ["client_message_id": "k"]).until(bytes: 40)
+        let first = try await testUser.listen(message, ["client_message_id": "k"]).until(bytes: 40)
         try await eventually("a checkpoint") {
             try await !database.rows("select 1 as one from gateway.checkpoints").isEmpty
         }
         gateway.program.signal(SIGKILL)
         try await gateway.program.exit()
         let successor = try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: folder.state())
-        let (turn, content) = try await database.settledAnswer(of: visitor.id, within: 4)
+        let (turn, content) = try await database.settledAnswer(of: testUser.id, within: 4)
         #expect(turn["status"] == "interrupted" && !content.isEmpty && first.turnID == turn["id"])
         // The same request again tells the part, and calls no model.
-        let repeated = try await visitor.at(successor.port).say(message, ["client_message_id": "k"])
+        let repeated = try await testUser.at(successor.port).say(message, ["client_message_id": "k"])
         #expect(repeated.story == ["start", "token", "usage", "error"] && repeated.content == content)
         #expect(
             repeated.first("error")?.fields.flag("partial") == true
                 && repeated.first("error")?.fields.number("kept_bytes") == content.utf8.count)
-        let bills = try await database.usage(of: visitor.id)
+        let bills = try await database.usage(of: testUser.id)
         #expect(bills.count == 1 && bills[0].flag("estimated") == true && bills[0]["cost"] != nil)
         #expect(try await database.isBalanced())
-        let stopped = try await visitor.at(successor.port).stop(first.turnID)
+        let stopped = try await testUser.at(successor.port).stop(first.turnID)
         #expect(stopped.status == 200 && stopped.json.object("data")["status"] == "interrupted", "\(stopped.text)")
-        let again = try await visitor.at(successor.port).listenToRetry(first.turnID).until(bytes: 1)
+        let again = try await testUser.at(successor.port).listenToRetry(first.turnID).until(bytes: 1)
         #expect(again.status == 200 && again.turnID != first.turnID)
-        #expect(try await database.messages(of: visitor.id, role: "user").count == 1)
+        #expect(try await database.messages(of: testUser.id, role: "user").count == 1)
     }
 
     @Test("before the first word: the turn has failed, nothing is billed for it, and the same request tries again under the same id")
@@ -80,17 +80,17 @@ struct CrashTests {
         let database = try await Database.ofItsOwn()
         let folder = try StateFolder()
         let gateway = try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: folder.state())
-        let visitor = gateway.visitor()
+        let testUser = gateway.testUser()
         let message = "Hello \(sim(["words": 3, "first_token_ms": 3000]))"
-        let first = try await visitor.listen(message, ["client_message_id": "k"]).until { !$0.turnID.isEmpty }
+        let first = try await testUser.listen(message, ["client_message_id": "k"]).until { !$0.turnID.isEmpty }
         gateway.program.signal(SIGKILL)
         try await gateway.program.exit()
         let successor = try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: folder.state())
-        #expect(try await database.settledAnswer(of: visitor.id, within: 4).turn["status"] == "failed")
-        let again = try await visitor.at(successor.port).say(message, ["client_message_id": "k"])
+        #expect(try await database.settledAnswer(of: testUser.id, within: 4).turn["status"] == "failed")
+        let again = try await testUser.at(successor.port).say(message, ["client_message_id": "k"])
         #expect(again.story == ["start", "token", "usage", "done"] && again.first("start")?["turn_id"] == first.turnID)
-        #expect(try await database.messages(of: visitor.id, role: "user").count == 1)
-        #expect(try await database.turn(of: visitor.id).number("attempt") == 2)
+        #expect(try await database.messages(of: testUser.id, role: "user").count == 1)
+        #expect(try await database.turn(of: testUser.id).number("attempt") == 2)
         #expect(try await database.isBalanced())
     }
 
@@ -103,7 +103,7 @@ struct CrashTests {
             try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: folder.state())
         }
         let earlier = try await gateway(folder)
-        let first = try await earlier.visitor().listen("Hello \(sim(["words": 400, "pace_ms": 25]))").until(bytes: 40)
+        let first = try await earlier.testUser().listen("Hello \(sim(["words": 400, "pace_ms": 25]))").until(bytes: 40)
         try FileManager.default.copyItem(atPath: "\(folder.path)/1", toPath: "\(copy.path)/1")
         let later = try await gateway(copy)
         try await first.toEnd()

@@ -15,38 +15,38 @@ struct DrainTests {
     @Test("hands the clients of long turns over: `retry: 500`, no `done`, and the other instance has exactly the rest; then it ends")
     func handOver() async throws {
         let pair = try await Pair.fresh(["COACH_DRAIN_SECONDS": "1"])
-        let visitor = pair.one.visitor()
-        let first = try await visitor.listen("Hello \(sim(["words": 120, "pace_ms": 50]))").until(bytes: 10)
-        let follower = try await visitor.follow(first.turnID).until(bytes: 1)
+        let testUser = pair.one.testUser()
+        let first = try await testUser.listen("Hello \(sim(["words": 120, "pace_ms": 50]))").until(bytes: 10)
+        let subscriber = try await testUser.follow(first.turnID).until(bytes: 1)
         let asked = ContinuousClock.now
         pair.one.program.signal(SIGTERM)
-        for listening in [first, follower] {
+        for listening in [first, subscriber] {
             try await listening.toEnd()
             #expect(listening.end == nil && listening.retry == 500, "\(listening.story)")
         }
         #expect(asked.duration(to: .now) < .seconds(3.5), "\(asked.duration(to: .now))")
-        let rest = try await visitor.at(pair.other.port).follow(first.turnID, after: first.position).toEnd()
+        let rest = try await testUser.at(pair.other.port).follow(first.turnID, after: first.position).toEnd()
         #expect(rest.end?["finish_reason"] == "stop" && rest.story == ["start", "token", "usage", "done"])
-        let (turn, content) = try await pair.database.settledAnswer(of: visitor.id)
-        #expect(turn["status"] == "complete" && turn["settled_by"] == "owner" && content == first.text + rest.text)
+        let (turn, content) = try await pair.database.settledAnswer(of: testUser.id)
+        #expect(turn["status"] == "complete" && turn["finalized_by"] == "owner" && content == first.text + rest.text)
         #expect(content.split(separator: " ").count == 120)
         #expect(try await pair.one.hasDrained())
-        #expect(try await pair.database.usage(of: visitor.id).count == 1)
+        #expect(try await pair.database.usage(of: testUser.id).count == 1)
     }
 
     @Test("hands over who follows another instance's turn, too")
     func mirrored() async throws {
         let pair = try await Pair.fresh(["COACH_DRAIN_SECONDS": "1"])
-        let visitor = pair.one.visitor()
-        let first = try await visitor.listen("Hello \(sim(["words": 200, "pace_ms": 50]))").until(bytes: 10)
-        let follower = try await visitor.at(pair.other.port).follow(first.turnID).until(bytes: 1)
+        let testUser = pair.one.testUser()
+        let first = try await testUser.listen("Hello \(sim(["words": 200, "pace_ms": 50]))").until(bytes: 10)
+        let subscriber = try await testUser.at(pair.other.port).follow(first.turnID).until(bytes: 1)
         let asked = ContinuousClock.now
         pair.other.program.signal(SIGTERM)
-        try await follower.toEnd()
-        #expect(follower.end == nil && follower.retry == 500 && asked.duration(to: .now) < .seconds(3.5))
+        try await subscriber.toEnd()
+        #expect(subscriber.end == nil && subscriber.retry == 500 && asked.duration(to: .now) < .seconds(3.5))
         #expect(try await pair.other.hasDrained())
-        let rest = try await visitor.follow(first.turnID, after: follower.position).toEnd()
-        #expect(try await first.toEnd().text == follower.text + rest.text)
+        let rest = try await testUser.follow(first.turnID, after: subscriber.position).toEnd()
+        #expect(try await first.toEnd().text == subscriber.text + rest.text)
     }
 
     @Test("makes readiness false before connections are refused")
@@ -74,12 +74,12 @@ struct DrainTests {
     @Test("a turn that is handed over can be stopped from elsewhere")
     func stopped() async throws {
         let pair = try await Pair.fresh(["COACH_DRAIN_SECONDS": "1"])
-        let visitor = pair.one.visitor()
-        let first = try await visitor.listen("Hello \(sim(["words": 800, "pace_ms": 50]))").until(bytes: 10)
+        let testUser = pair.one.testUser()
+        let first = try await testUser.listen("Hello \(sim(["words": 800, "pace_ms": 50]))").until(bytes: 10)
         pair.one.program.signal(SIGTERM)
         try await first.toEnd()
-        #expect(try await visitor.at(pair.other.port).stop(first.turnID).status == 200)
+        #expect(try await testUser.at(pair.other.port).stop(first.turnID).status == 200)
         #expect(try await pair.one.hasDrained())
-        #expect(try await pair.database.settledAnswer(of: visitor.id).turn["status"] == "stopped")
+        #expect(try await pair.database.settledAnswer(of: testUser.id).turn["status"] == "stopped")
     }
 }

@@ -25,14 +25,14 @@ struct HostileReaderTests {
         let silent = try await Wire.run { try (0..<1000).map { _ in try Wire(port: gateway.port, timeout: 40) } }
         async let head = trickle(
             Array("GET /healthz HTTP/1.1\r\nHost: a\r\nX-Long: \(String(repeating: "a", count: 200))\r\n\r\n".utf8), gateway)
-        let visitor = gateway.visitor()
-        let whole = try visitor.request("Hello \(String(repeating: "a", count: 200))")
+        let testUser = gateway.testUser()
+        let whole = try testUser.request("Hello \(String(repeating: "a", count: 200))")
         let bodyAt = try #require(String(decoding: whole, as: UTF8.self).range(of: "\r\n\r\n")).upperBound
         let headBytes = Array(String(decoding: whole, as: UTF8.self)[..<bodyAt].utf8)
         async let body = trickle(Array(whole[headBytes.count...]), gateway, after: headBytes)
 
         // All of them are connected by now.
-        #expect(try await gateway.visitor().say("Hello \(sim(["words": 3]))").endAfter < .seconds(2))
+        #expect(try await gateway.testUser().say("Hello \(sim(["words": 3]))").endAfter < .seconds(2))
         // Closed, or answered that it took too long.
         try await Wire.run { for wire in silent { while try !wire.receive().isEmpty {} } }
         #expect(start.duration(to: .now) < .seconds(15), "\(start.duration(to: .now))")

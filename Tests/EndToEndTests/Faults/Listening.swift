@@ -105,7 +105,7 @@ final class Listening: @unchecked Sendable {
     }
 }
 
-extension Visitor {
+extension TestUser {
     /// Says something, and reads as far as the test wants.
     func listen(
         _ message: String, _ more: [String: Any] = [:], headers: [String: String] = [:], timeout: Int = 30
@@ -114,7 +114,7 @@ extension Visitor {
     }
 
     /// The same user on another gateway, or through a proxy.
-    func at(_ port: Int) -> Visitor { Visitor(id: id, browser: Browser(port: port, token: browser.token)) }
+    func at(_ port: Int) -> TestUser { TestUser(id: id, browser: Browser(port: port, token: browser.token)) }
 
     /// Follows a turn from a byte on.
     func follow(_ turn: String, after position: Int? = nil, timeout: Int = 30) async throws -> Listening {

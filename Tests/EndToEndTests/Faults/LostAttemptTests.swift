@@ -9,7 +9,7 @@ struct LostAttemptTests {
         var database: Database
         var one: Gateway
         var other: Gateway
-        var visitor: Visitor
+        var testUser: TestUser
         var message: String
         var turn: String
         var read: Int
@@ -24,22 +24,22 @@ struct LostAttemptTests {
             }
             let killed = try await gateway(folder)
             other = try await gateway(try StateFolder())
-            let visitor = killed.visitor()
+            let testUser = killed.testUser()
             message = "Hello \(sim(script))"
-            let first = try await visitor.listen(message, Self.key).until(bytes: 30)
+            let first = try await testUser.listen(message, Self.key).until(bytes: 30)
             #expect(first.events.first?.fields.number("attempt") == nil)
             (turn, read) = (first.turnID, first.bytes.count)
             try await killed.program.kill9()
             // As if it had died before the first checkpoint.
             try await database.fresh.psql("delete from gateway.checkpoints; update gateway.running_turns set provider = null")
             one = try await gateway(folder)
-            self.visitor = visitor.at(one.port)
-            #expect(try await database.settledAnswer(of: visitor.id, within: 4).turn["status"] == "failed")
+            self.testUser = testUser.at(one.port)
+            #expect(try await database.settledAnswer(of: testUser.id, within: 4).turn["status"] == "failed")
         }
 
         static let key = ["client_message_id": "k"]
 
-        func tryAgain() async throws -> Listening { try await visitor.listen(message, Self.key).until { !$0.turnID.isEmpty } }
+        func tryAgain() async throws -> Listening { try await testUser.listen(message, Self.key).until { !$0.turnID.isEmpty } }
     }
 
     private func expectLost(_ answer: Answer, attempt: Int = 2) {
@@ -53,25 +53,25 @@ struct LostAttemptTests {
     @Test("failed: nothing is kept. Running again: told at once, here; stopped before a word: not told `done`, here and elsewhere")
     func stopped() async throws {
         let ground = try await Ground(["words": 400, "pace_ms": 20, "first_token_ms": 1500])
-        let failed = try await ground.visitor.resume(ground.turn, after: "\(ground.read)")
+        let failed = try await ground.testUser.resume(ground.turn, after: "\(ground.read)")
         #expect(failed.story == ["start", "error"] && failed.first("error")?.fields.number("kept_bytes") == 0, "\(failed.text)")
         let second = try await ground.tryAgain()
         #expect(second.turnID == ground.turn && second.events.first?.fields.number("attempt") == 2)
-        expectLost(try await ground.visitor.resume(ground.turn, after: "\(ground.read)"))
+        expectLost(try await ground.testUser.resume(ground.turn, after: "\(ground.read)"))
         // Elsewhere nobody knows yet how far it has come: told with the end.
-        async let far = ground.visitor.at(ground.other.port).resume(ground.turn, after: "\(ground.read)")
-        async let near = ground.visitor.at(ground.other.port).follow(ground.turn).toEnd()
-        #expect(try await ground.visitor.stop(ground.turn).status == 200)
+        async let far = ground.testUser.at(ground.other.port).resume(ground.turn, after: "\(ground.read)")
+        async let near = ground.testUser.at(ground.other.port).follow(ground.turn).toEnd()
+        #expect(try await ground.testUser.stop(ground.turn).status == 200)
         try await second.toEnd()
         #expect(second.text.isEmpty && second.end?["finish_reason"] == "stopped")
         expectLost(try await far)
         #expect(try await near.end?["finish_reason"] == "stopped")
         for port in [ground.one.port, ground.other.port] {
-            expectLost(try await ground.visitor.at(port).resume(ground.turn, after: "\(ground.read)"))
-            let whole = try await ground.visitor.at(port).resume(ground.turn, after: "0")
+            expectLost(try await ground.testUser.at(port).resume(ground.turn, after: "\(ground.read)"))
+            let whole = try await ground.testUser.at(port).resume(ground.turn, after: "0")
             #expect(whole.first("done")?["finish_reason"] == "stopped", "\(whole.text)")
         }
-        #expect(try await ground.database.messages(of: ground.visitor.id, role: "assistant").isEmpty)
+        #expect(try await ground.database.messages(of: ground.testUser.id, role: "assistant").isEmpty)
     }
 
     @Test("completed or cut by the second attempt: who has more than is kept drops it, who has less gets the rest")
@@ -81,16 +81,16 @@ struct LostAttemptTests {
         #expect(second.end?["finish_reason"] == "stop")
         let count = second.bytes.count
         for port in [complete.one.port, complete.other.port] {
-            expectLost(try await complete.visitor.at(port).resume(complete.turn, after: "\(count + 1)"))
-            let rest = try await complete.visitor.at(port).resume(complete.turn, after: "\(count - 6)")
+            expectLost(try await complete.testUser.at(port).resume(complete.turn, after: "\(count + 1)"))
+            let rest = try await complete.testUser.at(port).resume(complete.turn, after: "\(count - 6)")
             #expect(rest.content == String(second.text.suffix(6)))
         }
         let cut = try await Ground(["words": 60, "pace_ms": 50, "cut_after_tokens": 30])
         let partial = try await cut.tryAgain().toEnd()
         let kept = partial.bytes.count
         #expect(partial.end?.fields.flag("partial") == true && partial.end?.fields.number("kept_bytes") == kept)
-        expectLost(try await cut.visitor.resume(cut.turn, after: "\(kept + 1)"))
-        let rest = try await cut.visitor.resume(cut.turn, after: "3")
+        expectLost(try await cut.testUser.resume(cut.turn, after: "\(kept + 1)"))
+        let rest = try await cut.testUser.resume(cut.turn, after: "3")
         #expect(rest.first("error")?.fields.number("kept_bytes") == kept && rest.content == String(partial.text.dropFirst(3)))
     }
 }

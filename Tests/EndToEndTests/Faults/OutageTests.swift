@@ -26,18 +26,18 @@ struct OutageTests {
     func twoHundred() async throws {
         let island = try await Island()
         let (one, other) = (try await island.gateway(try StateFolder()), try await island.gateway(try StateFolder()))
-        let listening = try await withThrowingTaskGroup(of: (Visitor, Listening).self) { group in
+        let listening = try await withThrowingTaskGroup(of: (TestUser, Listening).self) { group in
             for index in 0..<200 {
-                let visitor = (index % 2 == 0 ? one : other).visitor()
+                let testUser = (index % 2 == 0 ? one : other).testUser()
                 group.addTask {
-                    (visitor, try await visitor.listen("Hello \(sim(["words": 60, "pace_ms": 100]))").until(bytes: 1))
+                    (testUser, try await testUser.listen("Hello \(sim(["words": 60, "pace_ms": 100]))").until(bytes: 1))
                 }
             }
-            return try await group.reduce(into: [(Visitor, Listening)]()) { $0.append($1) }
+            return try await group.reduce(into: [(TestUser, Listening)]()) { $0.append($1) }
         }
         await island.cluster.stop()
         let asked = ContinuousClock.now
-        let refused = try await one.visitor().say("Me too")
+        let refused = try await one.testUser().say("Me too")
         #expect(asked.duration(to: .now) < .seconds(1))
         #expect(refused.status == 503 && refused.errorCode == "EXT_4003" && Int(refused.headers["retry-after"] ?? "") ?? 0 >= 1)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -55,18 +55,18 @@ struct OutageTests {
         }
         let rows = try await island.database.rows(
             """
-            select t.user_id, t.status, t.settled_by, m.content, (select count(*) from model_calls u where u.user_id = t.user_id) as bills
+            select t.user_id, t.status, t.finalized_by, m.content, (select count(*) from model_calls u where u.user_id = t.user_id) as bills
             from turns t join messages m on m.user_id = t.user_id and m.id = t.message_id
             """)
         let saved = Dictionary(uniqueKeysWithValues: rows.map { ($0["user_id"] ?? "", $0) })
-        for (visitor, each) in listening {
-            let turn = try #require(saved[visitor.id])
-            #expect(turn["status"] == "complete" && turn["settled_by"] == "owner" && turn["content"] == each.text)
+        for (testUser, each) in listening {
+            let turn = try #require(saved[testUser.id])
+            #expect(turn["status"] == "complete" && turn["finalized_by"] == "owner" && turn["content"] == each.text)
             #expect(turn.number("bills") == 1)
         }
         #expect(try await island.database.isBalanced())
         // And it goes on without a restart.
-        try await eventually("an answer") { try await one.visitor().say("Hello \(sim(["words": 2]))").status == 200 }
+        try await eventually("an answer") { try await one.testUser().say("Hello \(sim(["words": 2]))").status == 200 }
     }
 
     @Test("a receipt on disk survives the gateway too, and is booked once, as the owner's")
@@ -74,8 +74,8 @@ struct OutageTests {
         let island = try await Island()
         let folder = try StateFolder()
         let gateway = try await island.gateway(folder)
-        let visitor = gateway.visitor()
-        let first = try await visitor.listen("Hello \(sim(["words": 20, "pace_ms": 50]))").until(bytes: 1)
+        let testUser = gateway.testUser()
+        let first = try await testUser.listen("Hello \(sim(["words": 20, "pace_ms": 50]))").until(bytes: 1)
         await island.cluster.stop()
         #expect(try await first.toEnd().end?.type == "done")
         let spool = try #require(folder.files.first { $0.contains("receipts/") })
@@ -85,12 +85,12 @@ struct OutageTests {
         try await gateway.program.exit()
         try await island.cluster.start()
         let successor = try await island.gateway(folder)
-        let (turn, content) = try await island.database.settledAnswer(of: visitor.id, within: 10)
-        #expect(turn["status"] == "complete" && turn["settled_by"] == "owner" && content == first.text)
-        let bills = try await island.database.usage(of: visitor.id)
+        let (turn, content) = try await island.database.settledAnswer(of: testUser.id, within: 10)
+        #expect(turn["status"] == "complete" && turn["finalized_by"] == "owner" && content == first.text)
+        let bills = try await island.database.usage(of: testUser.id)
         #expect(bills.count == 1 && bills[0].flag("estimated") == false)
         try await eventually("an empty spool") { !folder.files.contains { $0.contains("receipts/") } }
-        #expect(try await visitor.at(successor.port).resume(first.turnID, after: "0").content == content)
+        #expect(try await testUser.at(successor.port).resume(first.turnID, after: "0").content == content)
     }
 
     @Test(
@@ -100,8 +100,8 @@ struct OutageTests {
         guard let disk = try SmallDisk(at: folder.path) else { return }
         let island = try await Island()
         let gateway = try await island.gateway(folder)
-        let visitor = gateway.visitor()
-        let first = try await visitor.listen("Hello \(sim(["words": 30, "pace_ms": 50]))").until(bytes: 1)
+        let testUser = gateway.testUser()
+        let first = try await testUser.listen("Hello \(sim(["words": 30, "pace_ms": 50]))").until(bytes: 1)
         try disk.fill()
         await island.cluster.stop()
         try await first.toEnd()
@@ -113,10 +113,10 @@ struct OutageTests {
         #expect(gateway.program.output.contains("no space left on the disk"))
         #expect(!folder.files.contains { $0.hasSuffix(".receipt") || $0.hasSuffix(".unfinished") })
         try await island.cluster.start()
-        let (turn, content) = try await island.database.settledAnswer(of: visitor.id, within: 20)
-        #expect(turn["status"] == "complete" && turn["settled_by"] == "owner" && content == first.text)
-        #expect(try await island.database.usage(of: visitor.id).count == 1)
-        let told = try await visitor.resume(first.turnID, after: "0")
+        let (turn, content) = try await island.database.settledAnswer(of: testUser.id, within: 20)
+        #expect(turn["status"] == "complete" && turn["finalized_by"] == "owner" && content == first.text)
+        #expect(try await island.database.usage(of: testUser.id).count == 1)
+        let told = try await testUser.resume(first.turnID, after: "0")
         #expect(told.story == ["start", "token", "usage", "done"] && told.content == content)
         gateway.program.signal(SIGTERM)
         try await gateway.program.exit()
@@ -126,24 +126,24 @@ struct OutageTests {
     func lostBeginning() async throws {
         let island = try await Island()
         let gateway = try await island.gateway(try StateFolder())
-        let visitor = gateway.visitor()
-        let opening = try await visitor.say("Hello \(sim(["words": 2]))")
+        let testUser = gateway.testUser()
+        let opening = try await testUser.say("Hello \(sim(["words": 2]))")
         let conversation = try #require(opening.first("start")?["conversation_id"])
         let message = "And now? \(sim(["words": 3]))"
         let more = ["client_message_id": "k", "conversation_id": conversation]
         island.cluster.sigstop()
-        let refused = try await visitor.say(message, more)
+        let refused = try await testUser.say(message, more)
         #expect(refused.status == 503 && refused.errorCode == "EXT_4003" && refused.endAfter < .seconds(3.5), "\(refused.text)")
         island.cluster.sigcont()
         let asked = ContinuousClock.now
-        var answer = try await visitor.listen(message, more).toEnd()
+        var answer = try await testUser.listen(message, more).toEnd()
         while answer.end?.type != "done", asked.duration(to: .now) < .seconds(15) {
             try await Task.sleep(for: .milliseconds(100))
-            answer = try await visitor.listen(message, more).toEnd()
+            answer = try await testUser.listen(message, more).toEnd()
         }
         #expect(answer.end?.type == "done" && asked.duration(to: .now) < .seconds(15), "\(answer.story) after \(asked.duration(to: .now))")
-        #expect(try await island.database.messages(of: visitor.id, role: "user").count == 2)
-        #expect(try await visitor.say("Good \(sim(["words": 2]))", ["conversation_id": conversation]).first("done") != nil)
+        #expect(try await island.database.messages(of: testUser.id, role: "user").count == 2)
+        #expect(try await testUser.say("Good \(sim(["words": 2]))", ["conversation_id": conversation]).first("done") != nil)
     }
 }
 
@@ -159,7 +159,7 @@ private final class SmallDisk {
             print("skipped: no small disk to fill, \(reason)")
             return nil
         }
-        Undertaker.afterOurDeath("umount -l '\(path)' 2>/dev/null")
+        ProcessCleanup.afterOurDeath("umount -l '\(path)' 2>/dev/null")
     }
 
     deinit { umount2(path, Int32(MNT_DETACH)) }

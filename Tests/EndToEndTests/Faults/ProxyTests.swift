@@ -7,8 +7,8 @@ struct ProxyTests {
     func streams() async throws {
         let pair = try await Pair.shared()
         let proxy = try await Proxy(.haproxy, before: pair)
-        let visitor = pair.one.visitor().at(proxy.port)
-        let first = try await visitor.listen("Hello \(sim(["words": 60, "pace_ms": 50]))").until(bytes: 80)
+        let testUser = pair.one.testUser().at(proxy.port)
+        let first = try await testUser.listen("Hello \(sim(["words": 60, "pace_ms": 50]))").until(bytes: 80)
         // Not in bursts: the tokens so far came over at least as long as they took to be spoken, less what a busy machine packs together.
         let span = try #require(first.arrivals.first).at.duration(to: try #require(first.arrivals.last).at)
         #expect(first.arrivals.count >= 5 && span > .milliseconds(300), "\(first.arrivals.count) pieces in \(span)")
@@ -16,7 +16,7 @@ struct ProxyTests {
         var served: Set<String> = []
         var rests: [Listening] = []
         for _ in 0..<2 {
-            let rest = try await visitor.follow(first.turnID, after: first.position)
+            let rest = try await testUser.follow(first.turnID, after: first.position)
             served.insert(rest.headers["x-served-by"] ?? "")
             rests.append(rest)
         }

@@ -59,7 +59,7 @@ struct RandomKillTests {
                 #expect(turn["status"] == "complete")
                 continue
             }
-            #expect(turn["status"] == "interrupted" && turn["settled_by"] == "reaper", "\(tale.end?.data ?? "") \(turn)")
+            #expect(turn["status"] == "interrupted" && turn["finalized_by"] == "recovery", "\(tale.end?.data ?? "") \(turn)")
             #expect(tale.end?.fields.number("kept_bytes") == content.utf8.count && !content.isEmpty)
             #expect(ofAttempt[turn.number("attempt") ?? 0]?.first?.flag("estimated") == true)
             // The kill that cut it is the first after its last word, which may have been read a moment after it; lives are longer than that.
@@ -74,7 +74,7 @@ struct RandomKillTests {
         // What was cut may be answered anew.
         let gateway = try #require(place.gateway)
         for tale in cut.suffix(5) {
-            let again = try await Visitor(gateway: gateway, id: tale.user).retry(tale.turn)
+            let again = try await TestUser(gateway: gateway, id: tale.user).retry(tale.turn)
             #expect(again.status == 200 && again.story.last == "done", "\(again.text)")
         }
         print(
@@ -97,7 +97,7 @@ struct RandomKillTests {
                     continue
                 }
                 // A line to somebody who dies is cut, or never made.
-                do { try await tale.read(Visitor(gateway: gateway, id: user)) } catch is Wire.Failure {}
+                do { try await tale.read(TestUser(gateway: gateway, id: user)) } catch is Wire.Failure {}
                 if tale.end == nil { try await Task.sleep(for: .milliseconds(20)) }
             }
             tales.append(tale)
@@ -133,11 +133,11 @@ private struct Tale: Sendable {
     init(user: String, message: String) { (self.user, self.message) = (user, message) }
 
     /// One stream, as far as it goes.
-    mutating func read(_ visitor: Visitor) async throws {
+    mutating func read(_ testUser: TestUser) async throws {
         let stream =
             asksAnew
-            ? try await visitor.listen(message, ["client_message_id": "k"], headers: ["Accept": "text/event-stream"])
-            : try await visitor.follow(turn, after: text.utf8.count)
+            ? try await testUser.listen(message, ["client_message_id": "k"], headers: ["Accept": "text/event-stream"])
+            : try await testUser.follow(turn, after: text.utf8.count)
         guard stream.status == 200 else { return stream.hangUp() }
         if asksAnew { (text, arrivals) = ("", []) }
         try await stream.toEnd()

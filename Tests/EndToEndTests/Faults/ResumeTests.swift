@@ -6,16 +6,16 @@ struct ResumeTests {
     /// A finished answer, told on one gateway.
     private struct Told: Sendable {
         var pair: Pair
-        var visitor: Visitor
+        var testUser: TestUser
         var turn: String
         var text: [UInt8]
     }
 
     private static let told = Task {
         let pair = try await Pair.shared()
-        let visitor = pair.one.visitor()
-        let answer = try await visitor.say("Hello \(sim(["text": wideText]))")
-        return Told(pair: pair, visitor: visitor, turn: answer.first("start")?["turn_id"] ?? "", text: Array(answer.content.utf8))
+        let testUser = pair.one.testUser()
+        let answer = try await testUser.say("Hello \(sim(["text": wideText]))")
+        return Told(pair: pair, testUser: testUser, turn: answer.first("start")?["turn_id"] ?? "", text: Array(answer.content.utf8))
     }
 
     private static func isContinuation(_ byte: UInt8) -> Bool { byte & 0xC0 == 0x80 }
@@ -25,11 +25,11 @@ struct ResumeTests {
     func everyByte() async throws {
         let told = try await Self.told.value
         #expect(String(decoding: told.text, as: UTF8.self) == wideText)
-        for visitor in [told.visitor, told.visitor.at(told.pair.other.port)] {
+        for testUser in [told.testUser, told.testUser.at(told.pair.other.port)] {
             for cut in 0...told.text.count {
                 var start = cut
                 while start < told.text.count, Self.isContinuation(told.text[start]) { start -= 1 }
-                let rest = try await visitor.resume(told.turn, after: "\(cut)")
+                let rest = try await testUser.resume(told.turn, after: "\(cut)")
                 #expect(rest.content == String(decoding: told.text[start...], as: UTF8.self), "after \(cut)")
                 #expect(rest.story == (start == told.text.count ? ["start", "usage", "done"] : ["start", "token", "usage", "done"]))
                 #expect(rest.first("token").map { Int($0.id ?? "")! - $0["content"]!.utf8.count } ?? start == start)
@@ -44,12 +44,12 @@ struct ResumeTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for cut in [0, 1, 3, 9, 17, 24, 40, 58] {
                 group.addTask {
-                    let visitor = pair.one.visitor()
-                    let first = try await visitor.listen("Hello \(sim(["text": wideText, "pace_ms": 60]))")
+                    let testUser = pair.one.testUser()
+                    let first = try await testUser.listen("Hello \(sim(["text": wideText, "pace_ms": 60]))")
                     try await first.until(bytes: cut).until { !$0.turnID.isEmpty }
                     first.hangUp()
                     let position = first.position
-                    let rest = try await visitor.at(elsewhere ? pair.other.port : pair.one.port).follow(first.turnID, after: position)
+                    let rest = try await testUser.at(elsewhere ? pair.other.port : pair.one.port).follow(first.turnID, after: position)
                     try await rest.toEnd()
                     #expect(first.text + rest.text == wideText, "cut at \(position)")
                     #expect(rest.story == ["start", "token", "usage", "done"] && rest.turnID == first.turnID)
@@ -62,9 +62,9 @@ struct ResumeTests {
     @Test("elsewhere is live: text comes with at most 1 s of lag")
     func lag() async throws {
         let pair = try await Pair.shared()
-        let visitor = pair.one.visitor()
-        let here = try await visitor.listen("Hello \(sim(["words": 60, "pace_ms": 50]))").until { !$0.turnID.isEmpty }
-        let there = try await visitor.at(pair.other.port).follow(here.turnID)
+        let testUser = pair.one.testUser()
+        let here = try await testUser.listen("Hello \(sim(["words": 60, "pace_ms": 50]))").until { !$0.turnID.isEmpty }
+        let there = try await testUser.at(pair.other.port).follow(here.turnID)
         async let near = here.toEnd()
         async let far = there.toEnd()
         let (spoken, heard) = try await (near, far)
@@ -81,38 +81,38 @@ struct ResumeTests {
     func query() async throws {
         let told = try await Self.told.value
         let path = "\(Browser.chatPath)/\(told.turn)?after=7"
-        let rest = try await told.visitor.browser.send("GET", path)
+        let rest = try await told.testUser.browser.send("GET", path)
         #expect(rest.content == String(decoding: told.text[7...], as: UTF8.self))
     }
 
     @Test("beyond the end of a turn that ended normally is VAL_3001", arguments: [false, true])
     func beyond(elsewhere: Bool) async throws {
         let told = try await Self.told.value
-        let visitor = elsewhere ? told.visitor.at(told.pair.other.port) : told.visitor
+        let testUser = elsewhere ? told.testUser.at(told.pair.other.port) : told.testUser
         let position = "\(told.text.count + 1)"
-        let refused = try await visitor.resume(told.turn, after: position)
+        let refused = try await testUser.resume(told.turn, after: position)
         #expect(refused.status == 422 && refused.errorCode == "VAL_3001" && refused.error.object("details")["field"] != nil)
-        let stream = try await visitor.resume(told.turn, after: position, headers: ["Accept": "text/event-stream"])
+        let stream = try await testUser.resume(told.turn, after: position, headers: ["Accept": "text/event-stream"])
         #expect(stream.status == 422 && stream.story == ["error"] && stream.first("error")?["code"] == "VAL_3001")
     }
 
     @Test("with a cursor that is no number is VAL_3001", arguments: ["-1", "abc", "1.5", "99999999999999999999"])
     func nonsense(cursor: String) async throws {
         let told = try await Self.told.value
-        let refused = try await told.visitor.resume(told.turn, after: cursor)
+        let refused = try await told.testUser.resume(told.turn, after: cursor)
         #expect(refused.status == 422 && refused.errorCode == "VAL_3001")
     }
 
     @Test("of somebody else's turn, or of none, is 404, and so are stop and retry")
     func strangers() async throws {
         let told = try await Self.told.value
-        let stranger = told.pair.one.visitor()
-        let running = try await told.pair.one.visitor().listen("Hello \(sim(["words": 40, "pace_ms": 50]))").until { !$0.turnID.isEmpty }
+        let stranger = told.pair.one.testUser()
+        let running = try await told.pair.one.testUser().listen("Hello \(sim(["words": 40, "pace_ms": 50]))").until { !$0.turnID.isEmpty }
         for turn in [told.turn, running.turnID, UUID().uuidString.lowercased(), "nothing"] {
             for port in [told.pair.one.port, told.pair.other.port] {
-                let visitor = stranger.at(port)
+                let testUser = stranger.at(port)
                 let answers = [
-                    try await visitor.resume(turn, after: "0"), try await visitor.stop(turn), try await visitor.retry(turn),
+                    try await testUser.resume(turn, after: "0"), try await testUser.stop(turn), try await testUser.retry(turn),
                 ]
                 for answer in answers { #expect(answer.status == 404 && answer.errorCode == "BIZ_2004", "\(turn): \(answer.text)") }
             }
@@ -129,11 +129,11 @@ struct ResumeTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for cut in [0, 1, 10, 30] {
                 group.addTask {
-                    let visitor = pair.one.visitor()
-                    let first = try await visitor.listen("Hello \(sim(["text": wideText, "pace_ms": 30]))")
+                    let testUser = pair.one.testUser()
+                    let first = try await testUser.listen("Hello \(sim(["text": wideText, "pace_ms": 30]))")
                     try await first.until(bytes: cut)
                     first.hangUp()
-                    let (turn, content) = try await pair.database.settledAnswer(of: visitor.id)
+                    let (turn, content) = try await pair.database.settledAnswer(of: testUser.id)
                     #expect(turn["status"] == "complete" && content == wideText)
                 }
             }

@@ -11,18 +11,18 @@ struct RetryTests {
     @Test("of an interrupted turn is a new turn on the same message; the old part is kept, and not shown to the model")
     func interrupted() async throws {
         let pair = try await Pair.shared()
-        let visitor = pair.one.visitor()
+        let testUser = pair.one.testUser()
         let word = marker()
         let script = sim(["tokens": ["Oldpart", "\(word)a ", "and ", "more"], "cut_after_tokens": 3])
-        let first = try await visitor.say("Hello \(word) \(script)")
+        let first = try await testUser.say("Hello \(word) \(script)")
         #expect(first.story == ["start", "token", "usage", "error"])
         let start = try #require(first.first("start"))
-        let again = try await visitor.at(pair.other.port).retry(try #require(start["turn_id"]))
+        let again = try await testUser.at(pair.other.port).retry(try #require(start["turn_id"]))
         let second = try #require(again.first("start"), "\(again.text)")
         #expect(second["turn_id"] != start["turn_id"] && second["message_id"] != start["message_id"])
         #expect(second["user_message_id"] == start["user_message_id"] && second["conversation_id"] == start["conversation_id"])
-        #expect(try await pair.database.messages(of: visitor.id, role: "user").count == 1)
-        let answers = try await pair.database.messages(of: visitor.id, role: "assistant")
+        #expect(try await pair.database.messages(of: testUser.id, role: "user").count == 1)
+        let answers = try await pair.database.messages(of: testUser.id, role: "assistant")
         #expect(answers.first { $0["id"] == start["message_id"] }?["status"] == "superseded")
         #expect(answers.first { $0["id"] == start["message_id"] }?["content"] == first.content)
         let shown = try await prompt("Hello \(word)", pair.simulator)
@@ -33,56 +33,56 @@ struct RetryTests {
     @Test("of a whole turn makes the answer again; the next prompt has the new answer and not the old one")
     func regenerate() async throws {
         let pair = try await Pair.shared()
-        let visitor = pair.one.visitor()
+        let testUser = pair.one.testUser()
         let word = marker()
         // Two answers to one message: the standing script of the next call differs.
-        let first = try await visitor.say("Please speak about \(word).")
+        let first = try await testUser.say("Please speak about \(word).")
         let start = try #require(first.first("start"))
-        let again = try await visitor.retry(try #require(start["turn_id"]))
+        let again = try await testUser.retry(try #require(start["turn_id"]))
         #expect(again.story == ["start", "token", "usage", "done"], "\(again.text)")
         let second = try #require(again.first("start"))
         #expect(second["user_message_id"] == start["user_message_id"] && second["turn_id"] != start["turn_id"])
         let calls = try await pair.simulator.requests(containing: word)
         #expect(calls.count == 2)
         #expect(calls.last?.messages.contains { $0.role == "assistant" } == false)
-        let next = try await visitor.say(
+        let next = try await testUser.say(
             "And then? \(sim(["words": 2]))", ["conversation_id": try #require(start["conversation_id"])])
         #expect(next.status == 200)
         let history = try #require(try await pair.simulator.requests(containing: word).last).messages
         #expect(history.count { $0.role == "assistant" } == 1)
-        let answers = try await pair.database.messages(of: visitor.id, role: "assistant")
+        let answers = try await pair.database.messages(of: testUser.id, role: "assistant")
         #expect(answers.count { $0["status"] == "superseded" } == 1 && answers.count { $0["status"] == "complete" } == 2)
-        #expect(try await pair.database.usage(of: visitor.id).count == 3)
+        #expect(try await pair.database.usage(of: testUser.id).count == 3)
     }
 
     @Test("of a turn that runs is told to wait", arguments: [false, true])
     func running(elsewhere: Bool) async throws {
         let pair = try await Pair.shared()
-        let visitor = pair.one.visitor()
-        let first = try await visitor.listen("Hello \(sim(["words": 100, "pace_ms": 40]))").until { !$0.turnID.isEmpty }
-        let refused = try await visitor.at(elsewhere ? pair.other.port : pair.one.port).retry(first.turnID)
+        let testUser = pair.one.testUser()
+        let first = try await testUser.listen("Hello \(sim(["words": 100, "pace_ms": 40]))").until { !$0.turnID.isEmpty }
+        let refused = try await testUser.at(elsewhere ? pair.other.port : pair.one.port).retry(first.turnID)
         #expect(refused.status == 409 && refused.errorCode == "BIZ_2007", "\(refused.text)")
-        #expect(try await visitor.stop(first.turnID).status == 200)
+        #expect(try await testUser.stop(first.turnID).status == 200)
     }
 
     @Test("a turn that failed without a word is tried again by the same request: same ids, next attempt")
     func failed() async throws {
         let pair = try await Pair.shared()
-        let visitor = pair.one.visitor()
+        let testUser = pair.one.testUser()
         let word = marker()
         // Every call of the first request is refused; what the second request meets is an ordinary provider.
         let refusal: [String: Any] = ["http_error": ["status": 400]]
         let message = "Hello \(word)"
         let key = ["client_message_id": "k"]
-        let first = try await visitor.say("\(message) \(sim(refusal))", key)
+        let first = try await testUser.say("\(message) \(sim(refusal))", key)
         #expect(first.story == ["start", "error"] && first.first("error")?.fields.flag("partial") == false)
-        let second = try await visitor.say("\(message) \(sim(refusal))", key)
+        let second = try await testUser.say("\(message) \(sim(refusal))", key)
         #expect(second.story == ["start", "error"])
         let (one, two) = (try #require(first.first("start")), try #require(second.first("start")))
         for name in ["turn_id", "user_message_id", "conversation_id"] { #expect(one[name] == two[name]) }
-        let turn = try await pair.database.turn(of: visitor.id)
+        let turn = try await pair.database.turn(of: testUser.id)
         #expect(turn.number("attempt") == 2 && turn["status"] == "failed")
-        #expect(try await pair.database.messages(of: visitor.id, role: "user").count == 1)
-        #expect(try await pair.database.usage(of: visitor.id).isEmpty)
+        #expect(try await pair.database.messages(of: testUser.id, role: "user").count == 1)
+        #expect(try await pair.database.usage(of: testUser.id).isEmpty)
     }
 }

@@ -20,7 +20,7 @@ struct SlowReaderTests {
     func slowReaders() async throws {
         let (gateway, folder, simulator) = try await Self.gateway()
         defer { withExtendedLifetime(simulator) {} }
-        let slow = gateway.visitor()
+        let slow = gateway.testUser()
         let long = try await slow.say("Hello")
         #expect(long.content.utf8.count == 60_000)
         let turn = try #require(long.first("start")?["turn_id"])
@@ -35,7 +35,7 @@ struct SlowReaderTests {
                     try await Task.sleep(for: .seconds(1))
                 }
             }
-            let quick = try await gateway.visitor().listen("Hello \(sim(["words": 60, "pace_ms": 40]))").toEnd()
+            let quick = try await gateway.testUser().listen("Hello \(sim(["words": 60, "pace_ms": 40]))").toEnd()
             reading.cancel()
             try #require(quick.end?.type == "done", "\(quick.story)")
             let gaps = zip(quick.arrivals, quick.arrivals.dropFirst()).map { $0.at.duration(to: $1.at) }

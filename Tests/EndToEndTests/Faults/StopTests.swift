@@ -18,26 +18,26 @@ struct StopTests {
         var delays: [Double] = []
         // The median of some: one may meet a moment in which the machine does something else.
         for _ in 0..<5 {
-            let visitor = pair.one.visitor()
+            let testUser = pair.one.testUser()
             let word = marker()
-            let first = try await visitor.listen("Hello \(word) \(sim(["words": 400, "pace_ms": 20]))").until(bytes: 60)
-            let near = try await visitor.follow(first.turnID).until(bytes: 1)
-            let far = try await visitor.at(pair.other.port).follow(first.turnID).until(bytes: 1)
+            let first = try await testUser.listen("Hello \(word) \(sim(["words": 400, "pace_ms": 20]))").until(bytes: 60)
+            let near = try await testUser.follow(first.turnID).until(bytes: 1)
+            let far = try await testUser.at(pair.other.port).follow(first.turnID).until(bytes: 1)
             let asked = Date()
-            let answer = try await visitor.stop(first.turnID)
+            let answer = try await testUser.stop(first.turnID)
             #expect(answer.status == 200 && answer.json.object("data")["status"] == "stopped", "\(answer.text)")
             let (outcome, closed) = try await end(of: word, pair.simulator)
             #expect(outcome == "client_closed")
             delays.append(closed.timeIntervalSince(asked))
 
-            let (turn, content) = try await pair.database.settledAnswer(of: visitor.id)
+            let (turn, content) = try await pair.database.settledAnswer(of: testUser.id)
             #expect(turn["status"] == "stopped" && turn["finish_reason"] == "stopped")
             for listening in [first, near, far] {
                 try await listening.toEnd()
                 #expect(listening.story == ["start", "token", "usage", "done"] && listening.end?["finish_reason"] == "stopped")
                 #expect(listening.text == content && listening.end?.id == "\(content.utf8.count)")
             }
-            let bills = try await pair.database.usage(of: visitor.id)
+            let bills = try await pair.database.usage(of: testUser.id)
             #expect(bills.count == 1 && bills[0].flag("estimated") == true && bills[0].number("tokens_out") ?? 0 > 0)
         }
         #expect(delays.sorted()[2] < 0.1, "\(delays)")
@@ -46,32 +46,32 @@ struct StopTests {
     @Test("may be said again, and of a turn that has ended: the answer is how it stands", arguments: [false, true])
     func again(elsewhere: Bool) async throws {
         let pair = try await Pair.shared()
-        let visitor = pair.one.visitor()
-        let asker = elsewhere ? visitor.at(pair.other.port) : visitor
-        let first = try await visitor.listen("Hello \(sim(["words": 200, "pace_ms": 20]))").until(bytes: 20)
+        let testUser = pair.one.testUser()
+        let asker = elsewhere ? testUser.at(pair.other.port) : testUser
+        let first = try await testUser.listen("Hello \(sim(["words": 200, "pace_ms": 20]))").until(bytes: 20)
         for _ in 0..<3 {
             let answer = try await asker.stop(first.turnID)
             #expect(answer.status == 200 && answer.json.object("data")["status"] == "stopped", "\(answer.text)")
         }
-        let whole = try await visitor.say("Hello \(sim(["words": 3]))")
+        let whole = try await testUser.say("Hello \(sim(["words": 3]))")
         let answer = try await asker.stop(try #require(whole.first("start")?["turn_id"]))
         #expect(answer.status == 200 && answer.json.object("data")["status"] == "complete", "\(answer.text)")
-        #expect(try await pair.database.usage(of: visitor.id).count == 2)
+        #expect(try await pair.database.usage(of: testUser.id).count == 2)
     }
 
     @Test("from another instance ends the turn too, within 1 s")
     func elsewhere() async throws {
         let pair = try await Pair.shared()
-        let visitor = pair.one.visitor()
+        let testUser = pair.one.testUser()
         let word = marker()
-        let first = try await visitor.listen("Hello \(word) \(sim(["words": 400, "pace_ms": 20]))").until(bytes: 60)
+        let first = try await testUser.listen("Hello \(word) \(sim(["words": 400, "pace_ms": 20]))").until(bytes: 60)
         let asked = Date()
-        let answer = try await visitor.at(pair.other.port).stop(first.turnID)
+        let answer = try await testUser.at(pair.other.port).stop(first.turnID)
         #expect(answer.status == 200)
         let (outcome, closed) = try await end(of: word, pair.simulator)
         #expect(outcome == "client_closed" && closed.timeIntervalSince(asked) < 1, "\(closed.timeIntervalSince(asked)) s")
         #expect(try await first.toEnd().end?["finish_reason"] == "stopped")
-        let (turn, content) = try await pair.database.settledAnswer(of: visitor.id)
+        let (turn, content) = try await pair.database.settledAnswer(of: testUser.id)
         #expect(turn["status"] == "stopped" && content == first.text)
     }
 
@@ -81,18 +81,18 @@ struct StopTests {
         let endings = try await withThrowingTaskGroup(of: String.self) { group in
             for index in 0..<20 {
                 group.addTask {
-                    let visitor = pair.one.visitor()
+                    let testUser = pair.one.testUser()
                     let script = sim(["words": 12, "pace_ms": 10])
-                    let first = try await visitor.listen("Hello \(script)").until { $0.events.count > 8 + index % 5 }
-                    let answer = try await visitor.at(index % 4 == 3 ? pair.other.port : pair.one.port).stop(first.turnID)
+                    let first = try await testUser.listen("Hello \(script)").until { $0.events.count > 8 + index % 5 }
+                    let answer = try await testUser.at(index % 4 == 3 ? pair.other.port : pair.one.port).stop(first.turnID)
                     try await first.toEnd()
-                    let (turn, content) = try await pair.database.settledAnswer(of: visitor.id)
+                    let (turn, content) = try await pair.database.settledAnswer(of: testUser.id)
                     let reason = first.end?["finish_reason"] ?? ""
                     #expect(answer.status == 200 && first.end?.type == "done")
                     #expect(turn["status"] == (reason == "stopped" ? "stopped" : "complete") && turn["finish_reason"] == reason)
                     #expect(answer.json.object("data")["status"] == turn["status"])
                     #expect(first.text == content)
-                    #expect(try await pair.database.usage(of: visitor.id).count == 1)
+                    #expect(try await pair.database.usage(of: testUser.id).count == 1)
                     return reason
                 }
             }
@@ -104,34 +104,34 @@ struct StopTests {
     @Test("before the first word leaves no answer and no false bill, and the conversation goes on")
     func beforeTheFirstWord() async throws {
         let pair = try await Pair.shared()
-        let visitor = pair.one.visitor()
+        let testUser = pair.one.testUser()
         let word = marker()
-        let first = try await visitor.listen("Hello \(word) \(sim(["words": 5, "first_token_ms": 4000]))").until { !$0.turnID.isEmpty }
+        let first = try await testUser.listen("Hello \(word) \(sim(["words": 5, "first_token_ms": 4000]))").until { !$0.turnID.isEmpty }
         try await eventually("the call") { try await !pair.simulator.requests(containing: word).isEmpty }
-        #expect(try await visitor.stop(first.turnID).status == 200)
+        #expect(try await testUser.stop(first.turnID).status == 200)
         try await first.toEnd()
         #expect(first.text.isEmpty && first.end?["finish_reason"] == "stopped")
-        #expect(try await pair.database.settledAnswer(of: visitor.id).turn["status"] == "stopped")
-        #expect(try await pair.database.messages(of: visitor.id, role: "assistant").isEmpty)
-        #expect(try await pair.database.usage(of: visitor.id).count <= 1)
+        #expect(try await pair.database.settledAnswer(of: testUser.id).turn["status"] == "stopped")
+        #expect(try await pair.database.messages(of: testUser.id, role: "assistant").isEmpty)
+        #expect(try await pair.database.usage(of: testUser.id).count <= 1)
         let conversation = try #require(first.events.first?["conversation_id"])
-        let listed = try await visitor.browser.send("GET", "/api/v1/conversations/\(conversation)/messages")
+        let listed = try await testUser.browser.send("GET", "/api/v1/conversations/\(conversation)/messages")
         #expect(listed.json.objects("data").count == 1, "\(listed.text)")
-        expectDone(try await visitor.say("And now? \(sim(["words": 2]))", ["conversation_id": conversation]))
+        expectDone(try await testUser.say("And now? \(sim(["words": 2]))", ["conversation_id": conversation]))
     }
 
     @Test("is what deleting the conversation does, for who follows elsewhere, too; the turn is still billed")
     func deletion() async throws {
         let pair = try await Pair.shared()
-        let visitor = pair.one.visitor()
+        let testUser = pair.one.testUser()
         let word = marker()
-        let first = try await visitor.listen("Hello \(word) \(sim(["words": 400, "pace_ms": 20]))").until(bytes: 60)
+        let first = try await testUser.listen("Hello \(word) \(sim(["words": 400, "pace_ms": 20]))").until(bytes: 60)
         let conversation = try #require(first.events.first?["conversation_id"])
-        let far = try await visitor.at(pair.other.port).follow(first.turnID).until(bytes: 1)
-        let deleted = try await visitor.at(pair.other.port).browser.send("DELETE", "/api/v1/conversations/\(conversation)")
+        let far = try await testUser.at(pair.other.port).follow(first.turnID).until(bytes: 1)
+        let deleted = try await testUser.at(pair.other.port).browser.send("DELETE", "/api/v1/conversations/\(conversation)")
         #expect((200...299).contains(deleted.status), "\(deleted.text)")
         #expect(try await end(of: word, pair.simulator).outcome == "client_closed")
         for listening in [first, far] { #expect(try await listening.toEnd().end?["finish_reason"] == "stopped") }
-        try await eventually("the bill") { try await pair.database.usage(of: visitor.id).count == 1 }
+        try await eventually("the bill") { try await pair.database.usage(of: testUser.id).count == 1 }
     }
 }

@@ -33,14 +33,14 @@ final class Gateway: Sendable {
     func health() async throws -> Int { try await Browser(port: port).send("GET", "/healthz").status }
 
     /// A user who was never seen before.
-    func visitor() -> Visitor { Visitor(gateway: self) }
+    func testUser() -> TestUser { TestUser(gateway: self) }
 
     /// The log, a JSON object a line.
     var log: [JSONObject] { program.lines.map { JSONObject($0) } }
 }
 
 /// One user of a gateway.
-struct Visitor: Sendable {
+struct TestUser: Sendable {
     let id: String
     let browser: Browser
 

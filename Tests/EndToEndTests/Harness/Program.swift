@@ -45,7 +45,7 @@ final class Program: @unchecked Sendable {
         input = takesInput ? Pipe() : nil
         process.standardInput = input ?? FileHandle.nullDevice
         try process.run()
-        Undertaker.bury(process.processIdentifier)
+        ProcessCleanup.bury(process.processIdentifier)
     }
 
     deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }

@@ -22,5 +22,5 @@ final class Stage: Sendable {
     }
 
     /// A user who was never seen before.
-    func visitor() -> Visitor { gateway.visitor() }
+    func testUser() -> TestUser { gateway.testUser() }
 }

@@ -87,7 +87,7 @@ struct NameTests {
         let connected = Atomic(false)
         reactor.submit {
             // Nobody listens at this address of the loopback network.
-            let dialling = Dialling(
+            let connector = HappyEyeballsConnector(
                 ["127.0.0.77", "127.0.0.1"], port: UInt16(server.port), on: reactor,
                 onFailedAddress: { address in failed.withLock { $0.append(address) } }
             ) { result in
@@ -96,7 +96,7 @@ struct NameTests {
                     connected.store(true, ordering: .releasing)
                 }
             }
-            dialling.begin()
+            connector.begin()
         }
         try await eventually { connected.load(ordering: .acquiring) }
         #expect(failed.withLock { $0 } == ["127.0.0.77"])

@@ -62,7 +62,7 @@ struct LiveTurnTests {
     }
 
     @Test("U+0000 of a model is dropped and not counted; usage and end may come with the last word")
-    func news() throws {
+    func update() throws {
         let script = ScriptedModel()
         let turn = LiveTurn(facts: .sample)
         turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
@@ -80,14 +80,14 @@ struct LiveTurnTests {
         let script = ScriptedModel()
         let turn = LiveTurn(facts: .sample)
         turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
-        let heard = Mutex<[TurnOutcome]>([])
-        turn.onOutcome { outcome in heard.withLock { $0.append(outcome) } }
+        let signalled = Mutex<[TurnOutcome]>([])
+        turn.onOutcome { outcome in signalled.withLock { $0.append(outcome) } }
         script.say("a")
-        #expect(heard.withLock { $0.isEmpty })
+        #expect(signalled.withLock { $0.isEmpty })
         script.end(.stop)
-        #expect(heard.withLock { $0.map(\.status) } == [.complete])
+        #expect(signalled.withLock { $0.map(\.status) } == [.complete])
         #expect(turn.outcome?.status == .complete)
-        #expect(heard.withLock { $0.count } == 1)
+        #expect(signalled.withLock { $0.count } == 1)
     }
 
     @Test("a turn whose call has ended is let go with its last owner: nobody holds it weakly, and no circle holds it")
@@ -106,17 +106,17 @@ struct LiveTurnTests {
 
     @Test("a handing over rung before anybody listens is heard, progress is not: who begins to listen looks first")
     func bell() {
-        let ear = Ear()
-        let follower = Follower()
-        follower.ring(.progressed)
-        follower.listen(ear)
-        follower.ring(.progressed)
-        follower.stopListening()
-        follower.ring(.progressed)
-        follower.ring(.handOver)
-        #expect(ear.signals == [.progressed])
-        follower.listen(ear)
-        #expect(ear.signals == [.progressed, .handOver])
+        let recorder = SignalRecorder()
+        let subscriber = Subscriber()
+        subscriber.notify(.progressed)
+        subscriber.listen(recorder)
+        subscriber.notify(.progressed)
+        subscriber.stopListening()
+        subscriber.notify(.progressed)
+        subscriber.notify(.handOver)
+        #expect(recorder.signals == [.progressed])
+        subscriber.listen(recorder)
+        #expect(recorder.signals == [.progressed, .handOver])
     }
 
     @Test("each of many followers hears the bell, in whatever order they come and go")
@@ -124,21 +124,21 @@ struct LiveTurnTests {
         let script = ScriptedModel()
         let turn = LiveTurn(facts: .sample)
         turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
-        let ears = (0..<4).map { _ in Ear() }
-        let followers = ears.indices.map { Follower(isPatient: $0 == 3) }
-        for (follower, ear) in zip(followers, ears) {
-            follower.listen(ear)
-            #expect(turn.add(follower, limit: 4))
+        let ears = (0..<4).map { _ in SignalRecorder() }
+        let subscribers = ears.indices.map { Subscriber(deliversAtEnd: $0 == 3) }
+        for (subscriber, recorder) in zip(subscribers, ears) {
+            subscriber.listen(recorder)
+            #expect(turn.add(subscriber, limit: 4))
         }
         script.say("a")
-        turn.remove(followers[0])
+        turn.remove(subscribers[0])
         script.say("b")
-        turn.remove(followers[2])
+        turn.remove(subscribers[2])
         script.say("c")
-        turn.ringAll(.handOver)
-        turn.remove(followers[1])
-        turn.remove(followers[3])
-        #expect(!turn.isFollowed)
+        turn.notifyAll(.handOver)
+        turn.remove(subscribers[1])
+        turn.remove(subscribers[3])
+        #expect(!turn.hasSubscribers)
         #expect(ears[0].signals == [.progressed])
         #expect(ears[1].signals == [.progressed, .progressed, .progressed, .handOver])
         #expect(ears[2].signals == [.progressed, .progressed])
@@ -148,11 +148,11 @@ struct LiveTurnTests {
     @Test("a turn takes no more followers than its limit, and a place is free again when one leaves")
     func followerLimit() {
         let turn = LiveTurn(facts: .sample)
-        let first = Follower()
+        let first = Subscriber()
         #expect(turn.add(first, limit: 1))
-        #expect(!turn.add(Follower(), limit: 1))
+        #expect(!turn.add(Subscriber(), limit: 1))
         turn.remove(first)
-        #expect(turn.add(Follower(), limit: 1))
+        #expect(turn.add(Subscriber(), limit: 1))
     }
 }
 
@@ -175,7 +175,7 @@ struct TurnRegistryTests {
 /// A model whose mouth is the test.
 final class ScriptedModel: Sendable {
     private struct State {
-        var emit: (@Sendable (ModelNews) -> Void)?
+        var emit: (@Sendable (ModelUpdate) -> Void)?
         var cancellations = 0
     }
     private let state = Mutex(State())
@@ -190,17 +190,17 @@ final class ScriptedModel: Sendable {
     var cancellations: Int { state.withLock { $0.cancellations } }
     func say(_ text: String, usage: TokenUsage? = nil, end: ModelEnd? = nil) {
         let emit = state.withLock { $0.emit }
-        Array(text.utf8).withUnsafeBufferPointer { emit?(ModelNews(text: $0, usage: usage, end: end)) }
+        Array(text.utf8).withUnsafeBufferPointer { emit?(ModelUpdate(text: $0, usage: usage, end: end)) }
     }
 
-    func end(_ end: ModelEnd) { state.withLock { $0.emit.take() }?(ModelNews(end: end)) }
+    func end(_ end: ModelEnd) { state.withLock { $0.emit.take() }?(ModelUpdate(end: end)) }
 }
 
 extension LiveTurn {
     /// To be asked when the model has ended.
     var outcome: TurnOutcome? {
         let outcome = Mutex<TurnOutcome?>(nil)
-        onOutcome { heard in outcome.withLock { $0 = heard } }
+        onOutcome { signalled in outcome.withLock { $0 = signalled } }
         return outcome.withLock { $0 }
     }
 
@@ -224,9 +224,9 @@ extension TurnFacts {
 }
 
 /// Remembers what it heard.
-private final class Ear: FollowerListener {
-    private let all = Mutex<[Follower.Signal]>([])
-    var signals: [Follower.Signal] { all.withLock { $0 } }
+private final class SignalRecorder: SubscriberListener {
+    private let all = Mutex<[Subscriber.Signal]>([])
+    var signals: [Subscriber.Signal] { all.withLock { $0 } }
 
-    func heard(_ signal: Follower.Signal) { all.withLock { $0.append(signal) } }
+    func signalled(_ signal: Subscriber.Signal) { all.withLock { $0.append(signal) } }
 }

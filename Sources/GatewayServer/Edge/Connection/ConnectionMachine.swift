@@ -30,7 +30,7 @@ struct ConnectionMachine {
         case ended
     }
 
-    private enum Life: Equatable {
+    private enum Phase: Equatable {
         case open
         /// The last answer is on its way to a client that may take its time.
         case flushing(until: NIODeadline)
@@ -53,7 +53,7 @@ struct ConnectionMachine {
     /// Since when it waits for what `reading` says.
     private var since: NIODeadline
     private var isFirst = true
-    private var life = Life.open
+    private var phase = Phase.open
     /// Requests that were forwarded and whose answers have not ended.
     private var unanswered = 0
     /// The request that is being decoded, or was decoded last, is the connection's last.
@@ -69,11 +69,11 @@ struct ConnectionMachine {
     }
 
     /// Whether anything that arrives is still a request's.
-    var isReading: Bool { life == .open && reading != .ended }
+    var isReading: Bool { phase == .open && reading != .ended }
 
     /// Whether the last answer is written and the connection closes by itself.
     var isEnding: Bool {
-        switch life {
+        switch phase {
         case .flushing, .lingering: true
         case .open, .detached: false
         }
@@ -81,7 +81,7 @@ struct ConnectionMachine {
 
     /// When `timeout` is to be asked; nil while there is only our own work to wait for.
     var deadline: NIODeadline? {
-        switch life {
+        switch phase {
         case .flushing(let until), .lingering(let until, _): return until
         case .detached: return nil
         case .open: break
@@ -102,7 +102,7 @@ struct ConnectionMachine {
 
     /// They are decoded. `isBlank`: they were line ends only, which may stand before a request line (RFC 9112 §2.2) and begin none.
     mutating func bytesDecoded(isBlank: Bool, now: NIODeadline) -> Action {
-        guard life == .open else { return .none }
+        guard phase == .open else { return .none }
         if reading == .nothing, read.parts == 0, !isBlank {
             reading = .head
             if !isFirst { since = now }
@@ -154,15 +154,15 @@ struct ConnectionMachine {
     }
 
     /// The client sends no more.
-    func inputEnded() -> Action { if case .lingering = life { .close } else { .none } }
+    func inputEnded() -> Action { if case .lingering = phase { .close } else { .none } }
 
     /// More of what is thrown away.
     mutating func discarded(_ count: Int) {
-        if case .lingering(let until, let bytes) = life { life = .lingering(until: until, bytes: bytes + count) }
+        if case .lingering(let until, let bytes) = phase { phase = .lingering(until: until, bytes: bytes + count) }
     }
 
     /// Whether to go on throwing away. Beyond the limit the client is left to wait.
-    var discards: Bool { if case .lingering(_, let bytes) = life { bytes < limits.lingerBytes } else { false } }
+    var discards: Bool { if case .lingering(_, let bytes) = phase { bytes < limits.lingerBytes } else { false } }
 
     // MARK: Answering
 
@@ -199,20 +199,20 @@ struct ConnectionMachine {
     /// The last answer was written, but perhaps not sent.
     mutating func finishes(now: NIODeadline) {
         reading = .ended
-        life = .flushing(until: now + limits.idle)
+        phase = .flushing(until: now + limits.idle)
     }
 
     /// We ended our side.
     mutating func finished(now: NIODeadline) {
-        guard life != .detached else { return }
+        guard phase != .detached else { return }
         reading = .ended
-        life = .lingering(until: now + limits.linger, bytes: 0)
+        phase = .lingering(until: now + limits.linger, bytes: 0)
     }
 
     /// Somebody else has the socket from now on.
     mutating func detached() {
         reading = .ended
-        life = .detached
+        phase = .detached
     }
 
     mutating func timeout(now: NIODeadline) -> Action {

@@ -1,0 +1,135 @@
+/// What keeps running turns across crashes and makes them visible to other instances. `CoachStore` implements it on PostgreSQL.
+/// Every closure throws `StoreFault`; `renewLease` and `checkpoint` also `LeaseLost`.
+public struct TurnRecovery: Sendable {
+    /// Renews this instance's lease: one small statement, several times a second. Returns turns of this instance that were asked to stop
+    /// through another one.
+    public var renewLease: @Sendable () async throws -> [TurnID]
+    /// Saves what running turns of this instance have said since the last time; the caller bounds the bytes. Checkpoints with an id below
+    /// `neededFrom` are removed: each turn has said all of theirs again since, or has ended. Returns the checkpoint's id, higher than those
+    /// before; nil when there was no text.
+    public var checkpoint: @Sendable (_ turns: [TurnProgress], _ neededFrom: Int64) async throws -> Int64?
+    /// A turn of the caller as it stands; nil when there is none, it is somebody else's, or its conversation was deleted.
+    public var load: @Sendable (UserID, TurnID) async throws -> KnownTurn?
+    /// What turns that run elsewhere have said after a byte. Turns that run no more are left out: `load` tells their end.
+    public var tail: @Sendable ([TurnCursor]) async throws -> [TurnTail]
+    /// Asks the instance that runs a turn to stop it; no effect on an ended turn. Returns false when the caller has no such turn.
+    public var requestStop: @Sendable (Caller, TurnID) async throws -> Bool
+    /// Turns of dead owners: their lease expired on the database's clock, or the owner was an earlier process of this instance. None
+    /// shortly after an outage of the database, when live owners cannot have renewed their leases. The caller finalizes them; concurrent
+    /// callers are safe.
+    public var orphans: @Sendable () async throws -> [OrphanedTurn]
+    /// Begins a new attempt on the user message of an ended turn. The old answer is kept as superseded and is no longer sent to the model.
+    public var retry: @Sendable (Caller, TurnID) async throws -> RetryTurnResult
+
+    public init(
+        renewLease: @escaping @Sendable () async throws -> [TurnID],
+        checkpoint: @escaping @Sendable (_ turns: [TurnProgress], _ neededFrom: Int64) async throws -> Int64?,
+        load: @escaping @Sendable (UserID, TurnID) async throws -> KnownTurn?,
+        tail: @escaping @Sendable ([TurnCursor]) async throws -> [TurnTail],
+        requestStop: @escaping @Sendable (Caller, TurnID) async throws -> Bool,
+        orphans: @escaping @Sendable () async throws -> [OrphanedTurn],
+        retry: @escaping @Sendable (Caller, TurnID) async throws -> RetryTurnResult
+    ) {
+        self.renewLease = renewLease
+        self.checkpoint = checkpoint
+        self.load = load
+        self.tail = tail
+        self.requestStop = requestStop
+        self.orphans = orphans
+        self.retry = retry
+    }
+}
+
+/// Another process took over this instance's identity and finalizes its turns. This process must exit.
+public struct LeaseLost: Error, Sendable, Equatable {
+    public init() {}
+}
+
+/// What became of the wish to try a turn again.
+public enum RetryTurnResult: Sendable, Equatable {
+    /// A new attempt began. The caller calls the model with this message.
+    case begun(TurnContext, message: String, RateLimit)
+    /// The retry was rejected; nothing was written.
+    case refused(Rejection, RateLimit)
+}
+
+/// Input of `checkpoint`: the new text of a running turn since the last one, or all of it from the beginning.
+public struct TurnProgress: Sendable, Equatable {
+    public var facts: TurnFacts
+    /// True until a checkpoint of the turn is saved. The first one also saves the other fields, for subscribers on other instances and for
+    /// the estimate after a crash. It has text, and after the first text the provider no longer changes.
+    public var isFirst: Bool
+    /// Estimated tokens of the prompt.
+    public var promptTokens: Int
+    /// The model that accepted the call. nil: no provider can have billed anything.
+    public var answeredBy: ModelName?
+    /// Offset of `text` in the answer, in UTF-8 bytes.
+    public var fromByte: Int
+    /// Whole characters; empty when there is no new text.
+    public var text: String
+
+    public init(facts: TurnFacts, isFirst: Bool, promptTokens: Int, answeredBy: ModelName?, fromByte: Int, text: String) {
+        self.facts = facts
+        self.isFirst = isFirst
+        self.promptTokens = promptTokens
+        self.answeredBy = answeredBy
+        self.fromByte = fromByte
+        self.text = text
+    }
+}
+
+/// A read position in the answer of a turn: input of `tail`.
+public struct TurnCursor: Sendable, Hashable {
+    public var userID: UserID
+    public var turnID: TurnID
+    public var afterByte: Int
+    /// `TurnTail.seen` of the previous `tail` of this attempt; nil for the first.
+    public var seen: Int64?
+
+    public init(userID: UserID, turnID: TurnID, afterByte: Int, seen: Int64? = nil) {
+        self.userID = userID
+        self.turnID = turnID
+        self.afterByte = afterByte
+        self.seen = seen
+    }
+}
+
+/// Checkpointed text of a turn after a read position: output of `tail`.
+public struct TurnTail: Sendable, Equatable {
+    public var turnID: TurnID
+    /// The latest attempt, to which the text belongs.
+    public var attempt: Int
+    /// Whole characters from `afterByte` on.
+    public var text: String
+    /// Id of the owner's newest checkpoint, from which the next `tail` continues.
+    public var seen: Int64?
+
+    public init(turnID: TurnID, attempt: Int, text: String, seen: Int64? = nil) {
+        self.turnID = turnID
+        self.attempt = attempt
+        self.text = text
+        self.seen = seen
+    }
+}
+
+/// A turn of a dead instance, from its checkpoints.
+public struct OrphanedTurn: Sendable, Equatable {
+    /// Without a checkpoint the domain is abstained and the risk is that of the message alone.
+    public var facts: TurnFacts
+    /// The text up to the last checkpoint.
+    public var content: String
+    /// nil when no model had accepted the call at the last checkpoint.
+    public var answeredBy: ModelName?
+    /// Estimated at the first checkpoint; 0 without one.
+    public var promptTokens: Int
+    /// From the start to the last renewal of the owner's lease.
+    public var durationMilliseconds: Int
+
+    public init(facts: TurnFacts, content: String, answeredBy: ModelName?, promptTokens: Int, durationMilliseconds: Int) {
+        self.facts = facts
+        self.content = content
+        self.answeredBy = answeredBy
+        self.promptTokens = promptTokens
+        self.durationMilliseconds = durationMilliseconds
+    }
+}

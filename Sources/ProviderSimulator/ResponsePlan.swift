@@ -1,0 +1,157 @@
+/// The planned response to one request: what is sent and the pauses between. Computed from the script and the request alone, without a
+/// dialect, a socket or a clock.
+struct ResponsePlan: Sendable, Equatable {
+    var beats: [Frame]
+    var text: String
+    var usage: TokenUsage
+
+    /// A pause and what follows it. Everything sent in one frame is one write.
+    struct Frame: Sendable, Equatable {
+        var after: Milliseconds
+        var acts: [Step]
+    }
+
+    typealias Milliseconds = Double
+
+    enum Step: Sendable, Equatable {
+        case head
+        case say(FrameContent)
+        /// The regular end of the response.
+        case end
+        /// Cuts the connection, after half of `inside` if it is not nil.
+        case cut(Script.Cut, inside: FrameContent?)
+        /// Sends nothing more and keeps the connection open.
+        case silence
+    }
+
+    /// A part of a response that a dialect can encode.
+    enum FrameContent: Sendable, Equatable {
+        case opening
+        case token(String)
+        case finish(String)
+        case usage(TokenUsage)
+        case error(Script.ErrorBody)
+        case done
+        /// The whole answer to a request that is not streamed.
+        case whole(text: String, finishReason: String, TokenUsage)
+    }
+}
+
+/// Token counts as OpenAI defines them: cached tokens are part of the prompt, reasoning tokens part of the completion.
+struct TokenUsage: Sendable, Equatable {
+    var prompt: Int
+    var completion: Int
+    var cached: Int
+    var reasoning: Int
+}
+
+extension ResponsePlan {
+    private enum Default {
+        static let firstToken: Milliseconds = 150
+        /// 50 tokens/s, a usual pace of providers.
+        static let pace: Milliseconds = 20
+    }
+
+    init(script: Script, request: ChatRequest) {
+        var answer = Answer(script: script, request: request)
+        answer.apply(stops: request.stops)
+        answer.apply(limit: request.maxTokens)
+        text = answer.pieces.joined()
+        usage = TokenUsage(
+            prompt: script.usage?.promptTokens ?? request.promptTokens,
+            completion: script.usage?.completionTokens ?? answer.pieces.count,
+            cached: script.usage?.cachedTokens ?? script.cachedTokens ?? 0,
+            reasoning: script.usage?.reasoningTokens ?? 0)
+        beats = []
+
+        if script.drop == true {
+            beats = [Frame(after: script.firstTokenMs ?? 0, acts: [.cut(script.cut ?? .close, inside: nil)])]
+        } else if script.hang == true {
+            beats = [Frame(after: 0, acts: [.silence])]
+        } else if request.isStreamed {
+            beats = Self.streamed(answer, script: script, request: request, usage: usage)
+        } else {
+            beats = Self.whole(answer, script: script, text: text, usage: usage)
+        }
+    }
+
+    private static func streamed(_ answer: Answer, script: Script, request: ChatRequest, usage: TokenUsage) -> [Frame] {
+        var pauses = Pauses(script)
+        var beats = [Frame(after: 0, acts: [.head]), Frame(after: pauses.first, acts: [.say(.opening)])]
+        for (index, piece) in answer.pieces.enumerated() {
+            if let fault = fault(after: index, of: answer, script: script) { return beats + fault }
+            guard let pause = pauses.before(token: index) else { return beats + [Frame(after: 0, acts: [.silence])] }
+            let isGrouped = index % (script.tokensPerWrite ?? 1) != 0
+            if isGrouped, let last = beats.indices.last {
+                beats[last].after += pause
+                beats[last].acts.append(.say(.token(piece)))
+            } else {
+                beats.append(Frame(after: pause, acts: [.say(.token(piece))]))
+            }
+        }
+        if let fault = fault(after: answer.pieces.count, of: answer, script: script) { return beats + fault }
+        guard let pause = pauses.before(token: answer.pieces.count, isEnd: true) else { return beats + [Frame(after: 0, acts: [.silence])] }
+        if script.noFinish != true { beats.append(Frame(after: pause, acts: [.say(.finish(answer.finishReason))])) }
+        if request.includesUsage, script.noUsage != true { beats.append(Frame(after: 0, acts: [.say(.usage(usage))])) }
+        if script.noDone != true { beats.append(Frame(after: 0, acts: [.say(.done)])) }
+        return beats + [Frame(after: 0, acts: [.end])]
+    }
+
+    private static func whole(_ answer: Answer, script: Script, text: String, usage: TokenUsage) -> [Frame] {
+        var pauses = Pauses(script)
+        var total = pauses.first
+        let count = answer.pieces.count
+        for index in 0...count {
+            if index == min(script.cutAfterTokens ?? .max, count), script.cutAfterTokens != nil {
+                return [Frame(after: total, acts: [.cut(script.cut ?? .close, inside: nil)])]
+            }
+            if index == min(script.errorAfterTokens ?? .max, count), script.errorAfterTokens != nil {
+                return [Frame(after: total, acts: [.head, .say(.error(script.error ?? .init())), .end])]
+            }
+            guard let pause = pauses.before(token: index, isEnd: index == count) else { return [Frame(after: total, acts: [.silence])] }
+            total += pause
+        }
+        return [Frame(after: total, acts: [.head, .say(.whole(text: text, finishReason: answer.finishReason, usage)), .end])]
+    }
+
+    /// The scripted fault after `index` tokens, if there is one. A number beyond the answer means after its last token.
+    private static func fault(after index: Int, of answer: Answer, script: Script) -> [Frame]? {
+        let count = answer.pieces.count
+        if let cut = script.cutAfterTokens, index == min(cut, count) {
+            let next: FrameContent = index < count ? .token(answer.pieces[index]) : .finish(answer.finishReason)
+            return [Frame(after: 0, acts: [.cut(script.cut ?? .close, inside: script.cutInsideFrame == true ? next : nil)])]
+        }
+        if let error = script.errorAfterTokens, index == min(error, count) {
+            let done: [Step] = script.errorThenDone == true ? [.say(.done)] : []
+            return [Frame(after: 0, acts: [.say(.error(script.error ?? .init()))]), Frame(after: 0, acts: done + [.end])]
+        }
+        return nil
+    }
+
+    /// The pauses of one answer. Must be read in order, because they come from a seeded generator.
+    private struct Pauses {
+        let first: Milliseconds
+        private let pace: Milliseconds
+        private let jitter: Milliseconds
+        private let script: Script
+        private var random: SeededRandom
+
+        init(_ script: Script) {
+            first = script.firstTokenMs ?? Default.firstToken
+            pace = script.paceMs ?? Default.pace
+            jitter = script.jitterMs ?? 0
+            random = SeededRandom(seed: script.seed ?? 0)
+            self.script = script
+        }
+
+        /// The pause in milliseconds before a token or the end; nil: for ever. The first token and the end have no pause of their own.
+        mutating func before(token index: Int, isEnd: Bool = false) -> Milliseconds? {
+            var pause: Milliseconds = 0
+            if index > 0, !isEnd {
+                pause = max(0, pace + (jitter > 0 ? Double.random(in: -jitter...jitter, using: &random) : 0))
+            }
+            guard let stall = script.stallAfterTokens, index == stall || (isEnd && index < stall) else { return pause }
+            return script.stallMs.map { pause + $0 }
+        }
+    }
+}

@@ -1,0 +1,15 @@
+import CoachCore
+
+/// How a turn is told to a client: the edge's wire format, of which the relay knows only the occasions. Every method appends to `output`.
+public protocol StreamFormat: Sendable {
+    /// The first events of the stream.
+    func appendOpeningEvents(into output: inout [UInt8])
+    /// A piece of the answer, whole characters; `cursor`: the answer's bytes so far, these included.
+    func appendText(_ piece: UnsafeBufferPointer<UInt8>, cursor: Int, into output: inout [UInt8])
+    /// The last events; `keptBytes`: how long the answer is; `cursor`: where the client stands, which may be behind its end.
+    func appendTerminalEvents(_ ending: TurnEnding, keptBytes: Int, cursor: Int, into output: inout [UInt8])
+    /// What keeps a silent line alive.
+    func appendHeartbeat(into output: inout [UInt8])
+    /// What tells the client to resume, here or on another instance.
+    func appendRetry(into output: inout [UInt8])
+}

@@ -1,0 +1,153 @@
+import Foundation
+import Testing
+
+/// DESIGN's table of rooms: which of our targets may import which, and which external products. The README's map shows the same.
+private let mayImport: [String: Set<String>] = [
+    "CLibPQ": [],
+    "CLibSSL": [],
+    "CLibCurl": [],
+    "CGatewayShims": [],
+    "EventStream": [],
+    "Telemetry": ["Logging", "CoreMetrics"],
+    "CoachCore": ["EventStream"],
+    "GatewayAPI": ["EventStream"],
+    "Reactor": ["CGatewayShims"],
+    "PostgresClient": ["CLibPQ", "Reactor"],
+    "OutboundHTTP": ["CLibCurl", "Reactor"],
+    "CoachStore": ["CoachCore", "EventStream", "PostgresClient"],
+    "TokenRelay": ["CoachCore", "CLibSSL", "Reactor"],
+    "ModelProviders": ["CoachCore", "EventStream", "TokenRelay"],
+    "Identity": ["CoachCore", "EventStream", "OutboundHTTP", "JWTKit", "Crypto"],
+    "GatewayServer": [
+        "CoachCore", "GatewayAPI", "EventStream", "Identity", "TokenRelay", "Hummingbird", "HummingbirdCore", "HTTPTypes", "NIOCore",
+        "NIOHTTP1",
+        "NIOHTTPTypes", "NIOHTTPTypesHTTP1",
+        "NIOPosix", "Logging", "CoreMetrics", "ServiceLifecycle",
+    ],
+    "CoachClient": ["GatewayAPI", "EventStream"],
+    "coach-bench": ["CGatewayShims", "CLibSSL", "Crypto", "ArgumentParser"],
+    "ProviderSimulator": ["NIOCore", "NIOHTTP1", "NIOPosix", "ServiceLifecycle"],
+]
+
+/// Part of every toolchain.
+private let standard: Set<String> = [
+    "Foundation", "FoundationEssentials", "FoundationNetworking", "Synchronization", "Glibc", "Darwin", "Dispatch", "Swift",
+]
+
+@Suite("The rooms and their walls")
+struct ImportRuleTests {
+    @Test("Package.swift declares for every room no dependency of ours that the table does not allow")
+    func declarations() throws {
+        // What serves tests and benchmarks alone is no room: it lies in Tests.
+        for target in try Package.dump().targets
+        where target.path?.hasPrefix("Tests/") != true && target.type != "test" && target.name != "coach-gateway" {
+            let allowed = try #require(mayImport[target.name], "the table has no row for \(target.name)")
+            let declared = Set(target.ownDependencies)
+            #expect(declared.isSubset(of: allowed), "\(target.name) declares \(declared.subtracting(allowed).sorted())")
+        }
+    }
+
+    @Test("no file of a room imports what the table does not allow, whatever the build happens to make visible")
+    func imports() throws {
+        for (room, allowed) in mayImport {
+            for file in try Package.swiftFiles(under: "Sources/\(room)") {
+                for module in try Package.imports(of: file) where !standard.contains(module) {
+                    #expect(allowed.contains(module), "\(file.lastPathComponent) of \(room) imports \(module)")
+                }
+            }
+        }
+    }
+
+    @Test("every room of the table exists and has content")
+    func rooms() throws {
+        let sources = Package.root.appendingPathComponent("Sources")
+        let folders = Set(try FileManager.default.contentsOfDirectory(atPath: sources.path))
+        #expect(folders == Set(mayImport.keys).union(["coach-gateway"]))
+        for room in mayImport.keys where !room.hasPrefix("CLib") && room != "CGatewayShims" {
+            let lines = try Package.swiftFiles(under: "Sources/\(room)").map {
+                try String(contentsOf: $0, encoding: .utf8).split(separator: "\n").count
+            }
+            #expect(lines.reduce(0, +) > 100, "\(room) is nearly empty")
+        }
+    }
+
+    @Test("the core touches neither network nor files")
+    func pureCore() throws {
+        let forbidden = ["FileManager", "URLSession", "FileHandle", "contentsOfFile", "ProcessInfo", "Task {", "Task.detached"]
+        for file in try Package.swiftFiles(under: "Sources/CoachCore") {
+            let text = try String(contentsOf: file, encoding: .utf8)
+            for word in forbidden {
+                #expect(!text.contains(word), "\(file.lastPathComponent) says \(word)")
+            }
+        }
+    }
+}
+
+private enum Package {
+    /// The checkout, from this file's place in it.
+    static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    struct Dump: Decodable {
+        struct Target: Decodable {
+            var name: String
+            var type: String
+            var path: String?
+            var dependencies: [[String: [Entry?]]]
+
+            /// A dependency entry is an array of a name and what belongs to it.
+            enum Entry: Decodable {
+                case text(String)
+                case other
+                init(from decoder: any Decoder) throws {
+                    self = (try? decoder.singleValueContainer().decode(String.self)).map(Entry.text) ?? .other
+                }
+            }
+
+            /// Names of targets of this package.
+            var ownDependencies: [String] {
+                dependencies.compactMap { dependency in
+                    guard let entry = dependency["byName"]?.first ?? dependency["target"]?.first, case .text(let name)? = entry else {
+                        return nil
+                    }
+                    return name
+                }
+            }
+        }
+        var targets: [Target]
+    }
+
+    static func dump() throws -> Dump {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        // A scratch path of its own: the outer `swift test` holds the lock of the usual one.
+        let scratch = FileManager.default.temporaryDirectory.appendingPathComponent("dump-package-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: scratch) }
+        process.arguments = ["swift", "package", "--package-path", root.path, "--scratch-path", scratch.path, "dump-package"]
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return try JSONDecoder().decode(Dump.self, from: data)
+    }
+
+    static func swiftFiles(under path: String) throws -> [URL] {
+        let folder = root.appendingPathComponent(path)
+        let all = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []
+        return all.filter { $0.pathExtension == "swift" }
+    }
+
+    static func imports(of file: URL) throws -> [String] {
+        let prefixes: Set<Substring> = [
+            "public", "package", "internal", "private", "fileprivate", "@preconcurrency", "@testable", "@_exported",
+        ]
+        return try String(contentsOf: file, encoding: .utf8).split(separator: "\n").compactMap { line in
+            let words = line.split(separator: " ").drop { prefixes.contains($0) }
+            guard words.first == "import", var module = words.dropFirst().first else { return nil }
+            if ["struct", "class", "enum", "protocol", "func", "typealias", "var", "let"].contains(module) {
+                module = words.dropFirst(2).first ?? ""
+            }
+            return String(module.split(separator: ".").first ?? "")
+        }
+    }
+}

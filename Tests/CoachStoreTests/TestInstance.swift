@@ -1,0 +1,63 @@
+import CoachCore
+import CoachStore
+import Foundation
+import PostgresClient
+
+/// A gateway among others on one database.
+struct TestInstance: Sendable {
+    let instance: UUID
+    let owner: TurnOwner
+    let turns: TurnStore
+
+    /// Registers a new life, of an instance of its own when none is named.
+    init(_ store: StoreFixture, of instance: UUID = UUID(), limits: TurnLimits = TurnLimits()) async throws {
+        let peer = GatewayInstance(id: instance, client: store.gateway)
+        try await peer.register()
+        self.instance = instance
+        owner = try peer.owner()
+        turns = store.turns(limits, owner: owner)
+    }
+
+    /// A new turn.
+    func begin(_ caller: Caller, _ message: String = "Hello") async throws -> TurnIdentity {
+        try await turns.begin(caller, TurnRequest(message: message), risk: .calm).begun.identity
+    }
+}
+
+extension StoreFixture {
+    /// Lets so many seconds pass in which everybody has renewed all the time, but for some.
+    func passed(_ seconds: Double, without silent: [TestInstance] = []) async throws {
+        try await admin.execute(
+            "update gateway.instances set clock = clock + make_interval(secs => \(seconds)) where id <> all (\(silent.map(\.instance)))")
+    }
+
+    /// Lets so many seconds pass in which nobody could renew.
+    func wasAway(_ seconds: Double) async throws {
+        try await admin.execute("update gateway.instances set renewed_at = renewed_at - make_interval(secs => \(seconds))")
+    }
+}
+
+extension TurnProgress {
+    /// The first checkpoint of a turn.
+    static func first(
+        _ identity: TurnIdentity, of caller: Caller, _ text: String,
+        answeredBy: ModelName? = ModelName(provider: "simulator", model: "coach-sim")
+    ) -> TurnProgress {
+        TurnProgress(
+            facts: TurnFacts(
+                userID: caller.userID, identity: identity, day: CalendarDay(unixSeconds: Int(Date().timeIntervalSince1970)),
+                domain: DomainDecision(domain: .fitness, confidence: 0.5, source: .message),
+                personaID: nil, model: ModelName(provider: "first", model: "choice"), risk: .danger(.crisis), country: "DE", locale: "de-AT"
+            ),
+            isFirst: true, promptTokens: 77, answeredBy: answeredBy, fromByte: 0, text: text)
+    }
+
+    /// A later one.
+    func next(_ text: String, from byte: Int? = nil) -> TurnProgress {
+        var next = self
+        next.isFirst = self.text.isEmpty && fromByte == 0
+        next.fromByte = byte ?? fromByte + self.text.utf8.count
+        next.text = text
+        return next
+    }
+}

@@ -1,0 +1,57 @@
+import Testing
+
+@testable import TokenRelay
+
+@Suite("A line's pulse")
+struct StreamTimersTests {
+    private let start = Moment.now
+    private let limits = StreamLimits(silence: .seconds(10), stall: .seconds(75))
+
+    @Test("a silent line wants a heartbeat, and one after every further silence")
+    func silence() {
+        var timers = StreamTimers(limits, now: start)
+        #expect(timers.due(at: start + .seconds(9)) == .none)
+        #expect(timers.due(at: start + .seconds(10)) == .heartbeat)
+        timers.wrote(isWaiting: false, at: start + .seconds(10))
+        #expect(timers.due(at: start + .seconds(19)) == .none)
+        #expect(timers.deadline == start + .seconds(20))
+    }
+
+    @Test("a client that takes nothing is cut off after the stall, counted from the first byte it left")
+    func stall() {
+        var timers = StreamTimers(limits, now: start)
+        timers.wrote(isWaiting: true, at: start + .seconds(1))
+        timers.refused(at: start + .seconds(50))
+        #expect(timers.due(at: start + .seconds(75)) == .none)
+        #expect(timers.due(at: start + .seconds(76)) == .cutOff)
+    }
+
+    @Test("a slow client that takes a little now and then is not cut off, and gets no heartbeat on top of what waits")
+    func slow() {
+        var timers = StreamTimers(limits, now: start)
+        for second in 1...20 { timers.wrote(isWaiting: true, at: start + .seconds(second * 60)) }
+        #expect(timers.due(at: start + .seconds(20 * 60 + 74)) == .none)
+        timers.wrote(isWaiting: false, at: start + .seconds(20 * 60 + 74))
+        #expect(timers.due(at: start + .seconds(20 * 60 + 83)) == .none)
+        #expect(timers.due(at: start + .seconds(20 * 60 + 84)) == .heartbeat)
+    }
+}
+
+@Suite("Chunked coding")
+struct ChunkFrameTests {
+    @Test("a frame is the size in hexadecimal, a line end, the bytes, a line end", arguments: [1, 9, 10, 15, 16, 255, 256, 4096, 70_000])
+    func frame(size: Int) {
+        var frame = ChunkFrame()
+        frame.fill { $0.append(contentsOf: repeatElement(UInt8(ascii: "x"), count: size)) }
+        let expected = String(size, radix: 16) + "\r\n" + String(repeating: "x", count: size) + "\r\n"
+        #expect(String(decoding: frame.framed, as: UTF8.self) == expected)
+        #expect(String(decoding: frame.content, as: UTF8.self) == String(repeating: "x", count: size))
+    }
+
+    @Test("nothing is no frame: a chunk of size 0 would be the end")
+    func empty() {
+        var frame = ChunkFrame()
+        frame.fill { _ in }
+        #expect(frame.framed.isEmpty && frame.content.isEmpty)
+    }
+}
