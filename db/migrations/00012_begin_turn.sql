@@ -311,7 +311,7 @@ create function gateway.begin_turn(uid uuid, request jsonb) returns json
     language plpgsql
     set search_path = '' set lock_timeout = '100ms'
     -- Plans are kept, and one made while a table was empty would read it from end to end for ever.
-    set enable_seqscan = off set jit = off
+    set enable_seqscan = off
     as $$
 declare
     message text := request ->> 'message';

@@ -191,7 +191,7 @@ create function gateway.finish_turn(uid uuid, receipt jsonb) returns jsonb
     language plpgsql
     set search_path = '' set lock_timeout = '100ms'
     -- Plans are kept, and one made while a table was empty would read it from end to end for ever.
-    set enable_seqscan = off set jit = off
+    set enable_seqscan = off
     as $$
 declare
     ended_id constant uuid := receipt ->> 'turn_id';

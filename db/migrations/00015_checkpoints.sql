@@ -43,7 +43,7 @@ create function gateway.checkpoint(
     instance uuid, life bigint, starts jsonb, needed_from bigint,
     turns uuid[], attempts integer[], from_bytes integer[], to_bytes integer[], offsets integer[], said bytea)
     returns table (id bigint)
-    language plpgsql set search_path = '' set enable_seqscan = off set jit = off as $$
+    language plpgsql set search_path = '' set enable_seqscan = off as $$
 begin
     if exists (select from gateway.instances i where i.id = instance and i.epoch > life) then
         return;
@@ -74,7 +74,7 @@ create type gateway.place as (instance uuid, epoch bigint, turn_id uuid, attempt
 -- only a database that lost its last transactions (a failover) can have.
 create function gateway.said(places gateway.place[])
     returns table (turn_id uuid, from_byte integer, content text, saved_at timestamptz)
-    language sql stable set search_path = '' set enable_nestloop = off set jit = off
+    language sql stable set search_path = '' set enable_nestloop = off
     as $$
     with life as materialized (
         select p.instance, p.epoch, min(coalesce(p.seen, 0)) as seen from unnest(places) as p group by p.instance, p.epoch
