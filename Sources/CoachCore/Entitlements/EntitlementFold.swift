@@ -1,0 +1,220 @@
+/// The purchases of all subscribers that the folded events connect, by alias or transfer.
+///
+/// A pure function of the set of events: neither their order of arrival nor their number of deliveries matters. Events are folded in the
+/// order of `BillingEvent.Position`; of two events with the same source and id, the first in that order counts.
+public struct EntitlementFold: Equatable, Sendable {
+    private(set) var purchases: [Purchase] = []
+    private var identities = SubscriberIdentities()
+    private var last: BillingEvent.Position?
+
+    /// Folds a set of events. O(n log n).
+    public init(_ events: some Sequence<BillingEvent>) {
+        let events = Self.ordered(events)
+        for event in events { link(event) }
+        for event in events { apply(event) }
+        last = events.last?.position
+    }
+
+    /// Folds one more event if the result equals that of folding the whole set: the event is the last in order and does not show that two
+    /// known subscribers are one. Otherwise returns false and changes nothing. The caller must not append an event id twice.
+    public mutating func append(_ event: BillingEvent) -> Bool {
+        if let last {
+            guard last < event.position else { return false }
+        }
+        guard event.links.allSatisfy({ !identities.wouldMerge($0) }) else { return false }
+        link(event)
+        apply(event)
+        last = event.position
+        return true
+    }
+
+    /// Whether two ids belong to one subscriber.
+    public func isSame(_ a: SubscriberID, _ b: SubscriberID) -> Bool { identities.root(a) == identities.root(b) }
+
+    private static func ordered(_ events: some Sequence<BillingEvent>) -> [BillingEvent] {
+        var seen: Set<BillingEvent.Key> = []
+        return events.map { (position: $0.position, event: $0) }
+            .sorted { $0.position < $1.position }
+            .compactMap { seen.insert($0.event.key).inserted ? $0.event : nil }
+    }
+
+    private mutating func link(_ event: BillingEvent) {
+        for ids in event.links { identities.link(ids) }
+    }
+}
+
+extension BillingEvent {
+    /// Groups of ids that belong to one subscriber each. The receivers of a transfer are one; its senders need not be.
+    var links: [[SubscriberID]] {
+        guard case .transfer(let from, let to, _, _) = change else { return [subject] }
+        return [subject, to] + from.map { [$0] }
+    }
+}
+
+// MARK: - Events
+
+extension EntitlementFold {
+    private mutating func apply(_ event: BillingEvent) {
+        if case .transfer(let from, let to, let store, let environment) = event.change {
+            transfer(from: from, to: to, store, environment)
+            return
+        }
+        guard let owner = event.subject.first else { return }
+        switch event.change {
+        case .purchase(let reference, let news, let period):
+            apply(news, period, reference, owner: owner, at: event.occurredAt)
+        case .observation(let observation): observe(observation, owner: owner, at: event.occurredAt)
+        case .snapshot(let observations): replaceAll(observations, owner: owner, at: event.occurredAt)
+        case .grant(let entitlement, let until): grant(entitlement, until, to: owner, at: event.occurredAt)
+        case .revocation(let entitlement): revoke(entitlement, of: owner, at: event.occurredAt)
+        case .transfer, .identity: break
+        }
+    }
+
+    private mutating func apply(
+        _ event: PurchaseEvent, _ period: BillingPeriod, _ reference: PurchaseReference, owner: SubscriberID, at instant: BillingInstant
+    ) {
+        let startsPeriod = event == .purchased || event == .renewed
+        if startsPeriod { settleTemporaryGrants(reference, owner: owner) }
+        guard let index = index(of: reference, product: period.product, owner: owner) else {
+            if startsPeriod { replaceChangedProduct(period, reference, owner: owner, at: instant) }
+            create(event, period, reference, owner: owner, at: instant)
+            return
+        }
+        if purchases[index].isFinal { return }
+        if startsPeriod { purchases[index].owner = owner }
+        purchases[index].reference.originalTransaction = purchases[index].reference.originalTransaction ?? reference.originalTransaction
+        purchases[index].apply(event, period, transaction: reference.transaction, at: instant)
+    }
+
+    /// An event of an unknown purchase describes it, unless it tells nothing about access.
+    private mutating func create(
+        _ event: PurchaseEvent, _ period: BillingPeriod, _ reference: PurchaseReference, owner: SubscriberID, at instant: BillingInstant
+    ) {
+        var purchase = Purchase(reference: reference, owner: owner, period: period)
+        switch event {
+        case .temporaryGrant: purchase.isTemporary = true
+        case .expired, .refunded: settleTemporaryGrants(reference, owner: owner)
+        default:
+            if period.expiry == nil { return }
+        }
+        purchase.apply(event, period, transaction: reference.transaction, at: instant)
+        purchases.append(purchase)
+    }
+
+    private mutating func observe(_ observation: PurchaseObservation, owner: SubscriberID, at instant: BillingInstant) {
+        var purchase = Purchase(observation, owner: owner, at: instant)
+        if let replaced = observation.replaces {
+            for index in purchases.indices where purchases[index].reference.originalTransaction == replaced && purchases[index].end == nil {
+                purchases[index].end = .init(at: instant, reason: .replaced)
+            }
+        }
+        guard let index = index(of: observation.reference, product: observation.period.product, owner: owner) else {
+            purchases.append(purchase)
+            return
+        }
+        if purchases[index].isFinal { return }
+        purchase.reference.originalTransaction =
+            observation.reference.originalTransaction ?? purchases[index].reference.originalTransaction
+        if purchase.period.entitlements.isEmpty { purchase.period.entitlements = purchases[index].period.entitlements }
+        purchases[index] = purchase
+    }
+
+    private mutating func replaceAll(_ observations: [PurchaseObservation], owner: SubscriberID, at instant: BillingInstant) {
+        let before = self
+        remove(of: owner) { $0.reference.store != .manual }
+        for observation in observations {
+            var purchase = Purchase(observation, owner: owner, at: instant)
+            // RevenueCat's subscriber has no original transaction ids; those known from events identify later events.
+            if let known = before.index(of: observation.reference, product: observation.period.product, owner: owner) {
+                let reference = before.purchases[known].reference
+                purchase.reference.originalTransaction = purchase.reference.originalTransaction ?? reference.originalTransaction
+                purchase.reference.transaction = purchase.reference.transaction ?? reference.transaction
+            }
+            purchases.append(purchase)
+        }
+    }
+
+    private mutating func transfer(
+        from: [SubscriberID], to: [SubscriberID], _ store: BillingStore?, _ environment: BillingEnvironment?
+    ) {
+        guard let receiver = to.first else { return }
+        for index in purchases.indices {
+            let reference = purchases[index].reference
+            guard reference.store != .manual, store == nil || store == reference.store,
+                environment == nil || environment == reference.environment
+            else { continue }
+            if from.contains(where: { isSame($0, purchases[index].owner) }) { purchases[index].owner = receiver }
+        }
+    }
+
+    private mutating func grant(_ entitlement: String, _ until: Expiry, to owner: SubscriberID, at instant: BillingInstant) {
+        let reference = PurchaseReference(environment: .production, store: .manual)
+        remove(of: owner) { $0.reference.store == .manual && $0.period.entitlements == [entitlement] }
+        let period = BillingPeriod(entitlements: [entitlement], renews: false, purchasedAt: instant, expiry: until)
+        purchases.append(Purchase(reference: reference, owner: owner, period: period))
+    }
+
+    private mutating func revoke(_ entitlement: String?, of owner: SubscriberID, at instant: BillingInstant) {
+        for index in purchases.indices where purchases[index].end == nil && isSame(purchases[index].owner, owner) {
+            if let entitlement, !purchases[index].period.entitlements.contains(entitlement) { continue }
+            purchases[index].end = .init(at: instant, reason: .revoked)
+        }
+    }
+}
+
+// MARK: - Matching
+
+extension EntitlementFold {
+    /// The purchase that an event names: by original transaction, else by transaction, else the owner's latest one of the product when
+    /// either side has no original transaction.
+    private func index(of reference: PurchaseReference, product: String?, owner: SubscriberID) -> Int? {
+        let candidates = purchases.indices.reversed().filter {
+            purchases[$0].reference.environment == reference.environment && purchases[$0].reference.store == reference.store
+                && reference.store != .manual
+        }
+        if let original = reference.originalTransaction,
+            let match = candidates.first(where: { purchases[$0].reference.originalTransaction == original })
+        {
+            return match
+        }
+        if let transaction = reference.transaction,
+            let match = candidates.first(where: {
+                purchases[$0].reference.transaction == transaction || purchases[$0].reference.originalTransaction == transaction
+            })
+        {
+            return match
+        }
+        guard let product else { return nil }
+        return candidates.first {
+            let known = purchases[$0].reference.originalTransaction
+            return purchases[$0].period.product == product && (known == nil || reference.originalTransaction == nil)
+                && isSame(purchases[$0].owner, owner)
+        }
+    }
+
+    /// Drops temporary grants that a validated purchase, or the failure to validate it, makes obsolete.
+    private mutating func settleTemporaryGrants(_ reference: PurchaseReference, owner: SubscriberID) {
+        remove(of: owner) {
+            $0.isTemporary && $0.reference.store == reference.store && $0.reference.environment == reference.environment
+                && $0.reference.originalTransaction == nil && $0.reference.transaction == nil
+        }
+    }
+
+    private mutating func remove(of owner: SubscriberID, where isObsolete: (Purchase) -> Bool) {
+        purchases = purchases.filter { !(isSame($0.owner, owner) && isObsolete($0)) }
+    }
+
+    /// A change of product that begins a new subscription at the store ends the former one (Play).
+    private mutating func replaceChangedProduct(
+        _ period: BillingPeriod, _ reference: PurchaseReference, owner: SubscriberID, at instant: BillingInstant
+    ) {
+        for index in purchases.indices
+        where purchases[index].nextProduct != nil && purchases[index].nextProduct == period.product && purchases[index].end == nil
+            && purchases[index].reference.store == reference.store && purchases[index].reference.environment == reference.environment
+            && isSame(purchases[index].owner, owner)
+        {
+            purchases[index].end = .init(at: period.purchasedAt.map { min($0, instant) } ?? instant, reason: .replaced)
+        }
+    }
+}

@@ -1,0 +1,146 @@
+/// The state of one subscription or one-time purchase after the events folded so far.
+struct Purchase: Equatable {
+    struct End: Equatable {
+        enum Reason: Equatable { case expired, paused, refunded, revoked, replaced }
+        var at: BillingInstant
+        var reason: Reason
+    }
+
+    /// A temporary grant lasts this long at most (RevenueCat, event types).
+    static let longestTemporaryGrant: Int64 = 24 * 60 * 60 * 1000
+
+    var reference: PurchaseReference
+    var owner: SubscriberID
+    var period: BillingPeriod
+    /// Announced, not yet effective.
+    var nextProduct: String?
+    /// Automatic renewal is switched on.
+    var willRenew: Bool
+    var hasBillingIssue = false
+    var graceUntil: BillingInstant?
+    var isPauseScheduled = false
+    var end: End?
+    var isTemporary = false
+    var isFinal = false
+
+    /// A purchase as its first known event describes it, which need not be the first one: the sender gives up after a few retries.
+    init(reference: PurchaseReference, owner: SubscriberID, period: BillingPeriod) {
+        self.reference = reference
+        self.owner = owner
+        self.period = period
+        willRenew = period.renews
+    }
+
+    init(_ observation: PurchaseObservation, owner: SubscriberID, at instant: BillingInstant) {
+        self.init(reference: observation.reference, owner: owner, period: observation.period)
+        willRenew = observation.willRenew
+        hasBillingIssue = observation.hasBillingIssue
+        graceUntil = observation.graceUntil
+        isFinal = observation.isFinal
+        let reason: End.Reason? =
+            switch observation.end {
+            case nil: nil
+            case .expired: .expired
+            case .paused: .paused
+            case .refunded: .refunded
+            }
+        end = reason.map { End(at: min(observation.endedAt ?? instant, instant), reason: $0) }
+    }
+
+    mutating func apply(_ event: PurchaseEvent, _ news: BillingPeriod, transaction: String?, at instant: BillingInstant) {
+        switch event {
+        case .temporaryGrant: grantTemporarily(news, at: instant)
+        case .productChange(let product): nextProduct = product
+        case .uncancelled, .extended:
+            // A refund stays until it is reversed or the subscription is bought or renewed again.
+            if end?.reason == .expired || end?.reason == .paused { reopen(with: news) }
+            if end == nil { period.expiry = news.expiry ?? period.expiry }
+            if event == .uncancelled {
+                willRenew = true
+                isPauseScheduled = false
+            }
+        case .refundReversed:
+            if end?.reason != .revoked { reopen(with: news) }
+        default:
+            if belongsToEarlierPeriod(news, transaction) || endsEarlierPeriod(event, news) { return }
+            applyToCurrentPeriod(event, news, at: instant)
+        }
+        reference.transaction = transaction ?? reference.transaction
+    }
+
+    private mutating func applyToCurrentPeriod(_ event: PurchaseEvent, _ news: BillingPeriod, at instant: BillingInstant) {
+        switch event {
+        case .purchased, .renewed: begin(news)
+        case .pauseScheduled:
+            isPauseScheduled = true
+            describe(news)
+        case .billingIssue(let grace):
+            hasBillingIssue = true
+            graceUntil = grace ?? graceUntil
+            describe(news)
+        case .cancelled:
+            willRenew = false
+            describe(news)
+        case .expired(let paused): finish(paused ? .paused : .expired, news, at: instant)
+        case .refunded: finish(.refunded, news, at: instant)
+        case .temporaryGrant, .productChange, .uncancelled, .extended, .refundReversed: break  // Handled by `apply`.
+        }
+    }
+
+    /// A paid period begins. An event without entitlements keeps those known before, in the user's favour.
+    private mutating func begin(_ news: BillingPeriod) {
+        let known = period.entitlements
+        period = news
+        if news.entitlements.isEmpty { period.entitlements = known }
+        willRenew = news.renews
+        nextProduct = nil
+        hasBillingIssue = false
+        graceUntil = nil
+        isPauseScheduled = false
+        isTemporary = false
+        end = nil
+    }
+
+    private mutating func describe(_ news: BillingPeriod) {
+        guard end == nil else { return }
+        period.expiry = news.expiry ?? period.expiry
+        period.purchasedAt = news.purchasedAt ?? period.purchasedAt
+    }
+
+    /// Ends access, and never later than the event itself. An earlier end stays: the expiration after a refund does not replace it.
+    private mutating func finish(_ reason: End.Reason, _ news: BillingPeriod, at instant: BillingInstant) {
+        let at = min(news.expiry?.instant ?? instant, instant)
+        if end == nil || reason == .refunded && end?.reason != .refunded { end = End(at: min(end?.at ?? at, at), reason: reason) }
+    }
+
+    private mutating func reopen(with news: BillingPeriod) {
+        guard let ended = end, let expiry = news.expiry ?? period.expiry, expiry.isAfter(ended.at) else { return }
+        end = nil
+        period.expiry = expiry
+    }
+
+    private mutating func grantTemporarily(_ news: BillingPeriod, at instant: BillingInstant) {
+        let latest = instant.advanced(by: Self.longestTemporaryGrant)
+        let until = Expiry.at(min(news.expiry?.instant ?? latest, latest))
+        if end != nil || isTemporary {
+            period.expiry = until
+            willRenew = false
+            end = nil
+        } else {
+            period.expiry = max(period.expiry ?? until, until)
+        }
+    }
+
+    /// Whether the event is about a period before the current one: a late cancellation or expiration must not end a renewed subscription.
+    private func belongsToEarlierPeriod(_ news: BillingPeriod, _ transaction: String?) -> Bool {
+        if let transaction, transaction == reference.transaction { return false }
+        guard let began = period.purchasedAt, let purchasedAt = news.purchasedAt else { return false }
+        return purchasedAt < began
+    }
+
+    /// Whether the event is the expiration of a period that was over when the current one began.
+    private func endsEarlierPeriod(_ event: PurchaseEvent, _ news: BillingPeriod) -> Bool {
+        guard case .expired = event, let began = period.purchasedAt, let expiry = news.expiry?.instant else { return false }
+        return expiry <= began
+    }
+}

@@ -1,0 +1,101 @@
+import CoachCore
+
+/// SplitMix64 (Steele, Lea, Flood 2014): the same numbers for the same seed on every machine.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}
+
+/// Generates histories of a few subscribers who buy, lose, share and transfer purchases. Few distinct times, ids and stores, so that
+/// events of one instant and of one purchase are frequent.
+struct HistoryGenerator {
+    var random: SeededGenerator
+
+    private static let subscribers = [
+        BillingHistory.user, BillingHistory.otherUser, BillingHistory.anonymous, BillingHistory.subscriber("customer-4"),
+    ]
+    private static let entitlements = [["pro"], ["plus"], ["pro", "plus"], []]
+    private static let stores: [BillingStore] = [.appStore, .playStore, .stripe]
+
+    mutating func history(count: Int) -> [BillingEvent] {
+        (0..<count).map { index in
+            let subject = subject()
+            return BillingEvent(
+                source: BillingSource.allCases.randomElement(using: &random)!, id: "e\(index)", occurredAt: instant(), subject: subject,
+                change: change(), sequence: UInt8.random(in: 0...1, using: &random))
+        }
+    }
+
+    private mutating func instant() -> BillingInstant { BillingHistory.day(Double(Int.random(in: 0...40, using: &random)) * 5) }
+
+    private mutating func subject() -> [SubscriberID] {
+        var ids = [Self.subscribers.randomElement(using: &random)!]
+        if Int.random(in: 0..<12, using: &random) == 0 { ids.append(Self.subscribers.randomElement(using: &random)!) }
+        return ids
+    }
+
+    private mutating func change() -> BillingChange {
+        switch Int.random(in: 0..<24, using: &random) {
+        case 0:
+            return .transfer(
+                from: [Self.subscribers.randomElement(using: &random)!], to: [Self.subscribers.randomElement(using: &random)!],
+                store: Bool.random(using: &random) ? Self.stores.randomElement(using: &random) : nil, environment: nil)
+        case 1: return .grant(entitlement: "pro", until: Bool.random(using: &random) ? .never : .at(instant()))
+        case 2: return .revocation(entitlement: Bool.random(using: &random) ? "pro" : nil)
+        case 3: return .identity
+        case 4: return .snapshot((0..<Int.random(in: 0...2, using: &random)).map { _ in observation() })
+        case 5, 6: return .observation(observation())
+        default:
+            let reference = reference()
+            return .purchase(reference, event(), period())
+        }
+    }
+
+    private mutating func reference() -> PurchaseReference {
+        PurchaseReference(
+            environment: Int.random(in: 0..<8, using: &random) == 0 ? .sandbox : .production,
+            store: Self.stores.randomElement(using: &random)!,
+            originalTransaction: [nil, "o1", "o2"].randomElement(using: &random)!,
+            transaction: [nil, "t1", "t2", "o1"].randomElement(using: &random)!)
+    }
+
+    private mutating func period() -> BillingPeriod {
+        let start = instant()
+        let lasting = Int64.random(in: 1...3, using: &random) * 15 * 86_400_000
+        let isLifetime = Int.random(in: 0..<20, using: &random) == 0
+        return BillingPeriod(
+            product: [nil, "monthly", "yearly"].randomElement(using: &random)!,
+            entitlements: Self.entitlements.randomElement(using: &random)!,
+            isTrial: Int.random(in: 0..<5, using: &random) == 0, renews: Bool.random(using: &random),
+            purchasedAt: Bool.random(using: &random) ? start : nil,
+            expiry: isLifetime ? .never : Int.random(in: 0..<6, using: &random) == 0 ? nil : .at(start.advanced(by: lasting)))
+    }
+
+    private mutating func observation() -> PurchaseObservation {
+        let ends: [PurchaseObservation.End?] = [nil, nil, .expired, .paused, .refunded]
+        let reference = reference()
+        return PurchaseObservation(
+            reference: reference, period: period(), willRenew: Bool.random(using: &random), hasBillingIssue: Bool.random(using: &random),
+            graceUntil: Bool.random(using: &random) ? instant() : nil, end: ends.randomElement(using: &random)!,
+            endedAt: Bool.random(using: &random) ? instant() : nil, isFinal: Int.random(in: 0..<10, using: &random) == 0,
+            replaces: [nil, nil, "o1"].randomElement(using: &random)!)
+    }
+
+    private mutating func event() -> PurchaseEvent {
+        let grace = instant()
+        let events: [PurchaseEvent] = [
+            .temporaryGrant, .purchased, .purchased, .productChange(to: "yearly"), .pauseScheduled, .billingIssue(graceUntil: grace),
+            .billingIssue(graceUntil: nil), .cancelled, .expired(paused: false), .expired(paused: true), .refunded, .uncancelled, .extended,
+            .renewed, .renewed, .renewed, .refundReversed,
+        ]
+        return events.randomElement(using: &random)!
+    }
+}
