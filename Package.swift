@@ -1,5 +1,5 @@
 // swift-tools-version: 6.2
-// The rooms of the gateway and who may import whom. Tests/ArchitectureTests holds this table against DESIGN's.
+// The targets of the gateway, and which may import which. Tests/ArchitectureTests holds this table against DESIGN's.
 import PackageDescription
 
 let strict: [SwiftSetting] = [
@@ -48,35 +48,36 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
     ],
     targets: [
-        // Leaves: no room of ours below them.
+        // Leaves: they import no other target, except that of JSON.
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CLibSSL", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "CGatewayShims"),
-        module("EventStream"),
+        module("JSON"),
+        module("EventStream", ["JSON"]),
         module("Telemetry", [.logging, .metrics]),
-        module("CoachCore", ["EventStream"]),
+        module("CoachCore", ["JSON"]),
 
-        module("GatewayAPI", ["EventStream"], exclude: ["README.md"]),
+        module("GatewayAPI", ["JSON", "EventStream"], exclude: ["README.md"]),
         module("Reactor", ["CGatewayShims"]),
         module("PostgresClient", ["CLibPQ", "Reactor"]),
         module("OutboundHTTP", ["CLibCurl", "Reactor"], exclude: ["README.md"]),
-        module("CoachStore", ["CoachCore", "EventStream", "PostgresClient"]),
+        module("CoachStore", ["CoachCore", "JSON", "PostgresClient"]),
         module("TokenRelay", ["CoachCore", "CLibSSL", "Reactor"], exclude: ["README.md"]),
-        module("ModelProviders", ["CoachCore", "EventStream", "TokenRelay"]),
-        module("Identity", ["CoachCore", "EventStream", "OutboundHTTP", .jwtKit, .crypto]),
+        module("ModelProviders", ["CoachCore", "JSON", "EventStream", "TokenRelay"]),
+        module("Identity", ["CoachCore", "JSON", "OutboundHTTP", .jwtKit, .crypto]),
         module(
             "GatewayServer",
             [
-                "CoachCore", "GatewayAPI", "EventStream", "Identity", "TokenRelay",
+                "CoachCore", "GatewayAPI", "JSON", "EventStream", "Identity", "TokenRelay",
                 .hummingbird, .nio, .nioPosix, .nioHTTP1, .logging, .metrics, .serviceLifecycle,
             ]),
-        module("CoachClient", ["GatewayAPI", "EventStream"]),
+        module("CoachClient", ["GatewayAPI", "JSON", "EventStream"]),
         module("ProviderSimulator", [.nio, .nioPosix, .nioHTTP1, .serviceLifecycle], exclude: ["README.md"]),
         .executableTarget(
             name: "coach-gateway",
             dependencies: [
-                "CoachCore", "GatewayAPI", "EventStream", "CGatewayShims", "Reactor", "PostgresClient", "CoachStore",
+                "CoachCore", "GatewayAPI", "JSON", "CGatewayShims", "Reactor", "PostgresClient", "CoachStore",
                 "OutboundHTTP", "TokenRelay", "ModelProviders", "Identity", "Telemetry", "GatewayServer", "CoachClient",
                 "ProviderSimulator", .nio, .nioPosix, .logging, .metrics, .serviceLifecycle, .argumentParser,
             ],
@@ -84,10 +85,11 @@ let package = Package(
         .executableTarget(
             name: "coach-bench", dependencies: ["CGatewayShims", "CLibSSL", .crypto, .argumentParser], swiftSettings: strict),
 
-        // One test target a room; TestSupport brings real PostgreSQL clusters.
+        // One test target for each target; TestSupport has what several of them share, such as real PostgreSQL clusters.
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
-        tests("EventStreamTests", ["EventStream"]),
-        tests("GatewayAPITests", ["GatewayAPI", "EventStream"]),
+        tests("JSONTests", ["JSON", "TestSupport"]),
+        tests("EventStreamTests", ["EventStream", "TestSupport"]),
+        tests("GatewayAPITests", ["GatewayAPI", "JSON", "EventStream", "TestSupport"]),
         tests("TelemetryTests", ["Telemetry", .logging, .metrics]),
         tests("CoachCoreTests", ["CoachCore"], exclude: ["Golden", "Safety/Cases"]),
         tests("ReactorTests", ["Reactor", "CGatewayShims"]),
@@ -95,22 +97,26 @@ let package = Package(
         tests("CoachStoreTests", ["CoachStore", "CoachCore", "PostgresClient", "Reactor", "TestSupport"]),
         tests("TokenRelayTests", ["TokenRelay", "CoachCore", "Reactor", "CGatewayShims"]),
         tests(
-            "ModelProvidersTests", ["ModelProviders", "TokenRelay", "CoachCore", "EventStream", "Reactor", "ProviderSimulator", .nioPosix]),
+            "ModelProvidersTests",
+            ["ModelProviders", "TokenRelay", "CoachCore", "JSON", "Reactor", "ProviderSimulator", "TestSupport", .nioPosix]),
         tests("OutboundHTTPTests", ["OutboundHTTP", "Reactor"], exclude: ["Servers"]),
         tests("IdentityTests", ["Identity", "CoachCore", "OutboundHTTP", .jwtKit, .crypto]),
         tests(
             "GatewayServerTests",
-            ["GatewayServer", "CoachCore", "GatewayAPI", "EventStream", "Identity", "TokenRelay", .hummingbird, .nio, .nioHTTP1, .logging]),
+            [
+                "GatewayServer", "CoachCore", "GatewayAPI", "JSON", "EventStream", "Identity", "TokenRelay", .hummingbird, .nio, .nioHTTP1,
+                .logging,
+            ]),
         tests("ProviderSimulatorTests", ["ProviderSimulator", .nio, .nioPosix, .nioHTTP1], exclude: ["openai_sdk.py"]),
-        tests("CoachClientTests", ["CoachClient", "GatewayAPI", "EventStream"]),
+        tests("CoachClientTests", ["CoachClient", "GatewayAPI", "JSON"]),
         tests("CoachBenchTests", ["coach-bench"]),
         tests("ArchitectureTests", []),
         tests(
-            "EndToEndTests", ["coach-gateway", "TestSupport", "CoachClient", "GatewayAPI", "EventStream"], exclude: ["KeepAlive/Clients"]),
+            "EndToEndTests", ["coach-gateway", "TestSupport", "CoachClient", "GatewayAPI"], exclude: ["KeepAlive/Clients"]),
 
         // What micro-benchmarks repeat, and what deploy/instructions counts. Identity's stand apart: with them come minutes of cryptography to build.
         .target(
-            name: "BenchmarkWorkloads", dependencies: ["EventStream", "GatewayAPI", "CoachCore", "TokenRelay", "ModelProviders"],
+            name: "BenchmarkWorkloads", dependencies: ["JSON", "EventStream", "GatewayAPI", "CoachCore", "TokenRelay", "ModelProviders"],
             path: "Tests/Benchmarks/Workloads", swiftSettings: strict),
         .target(
             name: "IdentityWorkloads", dependencies: ["BenchmarkWorkloads", "Identity"], path: "Tests/Benchmarks/IdentityWorkloads",

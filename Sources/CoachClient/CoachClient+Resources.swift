@@ -1,6 +1,6 @@
-import EventStream
 import Foundation
 import GatewayAPI
+import JSON
 
 extension CoachClient {
     /// One page of a list.

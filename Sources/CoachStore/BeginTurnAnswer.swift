@@ -1,5 +1,5 @@
 import CoachCore
-import EventStream
+import JSON
 
 /// The answer of `gateway.begin_turn`.
 struct BeginTurnAnswer: StoredReadable {

@@ -1,5 +1,5 @@
 import CoachCore
-import EventStream
+import JSON
 
 /// The argument of `gateway.begin_turn`.
 struct BeginTurnRequest: StoredWritable {

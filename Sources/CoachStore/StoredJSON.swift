@@ -1,5 +1,5 @@
 import CoachCore
-import EventStream
+import JSON
 import PostgresClient
 
 /// JSON between Swift and the functions of schema `gateway`: two calls a turn.

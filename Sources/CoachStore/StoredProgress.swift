@@ -1,5 +1,5 @@
 import CoachCore
-import EventStream
+import JSON
 
 /// One of `starts` of `gateway.checkpoint`.
 struct StoredProgress: StoredWritable {

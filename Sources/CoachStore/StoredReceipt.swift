@@ -1,5 +1,5 @@
 import CoachCore
-import EventStream
+import JSON
 
 /// A receipt as the argument of `gateway.finish_turn`, which knows the other ids by the turn's.
 struct FinishTurnRequest: StoredWritable {

@@ -1,5 +1,5 @@
 import CoachCore
-import EventStream
+import JSON
 
 extension JSONWriter {
     /// A member. One that is nil is left out, which the functions of the database read as NULL.

@@ -1,5 +1,5 @@
 import CoachCore
-import EventStream
+import JSON
 
 /// The ids of a turn as the turn functions write them.
 extension TurnIdentity: StoredWritable, StoredReadable {

@@ -1,3 +1,5 @@
+import JSON
+
 /// Appends server-sent events (WHATWG HTML §9.2) to a buffer that the caller reuses. Does not allocate once the buffer is large enough.
 ///
 /// An event is `beginEvent`, one line of data that the caller appends (JSON from `JSONWriter` contains no line ends), and `endEvent`.

@@ -1,3 +1,5 @@
+import JSON
+
 #if canImport(Darwin)
     import Darwin
 #else

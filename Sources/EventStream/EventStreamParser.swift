@@ -1,3 +1,5 @@
+import JSON
+
 /// An incremental parser of server-sent events (WHATWG HTML §9.2.6). Comments and unknown fields are ignored.
 ///
 /// The input may be split anywhere: inside CRLF, a UTF-8 character, or a field name. Lines end with CR, LF or CRLF; an event

@@ -1,4 +1,4 @@
-import EventStream
+import JSON
 
 /// The `meta` member of every envelope.
 public struct ResponseMeta: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import EventStream
+import JSON
 
 /// The `error` member of an envelope.
 public struct ErrorBody: Error, Sendable, Equatable {

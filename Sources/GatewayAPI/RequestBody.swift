@@ -1,4 +1,4 @@
-import EventStream
+import JSON
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -1,4 +1,4 @@
-import EventStream
+import JSON
 
 /// Why a request body is rejected.
 public enum RequestBodyError: Error, Sendable, Equatable {

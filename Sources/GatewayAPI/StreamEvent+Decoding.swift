@@ -1,4 +1,4 @@
-import EventStream
+import JSON
 
 extension StreamEvent {
     /// Decodes the data of a server-sent event; nil for an unknown type, which a newer server may send. Unknown members are ignored.

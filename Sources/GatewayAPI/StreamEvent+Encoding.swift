@@ -1,4 +1,5 @@
 import EventStream
+import JSON
 
 extension StreamEvent {
     /// Appends the event as a server-sent event: `id: N`, one `data: ` line, a blank line.

@@ -1,6 +1,6 @@
-import EventStream
 import HTTPTypes
 import Hummingbird
+import JSON
 import Logging
 import NIOCore
 import NIOPosix

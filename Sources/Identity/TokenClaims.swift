@@ -1,5 +1,5 @@
 import CoachCore
-import EventStream
+import JSON
 
 /// The claims that the gateway reads from a payload with a verified signature. Other claims, such as e-mail and `user_metadata`, are not
 /// decoded.

@@ -1,4 +1,4 @@
-import EventStream
+import JSON
 
 /// Decodes the members of a token's header or payload by name and type. Of two members with one name the last applies, as in PostgreSQL
 /// (RFC 7519 §4).

@@ -1,30 +1,29 @@
 import Foundation
 import Testing
 
-/// DESIGN's table of rooms: which of our targets may import which, and which external products. The README's map shows the same.
+/// Which of our targets may import which, and which external products. The README's table shows the same.
 private let mayImport: [String: Set<String>] = [
     "CLibPQ": [],
     "CLibSSL": [],
     "CLibCurl": [],
     "CGatewayShims": [],
-    "EventStream": [],
+    "JSON": [],
+    "EventStream": ["JSON"],
     "Telemetry": ["Logging", "CoreMetrics"],
-    "CoachCore": ["EventStream"],
-    "GatewayAPI": ["EventStream"],
+    "CoachCore": ["JSON"],
+    "GatewayAPI": ["JSON", "EventStream"],
     "Reactor": ["CGatewayShims"],
     "PostgresClient": ["CLibPQ", "Reactor"],
     "OutboundHTTP": ["CLibCurl", "Reactor"],
-    "CoachStore": ["CoachCore", "EventStream", "PostgresClient"],
+    "CoachStore": ["CoachCore", "JSON", "PostgresClient"],
     "TokenRelay": ["CoachCore", "CLibSSL", "Reactor"],
-    "ModelProviders": ["CoachCore", "EventStream", "TokenRelay"],
-    "Identity": ["CoachCore", "EventStream", "OutboundHTTP", "JWTKit", "Crypto"],
+    "ModelProviders": ["CoachCore", "JSON", "EventStream", "TokenRelay"],
+    "Identity": ["CoachCore", "JSON", "OutboundHTTP", "JWTKit", "Crypto"],
     "GatewayServer": [
-        "CoachCore", "GatewayAPI", "EventStream", "Identity", "TokenRelay", "Hummingbird", "HummingbirdCore", "HTTPTypes", "NIOCore",
-        "NIOHTTP1",
-        "NIOHTTPTypes", "NIOHTTPTypesHTTP1",
-        "NIOPosix", "Logging", "CoreMetrics", "ServiceLifecycle",
+        "CoachCore", "GatewayAPI", "JSON", "EventStream", "Identity", "TokenRelay", "Hummingbird", "HummingbirdCore", "HTTPTypes",
+        "NIOCore", "NIOHTTP1", "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "NIOPosix", "Logging", "CoreMetrics", "ServiceLifecycle",
     ],
-    "CoachClient": ["GatewayAPI", "EventStream"],
+    "CoachClient": ["GatewayAPI", "JSON", "EventStream"],
     "coach-bench": ["CGatewayShims", "CLibSSL", "Crypto", "ArgumentParser"],
     "ProviderSimulator": ["NIOCore", "NIOHTTP1", "NIOPosix", "ServiceLifecycle"],
 ]
@@ -34,11 +33,11 @@ private let standard: Set<String> = [
     "Foundation", "FoundationEssentials", "FoundationNetworking", "Synchronization", "Glibc", "Darwin", "Dispatch", "Swift",
 ]
 
-@Suite("The rooms and their walls")
+@Suite("Import rules")
 struct ImportRuleTests {
-    @Test("Package.swift declares for every room no dependency of ours that the table does not allow")
+    @Test("Package.swift declares no dependency between targets that the table does not allow")
     func declarations() throws {
-        // What serves tests and benchmarks alone is no room: it lies in Tests.
+        // Targets that serve only tests and benchmarks lie in Tests; the table does not restrict them.
         for target in try Package.dump().targets
         where target.path?.hasPrefix("Tests/") != true && target.type != "test" && target.name != "coach-gateway" {
             let allowed = try #require(mayImport[target.name], "the table has no row for \(target.name)")
@@ -47,27 +46,27 @@ struct ImportRuleTests {
         }
     }
 
-    @Test("no file of a room imports what the table does not allow, whatever the build happens to make visible")
+    @Test("no file imports what the table does not allow, even if the build makes it visible")
     func imports() throws {
-        for (room, allowed) in mayImport {
-            for file in try Package.swiftFiles(under: "Sources/\(room)") {
+        for (target, allowed) in mayImport {
+            for file in try Package.swiftFiles(under: "Sources/\(target)") {
                 for module in try Package.imports(of: file) where !standard.contains(module) {
-                    #expect(allowed.contains(module), "\(file.lastPathComponent) of \(room) imports \(module)")
+                    #expect(allowed.contains(module), "\(file.lastPathComponent) of \(target) imports \(module)")
                 }
             }
         }
     }
 
-    @Test("every room of the table exists and has content")
-    func rooms() throws {
+    @Test("every target of the table exists and has content")
+    func targets() throws {
         let sources = Package.root.appendingPathComponent("Sources")
         let folders = Set(try FileManager.default.contentsOfDirectory(atPath: sources.path))
         #expect(folders == Set(mayImport.keys).union(["coach-gateway"]))
-        for room in mayImport.keys where !room.hasPrefix("CLib") && room != "CGatewayShims" {
-            let lines = try Package.swiftFiles(under: "Sources/\(room)").map {
+        for target in mayImport.keys where !target.hasPrefix("CLib") && target != "CGatewayShims" {
+            let lines = try Package.swiftFiles(under: "Sources/\(target)").map {
                 try String(contentsOf: $0, encoding: .utf8).split(separator: "\n").count
             }
-            #expect(lines.reduce(0, +) > 100, "\(room) is nearly empty")
+            #expect(lines.reduce(0, +) > 100, "\(target) is nearly empty")
         }
     }
 
@@ -77,7 +76,7 @@ struct ImportRuleTests {
         for file in try Package.swiftFiles(under: "Sources/CoachCore") {
             let text = try String(contentsOf: file, encoding: .utf8)
             for word in forbidden {
-                #expect(!text.contains(word), "\(file.lastPathComponent) says \(word)")
+                #expect(!text.contains(word), "\(file.lastPathComponent) contains \(word)")
             }
         }
     }

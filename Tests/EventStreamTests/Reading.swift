@@ -16,18 +16,3 @@ func read(_ text: String, limit: Int = 4096) throws -> [ServerSentEvent] {
 func event(_ data: String, name: String? = nil, id: String? = nil, retry: Int? = nil) -> ServerSentEvent {
     ServerSentEvent(event: name, data: Array(data.utf8), id: id, retry: retry)
 }
-
-func text(_ bytes: some Sequence<UInt8>) -> String { String(decoding: Array(bytes), as: UTF8.self) }
-
-/// SplitMix64 with a fixed seed, so that a failure can be reproduced.
-struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-}

@@ -1,6 +1,7 @@
-import EventStream
 import Foundation
 import GatewayAPI
+import JSON
+import TestSupport
 import Testing
 
 struct ChatRequestTests {

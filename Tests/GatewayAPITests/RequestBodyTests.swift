@@ -1,5 +1,5 @@
-import EventStream
 import GatewayAPI
+import JSON
 import Testing
 
 struct RequestBodyTests {

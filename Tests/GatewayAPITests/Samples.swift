@@ -1,6 +1,6 @@
-import EventStream
 import Foundation
 import GatewayAPI
+import JSON
 
 /// Ids with every hexadecimal digit, made from upper case, so that tests show that the encoding is lower case.
 enum Samples {
@@ -32,17 +32,4 @@ enum Samples {
 
     static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
     static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
-}
-
-/// SplitMix64 with a fixed seed, so that a failure can be reproduced.
-struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
 }

@@ -1,6 +1,6 @@
-import EventStream
 import Foundation
 import GatewayAPI
+import JSON
 import Testing
 
 struct TimestampTests {

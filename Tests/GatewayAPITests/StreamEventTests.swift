@@ -1,6 +1,8 @@
 import EventStream
 import Foundation
 import GatewayAPI
+import JSON
+import TestSupport
 import Testing
 
 struct StreamEventTests {

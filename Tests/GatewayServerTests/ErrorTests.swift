@@ -4,6 +4,7 @@ import Foundation
 import GatewayAPI
 import HTTPTypes
 import Identity
+import JSON
 import Testing
 
 @testable import GatewayServer

@@ -1,4 +1,5 @@
 import CoachCore
+import TestSupport
 import Testing
 import TokenRelay
 
@@ -318,7 +319,7 @@ struct FailoverMachineTests {
 
     @Test("in whatever order inputs come, a call ends once and nothing follows", arguments: 0..<300)
     func random(_ seed: Int) {
-        var random = SplitMix(state: UInt64(seed))
+        var random = SeededGenerator(state: UInt64(seed))
         var machine = Bench.idle(choices: 1 + seed % 3, limits: CallLimits())
         var now = start
         var ends = 0
@@ -344,17 +345,5 @@ struct FailoverMachineTests {
                     == (machine.isEnded || machine == Bench.idle(choices: 1 + seed % 3, limits: CallLimits())))
         }
         #expect(ends == (machine.isEnded ? 1 : 0))
-    }
-}
-
-/// Sebastiano Vigna's splitmix64: a seed gives the same test every time.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
     }
 }

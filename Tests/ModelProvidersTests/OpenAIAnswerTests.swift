@@ -1,4 +1,5 @@
 import CoachCore
+import TestSupport
 import Testing
 
 @testable import ModelProviders
@@ -68,7 +69,7 @@ struct OpenAIAnswerTests {
 
     @Test("random bytes never crash it", arguments: 0..<200)
     func random(_ seed: Int) {
-        var random = SplitMix(state: UInt64(seed))
+        var random = SeededGenerator(state: UInt64(seed))
         let words = [
             "data: ", "\n", "\n\n", "{", "}", "\"choices\":", "[", "]", "\"delta\":{\"content\":\"", "\\ud83d", "\"", ",", "[DONE]", "é",
             "\u{0}", ":", "1e9",

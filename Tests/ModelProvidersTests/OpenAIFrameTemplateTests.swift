@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import ModelProviders
@@ -109,7 +110,7 @@ struct OpenAIFrameTemplateTests {
 
     @Test("random mutations: what is read by the template is what is parsed", arguments: 0..<50)
     func random(_ seed: Int) throws {
-        var random = SplitMix(state: UInt64(seed))
+        var random = SeededGenerator(state: UInt64(seed))
         let words = [
             "\"", "\\\"", "\"}", "\",\"content\":\"x", "\"},\"index\":1,\"x\":{\"a\":\"", "\"obfuscation\":\"q\",", "é", "\\u0000", "}]}",
             "\\", "null", "  ",
@@ -129,7 +130,7 @@ struct OpenAIFrameTemplateTests {
 
     @Test("a stream read in any pieces says what its frames say one by one", arguments: 0..<50)
     func stream(_ seed: Int) throws {
-        var random = SplitMix(state: UInt64(seed))
+        var random = SeededGenerator(state: UInt64(seed))
         let texts = ["a", "", " wörd", "\\n", "\\\"", "👋", "\\u0000x", "\\ud83d"]
         let frames = (0..<30).map { _ in
             let frame = Self.frames[Int.random(in: 0..<3, using: &random)]

@@ -1,5 +1,5 @@
 import CoachCore
-import EventStream
+import JSON
 import Testing
 import TokenRelay
 

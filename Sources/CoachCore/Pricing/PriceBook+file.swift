@@ -1,4 +1,4 @@
-import EventStream
+import JSON
 
 extension PriceBook {
     /// Parses and validates `deploy/prices.json`. `book` is nil exactly when `findings` is not empty.

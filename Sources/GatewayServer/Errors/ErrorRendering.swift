@@ -1,9 +1,9 @@
 import CoachCore
-import EventStream
 import Foundation
 import GatewayAPI
 import HTTPTypes
 import Hummingbird
+import JSON
 import NIOCore
 import NIOHTTP1
 

@@ -1,6 +1,6 @@
 import CoachCore
-import EventStream
 import GatewayAPI
+import JSON
 
 /// Everything that a caller can be told went wrong. Carries a stable code; status, texts and action come from `ErrorMapping` alone.
 struct GatewayError: Error, Sendable {

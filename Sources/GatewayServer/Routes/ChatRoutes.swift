@@ -1,8 +1,8 @@
 import CoachCore
-import EventStream
 import GatewayAPI
 import HTTPTypes
 import Hummingbird
+import JSON
 import NIOCore
 import TokenRelay
 

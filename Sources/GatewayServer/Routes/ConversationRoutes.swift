@@ -1,10 +1,10 @@
 import CoachCore
-import EventStream
 import Foundation
 import GatewayAPI
 import HTTPTypes
 import Hummingbird
 import Identity
+import JSON
 import TokenRelay
 
 /// `/api/v1/conversations`: what a user has said and heard.

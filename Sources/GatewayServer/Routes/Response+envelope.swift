@@ -1,7 +1,7 @@
-import EventStream
 import GatewayAPI
 import HTTPTypes
 import Hummingbird
+import JSON
 import NIOCore
 
 extension Response {

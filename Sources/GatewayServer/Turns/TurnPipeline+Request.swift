@@ -1,8 +1,8 @@
 import CoachCore
-import EventStream
 import Foundation
 import GatewayAPI
 import Identity
+import JSON
 
 /// From the wire to a turn that is begun: who asks, what is asked, is anybody in danger, may it happen.
 extension TurnPipeline {

@@ -1,4 +1,4 @@
-import EventStream
+import JSON
 
 /// Takes an object's members apart and collects what is wrong, so that all of it can be told at once.
 struct FieldReader {

@@ -1,5 +1,5 @@
 import CoachCore
-import EventStream
+import JSON
 
 extension ModelConfiguration {
     /// Reads `deploy/models.json`. `findings` has a line for everything that is wrong, and is empty exactly when there is a configuration.

@@ -1,5 +1,6 @@
 import CoachCore
 import EventStream
+import JSON
 
 /// Reads a streamed Chat Completions answer.
 ///

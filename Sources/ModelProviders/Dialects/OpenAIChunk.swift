@@ -1,5 +1,5 @@
 import CoachCore
-import EventStream
+import JSON
 
 /// One `chat.completion.chunk`, as far as it concerns us: text of the first choice (a refusal is text), why it finished, usage, error.
 /// Reasoning and tool calls are skipped. What is null, absent or of an unexpected type says nothing.

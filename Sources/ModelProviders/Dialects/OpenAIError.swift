@@ -1,4 +1,4 @@
-import EventStream
+import JSON
 
 /// Error objects: `{"error": {"message", "type", "param", "code"}}` in the body of a response or in a frame.
 ///

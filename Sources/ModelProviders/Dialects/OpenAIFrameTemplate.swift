@@ -1,5 +1,5 @@
-import EventStream
 import Glibc
+import JSON
 
 /// The last ordinary frame of an answer, to read the next ones by.
 ///

@@ -1,5 +1,5 @@
 import CoachCore
-import EventStream
+import JSON
 import TokenRelay
 
 /// How Chat Completions is asked for a streamed answer.

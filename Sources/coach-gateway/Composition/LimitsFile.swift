@@ -1,8 +1,8 @@
 import CoachCore
 import CoachStore
-import EventStream
 import Foundation
 import GatewayAPI
+import JSON
 
 /// Reads `deploy/limits.json`.
 enum LimitsFile {

@@ -1,5 +1,5 @@
-import EventStream
 import Foundation
+import JSON
 
 /// The raw settings: environment over file over default, and everything that is wrong with them, collected.
 struct Settings: Sendable {

@@ -1,5 +1,6 @@
 import EventStream
 import GatewayAPI
+import JSON
 
 extension Workload {
     /// The event stream and its JSON: what is read of a provider's chunk, what is written for a client.

@@ -1,5 +1,5 @@
-import EventStream
 import Foundation
+import JSON
 
 /// Collects the findings of one load. A class, because all nodes share it. Not thread-safe; used within one loader call.
 final class FindingCollector {

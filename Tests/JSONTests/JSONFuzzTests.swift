@@ -1,4 +1,5 @@
-import EventStream
+import JSON
+import TestSupport
 import Testing
 
 struct JSONFuzzTests {
