@@ -1,3 +1,4 @@
+import CoachCore
 import JSON
 
 /// The parsed parts of a compact token, whose signature is not verified yet (RFC 7515 §7.1).

@@ -21,20 +21,29 @@ public struct TokenVerifier: Sendable {
 
     /// Verifies a token with the current key set. Synchronous, without I/O.
     public func verify(_ authorizationHeader: String?, now: Date) throws(TokenRejection) -> Caller {
-        let token = try CompactToken(BearerHeader.token(in: authorizationHeader))
-        try checkSignature(of: token)
-        return try policy.caller(of: TokenClaims(payload: token.payload), now: now)
+        try policy.caller(of: TokenClaims(payload: payload(authorizationHeader)), now: now)
     }
 
     /// Verifies a token, and reloads the key set once if its `kid` is unknown. Concurrent callers share one reload, and unknown key ids
     /// start one at most every 10 s. Suspends only for a reload.
     public func authenticate(_ authorizationHeader: String?, now: Date) async throws(TokenRejection) -> Caller {
+        try policy.caller(of: TokenClaims(payload: await payloadWithCurrentKeys(authorizationHeader)), now: now)
+    }
+
+    /// The payload of a token, after a reload of the key set if needed; its signature is verified, its claims are not.
+    func payloadWithCurrentKeys(_ authorizationHeader: String?) async throws(TokenRejection) -> [UInt8] {
         do {
-            return try verify(authorizationHeader, now: now)
+            return try payload(authorizationHeader)
         } catch .unknownKey {
             guard let keySet, await keySet.reloadForUnknownKey() else { throw .unknownKey }
-            return try verify(authorizationHeader, now: now)
+            return try payload(authorizationHeader)
         }
+    }
+
+    private func payload(_ authorizationHeader: String?) throws(TokenRejection) -> [UInt8] {
+        let token = try CompactToken(BearerHeader.token(in: authorizationHeader))
+        try checkSignature(of: token)
+        return token.payload
     }
 
     private func checkSignature(of token: CompactToken) throws(TokenRejection) {

@@ -1,8 +1,8 @@
 /// Base64url without padding, the only encoding in compact tokens (RFC 7515 §2).
-enum Base64URL {
+public enum Base64URL {
     /// Decodes text. Returns nil for padding, white space, characters of the standard alphabet, an impossible length, or a last
     /// character whose unused bits are set, so that every token has exactly one encoding.
-    static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+    public static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count * 3 / 4)
         var accumulator: UInt32 = 0
@@ -24,7 +24,7 @@ enum Base64URL {
     }
 
     /// Encodes bytes without padding.
-    static func encode(_ bytes: some Sequence<UInt8>) -> String {
+    public static func encode(_ bytes: some Sequence<UInt8>) -> String {
         var text: [UInt8] = []
         var accumulator: UInt32 = 0
         var bits = 0

@@ -1,6 +1,5 @@
+import CoachCore
 import Testing
-
-@testable import Identity
 
 @Suite("base64url")
 struct Base64URLTests {
