@@ -24,6 +24,7 @@ extension Target.Dependency {
     static let hummingbird: Self = .product(name: "Hummingbird", package: "hummingbird")
     static let jwtKit: Self = .product(name: "JWTKit", package: "jwt-kit")
     static let crypto: Self = .product(name: "Crypto", package: "swift-crypto")
+    static let x509: Self = .product(name: "X509", package: "swift-certificates")
     static let logging: Self = .product(name: "Logging", package: "swift-log")
     static let metrics: Self = .product(name: "CoreMetrics", package: "swift-metrics")
     static let serviceLifecycle: Self = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
@@ -42,6 +43,7 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -66,6 +68,7 @@ let package = Package(
         module("TokenRelay", ["CoachCore", "CLibSSL", "Reactor"], exclude: ["README.md"]),
         module("ModelProviders", ["CoachCore", "JSON", "EventStream", "TokenRelay"]),
         module("Identity", ["CoachCore", "JSON", "OutboundHTTP", .jwtKit, .crypto]),
+        module("Webhooks", ["CoachCore", "JSON", .crypto, .x509]),
         module(
             "GatewayServer",
             [
@@ -91,7 +94,7 @@ let package = Package(
         tests("EventStreamTests", ["EventStream", "TestSupport"]),
         tests("GatewayAPITests", ["GatewayAPI", "JSON", "EventStream", "TestSupport"]),
         tests("TelemetryTests", ["Telemetry", .logging, .metrics]),
-        tests("CoachCoreTests", ["CoachCore"], exclude: ["Golden", "Safety/Cases"]),
+        tests("CoachCoreTests", ["CoachCore", "TestSupport"], exclude: ["Golden", "Safety/Cases"]),
         tests("ReactorTests", ["Reactor", "CGatewayShims"]),
         tests("PostgresClientTests", ["PostgresClient", "Reactor", "TestSupport"]),
         tests("CoachStoreTests", ["CoachStore", "CoachCore", "PostgresClient", "Reactor", "TestSupport"]),
@@ -101,6 +104,7 @@ let package = Package(
             ["ModelProviders", "TokenRelay", "CoachCore", "JSON", "Reactor", "ProviderSimulator", "TestSupport", .nioPosix]),
         tests("OutboundHTTPTests", ["OutboundHTTP", "Reactor"], exclude: ["Servers"]),
         tests("IdentityTests", ["Identity", "CoachCore", "OutboundHTTP", .jwtKit, .crypto]),
+        tests("WebhooksTests", ["Webhooks", "CoachCore", "JSON", "TestSupport", .crypto, .x509]),
         tests(
             "GatewayServerTests",
             [

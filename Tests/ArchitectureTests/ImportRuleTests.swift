@@ -19,6 +19,7 @@ private let mayImport: [String: Set<String>] = [
     "TokenRelay": ["CoachCore", "CLibSSL", "Reactor"],
     "ModelProviders": ["CoachCore", "JSON", "EventStream", "TokenRelay"],
     "Identity": ["CoachCore", "JSON", "OutboundHTTP", "JWTKit", "Crypto"],
+    "Webhooks": ["CoachCore", "JSON", "Crypto", "X509"],
     "GatewayServer": [
         "CoachCore", "GatewayAPI", "JSON", "EventStream", "Identity", "TokenRelay", "Hummingbird", "HummingbirdCore", "HTTPTypes",
         "NIOCore", "NIOHTTP1", "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "NIOPosix", "Logging", "CoreMetrics", "ServiceLifecycle",
@@ -141,7 +142,7 @@ private enum Package {
             "public", "package", "internal", "private", "fileprivate", "@preconcurrency", "@testable", "@_exported",
         ]
         return try String(contentsOf: file, encoding: .utf8).split(separator: "\n").compactMap { line in
-            let words = line.split(separator: " ").drop { prefixes.contains($0) }
+            let words = line.split(separator: " ").drop { prefixes.contains($0) || $0.hasPrefix("@_spi(") }
             guard words.first == "import", var module = words.dropFirst().first else { return nil }
             if ["struct", "class", "enum", "protocol", "func", "typealias", "var", "let"].contains(module) {
                 module = words.dropFirst(2).first ?? ""

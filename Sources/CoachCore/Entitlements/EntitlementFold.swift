@@ -45,7 +45,7 @@ public struct EntitlementFold: Equatable, Sendable {
 
 extension BillingEvent {
     /// Groups of ids that belong to one subscriber each. The receivers of a transfer are one; its senders need not be.
-    var links: [[SubscriberID]] {
+    public var links: [[SubscriberID]] {
         guard case .transfer(let from, let to, _, _) = change else { return [subject] }
         return [subject, to] + from.map { [$0] }
     }
@@ -76,7 +76,8 @@ extension EntitlementFold {
     ) {
         let startsPeriod = event == .purchased || event == .renewed
         if startsPeriod { settleTemporaryGrants(reference, owner: owner) }
-        guard let index = index(of: reference, product: period.product, owner: owner) else {
+        let match = index(of: reference, product: period.product, owner: owner)
+        guard let index = match ?? (event == .refunded ? onlyRunning(reference, product: period.product, owner: owner) : nil) else {
             if startsPeriod { replaceChangedProduct(period, reference, owner: owner, at: instant) }
             create(event, period, reference, owner: owner, at: instant)
             return
@@ -191,6 +192,16 @@ extension EntitlementFold {
             return purchases[$0].period.product == product && (known == nil || reference.originalTransaction == nil)
                 && isSame(purchases[$0].owner, owner)
         }
+    }
+
+    /// The purchase that the refund of a payment concerns which names none (Stripe's charges): the only one that runs at the store.
+    private func onlyRunning(_ reference: PurchaseReference, product: String?, owner: SubscriberID) -> Int? {
+        guard reference.originalTransaction == nil, reference.transaction == nil, product == nil else { return nil }
+        let running = purchases.indices.filter {
+            purchases[$0].reference.environment == reference.environment && purchases[$0].reference.store == reference.store
+                && purchases[$0].end == nil && isSame(purchases[$0].owner, owner)
+        }
+        return running.count == 1 ? running[0] : nil
     }
 
     /// Drops temporary grants that a validated purchase, or the failure to validate it, makes obsolete.

@@ -1,4 +1,5 @@
 import CoachCore
+import TestSupport
 import Testing
 
 @Suite("The fold of billing events")
@@ -46,7 +47,7 @@ struct EntitlementFoldTests {
     @Test("all permutations of up to 7 events give one fold", arguments: 1...7)
     func permutations(count: Int) {
         for seed in 0..<UInt64(count == 7 ? 4 : 20) {
-            var generator = HistoryGenerator(random: SeededGenerator(seed: seed &* 31 &+ UInt64(count)))
+            var generator = HistoryGenerator(random: SeededGenerator(state: seed &* 31 &+ UInt64(count)))
             let history = generator.history(count: count)
             let expected = EntitlementFold(history)
             let expectedStates = states(expected)
@@ -65,7 +66,7 @@ struct EntitlementFoldTests {
         var differences: [String] = []
         var appended = 0
         for seed in 0..<UInt64(10_000) {
-            var generator = HistoryGenerator(random: SeededGenerator(seed: seed))
+            var generator = HistoryGenerator(random: SeededGenerator(state: seed))
             let history = generator.history(count: Int.random(in: 8...30, using: &generator.random))
             let expected = EntitlementFold(history)
             var arrivals = history + history.filter { _ in Bool.random(using: &generator.random) }
@@ -110,7 +111,7 @@ struct EntitlementFoldTests {
 
     @Test("500 events of one subscriber are folded in less than 5 ms", .timeLimit(.minutes(1)))
     func speed() {
-        var generator = HistoryGenerator(random: SeededGenerator(seed: 500))
+        var generator = HistoryGenerator(random: SeededGenerator(state: 500))
         let history = generator.history(count: 500)
         let best = (0..<20).map { _ in ContinuousClock().measure { _ = EntitlementFold(history) } }.min()!
         #expect(best < .milliseconds(debugFactor * 5))

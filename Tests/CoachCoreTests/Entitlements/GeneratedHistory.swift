@@ -1,18 +1,5 @@
 import CoachCore
-
-/// SplitMix64 (Steele, Lea, Flood 2014): the same numbers for the same seed on every machine.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-}
+import TestSupport
 
 /// Generates histories of a few subscribers who buy, lose, share and transfer purchases. Few distinct times, ids and stores, so that
 /// events of one instant and of one purchase are frequent.

@@ -1,0 +1,68 @@
+import CoachCore
+
+/// The verified transaction and renewal information of a notification.
+struct AppStoreContent {
+    let policy: AppStorePolicy
+    let environment: BillingEnvironment
+    var transaction: EventFields?
+    var renewal: EventFields?
+
+    init(policy: AppStorePolicy, environment: BillingEnvironment) {
+        self.policy = policy
+        self.environment = environment
+    }
+
+    func event(_ payload: EventFields, id: String, type: String) throws(IgnoredReason) -> BillingEvent {
+        let subtype = try payload.string("subtype")
+        guard let event = try purchaseEvent(type, subtype) else { throw .informational }
+        guard let transaction else { throw .missing("data.signedTransactionInfo") }
+        guard try transaction.string("bundleId") == policy.bundleID else { throw .invalid("signedTransactionInfo.bundleId") }
+        let original = try transaction.eventID("originalTransactionId")
+        // The account token is set at the purchase by the app, in any case of letters; offer codes redeemed outside have none.
+        let tokens = [try transaction.text("appAccountToken"), try renewal?.text("appAccountToken")]
+        let subject = (tokens + ["appstore:\(original)"]).compactMap { $0.flatMap { SubscriberID($0) } }
+        let reference = PurchaseReference(
+            environment: environment, store: .appStore, originalTransaction: original, transaction: try transaction.text("transactionId"))
+        return BillingEvent(
+            source: .appstore, id: id, occurredAt: try payload.required("signedDate", payload.instant("signedDate")), subject: subject,
+            change: .purchase(reference, event, try period(transaction, event)))
+    }
+
+    /// nil for types that do not affect entitlements.
+    private func purchaseEvent(_ type: String, _ subtype: String?) throws(IgnoredReason) -> PurchaseEvent? {
+        switch (type, subtype) {
+        case ("SUBSCRIBED", _), ("ONE_TIME_CHARGE", _), ("DID_CHANGE_RENEWAL_PREF", "UPGRADE"), ("OFFER_REDEEMED", _): .purchased
+        case ("DID_RENEW", _): .renewed
+        case ("DID_CHANGE_RENEWAL_PREF", _): .productChange(to: try renewal?.text("autoRenewProductId"))
+        case ("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED"): .cancelled
+        case ("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_ENABLED"): .uncancelled
+        case ("DID_FAIL_TO_RENEW", _): .billingIssue(graceUntil: try renewal?.instant("gracePeriodExpiresDate"))
+        case ("EXPIRED", _), ("GRACE_PERIOD_EXPIRED", _): .expired(paused: false)
+        case ("REFUND", _), ("REVOKE", _): .refunded
+        case ("REFUND_REVERSED", _): .refundReversed
+        case ("RENEWAL_EXTENDED", _): .extended
+        case ("TEST", _), ("PRICE_INCREASE", _), ("REFUND_DECLINED", _), ("CONSUMPTION_REQUEST", _), ("RENEWAL_EXTENSION", _),
+            ("EXTERNAL_PURCHASE_TOKEN", _), ("RESCIND_CONSENT", _), ("METADATA_UPDATE", _), ("MIGRATION", _), ("PRICE_CHANGE", _),
+            ("DID_CHANGE_RENEWAL_STATUS", _):
+            nil
+        default: throw .unknownType
+        }
+    }
+
+    private func period(_ transaction: EventFields, _ event: PurchaseEvent) throws(IgnoredReason) -> BillingPeriod {
+        let product = try transaction.text("productId")
+        let entitlements = policy.catalogue.entitlements(of: product)
+        let isSubscription = try transaction.string("type") == "Auto-Renewable Subscription"
+        var expiry = try transaction.instant("expiresDate").map(Expiry.at)
+        if let revokedAt = try transaction.instant("revocationDate"), event == .refunded { expiry = .at(revokedAt) }
+        if expiry == nil, event == .purchased || event == .renewed {
+            guard !isSubscription else { throw .missing("signedTransactionInfo.expiresDate") }
+            // Without a catalogue entry a product that never expires cannot be told from a consumable one.
+            guard !entitlements.isEmpty else { throw .consumable }
+            expiry = .never
+        }
+        return BillingPeriod(
+            product: product, entitlements: entitlements, isTrial: try transaction.string("offerDiscountType") == "FREE_TRIAL",
+            renews: isSubscription, purchasedAt: try transaction.instant("purchaseDate"), expiry: expiry)
+    }
+}

@@ -1,0 +1,52 @@
+import CoachCore
+import Foundation
+import JSON
+
+/// Reads App Store Server Notifications V2: verifies the outer payload and the transaction and renewal information inside.
+public struct AppStoreNotification: Sendable {
+    private let verifier: SignedPayloadVerifier
+    private let policy: AppStorePolicy
+
+    public init(verifier: SignedPayloadVerifier, policy: AppStorePolicy) {
+        self.verifier = verifier
+        self.policy = policy
+    }
+
+    /// Throws when the body is not Apple's notification for this app; nothing of it may be stored then.
+    public func parse(_ body: [UInt8], now: Date) async throws(SignedPayloadVerifier.Rejection) -> IntakeEvent {
+        guard let signed = (try? JSONDocument(parsing: body))?.value["signedPayload"]?.string else { throw .malformed }
+        let payload = EventFields(try await verifier.payload(of: signed, now: now))
+        let data = try? payload.object("data")
+        let environment = try environment(data ?? (try? payload.object("summary")))
+        var content = AppStoreContent(policy: policy, environment: environment)
+        for (key, path) in [("signedTransactionInfo", \AppStoreContent.transaction), ("signedRenewalInfo", \.renewal)] {
+            guard let text = data?[key]?.string else { continue }
+            content[keyPath: path] = EventFields(try await verifier.payload(of: text, now: now), path: key)
+        }
+        var id: String?
+        var type: String?
+        let outcome: IntakeEvent.Outcome
+        do throws(IgnoredReason) {
+            id = try payload.eventID("notificationUUID")
+            type = try payload.required("notificationType", payload.text("notificationType"))
+            outcome = .event(try content.event(payload, id: id ?? "", type: type ?? ""))
+        } catch {
+            outcome = .ignored(error)
+        }
+        return IntakeEvent(source: .appstore, id: id ?? IntakeEvent.contentID(body), type: type, environment: environment, outcome: outcome)
+    }
+
+    /// Apple signs notifications for every app; only ours are accepted. Production ones must carry the app's number.
+    private func environment(_ data: EventFields?) throws(SignedPayloadVerifier.Rejection) -> BillingEnvironment {
+        // Notifications without app data, such as those of external purchases, have no effect.
+        guard let data else { return .production }
+        guard data["bundleId"]?.string == policy.bundleID else { throw .otherApp }
+        switch data["environment"]?.string {
+        case "Production":
+            if let expected = policy.appAppleID, data["appAppleId"]?.integer != expected { throw .otherApp }
+            return .production
+        case "Sandbox": return .sandbox
+        default: throw .otherApp
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import CoachCore
+import Crypto
+
+/// A verified webhook body as the inbox stores it.
+public struct IntakeEvent: Hashable, Sendable {
+    public enum Outcome: Hashable, Sendable {
+        /// Changes an entitlement.
+        case event(BillingEvent)
+        /// Carries no state; the store must be asked for this purchase.
+        case lookUp(PlayLookUp)
+        /// Stored and answered 200, because a retry cannot help.
+        case ignored(IgnoredReason)
+    }
+
+    public let source: BillingSource
+    /// Unique within `source`, the same for every delivery. For a body without a usable id the hash of its bytes.
+    public let id: String
+    /// The sender's name for the kind of event; nil when the body names none.
+    public let type: String?
+    public let environment: BillingEnvironment
+    public let outcome: Outcome
+
+    init(source: BillingSource, id: String, type: String?, environment: BillingEnvironment, outcome: Outcome) {
+        self.source = source
+        self.id = id
+        self.type = type
+        self.environment = environment
+        self.outcome = outcome
+    }
+
+    /// The fallback id of a body: 64 hexadecimal digits after `sha256:`.
+    static func contentID(_ body: [UInt8]) -> String {
+        "sha256:" + SHA256.hash(data: body).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}
+
+/// Why an event is stored without an effect.
+public enum IgnoredReason: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Not UTF-8, not JSON, or not an object with the sender's outline.
+    case notUnderstood
+    /// Absent or null.
+    case missing(String)
+    /// Of the wrong type or out of range.
+    case invalid(String)
+    /// A type that the gateway does not know.
+    case unknownType
+    /// A known type that does not affect entitlements.
+    case informational
+    /// A purchase that gives no entitlement.
+    case consumable
+    /// The gateway has no credentials to look the purchase up.
+    case noServiceAccount
+    /// Another sender is responsible for this store's events.
+    case otherSender
+
+    public var description: String {
+        switch self {
+        case .notUnderstood: "the body is not JSON of the expected form"
+        case .missing(let field): "\(field) is missing"
+        case .invalid(let field): "\(field) is of the wrong type or out of range"
+        case .unknownType: "the type is not known"
+        case .informational: "the type does not affect entitlements"
+        case .consumable: "the purchase gives no entitlement"
+        case .noServiceAccount: "no service account is configured"
+        case .otherSender: "another sender is responsible for this store's events"
+        }
+    }
+}

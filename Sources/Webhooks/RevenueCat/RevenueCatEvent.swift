@@ -1,0 +1,121 @@
+import CoachCore
+
+/// Parses the body of RevenueCat's webhooks (facts: its event types and fields). Never fails: what has no effect is ignored with a reason.
+public enum RevenueCatEvent {
+    public static func parse(_ body: [UInt8]) -> IntakeEvent {
+        var id: String?
+        var type: String?
+        var environment = BillingEnvironment.production
+        let outcome: IntakeEvent.Outcome
+        do throws(IgnoredReason) {
+            let root = try EventFields(body: body)
+            let event = try root.required("event", root.object("event"))
+            id = try event.eventID("id")
+            type = try event.required("type", event.text("type"))
+            environment = try event.environment() ?? .production
+            outcome = .event(try event.billingEvent(id: id ?? "", type: type ?? "", environment))
+        } catch {
+            outcome = .ignored(error)
+        }
+        return IntakeEvent(
+            source: .revenuecat, id: id ?? IntakeEvent.contentID(body), type: type, environment: environment, outcome: outcome)
+    }
+}
+
+extension EventFields {
+    fileprivate func environment() throws(IgnoredReason) -> BillingEnvironment? {
+        switch try string("environment") {
+        case nil: nil
+        case "PRODUCTION": .production
+        case "SANDBOX": .sandbox
+        default: throw .invalid("event.environment")
+        }
+    }
+
+    fileprivate func billingEvent(id: String, type: String, _ environment: BillingEnvironment) throws(IgnoredReason) -> BillingEvent {
+        // What is ignored for its type is ignored for that reason, whatever its other fields hold.
+        guard let kind = RevenueCatType(rawValue: type) else { throw .unknownType }
+        guard kind.affectsEntitlements else { throw .informational }
+        let occurredAt = try required("event_timestamp_ms", instant("event_timestamp_ms"))
+        guard kind != .transfer else {
+            return BillingEvent(source: .revenuecat, id: id, occurredAt: occurredAt, subject: [], change: try transfer())
+        }
+        let subject = try subject()
+        let change: BillingChange =
+            kind == .subscriberAlias
+            ? .identity
+            : .purchase(try reference(environment), try purchaseEvent(kind), try period(kind))
+        return BillingEvent(source: .revenuecat, id: id, occurredAt: occurredAt, subject: subject, change: change)
+    }
+
+    /// The app user id first, then the ids that RevenueCat says are the same subscriber's.
+    private func subject() throws(IgnoredReason) -> [SubscriberID] {
+        let names = [try string("app_user_id"), try string("original_app_user_id")].compactMap { $0 } + (try strings("aliases") ?? [])
+        let ids = names.compactMap { SubscriberID($0) }
+        guard !ids.isEmpty else { throw .missing("event.app_user_id") }
+        return ids
+    }
+
+    private func transfer() throws(IgnoredReason) -> BillingChange {
+        let from = try required("transferred_from", strings("transferred_from")).compactMap { SubscriberID($0) }
+        let to = try required("transferred_to", strings("transferred_to")).compactMap { SubscriberID($0) }
+        if from.isEmpty { throw .invalid("event.transferred_from") }
+        if to.isEmpty { throw .invalid("event.transferred_to") }
+        return .transfer(from: from, to: to, store: try store(), environment: try environment())
+    }
+
+    private func store() throws(IgnoredReason) -> BillingStore? {
+        try text("store").map { BillingStore(rawValue: $0.lowercased()) }
+    }
+
+    private func reference(_ environment: BillingEnvironment) throws(IgnoredReason) -> PurchaseReference {
+        PurchaseReference(
+            environment: environment, store: try store() ?? BillingStore(rawValue: "unknown"),
+            originalTransaction: try text("original_transaction_id"), transaction: try text("transaction_id"))
+    }
+
+    private func purchaseEvent(_ kind: RevenueCatType) throws(IgnoredReason) -> PurchaseEvent {
+        switch kind {
+        case .temporaryEntitlementGrant: .temporaryGrant
+        case .initialPurchase, .nonRenewingPurchase: .purchased
+        case .renewal: .renewed
+        case .cancellation: try string("cancel_reason") == "CUSTOMER_SUPPORT" ? .refunded : .cancelled
+        case .uncancellation: .uncancelled
+        case .subscriptionPaused: .pauseScheduled
+        case .expiration: .expired(paused: try string("expiration_reason") == "SUBSCRIPTION_PAUSED")
+        case .billingIssue: .billingIssue(graceUntil: try instant("grace_period_expiration_at_ms"))
+        case .productChange: .productChange(to: try text("new_product_id"))
+        case .subscriptionExtended: .extended
+        case .refundReversed: .refundReversed
+        default: throw .informational
+        }
+    }
+
+    private func period(_ kind: RevenueCatType) throws(IgnoredReason) -> BillingPeriod {
+        let former = try text("entitlement_id")
+        let entitlements = try strings("entitlement_ids") ?? former.map { [$0] } ?? []
+        guard entitlements.allSatisfy({ SubscriberID($0) != nil }) else { throw .invalid("event.entitlement_ids") }
+        let type = try string("period_type")
+        let isGranted = try store()?.rawValue == "promotional"
+        var expiry = try expiry(isGranted: isGranted)
+        if expiry == nil {
+            switch kind {
+            case .nonRenewingPurchase where entitlements.isEmpty: throw .consumable
+            case .nonRenewingPurchase: expiry = .never
+            case .initialPurchase where isGranted: expiry = .never
+            case .initialPurchase, .renewal: throw .missing("event.expiration_at_ms")
+            default: break
+            }
+        }
+        return BillingPeriod(
+            product: try text("product_id"), entitlements: entitlements, isTrial: type == "TRIAL",
+            renews: kind != .nonRenewingPurchase && type != "PREPAID" && !isGranted, purchasedAt: try instant("purchased_at_ms"),
+            expiry: expiry)
+    }
+
+    /// Lifetime grants from RevenueCat's dashboard expire after 200 years; such an expiry is none.
+    private func expiry(isGranted: Bool) throws(IgnoredReason) -> Expiry? {
+        if isGranted, let value = self["expiration_at_ms"]?.integer, value >= BillingInstant.accepted.upperBound { return .never }
+        return try instant("expiration_at_ms").map(Expiry.at)
+    }
+}

@@ -1,0 +1,56 @@
+import CoachCore
+
+/// Parses Stripe's snapshot events (facts: store webhooks §1). Events that have no effect are ignored with a reason.
+public enum StripeEvent {
+    /// - Parameter catalogue: entitlements of Stripe's product and price ids.
+    public static func parse(_ body: [UInt8], catalogue: ProductCatalogue) -> IntakeEvent {
+        var id: String?
+        var type: String?
+        var environment = BillingEnvironment.production
+        let outcome: IntakeEvent.Outcome
+        do throws(IgnoredReason) {
+            let event = try EventFields(body: body)
+            id = try event.eventID("id")
+            type = try event.required("type", event.text("type"))
+            environment = try event.bool("livemode") == false ? .sandbox : .production
+            // A thin event carries no state.
+            if try event.string("object") == "v2.core.event" { throw .informational }
+            outcome = .event(try billingEvent(event, id: id ?? "", type: type ?? "", environment, catalogue))
+        } catch {
+            outcome = .ignored(error)
+        }
+        return IntakeEvent(source: .stripe, id: id ?? IntakeEvent.contentID(body), type: type, environment: environment, outcome: outcome)
+    }
+
+    private static func billingEvent(
+        _ event: EventFields, id: String, type: String, _ environment: BillingEnvironment, _ catalogue: ProductCatalogue
+    ) throws(IgnoredReason) -> BillingEvent {
+        let kind: StripeObject.Kind =
+            switch type {
+            case "checkout.session.completed": .checkout
+            case "customer.subscription.created", "customer.subscription.updated", "customer.subscription.deleted",
+                "customer.subscription.paused", "customer.subscription.resumed":
+                .subscription
+            case "invoice.paid", "invoice.payment_failed": .invoice
+            case "charge.refunded": .charge
+            case "charge.dispute.closed": .dispute
+            case "charge.dispute.created": throw .informational
+            default: throw .unknownType
+            }
+        let occurredAt = try event.required("created", event.instant(seconds: "created"))
+        let data = try event.required("data", event.object("data"))
+        let object = StripeObject(try data.required("object", data.object("object")), environment: environment, catalogue: catalogue)
+        return BillingEvent(
+            source: .stripe, id: id, occurredAt: occurredAt, subject: try object.subject(kind),
+            change: try object.change(kind, type: type), sequence: sequence(of: type))
+    }
+
+    /// `created` has whole seconds, and `updated` can arrive before `created`.
+    private static func sequence(of type: String) -> UInt8 {
+        switch type {
+        case "customer.subscription.created": 0
+        case "customer.subscription.deleted": 2
+        default: 1
+        }
+    }
+}

@@ -1,0 +1,134 @@
+import CoachCore
+
+/// The `data.object` of a Stripe event.
+struct StripeObject {
+    enum Kind { case checkout, subscription, invoice, charge, dispute }
+
+    /// After a failed payment Stripe retries for days; access lasts this long after the unpaid period began (our policy).
+    static let gracePeriod: Int64 = 7 * 24 * 60 * 60 * 1000
+
+    let fields: EventFields
+    let environment: BillingEnvironment
+    let catalogue: ProductCatalogue
+
+    init(_ fields: EventFields, environment: BillingEnvironment, catalogue: ProductCatalogue) {
+        self.fields = fields
+        self.environment = environment
+        self.catalogue = catalogue
+    }
+
+    /// The user first, if the object names them, then the customer and the payment by which later events find them.
+    func subject(_ kind: Kind) throws(IgnoredReason) -> [SubscriberID] {
+        var names: [String?] = []
+        if kind == .checkout { names.append(try fields.string("client_reference_id")) }
+        names.append(try fields.object("metadata")?.string("user_id"))
+        if kind == .invoice {
+            names.append(try subscriptionDetails()?.object("metadata")?.string("user_id"))
+        }
+        for key in ["customer", "payment_intent"] {
+            names.append(try identifier(key).map { "stripe:\($0)" })
+        }
+        let ids = names.compactMap { $0.flatMap { SubscriberID($0) } }
+        guard !ids.isEmpty else { throw .missing("data.object.customer") }
+        return ids
+    }
+
+    func change(_ kind: Kind, type: String) throws(IgnoredReason) -> BillingChange {
+        switch kind {
+        case .checkout:
+            guard try fields.string("mode") == "subscription" else { throw .informational }
+            return .identity
+        case .subscription: return .observation(try subscription())
+        case .invoice: return try invoice(isPaid: type == "invoice.paid")
+        case .charge:
+            // True only when the whole amount was refunded.
+            guard try fields.bool("refunded") == true else { throw .informational }
+            return .purchase(reference(nil), .refunded, BillingPeriod())
+        case .dispute:
+            guard try fields.string("status") == "lost" else { throw .informational }
+            return .purchase(reference(nil), .refunded, BillingPeriod())
+        }
+    }
+
+    private func reference(_ subscription: String?) -> PurchaseReference {
+        PurchaseReference(environment: environment, store: .stripe, originalTransaction: subscription)
+    }
+
+    /// A field that holds an id, or the expanded object with that id.
+    private func identifier(_ key: String) throws(IgnoredReason) -> String? {
+        if let text = fields[key]?.string { return text }
+        return try fields.object(key)?.text("id")
+    }
+
+    // MARK: Subscription
+
+    private func subscription() throws(IgnoredReason) -> PurchaseObservation {
+        let id = try fields.eventID("id")
+        let status = try fields.required("status", fields.string("status"))
+        let items = try fields.object("items")?.objects("data") ?? []
+        let period = try period(items, status: status)
+        let isOver = ["canceled", "incomplete_expired"].contains(status)
+        let end: PurchaseObservation.End? =
+            switch status {
+            case "trialing", "active", "past_due": nil
+            case "paused": .paused
+            case "unpaid", "incomplete", "canceled", "incomplete_expired": .expired
+            default: throw .invalid("data.object.status")
+            }
+        let isPastDue = status == "past_due"
+        // The portal sets only `cancel_at`, other ways only the flag.
+        let isCancelled = try fields.bool("cancel_at_period_end") == true || fields["cancel_at"] != nil
+        return PurchaseObservation(
+            reference: reference(id), period: period, willRenew: !isCancelled && end == nil, hasBillingIssue: isPastDue,
+            graceUntil: isPastDue ? period.purchasedAt?.advanced(by: Self.gracePeriod) : nil, end: end,
+            endedAt: try fields.instant(seconds: "ended_at"), isFinal: isOver)
+    }
+
+    private func period(_ items: [EventFields], status: String) throws(IgnoredReason) -> BillingPeriod {
+        // Since 2025-03-31 on the items, before on the subscription.
+        var ends: [BillingInstant] = []
+        var starts: [BillingInstant] = []
+        var entitlements: [String] = []
+        var product: String?
+        for item in items {
+            if let end = try item.instant(seconds: "current_period_end") { ends.append(end) }
+            if let start = try item.instant(seconds: "current_period_start") { starts.append(start) }
+            let price = try item.object("price")
+            let names = [price?["product"]?.string, try price?.text("id")].compactMap { $0 }
+            product = product ?? names.first
+            for name in names { entitlements += catalogue.entitlements(of: name) }
+        }
+        if let end = try fields.instant(seconds: "current_period_end"), ends.isEmpty { ends.append(end) }
+        if let start = try fields.instant(seconds: "current_period_start"), starts.isEmpty { starts.append(start) }
+        let start = starts.max()
+        var expiry = try fields.required("items.data[0].current_period_end", ends.max())
+        if let cancelAt = try fields.instant(seconds: "cancel_at") { expiry = min(expiry, cancelAt) }
+        // While a payment is overdue the current period is unpaid; access lasts for the grace period alone.
+        if status == "past_due", let start { expiry = start }
+        return BillingPeriod(
+            product: product, entitlements: entitlements, isTrial: status == "trialing", purchasedAt: start, expiry: .at(expiry))
+    }
+
+    // MARK: Invoice
+
+    private func subscriptionDetails() throws(IgnoredReason) -> EventFields? {
+        try fields.object("parent")?.object("subscription_details")
+    }
+
+    private func invoice(isPaid: Bool) throws(IgnoredReason) -> BillingChange {
+        let parents = [try subscriptionDetails()?["subscription"]?.string, try identifier("subscription")]
+        guard let subscription = parents.compactMap({ $0 }).first else { throw .informational }
+        guard isPaid else { return .purchase(reference(subscription), .billingIssue(graceUntil: nil), BillingPeriod()) }
+        // The invoice of a trial is paid with nothing; the subscription's own event tells about the trial.
+        guard try fields.integer("amount_paid") ?? 0 > 0 else { throw .informational }
+        var ends: [BillingInstant] = []
+        var starts: [BillingInstant] = []
+        for line in try fields.object("lines")?.objects("data") ?? [] {
+            guard let period = try line.object("period") else { continue }
+            if let end = try period.instant(seconds: "end") { ends.append(end) }
+            if let start = try period.instant(seconds: "start") { starts.append(start) }
+        }
+        let end = try fields.required("lines.data[0].period.end", ends.max())
+        return .purchase(reference(subscription), .renewed, BillingPeriod(purchasedAt: starts.max(), expiry: .at(end)))
+    }
+}

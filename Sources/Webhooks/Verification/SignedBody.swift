@@ -1,0 +1,69 @@
+import Crypto
+import Foundation
+
+/// Verifies bodies signed with HMAC-SHA256 over `"{t}.{raw body}"` and a header `t=<unix seconds>,v1=<hex>[,v1=…]`: RevenueCat's and
+/// Stripe's scheme (facts: their documentation). Several secrets and several `v1` allow a rotation; other schemes in the header are ignored.
+public struct SignedBody: Sendable {
+    /// The permitted difference between the sender's clock and ours in seconds, in both directions.
+    public static let tolerance: Int64 = 300
+    /// A header has one `v1` for each secret that is valid during a rotation.
+    private static let mostSignatures = 16
+
+    private let secrets: [SymmetricKey]
+
+    /// The UTF-8 bytes of each secret are the key, a prefix such as `whsec_` included.
+    public init(secrets: [String]) { self.secrets = secrets.map { SymmetricKey(data: Data($0.utf8)) } }
+
+    /// Whether the header signs the body at this time. Compares in constant time, and every signature with every secret.
+    public func isValid(header: String?, body: [UInt8], unixSeconds now: Int64) -> Bool {
+        guard let header, let parsed = Header(header), !parsed.signatures.isEmpty, parsed.signatures.count <= Self.mostSignatures
+        else { return false }
+        let (age, overflow) = now.subtractingReportingOverflow(parsed.seconds)
+        guard !overflow, abs(age) <= Self.tolerance else { return false }
+        var isValid = false
+        for secret in secrets {
+            var code = HMAC<SHA256>(key: secret)
+            code.update(data: Array((parsed.time + ".").utf8))
+            code.update(data: body)
+            let expected = code.finalize()
+            for signature in parsed.signatures where expected == signature { isValid = true }
+        }
+        return isValid
+    }
+
+    private struct Header {
+        /// As sent, because the signature covers the text.
+        let time: String
+        let seconds: Int64
+        let signatures: [[UInt8]]
+
+        init?(_ header: String) {
+            var times: [String] = []
+            var signatures: [[UInt8]] = []
+            for element in header.split(separator: ",") {
+                let pair = element.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                guard pair.count == 2 else { continue }
+                switch pair[0].trimmingCharacters(in: .whitespaces) {
+                case "t": times.append(String(pair[1]))
+                case "v1":
+                    if let bytes = hexadecimal(pair[1].trimmingCharacters(in: .whitespaces)) { signatures.append(bytes) }
+                default: break
+                }
+            }
+            // A second time stamp would leave open which one was checked and which one was signed.
+            guard times.count == 1, times[0].utf8.allSatisfy({ (0x30...0x39).contains($0) }), let seconds = Int64(times[0]) else {
+                return nil
+            }
+            time = times[0]
+            self.seconds = seconds
+            self.signatures = signatures
+        }
+    }
+}
+
+private func hexadecimal(_ text: String) -> [UInt8]? {
+    let digits = text.utf8.map { Character(Unicode.Scalar($0)).hexDigitValue }
+    guard digits.count == SHA256.byteCount * 2, !digits.contains(nil) else { return nil }
+    let values = digits.compactMap { $0 }
+    return stride(from: 0, to: values.count, by: 2).map { UInt8(values[$0] << 4 | values[$0 + 1]) }
+}

@@ -1,0 +1,58 @@
+import CoachCore
+import Foundation
+import JSON
+import Testing
+
+@testable import Webhooks
+
+@Suite("Google Play's notices")
+struct PlayNoticeTests {
+    private func notice(_ kind: String, _ content: JSONValue, time: JSONValue = "1700000000000") -> [UInt8] {
+        let notice = JSONValue.object([
+            JSONMember("version", "1.0"), JSONMember("packageName", "com.example.coach"), JSONMember("eventTimeMillis", time),
+            JSONMember(kind, content),
+        ])
+        let message: JSONValue = ["data": .string(Data(notice.bytes).base64EncodedString()), "messageId": "136969346945"]
+        return (["message": message, "subscription": "projects/p/subscriptions/s"] as JSONValue).bytes
+    }
+
+    private func parse(_ body: [UInt8], canLookUp: Bool = true) -> IntakeEvent {
+        PlayNotice.parse(body, package: "com.example.coach", canLookUp: canLookUp)
+    }
+
+    @Test(
+        "a subscription's notice asks for its purchase, with the time as text or number",
+        arguments: ["1700000000000", 1_700_000_000_000] as [JSONValue])
+    func subscription(time: JSONValue) {
+        let intake = parse(notice("subscriptionNotification", ["notificationType": 2, "purchaseToken": "abc.def"], time: time))
+        let lookUp = BillingInstant(milliseconds: 1_700_000_000_000).map {
+            PlayLookUp(package: "com.example.coach", purchaseToken: "abc.def", occurredAt: $0)
+        }
+        #expect(intake.outcome == lookUp.map { .lookUp($0) } && intake.id == "136969346945" && intake.type == "subscription:2")
+    }
+
+    @Test("a voided subscription is looked up, a voided product is not")
+    func voided() {
+        let subscription = parse(notice("voidedPurchaseNotification", ["purchaseToken": "t", "productType": 1, "refundType": 1]))
+        guard case .lookUp = subscription.outcome else {
+            Issue.record("ignored")
+            return
+        }
+        let product = parse(notice("voidedPurchaseNotification", ["purchaseToken": "t", "productType": 2]))
+        #expect(product.outcome == .ignored(.informational))
+    }
+
+    @Test("without a service account, for another app, and without effect: stored and ignored")
+    func ignored() {
+        let subscription = notice("subscriptionNotification", ["notificationType": 2, "purchaseToken": "t"])
+        #expect(parse(subscription, canLookUp: false).outcome == .ignored(.noServiceAccount))
+        #expect(PlayNotice.parse(subscription, package: "other", canLookUp: true).outcome == .ignored(.invalid("packageName")))
+        #expect(parse(notice("testNotification", ["version": "1.0"])).outcome == .ignored(.informational))
+        #expect(parse(notice("oneTimeProductNotification", [:])).outcome == .ignored(.informational))
+        #expect(parse(notice("somethingNew", [:])).outcome == .ignored(.unknownType))
+        #expect(parse(notice("subscriptionNotification", ["notificationType": 2])).outcome == .ignored(.missing("purchaseToken")))
+        #expect(parse(notice("subscriptionNotification", ["purchaseToken": "../x y"])).outcome == .ignored(.invalid("purchaseToken")))
+        #expect(parse(Array("{}".utf8)).outcome == .ignored(.missing("message")))
+        #expect(parse(Array(#"{"message":{"messageId":"1","data":"%%"}}"#.utf8)).outcome == .ignored(.invalid("message.data")))
+    }
+}

@@ -1,0 +1,177 @@
+import CoachCore
+import JSON
+import Testing
+
+@testable import Webhooks
+
+@Suite("RevenueCat's events")
+struct RevenueCatEventTests {
+    private func parse(_ type: String, _ changes: [String: JSONValue?] = [:]) -> IntakeEvent {
+        RevenueCatEvent.parse(RevenueCatSample.body(type, changes))
+    }
+
+    private func purchase(_ intake: IntakeEvent) -> (event: PurchaseEvent, period: BillingPeriod, reference: PurchaseReference)? {
+        guard case .event(let event) = intake.outcome, case .purchase(let reference, let change, let period) = event.change else {
+            return nil
+        }
+        return (change, period, reference)
+    }
+
+    @Test(
+        "each documented sample of a purchase's life is understood",
+        arguments: [
+            ("INITIAL_PURCHASE", PurchaseEvent.purchased), ("RENEWAL", .renewed), ("CANCELLATION", .cancelled),
+            ("UNCANCELLATION", .uncancelled), ("NON_RENEWING_PURCHASE", .purchased), ("SUBSCRIPTION_PAUSED", .pauseScheduled),
+            ("EXPIRATION", .expired(paused: false)), ("BILLING_ISSUE", .billingIssue(graceUntil: nil)),
+            ("PRODUCT_CHANGE", .productChange(to: "com.revenuecat.myapp.yearly")), ("SUBSCRIPTION_EXTENDED", .extended),
+            ("TEMPORARY_ENTITLEMENT_GRANT", .temporaryGrant), ("REFUND_REVERSED", .refundReversed),
+        ])
+    func life(type: String, expected: PurchaseEvent) {
+        let intake = parse(type)
+        #expect(purchase(intake)?.event == expected)
+        #expect(intake.type == type && intake.environment == .production && intake.source == .revenuecat)
+        #expect(intake.id == "12345678-1234-1234-1234-123456789012")
+    }
+
+    @Test("all fields of the fold are read")
+    func fields() throws {
+        guard case .event(let event) = parse("INITIAL_PURCHASE", ["period_type": "TRIAL", "environment": "SANDBOX"]).outcome else {
+            Issue.record("ignored")
+            return
+        }
+        #expect(event.occurredAt == BillingInstant(milliseconds: 1_658_726_378_679))
+        #expect(
+            event.subject.map(\.text) == ["1234567890", "$RCAnonymousID:87c6049c58069238dce29853916d624c", RevenueCatSample.anonymous])
+        let reference = PurchaseReference(
+            environment: .sandbox, store: .appStore, originalTransaction: "123456789012345", transaction: "123456789012345")
+        let period = BillingPeriod(
+            product: "com.subscription.weekly", entitlements: ["pro"], isTrial: true, renews: true,
+            purchasedAt: BillingInstant(milliseconds: 1_658_726_374_000),
+            expiry: BillingInstant(milliseconds: 1_659_331_174_000).map(Expiry.at))
+        #expect(event.change == .purchase(reference, .purchased, period))
+    }
+
+    @Test("reasons tell a refund from a cancellation and a pause from an expiration")
+    func reasons() {
+        #expect(purchase(parse("CANCELLATION", ["cancel_reason": "CUSTOMER_SUPPORT", "price": -9.99]))?.event == .refunded)
+        for reason in ["BILLING_ERROR", "DEVELOPER_INITIATED", "PRICE_INCREASE", "UNKNOWN", "SOMETHING_NEW"] {
+            #expect(purchase(parse("CANCELLATION", ["cancel_reason": .string(reason)]))?.event == .cancelled)
+        }
+        #expect(purchase(parse("EXPIRATION", ["expiration_reason": "SUBSCRIPTION_PAUSED"]))?.event == .expired(paused: true))
+        let grace = BillingInstant(milliseconds: 1_602_000_000_000)
+        #expect(
+            purchase(parse("BILLING_ISSUE", ["grace_period_expiration_at_ms": 1_602_000_000_000]))?.event
+                == .billingIssue(graceUntil: grace))
+    }
+
+    @Test("a purchase without expiry is for life when it gives an entitlement, and consumable otherwise")
+    func nonRenewing() {
+        #expect(purchase(parse("NON_RENEWING_PURCHASE"))?.period.expiry == .never)
+        #expect(purchase(parse("NON_RENEWING_PURCHASE"))?.period.renews == false)
+        #expect(parse("NON_RENEWING_PURCHASE", ["entitlement_ids": .null]).outcome == .ignored(.consumable))
+        #expect(
+            purchase(parse("NON_RENEWING_PURCHASE", ["entitlement_ids": .null, "entitlement_id": "old"]))?.period.entitlements == ["old"])
+        #expect(parse("INITIAL_PURCHASE", ["expiration_at_ms": .null]).outcome == .ignored(.missing("event.expiration_at_ms")))
+    }
+
+    @Test("a grant of 200 years from the dashboard is for life")
+    func promotional() {
+        let changes: [String: JSONValue?] = ["store": "PROMOTIONAL", "expiration_at_ms": 7_964_352_000_000, "period_type": "PROMOTIONAL"]
+        let granted = purchase(parse("NON_RENEWING_PURCHASE", changes))
+        #expect(granted?.period.expiry == .never && granted?.period.renews == false)
+    }
+
+    @Test("a transfer names two subscribers; the documented sample, of the year 4466, is ignored")
+    func transfer() {
+        #expect(parse("TRANSFER").outcome == .ignored(.invalid("event.event_timestamp_ms")))
+        guard case .event(let event) = parse("TRANSFER", ["event_timestamp_ms": 1_700_000_000_000]).outcome,
+            case .transfer(let from, let to, let store, let environment) = event.change
+        else {
+            Issue.record("ignored")
+            return
+        }
+        #expect(from.map(\.text) == ["00005a1c-6091-4f81-be77-f0a83a271ab6"] && to.map(\.text) == ["4bedb450-8ef2-11e9-b475-0800200c9a66"])
+        #expect(store == .appStore && environment == .production && event.subject == [])
+        #expect(
+            parse("TRANSFER", ["event_timestamp_ms": 1_700_000_000_000, "transferred_to": []]).outcome
+                == .ignored(.invalid("event.transferred_to")))
+    }
+
+    @Test("types without effect are ignored whatever they carry, and unknown types too")
+    func withoutEffect() {
+        let types = RevenueCatType.allCases.filter { !$0.affectsEntitlements }
+        #expect(types.count == 12)
+        for type in types {
+            #expect(parse(type.rawValue).outcome == .ignored(.informational), "\(type)")
+            #expect(parse(type.rawValue, ["event_timestamp_ms": RevenueCatSample.year4466]).outcome == .ignored(.informational))
+        }
+        #expect(parse("SOMETHING_NEW").outcome == .ignored(.unknownType) && parse("SOMETHING_NEW").type == "SOMETHING_NEW")
+        guard case .event(let alias) = parse("SUBSCRIBER_ALIAS").outcome else {
+            Issue.record("ignored")
+            return
+        }
+        #expect(alias.change == .identity && alias.subject.count == 3)
+    }
+
+    @Test(
+        "a value out of range or of another type is ignored with the field's name",
+        arguments: [
+            ("event_timestamp_ms", RevenueCatSample.year4466), ("event_timestamp_ms", -1), ("event_timestamp_ms", 1.5),
+            ("event_timestamp_ms", .number(1e300)), ("event_timestamp_ms", "soon"), ("event_timestamp_ms", .array([])),
+            ("expiration_at_ms", RevenueCatSample.year4466), ("expiration_at_ms", .integer(.max)), ("purchased_at_ms", .integer(.min)),
+            ("entitlement_ids", "pro"), ("entitlement_ids", .array([.integer(1)])), ("aliases", .array([.null])), ("store", 7),
+            ("environment", "STAGING"), ("product_id", .object([])), ("id", ""), ("id", "with space"), ("type", 1),
+            ("transaction_id", .string("a\u{0}b")), ("product_id", .string(String(repeating: "p", count: 256))),
+        ] as [(String, JSONValue)])
+    func outOfRange(field: String, value: JSONValue) {
+        #expect(parse("INITIAL_PURCHASE", [field: value]).outcome == .ignored(.invalid("event.\(field)")))
+    }
+
+    @Test("a missing field is ignored with its name", arguments: ["id", "type", "event_timestamp_ms", "expiration_at_ms"])
+    func missing(field: String) {
+        #expect(parse("INITIAL_PURCHASE", [field: nil]).outcome == .ignored(.missing("event.\(field)")))
+    }
+
+    @Test("without an app user id the subscriber is known by another id, and without any the event is ignored")
+    func subscriber() {
+        #expect(purchase(parse("RENEWAL", ["app_user_id": .null])) != nil)
+        let none: [String: JSONValue?] = ["app_user_id": .null, "original_app_user_id": .null, "aliases": .null]
+        #expect(parse("RENEWAL", none).outcome == .ignored(.missing("event.app_user_id")))
+    }
+
+    @Test("bodies that make no sense are ignored and told apart by their content")
+    func nonsense() {
+        let bodies: [[UInt8]] = [
+            [], Array("null".utf8), Array("[]".utf8), Array("{}".utf8), Array(#"{"event":1}"#.utf8), Array(#"{"event":{}}"#.utf8),
+            [0xFF, 0xFE],
+            Array(#"{"event":{"id":"\ud800"}}"#.utf8), Array(repeating: UInt8(ascii: "["), count: 262_144),
+        ]
+        let intakes = bodies.map(RevenueCatEvent.parse)
+        for intake in intakes {
+            guard case .ignored = intake.outcome else {
+                Issue.record("\(intake) is not ignored")
+                continue
+            }
+            #expect(intake.id.hasPrefix("sha256:") && intake.id.count == 71)
+        }
+        #expect(Set(intakes.map(\.id)).count == bodies.count)
+    }
+
+    @Test("a body cut at any byte, or with any byte changed, does not crash the parser")
+    func mutilated() {
+        let body = RevenueCatSample.body("INITIAL_PURCHASE")
+        for length in 0..<body.count {
+            guard case .ignored = RevenueCatEvent.parse(Array(body[..<length])).outcome else {
+                Issue.record("cut at \(length)")
+                continue
+            }
+        }
+        for index in body.indices {
+            for byte in [0x00, 0x22, 0x2D, 0x39, 0x5C, 0x7B, 0x7D, 0x80, 0xFF] as [UInt8] {
+                var changed = body
+                changed[index] = byte
+                _ = RevenueCatEvent.parse(changed)
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+import CoachCore
+import JSON
+import Testing
+
+@testable import Webhooks
+
+@Suite("Stripe's events")
+struct StripeEventTests {
+    private let catalogue = ProductCatalogue(["price_2": ["plus"]])
+    private let user = "7f3d6c1e-0b7a-4f7e-9b1a-3c5d2e1f0a9b"
+    private static let start: Int64 = 1_767_225_600
+    private static let day: Int64 = 86_400
+
+    private func instant(_ seconds: Int64) -> BillingInstant? { BillingInstant(milliseconds: seconds * 1000) }
+
+    private func parse(_ type: String, _ object: JSONValue, id: String = "evt_1", at seconds: Int64 = start, live: Bool = true)
+        -> IntakeEvent
+    {
+        let event: JSONValue = [
+            "id": .string(id), "object": "event", "api_version": "2026-10-28", "created": .integer(seconds), "livemode": .bool(live),
+            "type": .string(type), "data": ["object": object],
+        ]
+        return StripeEvent.parse(event.bytes, catalogue: catalogue)
+    }
+
+    private func subscription(_ status: String, _ changes: [String: JSONValue] = [:]) -> JSONValue {
+        let item: JSONValue = [
+            "current_period_start": .integer(Self.start), "current_period_end": .integer(Self.start + 30 * Self.day),
+            "price": ["id": "price_2", "product": "prod_1"],
+        ]
+        var fields: [String: JSONValue] = [
+            "id": "sub_1", "object": "subscription", "customer": "cus_1", "status": .string(status), "cancel_at_period_end": false,
+            "items": ["data": [item]],
+        ]
+        fields.merge(changes) { $1 }
+        return .object(fields.sorted { $0.key < $1.key }.map { JSONMember($0.key, $0.value) })
+    }
+
+    private func event(_ intake: IntakeEvent) -> BillingEvent? {
+        if case .event(let event) = intake.outcome { event } else { nil }
+    }
+
+    private func observation(_ status: String, _ changes: [String: JSONValue] = [:]) -> PurchaseObservation? {
+        guard case .observation(let observation) = event(parse("customer.subscription.updated", subscription(status, changes)))?.change
+        else { return nil }
+        return observation
+    }
+
+    private func state(_ events: [IntakeEvent], at seconds: Int64) -> EntitlementState? {
+        guard let instant = instant(seconds), let user = SubscriberID(user) else { return nil }
+        return EntitlementFold(events.compactMap(event)).state(of: user, at: instant)
+    }
+
+    private func checkout() -> IntakeEvent {
+        parse(
+            "checkout.session.completed",
+            ["mode": "subscription", "client_reference_id": .string(user), "customer": "cus_1", "subscription": "sub_1"], id: "evt_0",
+            at: Self.start + 100)
+    }
+
+    @Test("a subscription before its checkout belongs to the user of the checkout")
+    func parked() {
+        let created = parse("customer.subscription.created", subscription("active"))
+        #expect(state([created], at: Self.start + 200) == EntitlementState.none)
+        let bound = state([checkout(), created], at: Self.start + 200)
+        #expect(bound?.isActive == true && bound?.entitlement == "plus" && bound?.store == .stripe && bound?.willRenew == true)
+    }
+
+    @Test(
+        "each status gives or ends access",
+        arguments: [
+            ("active", true), ("trialing", true), ("past_due", true), ("unpaid", false), ("incomplete", false),
+            ("incomplete_expired", false), ("canceled", false), ("paused", false),
+        ])
+    func status(status: String, isActive: Bool) {
+        let state = state([checkout(), parse("customer.subscription.updated", subscription(status))], at: Self.start + 200)
+        #expect(state?.isActive == isActive && state?.isTrial == (status == "trialing") && state?.inGrace == (status == "past_due"))
+    }
+
+    @Test("an unknown status is ignored")
+    func unknownStatus() {
+        let intake = parse("customer.subscription.updated", subscription("something"))
+        #expect(intake.outcome == .ignored(.invalid("data.object.status")))
+    }
+
+    @Test("access of an overdue subscription lasts seven days into the unpaid period")
+    func pastDue() {
+        let events = [checkout(), parse("customer.subscription.updated", subscription("past_due"))]
+        #expect(state(events, at: Self.start + 7 * Self.day - 1)?.inGrace == true)
+        #expect(state(events, at: Self.start + 7 * Self.day)?.isActive == false)
+    }
+
+    @Test("both ways of cancelling at the end of the period are read")
+    func cancelAtEnd() {
+        #expect(observation("active", ["cancel_at_period_end": true])?.willRenew == false)
+        let at = observation("active", ["cancel_at": .integer(Self.start + Self.day)])
+        #expect(at?.willRenew == false && at?.period.expiry?.instant == instant(Self.start + Self.day))
+        #expect(observation("active")?.willRenew == true && observation("active", ["cancel_at": .null])?.willRenew == true)
+    }
+
+    @Test("the period's end on the subscription itself is read, as older versions have it")
+    func oldVersion() {
+        let old = observation("active", ["items": ["data": []], "current_period_end": .integer(Self.start + 60)])
+        #expect(old?.period.expiry?.instant == instant(Self.start + 60))
+        let intake = parse("customer.subscription.updated", subscription("active", ["items": ["data": []]]))
+        #expect(intake.outcome == .ignored(.missing("data.object.items.data[0].current_period_end")))
+    }
+
+    @Test("of one second's events the deletion is last, and a cancelled subscription stays cancelled")
+    func sameSecond() {
+        let events = [
+            checkout(), parse("customer.subscription.created", subscription("incomplete"), id: "evt_z"),
+            parse("customer.subscription.updated", subscription("active"), id: "evt_b"),
+        ]
+        #expect(state(events, at: Self.start + 200)?.isActive == true)
+        let deleted = parse("customer.subscription.deleted", subscription("canceled", ["ended_at": .integer(Self.start)]), id: "evt_a")
+        let stale = parse("customer.subscription.updated", subscription("active"), id: "evt_c", at: Self.start + 5)
+        #expect(state(events + [deleted, stale], at: Self.start + 200)?.status == .expired)
+    }
+
+    private func invoice(_ amount: Int64) -> JSONValue {
+        let period: JSONValue = ["start": .integer(Self.start + 30 * Self.day), "end": .integer(Self.start + 60 * Self.day)]
+        return [
+            "customer": "cus_1", "amount_paid": .integer(amount),
+            "parent": ["subscription_details": ["subscription": "sub_1", "metadata": ["user_id": .string(user)]]],
+            "lines": ["data": [["period": period]]],
+        ]
+    }
+
+    @Test("a paid invoice renews; a failed payment and an invoice of nothing do not")
+    func invoices() {
+        let created = [checkout(), parse("customer.subscription.created", subscription("active"), id: "evt_1")]
+        let paid = parse("invoice.paid", invoice(900), id: "evt_2", at: Self.start + 30 * Self.day)
+        #expect(state(created + [paid], at: Self.start + 40 * Self.day)?.entitlement == "plus")
+        #expect(parse("invoice.paid", invoice(0)).outcome == .ignored(.informational))
+        let failed = parse("invoice.payment_failed", invoice(0), id: "evt_3", at: Self.start + Self.day)
+        #expect(state(created + [failed], at: Self.start + 2 * Self.day)?.isActive == true)
+        #expect(state(created + [failed], at: Self.start + 31 * Self.day)?.isActive == false)
+    }
+
+    @Test("a full refund and a lost dispute end the customer's only subscription; part of a refund and a won dispute do not")
+    func refunds() {
+        let created = [checkout(), parse("customer.subscription.created", subscription("active"), id: "evt_1")]
+        let refund = parse("charge.refunded", ["customer": "cus_1", "refunded": true], id: "evt_4", at: Self.start + Self.day)
+        #expect(state(created + [refund], at: Self.start + 2 * Self.day)?.status == .refunded)
+        #expect(parse("charge.refunded", ["customer": "cus_1", "refunded": false]).outcome == .ignored(.informational))
+        let lost: JSONValue = ["payment_intent": "pi_1", "status": "lost", "metadata": ["user_id": .string(user)]]
+        let dispute = parse("charge.dispute.closed", lost, id: "evt_5", at: Self.start + Self.day)
+        #expect(state(created + [dispute], at: Self.start + 2 * Self.day)?.status == .refunded)
+        #expect(parse("charge.dispute.closed", ["payment_intent": "pi_1", "status": "won"]).outcome == .ignored(.informational))
+        let second = parse("customer.subscription.created", subscription("active", ["id": "sub_2"]), id: "evt_6")
+        #expect(state(created + [second, refund], at: Self.start + 2 * Self.day)?.isActive == true)
+    }
+
+    @Test("test mode is the sandbox; thin, unknown and malformed events are ignored")
+    func ignored() {
+        #expect(parse("customer.subscription.created", subscription("active"), live: false).environment == .sandbox)
+        let thin: JSONValue = ["id": "evt_5", "object": "v2.core.event", "type": "v1.customer.created", "created": "2026-01-01T00:00:00Z"]
+        #expect(StripeEvent.parse(thin.bytes, catalogue: catalogue).outcome == .ignored(.informational))
+        #expect(parse("customer.created", ["id": "cus_1"]).outcome == .ignored(.unknownType))
+        #expect(parse("checkout.session.completed", ["mode": "payment", "customer": "cus_1"]).outcome == .ignored(.informational))
+        #expect(parse("customer.subscription.created", ["id": "sub_1"]).outcome == .ignored(.missing("data.object.customer")))
+        #expect(StripeEvent.parse([0xFF], catalogue: catalogue).outcome == .ignored(.notUnderstood))
+    }
+}
