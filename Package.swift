@@ -57,7 +57,7 @@ let package = Package(
         .target(name: "CGatewayShims"),
         module("JSON"),
         module("EventStream", ["JSON"]),
-        module("Telemetry", [.logging, .metrics]),
+        module("Telemetry", ["JSON", .logging, .metrics]),
         module("CoachCore", ["JSON"]),
 
         module("GatewayAPI", ["JSON", "EventStream"], exclude: ["README.md"]),
@@ -76,7 +76,7 @@ let package = Package(
                 .hummingbird, .nio, .nioPosix, .nioHTTP1, .logging, .metrics, .serviceLifecycle,
             ]),
         module("CoachClient", ["GatewayAPI", "JSON", "EventStream"]),
-        module("ProviderSimulator", [.nio, .nioPosix, .nioHTTP1, .serviceLifecycle], exclude: ["README.md"]),
+        module("ProviderSimulator", ["JSON", .nio, .nioPosix, .nioHTTP1, .serviceLifecycle], exclude: ["README.md"]),
         .executableTarget(
             name: "coach-gateway",
             dependencies: [
@@ -93,11 +93,11 @@ let package = Package(
         tests("JSONTests", ["JSON", "TestSupport"]),
         tests("EventStreamTests", ["EventStream", "TestSupport"]),
         tests("GatewayAPITests", ["GatewayAPI", "JSON", "EventStream", "TestSupport"]),
-        tests("TelemetryTests", ["Telemetry", .logging, .metrics]),
-        tests("CoachCoreTests", ["CoachCore", "TestSupport"], exclude: ["Golden", "Safety/Cases"]),
+        tests("TelemetryTests", ["Telemetry", "JSON", .logging, .metrics]),
+        tests("CoachCoreTests", ["CoachCore", "JSON", "TestSupport"], exclude: ["Golden", "Safety/Cases"]),
         tests("ReactorTests", ["Reactor", "CGatewayShims"]),
         tests("PostgresClientTests", ["PostgresClient", "Reactor", "TestSupport"]),
-        tests("CoachStoreTests", ["CoachStore", "CoachCore", "PostgresClient", "Reactor", "TestSupport"]),
+        tests("CoachStoreTests", ["CoachStore", "CoachCore", "JSON", "PostgresClient", "Reactor", "TestSupport"]),
         tests("TokenRelayTests", ["TokenRelay", "CoachCore", "Reactor", "CGatewayShims"]),
         tests(
             "ModelProvidersTests",
@@ -111,7 +111,7 @@ let package = Package(
                 "GatewayServer", "CoachCore", "GatewayAPI", "JSON", "EventStream", "Identity", "TokenRelay", .hummingbird, .nio, .nioHTTP1,
                 .logging,
             ]),
-        tests("ProviderSimulatorTests", ["ProviderSimulator", .nio, .nioPosix, .nioHTTP1], exclude: ["openai_sdk.py"]),
+        tests("ProviderSimulatorTests", ["ProviderSimulator", "JSON", .nio, .nioPosix, .nioHTTP1], exclude: ["openai_sdk.py"]),
         tests("CoachClientTests", ["CoachClient", "GatewayAPI", "JSON"]),
         tests("CoachBenchTests", ["coach-bench"]),
         tests("ArchitectureTests", []),

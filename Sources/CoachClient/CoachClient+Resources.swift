@@ -25,7 +25,7 @@ extension CoachClient {
     public func conversations(
         updatedSince: String? = nil, limit: Int = 20, cursor: String? = nil
     ) async throws -> Page<ConversationResource> {
-        try await list("api/v1/conversations", limit, cursor, updatedSince) { (value) throws(WireError) in try ConversationResource(value) }
+        try await list("api/v1/conversations", limit, cursor, updatedSince)
     }
 
     /// Lists the messages of a conversation.
@@ -36,22 +36,19 @@ extension CoachClient {
     public func messages(
         of conversation: UUID, updatedSince: String? = nil, limit: Int = 20, cursor: String? = nil
     ) async throws -> Page<MessageResource> {
-        try await list("api/v1/conversations/\(conversation.pathText)/messages", limit, cursor, updatedSince) { (value) throws(WireError) in
-            try MessageResource(value)
-        }
+        try await list("api/v1/conversations/\(conversation.canonicalText)/messages", limit, cursor, updatedSince)
     }
 
-    private func list<Element>(
-        _ path: String, _ limit: Int, _ cursor: String?, _ updatedSince: String?, _ read: (JSONValue) throws(WireError) -> Element
+    private func list<Element: JSONReadable>(
+        _ path: String, _ limit: Int, _ cursor: String?, _ updatedSince: String?
     ) async throws -> Page<Element> {
         let query = [("limit", String(limit)), ("cursor", cursor), ("updated_since", updatedSince)].compactMap { name, value in
             value.map { URLQueryItem(name: name, value: $0) }
         }
         let envelope = try await call("GET", path, query: query)
-        do throws(WireError) {
-            guard case .success(let data) = envelope.result, let values = data.elements else { throw .unexpected(field: "data") }
-            var elements: [Element] = []
-            for value in values { elements.append(try read(value)) }
+        do throws(JSONFinding) {
+            guard case .success(let data) = envelope.result else { throw JSONFinding("data", .missing) }
+            let elements = try [Element](JSONReader(data))
             let pagination = envelope.pagination
             return Page(
                 elements: elements, nextCursor: pagination?.nextCursor, nextUpdatedSince: pagination?.nextUpdatedSince,

@@ -1,5 +1,6 @@
 import Foundation
 import GatewayAPI
+import JSON
 
 /// A client of a coach gateway. Streams answers, which it resumes after a lost connection, and lists conversations and messages.
 ///
@@ -37,7 +38,7 @@ public struct CoachClient: Sendable {
     ///     store it with an unsent message and send both after a restart.
     public func send(
         _ message: String, conversation: UUID? = nil, persona: UUID? = nil, domain: String? = nil,
-        clientMessageID: String = UUID().uuidString.lowercased()
+        clientMessageID: String = UUID.random().canonicalText
     ) -> AsyncThrowingStream<StreamEvent, any Error> {
         guard let key = IdempotencyKey(clientMessageID) else {
             return AsyncThrowingStream {
@@ -51,7 +52,7 @@ public struct CoachClient: Sendable {
     /// Sends a request with any of its fields, and streams the answer. Adds a `clientMessageID` if there is none.
     public func send(_ request: ChatRequest) -> AsyncThrowingStream<StreamEvent, any Error> {
         var request = request
-        request.clientMessageID = request.clientMessageID ?? IdempotencyKey(UUID().uuidString.lowercased())
+        request.clientMessageID = request.clientMessageID ?? IdempotencyKey(UUID.random().canonicalText)
         return stream("functions/v1/chat-stream", body: request.encode(), ResumeMachine(.idempotent, policy: configuration.retry))
     }
 
@@ -64,12 +65,12 @@ public struct CoachClient: Sendable {
 
     /// Answers the turn's message again in a new turn, whose answer replaces the old one in the conversation.
     public func retry(_ turn: UUID) -> AsyncThrowingStream<StreamEvent, any Error> {
-        stream("functions/v1/chat-stream/\(turn.pathText)/retry", body: [], ResumeMachine(.notIdempotent, policy: configuration.retry))
+        stream("functions/v1/chat-stream/\(turn.canonicalText)/retry", body: [], ResumeMachine(.notIdempotent, policy: configuration.retry))
     }
 
     /// Stops the turn. The text generated so far is kept, and its streams end with `done`. Has no effect on a turn that has ended.
     public func stop(_ turn: UUID) async throws {
-        _ = try await call("POST", "functions/v1/chat-stream/\(turn.pathText)/stop")
+        _ = try await call("POST", "functions/v1/chat-stream/\(turn.canonicalText)/stop")
     }
 
     private func stream(_ path: String, body: [UInt8], _ machine: ResumeMachine) -> AsyncThrowingStream<StreamEvent, any Error> {

@@ -46,8 +46,3 @@ struct RequestBuilder: Sendable {
         }
     }
 }
-
-extension UUID {
-    /// The canonical form in lower case, as the gateway encodes ids.
-    var pathText: String { uuidString.lowercased() }
-}

@@ -1,5 +1,6 @@
 import Foundation
 import GatewayAPI
+import JSON
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking
@@ -46,7 +47,8 @@ struct StreamDriver: Sendable {
         case .start:
             try await requestBuilder.request("POST", path, accept: Self.stream, body: body)
         case .resume(let turn, let received):
-            try await requestBuilder.request("GET", "functions/v1/chat-stream/\(turn.pathText)", accept: Self.stream, lastEventID: received)
+            try await requestBuilder.request(
+                "GET", "functions/v1/chat-stream/\(turn.canonicalText)", accept: Self.stream, lastEventID: received)
         }
     }
 

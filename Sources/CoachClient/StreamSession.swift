@@ -1,5 +1,6 @@
 import EventStream
 import GatewayAPI
+import JSON
 
 /// Parses the responses of successive connections for a `ResumeMachine`. Pure: its inputs are what happens to a connection, its outputs
 /// are what `StreamDriver` must do.
@@ -89,7 +90,7 @@ struct StreamSession {
     }
 
     private mutating func received(_ raw: ServerSentEvent, _ head: ResponseHead, _ jitter: Double) -> [Step] {
-        do throws(WireError) {
+        do throws(JSONFinding) {
             // Ignores types that this client does not know, which a newer server may send.
             guard let event = try StreamEvent(json: raw.data) else { return [] }
             if case .error(let failure) = event, !head.isSuccess {

@@ -2,9 +2,15 @@ import CoachCore
 import JSON
 
 /// The answer of `gateway.begin_turn`.
-struct BeginTurnAnswer: StoredReadable {
+struct BeginTurnAnswer: JSONReadable {
     private let outcome: Outcome
     private let rate: RateLimit
+
+    private enum Kind: String, CaseIterable {
+        case begun
+        case known
+        case refused
+    }
 
     private enum Outcome {
         /// The message that is tried again comes with its turn.
@@ -13,13 +19,12 @@ struct BeginTurnAnswer: StoredReadable {
         case refused(Rejection)
     }
 
-    init(_ stored: StoredValue) throws(StoredMismatch) {
-        rate = try stored.member("rate")
-        switch try stored.member("outcome", as: String.self) {
-        case "begun": outcome = .begun(try TurnContext(stored), message: try stored.optional("message"))
-        case "known": outcome = .known(try stored.member("known"))
-        case "refused": outcome = .refused(try Rejection(stored))
-        default: throw StoredMismatch(path: "outcome")
+    init(_ json: JSONReader) throws(JSONFinding) {
+        rate = try json.required("rate")
+        switch try json.required("outcome", .choice) as Kind {
+        case .begun: outcome = .begun(try TurnContext(json), message: try json.optional("message"))
+        case .known: outcome = .known(try json.required("known"))
+        case .refused: outcome = .refused(try Rejection(json))
         }
     }
 
@@ -44,71 +49,71 @@ struct BeginTurnAnswer: StoredReadable {
     }
 }
 
-extension RateLimit: StoredReadable {
-    init(_ stored: StoredValue) throws(StoredMismatch) {
-        self.init(limit: try stored.member("limit"), remaining: try stored.member("remaining"), resetAt: try stored.member("reset_at"))
+extension RateLimit: JSONReadable {
+    public init(_ json: JSONReader) throws(JSONFinding) {
+        self.init(limit: try json.required("limit"), remaining: try json.required("remaining"), resetAt: try json.required("reset_at"))
     }
 }
 
-extension TurnContext: StoredReadable {
-    init(_ stored: StoredValue) throws(StoredMismatch) {
-        let profile = try stored.optional("profile", as: ContextProfile.self)
+extension TurnContext: JSONReadable {
+    public init(_ json: JSONReader) throws(JSONFinding) {
+        let profile = try json.optional("profile", as: ContextProfile.self)
         self.init(
-            identity: try stored.member("turn"),
-            day: try stored.member("day"),
-            callsModel: try stored.member("calls_model"),
+            identity: try json.required("turn"),
+            day: try json.required("day"),
+            callsModel: try json.required("calls_model"),
             profile: profile?.isEmpty == true ? nil : profile,
-            summary: try stored.optional("summary"),
-            history: try stored.member("history"),
-            persona: try stored.optional("persona"),
-            safetyLevel: try stored.choice("safety_level"),
-            conversationDomain: try stored.optionalChoice("conversation_domain"),
-            pinnedDomain: try stored.optionalChoice("pinned_domain"),
-            country: try stored.optional("country"),
-            locale: try stored.optional("locale"))
+            summary: try json.optional("summary"),
+            history: try json.required("history"),
+            persona: try json.optional("persona"),
+            safetyLevel: try json.required("safety_level", .choice),
+            conversationDomain: try json.optional("conversation_domain", .choice),
+            pinnedDomain: try json.optional("pinned_domain", .choice),
+            country: try json.optional("country"),
+            locale: try json.optional("locale"))
     }
 }
 
-extension ContextProfile: StoredReadable {
-    init(_ stored: StoredValue) throws(StoredMismatch) {
-        /// What is no statement, no model can be told.
-        func statements(_ name: String) throws(StoredMismatch) -> [String] {
-            try stored.member(name, as: [Statement].self).compactMap(\.text)
+extension ContextProfile: JSONReadable {
+    public init(_ json: JSONReader) throws(JSONFinding) {
+        /// Leaves out elements without text.
+        func statements(_ name: String) throws(JSONFinding) -> [String] {
+            try json.required(name, as: [Statement].self).compactMap(\.text)
         }
         self.init(values: try statements("values"), goals: try statements("goals"), situation: try statements("situation"))
     }
 
-    /// A string, or an object that has it as `text`; anything else, and nothing, is none.
-    private struct Statement: StoredReadable {
+    /// A string, or an object with the string as `text`; nil for anything else and for empty text.
+    private struct Statement: JSONReadable {
         let text: String?
 
-        init(_ stored: StoredValue) {
-            let text = stored.json.string ?? stored.json["text"]?.string
+        init(_ json: JSONReader) {
+            let text = json.value.string ?? json.value["text"]?.string
             self.text = text?.isEmpty == true ? nil : text
         }
     }
 }
 
-extension HistoryMessage: StoredReadable {
-    init(_ stored: StoredValue) throws(StoredMismatch) {
-        self.init(role: try stored.choice("role"), content: try stored.member("content"))
+extension HistoryMessage: JSONReadable {
+    public init(_ json: JSONReader) throws(JSONFinding) {
+        self.init(role: try json.required("role", .choice), content: try json.required("content"))
     }
 }
 
-extension Persona: StoredReadable {
-    init(_ stored: StoredValue) throws(StoredMismatch) {
+extension Persona: JSONReadable {
+    public init(_ json: JSONReader) throws(JSONFinding) {
         self.init(
-            id: try stored.member("id"), name: try stored.member("name"), domain: try stored.optionalChoice("domain"),
-            tone: try stored.optional("tone"), methodology: try stored.optional("methodology"),
-            personality: try stored.optional("personality"))
+            id: try json.required("id"), name: try json.required("name"), domain: try json.optional("domain", .choice),
+            tone: try json.optional("tone"), methodology: try json.optional("methodology"),
+            personality: try json.optional("personality"))
     }
 }
 
-extension Rejection: StoredReadable {
-    init(_ stored: StoredValue) throws(StoredMismatch) {
+extension Rejection: JSONReadable {
+    public init(_ json: JSONReader) throws(JSONFinding) {
         self.init(
-            reason: try stored.choice("reason"), retryAfter: try stored.optional("retry_after"), limit: try stored.optional("limit"),
-            safetyLevel: try stored.choice("safety_level"), country: try stored.optional("country"),
-            locale: try stored.optional("locale"))
+            reason: try json.required("reason", .choice), retryAfter: try json.optional("retry_after"), limit: try json.optional("limit"),
+            safetyLevel: try json.required("safety_level", .choice), country: try json.optional("country"),
+            locale: try json.optional("locale"))
     }
 }

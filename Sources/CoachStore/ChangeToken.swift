@@ -1,5 +1,6 @@
 import CoachCore
 import Foundation
+import JSON
 
 /// How far a client has come with the changes of a user's rows: `updated_since`, to clients an opaque text.
 struct ChangeToken: Equatable {
@@ -19,17 +20,17 @@ struct ChangeToken: Equatable {
     /// Throws `InvalidChangeToken` when the text is not one of ours.
     init(text: String) throws(InvalidChangeToken) {
         let parts = text.split(separator: "_", omittingEmptySubsequences: false)
-        guard (2...3).contains(parts.count), let epoch = UUID(uuidString: String(parts[0])), let number = Int64(parts[1], radix: 36),
+        guard (2...3).contains(parts.count), let epoch = UUID(canonical: String(parts[0])), let number = Int64(parts[1], radix: 36),
             number >= 0
         else { throw InvalidChangeToken() }
         self.init(epoch: epoch, number: number)
         guard parts.count == 3 else { return }
-        guard let row = UUID(uuidString: String(parts[2])) else { throw InvalidChangeToken() }
+        guard let row = UUID(canonical: String(parts[2])) else { throw InvalidChangeToken() }
         self.row = row
     }
 
     var text: String {
-        let parts = [epoch.uuidString.lowercased(), String(number, radix: 36)] + (row.map { [$0.uuidString.lowercased()] } ?? [])
+        let parts = [epoch.canonicalText, String(number, radix: 36)] + (row.map { [$0.canonicalText] } ?? [])
         return parts.joined(separator: "_")
     }
 

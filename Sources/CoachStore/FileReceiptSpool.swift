@@ -1,5 +1,6 @@
 import CoachCore
 import Foundation
+import JSON
 import Synchronization
 
 /// Receipts on disk, one file each, while the database is away. A file holds a user's answer: only its owner may read it, and it is gone
@@ -63,7 +64,7 @@ public final class FileReceiptSpool: Sendable {
                 guard let bytes = try DurableFile.read(file) else { continue }
                 let receipt = try StoredJSON.decode(StoredReceipt.self, from: Array(bytes)).receipt
                 contents.receipts.append((ReceiptSpool.Handle(name: name), receipt))
-            } catch let error as StoredMismatch {
+            } catch let error as JSONFinding {
                 contents.unreadable.append(Unreadable(path: file.path, reason: "not a receipt: \(error.path)"))
             } catch {
                 contents.unreadable.append(Unreadable(path: file.path, reason: "\(error)"))

@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 
 /// The folder of one gateway process on this machine: `1`, `2`, … in a state directory, whichever is free. It keeps the instance's id and
 /// its spooled receipts from life to life. Held by a lock on the file `lock`, which the system releases when the process dies, however it dies.
@@ -73,12 +74,12 @@ public final class InstanceSlot: Sendable {
         let file = folder.appendingPathComponent("instance")
         if let bytes = try DurableFile.read(file) {
             let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-            guard let id = UUID(uuidString: text) else { throw Failure.unreadable(path: file.path) }
+            guard let id = UUID(canonical: text) else { throw Failure.unreadable(path: file.path) }
             return id
         }
         let id = UUID()
         try DurableFile.write(
-            Data((id.uuidString.lowercased() + "\n").utf8), to: file, temporary: folder.appendingPathComponent("instance.new"))
+            Data((id.canonicalText + "\n").utf8), to: file, temporary: folder.appendingPathComponent("instance.new"))
         return id
     }
 

@@ -1,5 +1,6 @@
 import CoachCore
 import Foundation
+import JSON
 
 extension Page {
     /// From one item more than asked for, if there is one.
@@ -24,9 +25,9 @@ struct PageCursor: Equatable {
     /// Nil when the text is not a cursor of ours.
     init?(text: String) {
         let parts = text.split(separator: "_", omittingEmptySubsequences: false)
-        guard parts.count == 2, let key = Int64(parts[0], radix: 36), let id = UUID(uuidString: String(parts[1])) else { return nil }
+        guard parts.count == 2, let key = Int64(parts[0], radix: 36), let id = UUID(canonical: String(parts[1])) else { return nil }
         self.init(key: key, id: id)
     }
 
-    var text: String { String(key, radix: 36) + "_" + id.uuidString.lowercased() }
+    var text: String { String(key, radix: 36) + "_" + id.canonicalText }
 }

@@ -1,10 +1,11 @@
 import CoachCore
+import JSON
 import PostgresClient
 
 /// Counts requests that are not turns, and meets new users.
 public struct RequestStore: Sendable {
     /// What became of one request.
-    public enum Outcome: String, Sendable {
+    public enum Outcome: String, Sendable, CaseIterable {
         case taken
         /// The minute is used up; nothing was counted.
         case rateLimited = "rate_limited"
@@ -49,13 +50,13 @@ public struct RequestStore: Sendable {
 }
 
 /// The answer of `gateway.take_request`.
-extension RequestStore.Answer: StoredReadable {
-    init(_ stored: StoredValue) throws(StoredMismatch) {
-        outcome = try stored.choice("outcome")
-        rate = try stored.member("rate")
-        retryAfter = try stored.optional("retry_after")
-        safetyLevel = try stored.choice("safety_level")
-        country = try stored.optional("country")
-        locale = try stored.optional("locale")
+extension RequestStore.Answer: JSONReadable {
+    public init(_ json: JSONReader) throws(JSONFinding) {
+        outcome = try json.required("outcome", .choice)
+        rate = try json.required("rate")
+        retryAfter = try json.optional("retry_after")
+        safetyLevel = try json.required("safety_level", .choice)
+        country = try json.optional("country")
+        locale = try json.optional("locale")
     }
 }

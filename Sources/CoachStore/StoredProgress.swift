@@ -24,7 +24,7 @@ struct StoredProgress: StoredWritable {
 }
 
 /// What was decided about a turn, as `gateway.running_turns` keeps it while the turn runs.
-struct StoredFacts: StoredWritable, StoredReadable {
+struct StoredFacts: StoredWritable, JSONReadable {
     var domain: DomainDecision
     var personaID: PersonaID?
     var model: ModelName
@@ -53,13 +53,13 @@ struct StoredFacts: StoredWritable, StoredReadable {
         }
     }
 
-    init(_ stored: StoredValue) throws(StoredMismatch) {
-        domain = try stored.member("domain")
-        personaID = try stored.optional("persona_id")
-        model = ModelName(provider: try stored.member("provider"), model: try stored.member("model"))
-        risk = try stored.member("risk")
-        country = try stored.optional("country")
-        locale = try stored.optional("locale")
+    init(_ json: JSONReader) throws(JSONFinding) {
+        domain = try json.required("domain")
+        personaID = try json.optional("persona_id")
+        model = ModelName(provider: try json.required("provider"), model: try json.required("model"))
+        risk = try json.required("risk")
+        country = try json.optional("country")
+        locale = try json.optional("locale")
     }
 }
 
@@ -76,25 +76,25 @@ extension TurnCursor: StoredWritable {
 }
 
 /// One turn of the answer of `gateway.orphans`.
-extension OrphanedTurn: StoredReadable {
-    init(_ stored: StoredValue) throws(StoredMismatch) {
+extension OrphanedTurn: JSONReadable {
+    public init(_ json: JSONReader) throws(JSONFinding) {
         // Without a checkpoint there is what the turn began with.
-        let decided = try stored.optional("facts", as: StoredFacts.self)
+        let decided = try json.optional("facts", as: StoredFacts.self)
         let (personaID, risk, country, locale) = (
-            try stored.optional("persona_id", as: PersonaID.self), try stored.member("risk", as: RiskAssessment.self),
-            try stored.optional("country", as: String.self), try stored.optional("locale", as: String.self)
+            try json.optional("persona_id", as: PersonaID.self), try json.required("risk", as: RiskAssessment.self),
+            try json.optional("country", as: String.self), try json.optional("locale", as: String.self)
         )
         let facts = TurnFacts(
-            userID: try stored.member("user_id"), identity: try stored.member("turn"), day: try stored.member("day"),
+            userID: try json.required("user_id"), identity: try json.required("turn"), day: try json.required("day"),
             domain: decided?.domain ?? DomainDecision(domain: nil, confidence: 0, source: .abstained),
             personaID: decided.map(\.personaID) ?? personaID, model: decided?.model ?? ModelName(provider: "", model: ""),
             risk: decided?.risk ?? risk, country: decided?.country ?? country, locale: decided?.locale ?? locale)
         var answeredBy: ModelName?
-        if let provider = try stored.optional("provider", as: String.self), let model = try stored.optional("model", as: String.self) {
+        if let provider = try json.optional("provider", as: String.self), let model = try json.optional("model", as: String.self) {
             answeredBy = ModelName(provider: provider, model: model)
         }
         self.init(
-            facts: facts, content: try stored.member("content"), answeredBy: answeredBy, promptTokens: try stored.member("prompt_tokens"),
-            durationMilliseconds: try stored.member("duration_ms"))
+            facts: facts, content: try json.required("content"), answeredBy: answeredBy, promptTokens: try json.required("prompt_tokens"),
+            durationMilliseconds: try json.required("duration_ms"))
     }
 }

@@ -16,17 +16,17 @@ struct FinishTurnRequest: StoredWritable {
 }
 
 /// The answer of `gateway.finish_turn`.
-struct FinishTurnAnswer: StoredReadable {
+struct FinishTurnAnswer: JSONReadable {
     let outcome: ReceiptOutcome
 
-    init(_ stored: StoredValue) throws(StoredMismatch) {
-        outcome = try stored.choice("outcome")
+    init(_ json: JSONReader) throws(JSONFinding) {
+        outcome = try json.required("outcome", .choice)
     }
 }
 
 /// A receipt as a file of the spool: everything, so that it can be delivered by any process, long after.
-struct StoredReceipt: StoredWritable, StoredReadable {
-    /// The form that this version writes, and the only one so far. What a later version wrote is a mismatch.
+struct StoredReceipt: StoredWritable, JSONReadable {
+    /// The form that this version writes, and the only one so far. Another version is an error.
     static let version = 1
 
     let receipt: TurnReceipt
@@ -44,15 +44,15 @@ struct StoredReceipt: StoredWritable, StoredReadable {
         }
     }
 
-    init(_ stored: StoredValue) throws(StoredMismatch) {
-        guard try stored.member("version", as: Int.self) == Self.version else { throw StoredMismatch(path: "version") }
+    init(_ json: JSONReader) throws(JSONFinding) {
+        _ = try json.required("version", .integer(Self.version...Self.version))
         receipt = TurnReceipt(
-            userID: try stored.member("user_id"), identity: try stored.member("turn"), status: try stored.choice("status"),
-            finishReason: try stored.optionalChoice("finish_reason"), content: try stored.member("content"),
-            bill: try stored.optional("bill"), domain: try stored.member("domain"), risk: try stored.member("risk"),
-            country: try stored.optional("country"), locale: try stored.optional("locale"),
-            errorCode: try stored.optional("error_code"), timeToFirstTokenMilliseconds: try stored.optional("time_to_first_token_ms"),
-            durationMilliseconds: try stored.member("duration_ms"), finalizedBy: try stored.choice("finalized_by"))
+            userID: try json.required("user_id"), identity: try json.required("turn"), status: try json.required("status", .choice),
+            finishReason: try json.optional("finish_reason", .choice), content: try json.required("content"),
+            bill: try json.optional("bill"), domain: try json.required("domain"), risk: try json.required("risk"),
+            country: try json.optional("country"), locale: try json.optional("locale"),
+            errorCode: try json.optional("error_code"), timeToFirstTokenMilliseconds: try json.optional("time_to_first_token_ms"),
+            durationMilliseconds: try json.required("duration_ms"), finalizedBy: try json.required("finalized_by", .choice))
     }
 }
 

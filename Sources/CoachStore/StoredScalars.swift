@@ -10,39 +10,33 @@ extension JSONWriter {
     }
 }
 
-extension String: StoredWritable, StoredReadable {
+extension String: StoredWritable {
     func write(to json: inout JSONWriter) { json.string(self) }
-    init(_ stored: StoredValue) throws(StoredMismatch) { self = try stored.map(\.string) }
 }
 
-extension Int: StoredWritable, StoredReadable {
+extension Int: StoredWritable {
     func write(to json: inout JSONWriter) { json.integer(self) }
-    init(_ stored: StoredValue) throws(StoredMismatch) { self = try stored.map { $0.integer.flatMap { Int(exactly: $0) } } }
 }
 
-extension Int64: StoredWritable, StoredReadable {
+extension Int64: StoredWritable {
     func write(to json: inout JSONWriter) { json.integer(self) }
-    init(_ stored: StoredValue) throws(StoredMismatch) { self = try stored.map(\.integer) }
 }
 
-extension Double: StoredWritable, StoredReadable {
+extension Double: StoredWritable {
     func write(to json: inout JSONWriter) { json.number(self) }
-    init(_ stored: StoredValue) throws(StoredMismatch) { self = try stored.map(\.number) }
 }
 
-extension Bool: StoredWritable, StoredReadable {
+extension Bool: StoredWritable {
     func write(to json: inout JSONWriter) { json.bool(self) }
-    init(_ stored: StoredValue) throws(StoredMismatch) { self = try stored.map(\.bool) }
 }
 
-extension Identifier: StoredWritable, StoredReadable {
+extension Identifier: StoredWritable {
     func write(to json: inout JSONWriter) { json.string(description) }
-    init(_ stored: StoredValue) throws(StoredMismatch) { self = try stored.map { $0.string.flatMap { Self(validating: $0) } } }
 }
 
-extension Nanodollars: StoredWritable, StoredReadable {
+extension Nanodollars: StoredWritable, JSONReadable {
     func write(to json: inout JSONWriter) { json.integer(raw) }
-    init(_ stored: StoredValue) throws(StoredMismatch) { self.init(try Int64(stored)) }
+    public init(_ json: JSONReader) throws(JSONFinding) { self.init(try Int64(json)) }
 }
 
 extension Array: StoredWritable where Element: StoredWritable {
@@ -50,12 +44,5 @@ extension Array: StoredWritable where Element: StoredWritable {
         json.array { json in
             for element in self { element.write(to: &json) }
         }
-    }
-}
-
-extension Array: StoredReadable where Element: StoredReadable {
-    init(_ stored: StoredValue) throws(StoredMismatch) {
-        self = []
-        for element in try stored.elements() { append(try Element(element)) }
     }
 }

@@ -2,7 +2,7 @@ import CoachCore
 import JSON
 
 /// The ids of a turn as the turn functions write them.
-extension TurnIdentity: StoredWritable, StoredReadable {
+extension TurnIdentity: StoredWritable, JSONReadable {
     func write(to json: inout JSONWriter) {
         json.object { json in
             json.field("turn_id", turnID)
@@ -13,16 +13,16 @@ extension TurnIdentity: StoredWritable, StoredReadable {
         }
     }
 
-    init(_ stored: StoredValue) throws(StoredMismatch) {
+    public init(_ json: JSONReader) throws(JSONFinding) {
         self.init(
-            turnID: try stored.member("turn_id"), conversationID: try stored.member("conversation_id"),
-            userMessageID: try stored.member("user_message_id"), messageID: try stored.member("message_id"),
-            attempt: try stored.member("attempt"))
+            turnID: try json.required("turn_id"), conversationID: try json.required("conversation_id"),
+            userMessageID: try json.required("user_message_id"), messageID: try json.required("message_id"),
+            attempt: try json.required("attempt"))
     }
 }
 
 /// A bill as the turn functions read and write it.
-extension TurnBill: StoredWritable, StoredReadable {
+extension TurnBill: StoredWritable, JSONReadable {
     func write(to json: inout JSONWriter) {
         json.object { json in
             json.field("provider", provider)
@@ -37,19 +37,19 @@ extension TurnBill: StoredWritable, StoredReadable {
         }
     }
 
-    init(_ stored: StoredValue) throws(StoredMismatch) {
+    public init(_ json: JSONReader) throws(JSONFinding) {
         let usage = TokenUsage(
-            input: try stored.optional("input"), cachedInput: try stored.optional("cached_input"),
-            cacheWrite: try stored.optional("cache_write"), output: try stored.optional("output"),
-            reasoning: try stored.optional("reasoning"))
+            input: try json.optional("input"), cachedInput: try json.optional("cached_input"),
+            cacheWrite: try json.optional("cache_write"), output: try json.optional("output"),
+            reasoning: try json.optional("reasoning"))
         self.init(
-            provider: try stored.member("provider"), model: try stored.member("model"), usage: usage,
-            cost: try stored.optional("cost_nanodollars"), estimated: try stored.member("estimated"))
+            provider: try json.required("provider"), model: try json.required("model"), usage: usage,
+            cost: try json.optional("cost_nanodollars"), estimated: try json.required("estimated"))
     }
 }
 
 /// Where a turn was routed.
-extension DomainDecision: StoredWritable, StoredReadable {
+extension DomainDecision: StoredWritable, JSONReadable {
     func write(to json: inout JSONWriter) {
         json.object { json in
             json.field("domain", domain?.rawValue)
@@ -58,14 +58,15 @@ extension DomainDecision: StoredWritable, StoredReadable {
         }
     }
 
-    init(_ stored: StoredValue) throws(StoredMismatch) {
+    public init(_ json: JSONReader) throws(JSONFinding) {
         self.init(
-            domain: try stored.optionalChoice("domain"), confidence: try stored.member("confidence"), source: try stored.choice("source"))
+            domain: try json.optional("domain", .choice), confidence: try json.required("confidence"),
+            source: try json.required("source", .choice))
     }
 }
 
 /// What was found about danger.
-extension RiskAssessment: StoredWritable, StoredReadable {
+extension RiskAssessment: StoredWritable, JSONReadable {
     func write(to json: inout JSONWriter) {
         json.object { json in
             json.field("tier", tier.rawValue)
@@ -75,32 +76,28 @@ extension RiskAssessment: StoredWritable, StoredReadable {
         }
     }
 
-    init(_ stored: StoredValue) throws(StoredMismatch) {
+    public init(_ json: JSONReader) throws(JSONFinding) {
         self.init(
-            tier: try stored.choice("tier"), categories: try stored.member("categories"), subject: try stored.choice("subject"),
-            patterns: try stored.member("patterns"))
+            tier: try json.required("tier", .choice), categories: try json.required("categories"),
+            subject: try json.required("subject", .choice),
+            patterns: try json.required("patterns"))
     }
 }
 
-extension RiskCategory: StoredWritable, StoredReadable {
+extension RiskCategory: StoredWritable {
     func write(to json: inout JSONWriter) { json.string(rawValue) }
-    init(_ stored: StoredValue) throws(StoredMismatch) { self = try stored.map { $0.string.flatMap { Self(rawValue: $0) } } }
-}
-
-extension CalendarDay: StoredReadable {
-    init(_ stored: StoredValue) throws(StoredMismatch) { self = try stored.map { $0.string.flatMap { Self($0) } } }
 }
 
 /// A whole turn, as `gateway.load_turn` tells it.
-extension KnownTurn: StoredReadable {
-    init(_ stored: StoredValue) throws(StoredMismatch) {
+extension KnownTurn: JSONReadable {
+    public init(_ json: JSONReader) throws(JSONFinding) {
         self.init(
-            userID: try stored.member("user_id"), identity: try stored.member("turn"), day: try stored.member("day"),
-            status: try stored.choice("status"),
-            finishReason: try stored.optionalChoice("finish_reason"), errorCode: try stored.optional("error_code"),
-            content: try stored.member("content"), bill: try stored.optional("bill"), domain: try stored.member("domain"),
-            personaID: try stored.optional("persona_id"), risk: try stored.member("risk"), country: try stored.optional("country"),
-            locale: try stored.optional("locale"))
+            userID: try json.required("user_id"), identity: try json.required("turn"), day: try json.required("day"),
+            status: try json.required("status", .choice),
+            finishReason: try json.optional("finish_reason", .choice), errorCode: try json.optional("error_code"),
+            content: try json.required("content"), bill: try json.optional("bill"), domain: try json.required("domain"),
+            personaID: try json.optional("persona_id"), risk: try json.required("risk"), country: try json.optional("country"),
+            locale: try json.optional("locale"))
     }
 }
 

@@ -47,17 +47,17 @@ public struct ChatRequest: Sendable, Equatable {
     ///
     /// Drops an invalid locale or country instead of rejecting the request: they only select resources, and a message must not fail
     /// because of them.
-    public static func parse(_ bytes: [UInt8]) throws(RequestBodyError) -> ChatRequest {
-        let body = try RequestBody(parsing: bytes)
+    public static func parse(_ bytes: [UInt8]) throws(JSONFinding) -> ChatRequest {
+        let body = try JSONReader(requestBody: bytes)
         return ChatRequest(
-            message: try body.requiredText("message", limit: messageLimit),
-            conversationID: try body.id("conversation_id"),
-            personaID: try body.id("persona_id"),
-            shareToken: try body.string("share_token", limit: 256),
-            domain: try body.string("domain", limit: 64),
-            clientMessageID: try key(in: body),
-            locale: try body.string("locale").flatMap { $0.utf8.count <= 64 ? $0 : nil },
-            country: try body.string("country").flatMap(alpha2))
+            message: try body.required("message", .text(1...messageLimit)),
+            conversationID: try body.optional("conversation_id"),
+            personaID: try body.optional("persona_id"),
+            shareToken: try body.optional("share_token", .text(0...256)),
+            domain: try body.optional("domain", .text(0...64)),
+            clientMessageID: try body.optional("client_message_id"),
+            locale: try body.optional("locale", as: String.self).flatMap { $0.utf8.count <= 64 ? $0 : nil },
+            country: try body.optional("country", as: String.self).flatMap(alpha2))
     }
 
     /// The request as JSON with snake_case names, without absent fields.
@@ -74,12 +74,6 @@ public struct ChatRequest: Sendable, Equatable {
                 if let country { writer.member("country", country) }
             }
         }
-    }
-
-    private static func key(in body: RequestBody) throws(RequestBodyError) -> IdempotencyKey? {
-        guard let text = try body.string("client_message_id") else { return nil }
-        guard let key = IdempotencyKey(text) else { throw .field("client_message_id", .malformedKey) }
-        return key
     }
 
     private static func alpha2(_ text: String) -> String? {

@@ -124,19 +124,19 @@ public struct ReceivedEnvelope: Sendable, Equatable {
     public var requestID: String?
 
     /// Decodes an envelope. Unknown members are ignored.
-    public init(json: [UInt8]) throws(WireError) {
-        let fields = try WireFields(json: json)
-        if try fields.bool("success") {
-            result = .success(fields["data"] ?? .null)
+    public init(json bytes: [UInt8]) throws(JSONFinding) {
+        let json = try JSONReader(parsing: bytes)
+        if try json.required("success") {
+            result = .success(try json.value("data") ?? .null)
         } else {
-            result = .failure(try ErrorBody(try fields.object("error")))
+            result = .failure(try json.required("error"))
         }
-        if let page = try fields.optionalObject("pagination") {
-            let cursor = try page.optionalString("next_cursor")
+        if let page = try json.member("pagination") {
+            let cursor = try page.optional("next_cursor", as: String.self)
             pagination = Pagination(
-                nextCursor: cursor, hasNext: try page.optionalBool("has_next") ?? (cursor != nil),
-                nextUpdatedSince: try page.optionalString("next_updated_since"), reset: try page.optionalBool("reset") ?? false)
+                nextCursor: cursor, hasNext: try page.optional("has_next") ?? (cursor != nil),
+                nextUpdatedSince: try page.optional("next_updated_since"), reset: try page.optional("reset") ?? false)
         }
-        requestID = try fields.optionalObject("meta")?.optionalString("request_id")
+        requestID = try json.member("meta")?.optional("request_id")
     }
 }

@@ -43,14 +43,17 @@ extension ErrorBody {
         writer.key(literal: "details")
         (details ?? .null).write(to: &writer)
     }
+}
 
-    init(_ fields: WireFields) throws(WireError) {
+extension ErrorBody: JSONReadable {
+    /// An unknown code or action, which a newer server may send, is not an error.
+    public init(_ json: JSONReader) throws(JSONFinding) {
         self.init(
-            code: ErrorCode(rawValue: try fields.string("code")) ?? .unforeseen,
-            message: try fields.string("message"),
-            userMessage: try fields.optionalString("user_message") ?? "",
-            action: try fields.optionalString("action").flatMap(ErrorAction.init) ?? .retry,
-            retryAfter: try fields.optionalInteger("retry_after"),
-            details: fields["details"])
+            code: ErrorCode(rawValue: try json.required("code")) ?? .unforeseen,
+            message: try json.required("message"),
+            userMessage: try json.optional("user_message") ?? "",
+            action: try json.optional("action", as: String.self).flatMap(ErrorAction.init) ?? .retry,
+            retryAfter: try json.optional("retry_after"),
+            details: try json.value("details"))
     }
 }

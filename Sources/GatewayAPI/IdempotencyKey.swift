@@ -1,3 +1,5 @@
+import JSON
+
 /// A key that a client chooses for one message, so that sending it twice creates one turn: 1–128 printable ASCII characters.
 public struct IdempotencyKey: Sendable, Hashable {
     /// The key as sent.
@@ -9,11 +11,21 @@ public struct IdempotencyKey: Sendable, Hashable {
         self.text = text
     }
 
+    private init(valid text: String) { self.text = text }
+
     /// The key of a request, from the header `Idempotency-Key` or the body. Throws when the two differ or the header is malformed.
-    public static func resolve(header: String?, body: IdempotencyKey?) throws(RequestBodyError) -> IdempotencyKey? {
+    public static func resolve(header: String?, body: IdempotencyKey?) throws(JSONFinding) -> IdempotencyKey? {
         guard let header else { return body }
-        guard let key = IdempotencyKey(header) else { throw .field("idempotency_key", .malformedKey) }
-        if let body, body != key { throw .field("client_message_id", .contradictory) }
+        guard let key = IdempotencyKey(header) else { throw JSONFinding("idempotency_key", .invalid("must be \(form)")) }
+        if let body, body != key { throw JSONFinding("client_message_id", .contradictory) }
         return key
+    }
+
+    private static let form = "1 to 128 printable ASCII characters"
+}
+
+extension IdempotencyKey: JSONReadable {
+    public init(_ json: JSONReader) throws(JSONFinding) {
+        self = try JSONField.parsed(Self.form, placeholder: IdempotencyKey(valid: "-")) { IdempotencyKey($0) }.read(json)
     }
 }

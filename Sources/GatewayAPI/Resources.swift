@@ -7,7 +7,7 @@ import JSON
 #endif
 
 /// An element of `GET /api/v1/conversations/{id}/messages`.
-public struct MessageResource: Sendable, Equatable {
+public struct MessageResource: Sendable, Equatable, JSONReadable {
     public var id: UUID
     /// `user` or `assistant`.
     public var role: String
@@ -38,13 +38,12 @@ public struct MessageResource: Sendable, Equatable {
     }
 
     /// Decodes an element of `data`.
-    public init(_ value: JSONValue) throws(WireError) {
-        let fields = WireFields(value)
+    public init(_ json: JSONReader) throws(JSONFinding) {
         self.init(
-            id: try fields.id("id"), role: try fields.string("role"), content: try fields.string("content"),
-            status: try fields.string("status"), domain: try fields.optionalString("domain"),
-            createdAt: try fields.timestamp("created_at"), updatedAt: try fields.timestamp("updated_at"),
-            turnID: try fields.optionalID("turn_id"))
+            id: try json.required("id"), role: try json.required("role"), content: try json.required("content"),
+            status: try json.required("status"), domain: try json.optional("domain"),
+            createdAt: try json.required("created_at"), updatedAt: try json.required("updated_at"),
+            turnID: try json.optional("turn_id"))
     }
 
     /// Writes the message as a JSON object.
@@ -63,7 +62,7 @@ public struct MessageResource: Sendable, Equatable {
 }
 
 /// An element of `GET /api/v1/conversations`.
-public struct ConversationResource: Sendable, Equatable {
+public struct ConversationResource: Sendable, Equatable, JSONReadable {
     public var id: UUID
     /// The title that the user gave; nil when there is none.
     public var title: String?
@@ -95,13 +94,12 @@ public struct ConversationResource: Sendable, Equatable {
     }
 
     /// Decodes `data`, or an element of it.
-    public init(_ value: JSONValue) throws(WireError) {
-        let fields = WireFields(value)
+    public init(_ json: JSONReader) throws(JSONFinding) {
         self.init(
-            id: try fields.id("id"), title: try fields.optionalString("title"), domain: try fields.optionalString("domain"),
-            personaID: try fields.optionalID("persona_id"), lastMessageAt: try fields.optionalTimestamp("last_message_at"),
-            createdAt: try fields.timestamp("created_at"), updatedAt: try fields.timestamp("updated_at"),
-            deletedAt: try fields.optionalTimestamp("deleted_at"))
+            id: try json.required("id"), title: try json.optional("title"), domain: try json.optional("domain"),
+            personaID: try json.optional("persona_id"), lastMessageAt: try json.optional("last_message_at"),
+            createdAt: try json.required("created_at"), updatedAt: try json.required("updated_at"),
+            deletedAt: try json.optional("deleted_at"))
     }
 
     /// Writes the conversation as a JSON object.

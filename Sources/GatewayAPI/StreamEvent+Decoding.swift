@@ -2,31 +2,31 @@ import JSON
 
 extension StreamEvent {
     /// Decodes the data of a server-sent event; nil for an unknown type, which a newer server may send. Unknown members are ignored.
-    public init?(json: [UInt8]) throws(WireError) {
+    public init?(json bytes: [UInt8]) throws(JSONFinding) {
         do throws(JSONError) {
-            if let token = try Self.token(json) {
+            if let token = try Self.token(bytes) {
                 self = token
                 return
             }
         } catch {
-            throw .malformed(error)
+            throw JSONFinding("", .malformed(error))
         }
-        let fields = try WireFields(json: json)
-        switch try fields.string("type") {
-        case "start": self = .start(try StreamStart(fields))
-        case "safety": self = .safety(try StreamSafety(fields))
+        let json = try JSONReader(parsing: bytes)
+        switch try json.required("type", as: String.self) {
+        case "start": self = .start(try StreamStart(json))
+        case "safety": self = .safety(try StreamSafety(json))
         // `token(_:)` returned nil: the content is missing or of another type. This throws the error that names it.
-        case "token": self = .token(content: try fields.string("content"))
-        case "usage": self = .usage(try StreamUsage(fields))
-        case "done": self = .done(try StreamDone(fields))
-        case "error": self = .error(try StreamFailure(fields))
+        case "token": self = .token(content: try json.required("content"))
+        case "usage": self = .usage(try StreamUsage(json))
+        case "done": self = .done(try StreamDone(json))
+        case "error": self = .error(try StreamFailure(json))
         default: return nil
         }
     }
 
     /// Decodes a token event without building a tree; nil for any other event.
-    private static func token(_ json: [UInt8]) throws(JSONError) -> StreamEvent? {
-        var cursor = JSONCursor(json, strings: .repairing)
+    private static func token(_ bytes: [UInt8]) throws(JSONError) -> StreamEvent? {
+        var cursor = JSONCursor(bytes, strings: .repairing)
         guard try cursor.peek() == .object else { return nil }
         var isToken = false
         var content: String?
@@ -45,72 +45,67 @@ extension StreamEvent {
     }
 }
 
-extension StreamStart {
-    init(_ fields: WireFields) throws(WireError) {
+extension StreamStart: JSONReadable {
+    public init(_ json: JSONReader) throws(JSONFinding) {
         var disclosure: Disclosure?
-        if let object = try fields.optionalObject("disclosure") {
-            disclosure = Disclosure(text: try object.string("text"), version: try object.string("version"))
+        if let object = try json.member("disclosure") {
+            disclosure = Disclosure(text: try object.required("text"), version: try object.required("version"))
         }
         self.init(
-            turnID: try fields.id("turn_id"), conversationID: try fields.id("conversation_id"),
-            userMessageID: try fields.id("user_message_id"), messageID: try fields.id("message_id"),
-            attempt: try fields.optionalInteger("attempt") ?? 1, domain: try fields.optionalString("domain"),
-            domainConfidence: try fields.optionalNumber("domain_confidence"),
-            personaID: try fields.optionalID("persona_id"), model: try fields.string("model"), disclosure: disclosure,
-            requestID: try fields.string("request_id"))
+            turnID: try json.required("turn_id"), conversationID: try json.required("conversation_id"),
+            userMessageID: try json.required("user_message_id"), messageID: try json.required("message_id"),
+            attempt: try json.optional("attempt") ?? 1, domain: try json.optional("domain"),
+            domainConfidence: try json.optional("domain_confidence"),
+            personaID: try json.optional("persona_id"), model: try json.required("model"), disclosure: disclosure,
+            requestID: try json.required("request_id"))
     }
 }
 
-extension StreamSafety {
-    init(_ fields: WireFields) throws(WireError) {
+extension StreamSafety: JSONReadable {
+    public init(_ json: JSONReader) throws(JSONFinding) {
         self.init(
             // A safety card must never be lost: an unknown severity is decoded as the more severe one.
-            severity: Severity(rawValue: try fields.string("severity")) ?? .acute,
-            tier: try fields.integer("tier"),
-            categories: try fields.strings("categories"),
-            resources: try fields.list("resources") { (resource) throws(WireError) in try SafetyResource(resource) },
-            message: try fields.string("message"))
-    }
-
-    /// Decodes the card from `details.safety` of an error response.
-    public init(_ value: JSONValue) throws(WireError) {
-        try self.init(WireFields(value))
+            severity: Severity(rawValue: try json.required("severity")) ?? .acute,
+            tier: try json.required("tier"),
+            categories: try json.optional("categories") ?? [],
+            resources: try json.optional("resources") ?? [],
+            message: try json.required("message"))
     }
 }
 
-extension SafetyResource {
-    init(_ fields: WireFields) throws(WireError) {
+extension SafetyResource: JSONReadable {
+    public init(_ json: JSONReader) throws(JSONFinding) {
         self.init(
-            name: try fields.string("name"), phone: try fields.optionalString("phone"), sms: try fields.optionalString("sms"),
-            url: try fields.optionalString("url"), hours: try fields.optionalString("hours"),
-            country: try fields.optionalString("country"))
+            name: try json.required("name"), phone: try json.optional("phone"), sms: try json.optional("sms"),
+            url: try json.optional("url"), hours: try json.optional("hours"),
+            country: try json.optional("country"))
     }
 }
 
-extension StreamUsage {
-    init(_ fields: WireFields) throws(WireError) {
+extension StreamUsage: JSONReadable {
+    public init(_ json: JSONReader) throws(JSONFinding) {
         self.init(
-            model: try fields.string("model"), provider: try fields.string("provider"),
-            inputTokens: try fields.optionalInteger("input_tokens"),
-            cachedInputTokens: try fields.optionalInteger("cached_input_tokens"),
-            outputTokens: try fields.optionalInteger("output_tokens"), costUSD: try fields.optionalString("cost_usd"),
-            estimated: try fields.bool("estimated"))
+            model: try json.required("model"), provider: try json.required("provider"),
+            inputTokens: try json.optional("input_tokens"),
+            cachedInputTokens: try json.optional("cached_input_tokens"),
+            outputTokens: try json.optional("output_tokens"), costUSD: try json.optional("cost_usd"),
+            estimated: try json.required("estimated"))
     }
 }
 
-extension StreamDone {
-    init(_ fields: WireFields) throws(WireError) {
+extension StreamDone: JSONReadable {
+    public init(_ json: JSONReader) throws(JSONFinding) {
         self.init(
-            finishReason: FinishReason(rawValue: try fields.string("finish_reason")) ?? .stop, messageID: try fields.id("message_id"))
+            finishReason: FinishReason(rawValue: try json.required("finish_reason")) ?? .stop, messageID: try json.required("message_id"))
     }
 }
 
-extension StreamFailure {
-    init(_ fields: WireFields) throws(WireError) {
-        let body = try ErrorBody(fields)
+extension StreamFailure: JSONReadable {
+    public init(_ json: JSONReader) throws(JSONFinding) {
+        let body = try ErrorBody(json)
         self.init(
             code: body.code, message: body.message, userMessage: body.userMessage, action: body.action,
-            retryable: try fields.bool("retryable"), retryAfter: body.retryAfter, partial: try fields.bool("partial"),
-            keptBytes: try fields.optionalInteger("kept_bytes"))
+            retryable: try json.required("retryable"), retryAfter: body.retryAfter, partial: try json.required("partial"),
+            keptBytes: try json.optional("kept_bytes"))
     }
 }

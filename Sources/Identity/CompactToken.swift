@@ -14,12 +14,17 @@ struct CompactToken {
         let keyID: String?
 
         init(json: [UInt8]) throws(TokenRejection) {
-            let fields = try TokenFields(json: json)
-            // The token requires an extension, and none is implemented (RFC 7515 §4.1.11).
-            if fields.has("crit") { throw .algorithm }
-            guard let algorithm = try fields.string("alg") else { throw .malformed }
-            self.algorithm = algorithm
-            keyID = try fields.string("kid")
+            let requiresExtension: Bool
+            do throws(JSONFinding) {
+                let header = try JSONReader(parsing: json)
+                algorithm = try header.required("alg")
+                keyID = try header.optional("kid")
+                requiresExtension = header.contains("crit")
+            } catch {
+                throw .malformed
+            }
+            // No extension is implemented (RFC 7515 §4.1.11).
+            if requiresExtension { throw .algorithm }
         }
     }
 

@@ -1,5 +1,6 @@
 import CoachCore
 import Foundation
+import JSON
 
 /// Creates access tokens for development. In production only the issuer (for example a Supabase project) creates them.
 public enum DevelopmentTokens {
@@ -26,31 +27,23 @@ public enum DevelopmentTokens {
         guard !inProduction else { throw .production }
         guard ttl >= .seconds(1), ttl <= .seconds(366 * 86_400) else { throw .lifetime }
         let issuedAt = Int64(now.timeIntervalSince1970)
-        let payload = Payload(
-            aud: audience, exp: issuedAt + ttl.components.seconds, iat: issuedAt, iss: issuer, sub: "\(user)",
-            app_metadata: role.map { ["role": $0.rawValue] } ?? [:])
-        return sign(header: #"{"alg":"HS256","typ":"JWT"}"#, payload: payload.json, secret: secret)
+        let payload = JSONWriter.encode { json in
+            json.object { json in
+                json.key(literal: "app_metadata")
+                json.object { json in if let role { json.member("role", role.rawValue) } }
+                json.member("aud", audience)
+                json.member("exp", issuedAt + ttl.components.seconds)
+                json.member("iat", issuedAt)
+                if let issuer { json.member("iss", issuer) }
+                json.member("role", "authenticated")
+                json.member("sub", "\(user)")
+            }
+        }
+        return sign(header: #"{"alg":"HS256","typ":"JWT"}"#, payload: String(decoding: payload, as: UTF8.self), secret: secret)
     }
 
     static func sign(header: String, payload: String, secret: SharedSecret) -> String {
         let text = Base64URL.encode(header.utf8) + "." + Base64URL.encode(payload.utf8)
         return text + "." + Base64URL.encode(secret.sign(text.utf8))
-    }
-
-    private struct Payload: Encodable {
-        let aud: String
-        let exp: Int64
-        let iat: Int64
-        let iss: String?
-        let sub: String
-        let role = "authenticated"
-        let app_metadata: [String: String]
-
-        /// The payload as JSON. Strings and integers always encode; the empty fallback would make a token that is always rejected.
-        var json: String {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? ""
-        }
     }
 }

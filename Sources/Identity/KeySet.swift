@@ -1,3 +1,4 @@
+import JSON
 import Synchronization
 
 /// The issuer's public keys, kept fresh. Readers get an immutable snapshot; a failed reading leaves the last good one in place.
@@ -29,7 +30,7 @@ public final class KeySet: Sendable {
                 self.document = bytes
                 return .loaded(identifiers: document.keys.identifiers, findings: document.findings)
             case .failure(let error):
-                let reason = error is DecodingError ? "the document is not a JSON Web Key Set" : "\(error)"
+                let reason = error is JSONFinding ? "the document is not a JSON Web Key Set" : "\(error)"
                 guard failure != reason else { return nil }
                 failure = reason
                 return .failed(reason: reason)

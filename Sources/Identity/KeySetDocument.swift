@@ -1,62 +1,32 @@
-import Foundation
+import JSON
 import JWTKit
 
-/// A parsed key set document (RFC 7517 §5): the keys that can be used, and a sentence for each that cannot.
-/// One strange key never costs the others.
+/// A parsed key set document (RFC 7517 §5): the keys that can be used, and a sentence for each other one. An invalid key does not affect the
+/// other keys.
 struct KeySetDocument: Sendable {
     var keys = VerificationKeys.none
     var findings: [String] = []
 
-    /// Throws only when the document as a whole is no key set. Suspends, because JWTKit makes its verifiers inside an actor.
+    /// Throws `JSONFinding` only when the document as a whole is no key set. Suspends, because JWTKit makes its verifiers inside an actor.
     init(_ bytes: [UInt8]) async throws {
-        let outline = try JSONDecoder().decode(Outline.self, from: Data(bytes))
+        let root = try JSONReader(parsing: bytes, flaws: .rejectedWhereRead)
         var usable: [String: VerificationKeys.Key] = [:]
-        for (position, entry) in outline.keys.enumerated() {
+        for (position, element) in try root.elements("keys", 0...1_000).enumerated() {
             let name = "key \(position + 1)"
-            switch entry {
-            case .failure(let problem):
-                findings.append("\(name): \(problem)")
-            case .success(let entry) where usable[entry.keyID] != nil:
-                findings.append("\(name): its kid \(entry.keyID) was taken by an earlier key")
-            case .success(let entry):
-                do {
-                    usable[entry.keyID] = try await entry.verificationKey()
-                } catch {
-                    findings.append("\(name): \(error)")
-                }
+            do {
+                let entry = try Entry(element)
+                if usable[entry.keyID] != nil { throw Entry.Unusable("its kid \(entry.keyID) was taken by an earlier key") }
+                usable[entry.keyID] = try await entry.verificationKey()
+            } catch {
+                findings.append("\(name): \(error)")
             }
         }
         keys = VerificationKeys(usable)
     }
 }
 
-private struct Outline: Decodable {
-    var keys: [Result<Entry, Entry.Unusable>] = []
-
-    private enum CodingKeys: String, CodingKey { case keys }
-
-    init(from decoder: any Decoder) throws {
-        let list = try decoder.container(keyedBy: CodingKeys.self).decode([Lenient].self, forKey: .keys)
-        keys = list.map(\.entry)
-    }
-
-    /// Never throws, so that the list goes on behind a key of an unknown kind.
-    private struct Lenient: Decodable {
-        let entry: Result<Entry, Entry.Unusable>
-
-        init(from decoder: any Decoder) {
-            do {
-                entry = .success(try Entry(from: decoder))
-            } catch let unusable as Entry.Unusable {
-                entry = .failure(unusable)
-            } catch {
-                entry = .failure(.init("not a key of a known kind"))
-            }
-        }
-    }
-}
-
-private struct Entry: Decodable {
+/// A key of the document that can verify signatures, before JWTKit has checked its numbers.
+private struct Entry {
     let keyID: String
     let algorithm: AsymmetricAlgorithm
     let jwk: JWK
@@ -66,46 +36,42 @@ private struct Entry: Decodable {
         init(_ description: String) { self.description = description }
     }
 
-    private enum CodingKeys: String, CodingKey {
-        case kty, crv, alg, kid, use
-        case operations = "key_ops"
-    }
-
-    init(from decoder: any Decoder) throws {
-        let fields = try decoder.container(keyedBy: CodingKeys.self)
-        guard let keyID = try fields.decodeIfPresent(String.self, forKey: .kid) else { throw Unusable("it has no kid") }
-        let use = try fields.decodeIfPresent(String.self, forKey: .use)
-        let operations = try fields.decodeIfPresent([String].self, forKey: .operations)
+    /// Throws `Unusable` for a key that cannot be used, and `JSONFinding` for a member that is repeated or of another type.
+    init(_ json: JSONReader) throws {
+        guard let keyID = try json.optional("kid", as: String.self) else { throw Unusable("it has no kid") }
+        let use = try json.optional("use", as: String.self)
+        let operations = try json.optional("key_ops", as: [String].self)
         guard use == nil || use == "sig", operations?.contains("verify") ?? true else {
             throw Unusable("kid \(keyID) is not for signatures")
         }
-        let kind = try fields.decode(String.self, forKey: .kty)
-        let curve = try fields.decodeIfPresent(String.self, forKey: .crv)
-        let algorithm: AsymmetricAlgorithm? =
-            switch (kind, curve) {
-            case ("RSA", _): .rs256
-            case ("EC", "P-256"): .es256
-            case ("OKP", "Ed25519"): .edDSA
-            default: nil
-            }
+        let kind = try json.required("kty", as: String.self)
+        let curve = try json.optional("crv", as: String.self)
+        let identifier = JWKIdentifier(string: keyID)
+        // Only public members are read, also of a private key that was published by mistake. The algorithm is set, because JWTKit otherwise
+        // lets the first token that names the key choose it.
+        switch (kind, curve) {
+        case ("RSA", _):
+            algorithm = .rs256
+            jwk = .rsa(.rs256, identifier: identifier, modulus: try json.optional("n"), exponent: try json.optional("e"))
+        case ("EC", "P-256"):
+            algorithm = .es256
+            jwk = .ecdsa(.es256, identifier: identifier, x: try json.optional("x"), y: try json.optional("y"), curve: .p256)
+        case ("OKP", "Ed25519"):
+            algorithm = .edDSA
+            jwk = .octetKeyPair(.eddsa, identifier: identifier, x: try json.optional("x"), y: nil, curve: .ed25519)
         // A symmetric key ("oct") in a public document is published, and so worthless; it ends here too.
-        guard let algorithm else { throw Unusable("kid \(keyID) is of a kind that is not accepted") }
-        let declared = try fields.decodeIfPresent(String.self, forKey: .alg)
+        default: throw Unusable("kid \(keyID) is of a kind that is not accepted")
+        }
+        let declared = try json.optional("alg", as: String.self)
         guard declared == nil || declared == algorithm.rawValue else {
             throw Unusable("kid \(keyID) is for an algorithm that is not accepted")
         }
         self.keyID = keyID
-        self.algorithm = algorithm
-        var jwk = try JWK(from: decoder)
-        // Stamped, because JWTKit otherwise lets the first token that names the key choose; and public, whatever was published.
-        jwk.algorithm = JWK.Algorithm(rawValue: algorithm.rawValue)
-        jwk.privateExponent = nil
-        self.jwk = jwk
     }
 
     func verificationKey() async throws -> VerificationKeys.Key {
         do {
-            // A collection of its own: no default, no neighbour that a lookup could fall back to.
+            // A collection with one key: no default and no other key that a lookup could return.
             let collection = try await JWTKeyCollection().add(jwk: jwk)
             let verifier = try await collection.getKey(for: jwk.keyIdentifier, alg: algorithm.rawValue)
             return VerificationKeys.Key(algorithm: algorithm, verifier: verifier)

@@ -1,5 +1,6 @@
 import CoachCore
 import Foundation
+import JSON
 
 /// Authenticates pushes of Google Cloud Pub/Sub by the OIDC token of their service account.
 ///
@@ -25,13 +26,38 @@ public struct PushTokenVerifier: Sendable {
 
     /// Throws unless the header has a valid token of the service account. Suspends only to reload the key set.
     public func authenticate(_ authorizationHeader: String?, now: Date) async throws(TokenRejection) {
-        let fields = try TokenFields(json: await verifier.payloadWithCurrentKeys(authorizationHeader))
+        let claims = try Claims(payload: await verifier.payloadWithCurrentKeys(authorizationHeader))
         let seconds = now.timeIntervalSince1970
-        guard let expiry = try fields.number("exp") else { throw .noExpiry }
+        guard let expiry = claims.expiresAt else { throw .noExpiry }
         guard seconds < expiry + Self.leeway else { throw .expired }
-        if let issuedAt = try fields.number("iat"), seconds < issuedAt - Self.leeway { throw .notYetValid }
-        guard let issuer = try fields.string("iss"), Self.issuers.contains(issuer) else { throw .issuer }
-        guard try fields.string("aud") == audience else { throw .audience }
-        guard try fields.string("email") == email, fields["email_verified"]?.bool == true else { throw .subject }
+        if let issuedAt = claims.issuedAt, seconds < issuedAt - Self.leeway { throw .notYetValid }
+        guard let issuer = claims.issuer, Self.issuers.contains(issuer) else { throw .issuer }
+        guard claims.audience == audience else { throw .audience }
+        guard claims.email == email, claims.isEmailVerified else { throw .subject }
+    }
+
+    /// The claims of Google's token that decide.
+    private struct Claims {
+        let expiresAt: Double?
+        let issuedAt: Double?
+        let issuer: String?
+        let audience: String?
+        let email: String?
+        let isEmailVerified: Bool
+
+        /// Throws `malformed` when one of these claims has another type.
+        init(payload: [UInt8]) throws(TokenRejection) {
+            do throws(JSONFinding) {
+                let json = try JSONReader(parsing: payload)
+                expiresAt = try json.optional("exp")
+                issuedAt = try json.optional("iat")
+                issuer = try json.optional("iss")
+                audience = try json.optional("aud")
+                email = try json.optional("email")
+                isEmailVerified = try json.value("email_verified")?.bool ?? false
+            } catch {
+                throw .malformed
+            }
+        }
     }
 }

@@ -17,20 +17,23 @@ struct TokenClaims {
 
     /// Throws `malformed` when one of these claims has another type.
     init(payload: [UInt8]) throws(TokenRejection) {
-        let fields = try TokenFields(json: payload)
-        subject = try fields.string("sub")
-        issuer = try fields.string("iss")
-        role = try fields.string("role")
-        expiresAt = try fields.number("exp")
-        notBefore = try fields.number("nbf")
-        audience = try Self.audience(fields["aud"])
-        appRole = fields["app_metadata"]?["role"]?.string.flatMap(Role.init(rawValue:))
+        do throws(JSONFinding) {
+            let claims = try JSONReader(parsing: payload)
+            subject = try claims.optional("sub")
+            issuer = try claims.optional("iss")
+            role = try claims.optional("role")
+            expiresAt = try claims.optional("exp")
+            notBefore = try claims.optional("nbf")
+            audience = try Self.audience(claims)
+            appRole = try claims.value("app_metadata")?["role"]?.string.flatMap(Role.init(rawValue:))
+        } catch {
+            throw .malformed
+        }
     }
 
     /// Decodes `aud`: one name or a list of names (RFC 7519 §4.1.3).
-    private static func audience(_ claim: JSONValue?) throws(TokenRejection) -> [String] {
-        guard let claim else { return [] }
-        guard let names = claim.string.map({ [$0] }) ?? claim.strings else { throw .malformed }
-        return names
+    private static func audience(_ claims: JSONReader) throws(JSONFinding) -> [String] {
+        if let name = try claims.value("aud")?.string { return [name] }
+        return try claims.optional("aud") ?? []
     }
 }

@@ -1,7 +1,7 @@
 /// Why bytes are not valid JSON, or not the JSON that the caller requested.
-public struct JSONError: Error, Sendable, Equatable {
+public struct JSONError: Error, Sendable, Hashable {
     /// What is wrong.
-    public enum Kind: Sendable, Equatable {
+    public enum Kind: Sendable, Hashable {
         /// The text ends inside a value.
         case unexpectedEnd
         /// A byte that cannot stand here.
@@ -47,7 +47,7 @@ public struct JSONError: Error, Sendable, Equatable {
 }
 
 /// The six kinds of JSON values.
-public enum JSONKind: Sendable, Equatable {
+public enum JSONKind: Sendable, Hashable {
     /// `{…}`
     case object
     /// `[…]`

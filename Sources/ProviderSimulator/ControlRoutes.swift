@@ -1,3 +1,5 @@
+import JSON
+
 /// The control API below `/simulator/`: sets scripts for coming requests and returns the journal of past ones.
 struct ControlRoutes: Sendable {
     let scriptQueue: ScriptQueue
@@ -26,7 +28,7 @@ struct ControlRoutes: Sendable {
             case ("GET", "/simulator/requests"):
                 let after = request.query["after"].flatMap { Int($0) } ?? 0
                 let exchanges = journal.exchanges(after: after)
-                return .json(["requests": .array(exchanges.map(\.json)), "next": .integer(exchanges.last?.sequence ?? after)])
+                return .json(["requests": .array(exchanges.map(\.json)), "next": .count(exchanges.last?.sequence ?? after)])
             case ("GET", "/simulator/stats"):
                 return .json(journal.stats.json)
             default:
@@ -38,17 +40,15 @@ struct ControlRoutes: Sendable {
         }
     }
 
-    private var defaultScriptReply: Reply { .json(["script": scriptQueue.defaultScript.map(json) ?? .null]) }
+    private var defaultScriptReply: Reply { .json(["script": scriptQueue.defaultScript?.value ?? .null]) }
 
-    private var queueReply: Reply { .json(["waiting": .array(scriptQueue.queued.map(json))]) }
-
-    private func json(_ script: Script) -> JSONValue { (try? JSONValue(parsing: script.json.utf8)) ?? .null }
+    private var queueReply: Reply { .json(["waiting": .array(scriptQueue.queued.map(\.value))]) }
 
     /// Parses one script, or an array of scripts for the coming requests in their order.
     private func scripts(in body: [UInt8]) throws(ScriptError) -> [Script] {
         guard let value = try? JSONValue(parsing: body) else { throw ScriptError(description: "the body is not JSON") }
         var scripts: [Script] = []
-        for item in value.array ?? [value] { scripts.append(try Script(item)) }
+        for item in value.elements ?? [value] { scripts.append(try Script(item)) }
         return scripts
     }
 }

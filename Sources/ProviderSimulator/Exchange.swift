@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 import Synchronization
 
 /// A chat request and the progress of its response; an entry of the journal.
@@ -8,12 +9,13 @@ final class Exchange: Sendable {
     let sequence: Int
     let received: Date
     private let start = ContinuousClock.now
-    private let description: [String: JSONValue]
+    /// The request, as the journal shows it.
+    private let description: [JSONMember]
     private let sent = Atomic<Int>(0)
     private let ending = Mutex<(outcome: Outcome, status: Int?, afterMs: Double?)>((.running, nil, nil))
     private let onEnd: @Sendable (Outcome) -> Void
 
-    init(sequence: Int, description: [String: JSONValue], onEnd: @escaping @Sendable (Outcome) -> Void) {
+    init(sequence: Int, description: [JSONMember], onEnd: @escaping @Sendable (Outcome) -> Void) {
         self.sequence = sequence
         self.description = description
         self.onEnd = onEnd
@@ -39,11 +41,11 @@ final class Exchange: Sendable {
 
     var record: RecordedRequest {
         let (outcome, status, afterMs) = ending.withLock { $0 }
-        var headers: [String: String] = [:]
-        if case .object(let fields)? = description["headers"] { headers = fields.compactMapValues(\.string) }
-        let messages = (description["messages"]?.array ?? []).map { message in
+        let description = JSONValue.object(description)
+        let headers = Dictionary((description["headers"]?.members ?? []).map { ($0.key, $0.value.string ?? "") }) { _, last in last }
+        let messages = (description["messages"]?.elements ?? []).map { message in
             let content = message["content"]
-            let text = content?.string ?? (content?.array ?? []).compactMap { $0["text"]?.string }.joined(separator: "\n")
+            let text = content?.string ?? (content?.elements ?? []).compactMap { $0["text"]?.string }.joined(separator: "\n")
             return RecordedRequest.Message(role: message["role"]?.string ?? "", text: text)
         }
         return RecordedRequest(
@@ -54,15 +56,16 @@ final class Exchange: Sendable {
 
     var json: JSONValue {
         let (outcome, status, afterMs) = ending.withLock { $0 }
-        var fields = description
-        fields["sequence"] = .integer(sequence)
-        fields["time"] = .string(received.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
-        fields["outcome"] = .string(outcome.rawValue)
-        fields["status"] = .optional(status)
-        fields["finished"] = .bool(outcome == .finished)
-        fields["client_closed"] = .bool(outcome == .clientClosed)
-        fields["ended_after_ms"] = afterMs.map { .number(($0 * 1000).rounded() / 1000) } ?? .null
-        fields["tokens_sent"] = .integer(sent.load(ordering: .relaxed))
-        return .object(fields)
+        return .object(
+            description + [
+                JSONMember("sequence", .count(sequence)),
+                JSONMember("time", .string(Timestamp(received).rfc3339)),
+                JSONMember("outcome", .string(outcome.rawValue)),
+                JSONMember("status", status.map(JSONValue.count) ?? .null),
+                JSONMember("finished", .bool(outcome == .finished)),
+                JSONMember("client_closed", .bool(outcome == .clientClosed)),
+                JSONMember("ended_after_ms", afterMs.map { .number(($0 * 1000).rounded() / 1000) } ?? .null),
+                JSONMember("tokens_sent", .count(sent.load(ordering: .relaxed))),
+            ])
     }
 }

@@ -1,3 +1,4 @@
+import JSON
 import Synchronization
 
 /// Records the latest chat requests, and counts all of them.
@@ -14,7 +15,7 @@ final class Journal: Sendable {
 
     var stats: SimulatorStats { state.withLock { $0.stats } }
 
-    func begin(_ description: [String: JSONValue]) -> Exchange {
+    func begin(_ description: [JSONMember]) -> Exchange {
         state.withLock { state in
             state.sequence += 1
             state.stats.began()
@@ -73,9 +74,9 @@ public struct SimulatorStats: Sendable, Equatable {
 
     var json: JSONValue {
         [
-            "started": .integer(started), "finished": .integer(finished), "client_closed": .integer(clientClosed),
-            "rejected": .integer(rejected), "failed": .integer(failed), "stopped": .integer(stopped), "running": .integer(running),
-            "peak": .integer(peak),
+            "started": .count(started), "finished": .count(finished), "client_closed": .count(clientClosed),
+            "rejected": .count(rejected), "failed": .count(failed), "stopped": .count(stopped), "running": .count(running),
+            "peak": .count(peak),
         ]
     }
 }

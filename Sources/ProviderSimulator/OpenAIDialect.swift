@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 
 /// The simulated routes of OpenAI's API: models and chat completions.
 struct OpenAIDialect: Sendable {
@@ -83,15 +84,14 @@ struct OpenAIDialect: Sendable {
     }
 
     /// The content of a journal entry: the request without the headers that carry secrets.
-    private static func description(of incoming: ReceivedRequest, json: JSONValue?) -> [String: JSONValue] {
+    private static func description(of incoming: ReceivedRequest, json: JSONValue?) -> [JSONMember] {
         let secrets: Set<String> = ["authorization", "api-key", "x-api-key", "cookie"]
-        let headers = incoming.headers.map { ($0.name.lowercased(), JSONValue.string($0.value)) }.filter { !secrets.contains($0.0) }
-        var parameters: [String: JSONValue] = [:]
-        if case .object(let fields)? = json { parameters = fields }
-        let messages = parameters.removeValue(forKey: "messages")
+        let headers = incoming.headers.map { JSONMember($0.name.lowercased(), .string($0.value)) }.filter { !secrets.contains($0.key) }
         return [
-            "model": parameters["model"] ?? .null, "messages": messages ?? .null, "stream": parameters["stream"] ?? false,
-            "parameters": .object(parameters), "headers": .object(Dictionary(headers) { _, last in last }),
+            JSONMember("model", json?["model"] ?? .null), JSONMember("messages", json?["messages"] ?? .null),
+            JSONMember("stream", json?["stream"] ?? false),
+            JSONMember("parameters", .object(json?.members?.filter { $0.key != "messages" } ?? [])),
+            JSONMember("headers", .object(headers)),
         ]
     }
 
@@ -123,7 +123,7 @@ struct OpenAIDialect: Sendable {
     }
 
     private func model(_ id: String) -> JSONValue {
-        ["id": .string(id), "object": "model", "created": .integer(created), "owned_by": "simulator"]
+        ["id": .string(id), "object": "model", "created": .count(created), "owned_by": "simulator"]
     }
 
     // MARK: Common

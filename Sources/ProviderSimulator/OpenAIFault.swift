@@ -1,3 +1,5 @@
+import JSON
+
 /// An error response in OpenAI's format: the status and the four fields of its error object.
 struct OpenAIFault: Error, Equatable {
     var status: Int
@@ -7,10 +9,17 @@ struct OpenAIFault: Error, Equatable {
     var code: String?
 
     var body: [UInt8] {
-        let object: JSONValue = [
-            "error": ["message": .string(message), "type": .string(type), "param": .optional(param), "code": .optional(code)]
-        ]
-        return object.bytes
+        JSONWriter.encode { json in
+            json.object { json in
+                json.key(literal: "error")
+                json.object { json in
+                    json.member("code", code)
+                    json.member("message", message)
+                    json.member("param", param)
+                    json.member("type", type)
+                }
+            }
+        }
     }
 
     static func invalid(_ message: String, param: String? = nil, code: String? = nil) -> OpenAIFault {

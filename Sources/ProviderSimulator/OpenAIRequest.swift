@@ -1,26 +1,28 @@
+import JSON
+
 /// Parses and validates the body of `POST /v1/chat/completions` with OpenAI's rules and error texts.
 enum OpenAIRequest {
     static func parse(_ bytes: [UInt8]) throws(OpenAIFault) -> (request: ChatRequest, json: JSONValue) {
-        guard let json = try? JSONValue(parsing: bytes), case .object(let fields) = json else {
+        guard let json = try? JSONDocument(parsing: bytes).value, let members = json.members else {
             throw .invalid(
                 "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library correctly. "
                     + "The OpenAI API expects a JSON payload, but what was sent was not valid JSON.)")
         }
-        let model = try model(fields["model"])
-        if let unknown = Set(fields.keys).subtracting(parameters).min() {
+        let model = try model(json["model"])
+        if let unknown = Set(members.map(\.key)).subtracting(parameters).min() {
             throw .invalid("Unrecognized request argument supplied: \(unknown)", code: "unknown_parameter")
         }
-        var request = ChatRequest(model: model, turns: try turns(fields["messages"]))
-        request.isStreamed = try flag(fields["stream"], "stream")
-        request.includesUsage = try includesUsage(fields["stream_options"], isStreamed: request.isStreamed)
-        request.maxTokens = try limit(fields["max_tokens"], "max_tokens")
-        if let limit = try limit(fields["max_completion_tokens"], "max_completion_tokens") { request.maxTokens = limit }
-        request.stops = try stops(fields["stop"])
-        try check(fields["temperature"], "temperature", 0...2)
-        try check(fields["top_p"], "top_p", 0...1)
-        try check(fields["presence_penalty"], "presence_penalty", -2...2)
-        try check(fields["frequency_penalty"], "frequency_penalty", -2...2)
-        if let n = fields["n"], n != .null, n != 1 {
+        var request = ChatRequest(model: model, turns: try turns(json["messages"]))
+        request.isStreamed = try flag(json["stream"], "stream")
+        request.includesUsage = try includesUsage(json["stream_options"], isStreamed: request.isStreamed)
+        request.maxTokens = try limit(json["max_tokens"], "max_tokens")
+        if let limit = try limit(json["max_completion_tokens"], "max_completion_tokens") { request.maxTokens = limit }
+        request.stops = try stops(json["stop"])
+        try check(json["temperature"], "temperature", 0...2)
+        try check(json["top_p"], "top_p", 0...1)
+        try check(json["presence_penalty"], "presence_penalty", -2...2)
+        try check(json["frequency_penalty"], "frequency_penalty", -2...2)
+        if let n = json["n"], n != .null, n != 1 {
             throw .invalid("Invalid 'n': this simulator gives one choice.", param: "n", code: "unsupported_value")
         }
         return (request, json)
@@ -50,7 +52,7 @@ enum OpenAIRequest {
         guard let value, value != .null else {
             throw .invalid("Missing required parameter: 'messages'.", param: "messages", code: "missing_required_parameter")
         }
-        guard let messages = value.array else { throw wrongType("messages", expected: "an array of objects", got: value) }
+        guard let messages = value.elements else { throw wrongType("messages", expected: "an array of objects", got: value) }
         guard !messages.isEmpty else {
             throw .invalid(
                 "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.",
@@ -62,8 +64,8 @@ enum OpenAIRequest {
     }
 
     private static func turn(_ message: JSONValue, at place: String) throws(OpenAIFault) -> ChatRequest.Turn {
-        guard case .object(let fields) = message else { throw wrongType(place, expected: "an object", got: message) }
-        guard let role = fields["role"]?.string else {
+        guard message.members != nil else { throw wrongType(place, expected: "an object", got: message) }
+        guard let role = message["role"]?.string else {
             throw .invalid("Missing required parameter: '\(place).role'.", param: "\(place).role", code: "missing_required_parameter")
         }
         guard roles.contains(role) else {
@@ -71,7 +73,7 @@ enum OpenAIRequest {
                 "Invalid value: '\(role)'. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and 'developer'.",
                 param: "\(place).role", code: "invalid_value")
         }
-        switch fields["content"] {
+        switch message["content"] {
         case .string(let text): return .init(role: role, text: text)
         case .array(let parts):
             return .init(role: role, text: parts.compactMap { $0["text"]?.string ?? $0["refusal"]?.string }.joined(separator: "\n"))
@@ -98,18 +100,18 @@ enum OpenAIRequest {
         guard isStreamed else {
             throw .invalid("The 'stream_options' parameter is only allowed when 'stream' is enabled.", param: "stream_options")
         }
-        guard case .object(let fields) = options else { throw wrongType("stream_options", expected: "an object", got: options) }
-        if let unknown = Set(fields.keys).subtracting(["include_usage", "include_obfuscation"]).min() {
+        guard let members = options.members else { throw wrongType("stream_options", expected: "an object", got: options) }
+        if let unknown = Set(members.map(\.key)).subtracting(["include_usage", "include_obfuscation"]).min() {
             throw .invalid(
                 "Unknown parameter: 'stream_options.\(unknown)'.", param: "stream_options.\(unknown)", code: "unknown_parameter")
         }
-        return try flag(fields["include_usage"], "stream_options.include_usage")
+        return try flag(options["include_usage"], "stream_options.include_usage")
     }
 
     private static func limit(_ value: JSONValue?, _ name: String) throws(OpenAIFault) -> Int? {
         switch value {
         case nil, .null: return nil
-        case .integer(let limit) where limit >= 1: return limit
+        case .integer(let limit) where limit >= 1: return Int(limit)
         case .integer(let limit):
             throw .invalid(
                 "Invalid '\(name)': integer below minimum value. Expected a value >= 1, but got \(limit) instead.", param: name,
@@ -137,7 +139,7 @@ enum OpenAIRequest {
 
     private static func check(_ value: JSONValue?, _ name: String, _ range: ClosedRange<Double>) throws(OpenAIFault) {
         guard let value, value != .null else { return }
-        guard let number = value.double else { throw wrongType(name, expected: "a decimal", got: value) }
+        guard let number = value.number else { throw wrongType(name, expected: "a decimal", got: value) }
         guard !range.contains(number) else { return }
         let (side, sign, bound) =
             number < range.lowerBound ? ("below minimum", ">=", range.lowerBound) : ("above maximum", "<=", range.upperBound)
@@ -147,6 +149,7 @@ enum OpenAIRequest {
     }
 
     private static func wrongType(_ name: String, expected: String, got value: JSONValue) -> OpenAIFault {
-        .invalid("Invalid type for '\(name)': expected \(expected), but got \(value.kind) instead.", param: name, code: "invalid_type")
+        .invalid(
+            "Invalid type for '\(name)': expected \(expected), but got \(value.openAIKind) instead.", param: name, code: "invalid_type")
     }
 }

@@ -1,7 +1,7 @@
 /// Determines the response to one request. Every field is optional; an empty script is a regular answer at 50 tokens/s.
 ///
 /// In JSON the names are snake_case. An unknown field is an error, so that a misspelt fault is not mistaken for a regular answer.
-public struct Script: Sendable, Equatable, Codable {
+public struct Script: Sendable, Equatable {
     /// The model that the script applies to; requests for other models are answered as if there were no script.
     public var model: String?
 
@@ -79,7 +79,7 @@ public struct Script: Sendable, Equatable, Codable {
     public init() {}
 
     /// An HTTP error instead of an answer.
-    public struct HTTPError: Sendable, Equatable, Codable {
+    public struct HTTPError: Sendable, Equatable {
         /// The status, 400–599.
         public var status: Int
         /// `error.code`; default by status.
@@ -104,15 +104,10 @@ public struct Script: Sendable, Equatable, Codable {
             self.retryAfter = retryAfter
             self.body = body
         }
-
-        enum CodingKeys: String, CodingKey, CaseIterable {
-            case status, code, type, message, body
-            case retryAfter = "retry_after"
-        }
     }
 
     /// The content of an error inside a stream.
-    public struct ErrorBody: Sendable, Equatable, Codable {
+    public struct ErrorBody: Sendable, Equatable {
         /// Default `server_error`.
         public var type: String?
         /// Default null.
@@ -126,12 +121,10 @@ public struct Script: Sendable, Equatable, Codable {
             self.code = code
             self.message = message
         }
-
-        enum CodingKeys: String, CodingKey, CaseIterable { case type, code, message }
     }
 
     /// How a connection is cut.
-    public enum Cut: String, Sendable, Equatable, Codable {
+    public enum Cut: String, Sendable, Equatable, CaseIterable {
         /// Sends FIN in the middle of the body. All sent data arrives.
         case close
         /// Sends RST. Data that the client has not read may be lost.
@@ -139,7 +132,7 @@ public struct Script: Sendable, Equatable, Codable {
     }
 
     /// Token counts to report. Fields that are nil have the actual counts.
-    public struct UsageOverride: Sendable, Equatable, Codable {
+    public struct UsageOverride: Sendable, Equatable {
         /// Includes cached tokens.
         public var promptTokens: Int?
         /// Includes reasoning tokens.
@@ -155,33 +148,6 @@ public struct Script: Sendable, Equatable, Codable {
             self.cachedTokens = cachedTokens
             self.reasoningTokens = reasoningTokens
         }
-
-        enum CodingKeys: String, CodingKey, CaseIterable {
-            case promptTokens = "prompt_tokens"
-            case completionTokens = "completion_tokens"
-            case cachedTokens = "cached_tokens"
-            case reasoningTokens = "reasoning_tokens"
-        }
     }
 
-    enum CodingKeys: String, CodingKey, CaseIterable {
-        case model, empty, tokens, text, words, unicode, seed, hang, drop, error, cut, bytewise, headers, usage
-        case firstTokenMs = "first_token_ms"
-        case paceMs = "pace_ms"
-        case jitterMs = "jitter_ms"
-        case stallAfterTokens = "stall_after_tokens"
-        case stallMs = "stall_ms"
-        case finishReason = "finish_reason"
-        case httpError = "http_error"
-        case errorAfterTokens = "error_after_tokens"
-        case errorThenDone = "error_then_done"
-        case cutAfterTokens = "cut_after_tokens"
-        case cutInsideFrame = "cut_inside_frame"
-        case noDone = "no_done"
-        case noFinish = "no_finish"
-        case chunkBytes = "chunk_bytes"
-        case tokensPerWrite = "tokens_per_write"
-        case noUsage = "no_usage"
-        case cachedTokens = "cached_tokens"
-    }
 }

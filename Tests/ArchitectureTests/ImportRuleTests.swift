@@ -9,7 +9,7 @@ private let mayImport: [String: Set<String>] = [
     "CGatewayShims": [],
     "JSON": [],
     "EventStream": ["JSON"],
-    "Telemetry": ["Logging", "CoreMetrics"],
+    "Telemetry": ["JSON", "Logging", "CoreMetrics"],
     "CoachCore": ["JSON"],
     "GatewayAPI": ["JSON", "EventStream"],
     "Reactor": ["CGatewayShims"],
@@ -26,7 +26,7 @@ private let mayImport: [String: Set<String>] = [
     ],
     "CoachClient": ["GatewayAPI", "JSON", "EventStream"],
     "coach-bench": ["CGatewayShims", "CLibSSL", "Crypto", "ArgumentParser"],
-    "ProviderSimulator": ["NIOCore", "NIOHTTP1", "NIOPosix", "ServiceLifecycle"],
+    "ProviderSimulator": ["JSON", "NIOCore", "NIOHTTP1", "NIOPosix", "ServiceLifecycle"],
 ]
 
 /// Part of every toolchain.

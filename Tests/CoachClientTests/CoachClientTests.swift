@@ -134,7 +134,7 @@ struct CoachClientTests {
         }
         #expect(known.withLock { $0.count } == wire.count)
         #expect(bench.pauses.allSatisfy { $0 == .seconds(1) })
-        #expect(bench.server.requests.contains { $0.path == "/functions/v1/chat-stream/\(Transcript.turn.pathText)" })
+        #expect(bench.server.requests.contains { $0.path == "/functions/v1/chat-stream/\(Transcript.turn.canonicalText)" })
     }
 
     @Test("after a reset in the middle the stream is resumed at the byte where it was lost")
@@ -308,8 +308,8 @@ struct CoachClientTests {
         #expect(try await Bench.receive(bench.client().retry(Transcript.id(7))) == .whole)
         #expect(
             bench.server.requests.map { "\($0.method) \($0.path)" } == [
-                "POST /functions/v1/chat-stream/\(Transcript.id(7).pathText)/retry",
-                "GET /functions/v1/chat-stream/\(Transcript.turn.pathText)",
+                "POST /functions/v1/chat-stream/\(Transcript.id(7).canonicalText)/retry",
+                "GET /functions/v1/chat-stream/\(Transcript.turn.canonicalText)",
             ])
     }
 }

@@ -52,7 +52,7 @@ struct ResourceTests {
         defer { server.stop() }
         let page = try await client(server).messages(of: Transcript.conversation, updatedSince: "t1")
         #expect(page.elements == [Self.message] && page.nextUpdatedSince == "t2" && page.isReset && !page.hasNext)
-        #expect(server.requests[0].path.hasPrefix("/api/v1/conversations/\(Transcript.conversation.pathText)/messages?"))
+        #expect(server.requests[0].path.hasPrefix("/api/v1/conversations/\(Transcript.conversation.canonicalText)/messages?"))
         #expect(URLComponents(string: server.requests[0].path)?.queryItems?.last?.value == "t1")
     }
 
@@ -65,7 +65,7 @@ struct ResourceTests {
         try await client(server).stop(Transcript.turn)
         #expect(
             server.requests.map { "\($0.method) \($0.path)" }
-                == Array(repeating: "POST /functions/v1/chat-stream/\(Transcript.turn.pathText)/stop", count: 3))
+                == Array(repeating: "POST /functions/v1/chat-stream/\(Transcript.turn.canonicalText)/stop", count: 3))
     }
 
     @Test("an error response is a typed error, without a retry when it is not retryable")

@@ -90,7 +90,8 @@ struct CommandTests {
         let (status, output) = try await Program.run(["check"], environment: ["COACH_ROOT": root.path])
         #expect(status != 0)
         for finding in [
-            "limits: line ", "a member is named twice: requests_per_minute", "prices: line 2, column 16: ']' cannot stand here",
+            "limits: cannot be read: line ", "a member is named twice: requests_per_minute",
+            "prices: cannot be read: line 2, column 16: ']' cannot stand here",
             "prompts/persona.md: cannot be read", "fitness.json: cannot be read: line ",
             "deploy/models.json: cannot be read: No such file or directory",
         ] {

@@ -10,10 +10,10 @@ struct ChatRequestTests {
         clientMessageID: IdempotencyKey("k 1"), locale: "es-MX", country: "MX")
 
     /// The error for `json`; nil if it is accepted.
-    static func refusal(_ json: String) -> RequestBodyError? { refusal(Samples.bytes(json)) }
+    static func finding(_ json: String) -> JSONFinding? { finding(Samples.bytes(json)) }
 
-    static func refusal(_ bytes: [UInt8]) -> RequestBodyError? {
-        do throws(RequestBodyError) {
+    static func finding(_ bytes: [UInt8]) -> JSONFinding? {
+        do throws(JSONFinding) {
             _ = try ChatRequest.parse(bytes)
             return nil
         } catch {
@@ -39,70 +39,80 @@ struct ChatRequestTests {
         let request = try ChatRequest.parse(Samples.bytes(json))
         #expect(request.conversationID == Samples.conversation)
         #expect(request.shareToken == "s" && request.clientMessageID?.text == "k" && request.personaID == nil)
-        #expect(Self.refusal(#"{"message":"a","conversation_id":"\#(id)","conversationId":"\#(id)"}"#) == nil)
-        #expect(Self.refusal(#"{"message":"a","conversation_id":null,"conversationId":"\#(id)"}"#) == nil)
+        #expect(Self.finding(#"{"message":"a","conversation_id":"\#(id)","conversationId":"\#(id)"}"#) == nil)
+        #expect(Self.finding(#"{"message":"a","conversation_id":null,"conversationId":"\#(id)"}"#) == nil)
         #expect(
-            Self.refusal(#"{"message":"a","conversation_id":"\#(id)","conversationId":"\#(Samples.user)"}"#)
-                == .field("conversation_id", .contradictory))
+            Self.finding(#"{"message":"a","conversation_id":"\#(id)","conversationId":"\#(Samples.user)"}"#)
+                == JSONFinding("conversation_id", .contradictory))
     }
 
     @Test("a body that is not UTF-8 or not JSON is malformed, even if a field is invalid too")
     func malformed() {
         for json in ["", "{", "hello", #"{"message":"a"} x"#, #"{"message":"\ud800""#, #"{'message':'a'}"#, "\u{0}"] {
-            #expect(Self.refusal(json)?.isMalformed == true, "\(json)")
+            #expect(Self.finding(json)?.isMalformed == true, "\(json)")
         }
         let latin1 = Samples.bytes(#"{"message":""#) + [0xE9] + Samples.bytes(#""}"#)
-        #expect(Self.refusal(latin1)?.isMalformed == true)
-        #expect(Self.refusal(latin1)?.message.hasPrefix("the body is not UTF-8") == true)
-        #expect(Self.refusal(#"{"message":"a","x":"# + String(repeating: "[", count: 100_000))?.isMalformed == true)
+        #expect(Self.finding(latin1)?.isMalformed == true)
+        #expect(Self.finding(latin1)?.requestMessage.hasPrefix("the body is not UTF-8") == true)
+        #expect(Self.finding(#"{"message":"a","x":"# + String(repeating: "[", count: 100_000))?.isMalformed == true)
     }
 
     @Test("JSON that is not an object is rejected without a field", arguments: ["[]", "null", "1", "\"message\""])
     func notAnObject(_ json: String) {
-        #expect(Self.refusal(json) == .notAnObject)
-        #expect(RequestBodyError.notAnObject.isMalformed == false && RequestBodyError.notAnObject.field == nil)
+        let notAnObject = JSONFinding("", .wrongType(expected: .object))
+        #expect(Self.finding(json) == notAnObject)
+        #expect(notAnObject.isMalformed == false && notAnObject.field == nil)
     }
 
     @Test(
         "the error for an invalid field has its snake_case name",
         arguments: [
-            (#"{}"#, RequestBodyError.field("message", .missing)),
-            (#"{"message":null}"#, .field("message", .missing)),
-            (#"{"message":1}"#, .field("message", .wrongType(expected: .string))),
-            (#"{"message":["a"]}"#, .field("message", .wrongType(expected: .string))),
-            (#"{"message":""}"#, .field("message", .empty)),
-            (#"{"message":" \n\t\u00a0\u3000"}"#, .field("message", .empty)),
-            (#"{"message":"a\u0000b"}"#, .field("message", .nulCharacter)),
-            (#"{"message":"a\ud800"}"#, .field("message", .loneSurrogate)),
-            (#"{"message":"\udc00"}"#, .field("message", .loneSurrogate)),
-            (#"{"message":"a","message":"b"}"#, .field("message", .repeated)),
-            (#"{"message":"a","conversation_id":"1"}"#, .field("conversation_id", .malformedID)),
-            (#"{"message":"a","conversationId":""}"#, .field("conversation_id", .malformedID)),
-            (#"{"message":"a","conversationId":7}"#, .field("conversation_id", .wrongType(expected: .string))),
-            (#"{"message":"a","conversationId":"\u0000"}"#, .field("conversation_id", .nulCharacter)),
-            (#"{"message":"a","persona_id":"{AAAAAAAA-AAAA-4AAA-8AAA-AAAAAAAAAAAA}"}"#, .field("persona_id", .malformedID)),
-            (#"{"message":"a","persona_id":"AAAAAAAA-AAAA-4AAA-8AAA-AAAAAAAAAAA"}"#, .field("persona_id", .malformedID)),
-            (#"{"message":"a","domain":true}"#, .field("domain", .wrongType(expected: .string))),
-            (#"{"message":"a","share_token":{}}"#, .field("share_token", .wrongType(expected: .string))),
-            (#"{"message":"a","client_message_id":""}"#, .field("client_message_id", .malformedKey)),
-            (#"{"message":"a","client_message_id":"é"}"#, .field("client_message_id", .malformedKey)),
-            (#"{"message":"a","locale":1}"#, .field("locale", .wrongType(expected: .string))),
+            (#"{}"#, JSONFinding("message", .missing)),
+            (#"{"message":null}"#, JSONFinding("message", .missing)),
+            (#"{"message":1}"#, JSONFinding("message", .wrongType(expected: .string))),
+            (#"{"message":["a"]}"#, JSONFinding("message", .wrongType(expected: .string))),
+            (#"{"message":""}"#, JSONFinding("message", .empty)),
+            (#"{"message":" \n\t\u00a0\u3000"}"#, JSONFinding("message", .empty)),
+            (#"{"message":"a\u0000b"}"#, JSONFinding("message", .nulCharacter)),
+            (#"{"message":"a\ud800"}"#, JSONFinding("message", .loneSurrogate)),
+            (#"{"message":"\udc00"}"#, JSONFinding("message", .loneSurrogate)),
+            (#"{"message":"a","message":"b"}"#, JSONFinding("message", .repeated)),
+            (#"{"message":"a","conversation_id":"1"}"#, JSONFinding("conversation_id", .invalid("must be a UUID"))),
+            (#"{"message":"a","conversationId":""}"#, JSONFinding("conversation_id", .invalid("must be a UUID"))),
+            (#"{"message":"a","conversationId":7}"#, JSONFinding("conversation_id", .wrongType(expected: .string))),
+            (#"{"message":"a","conversationId":"\u0000"}"#, JSONFinding("conversation_id", .nulCharacter)),
+            (
+                #"{"message":"a","persona_id":"{AAAAAAAA-AAAA-4AAA-8AAA-AAAAAAAAAAAA}"}"#,
+                JSONFinding("persona_id", .invalid("must be a UUID"))
+            ),
+            (#"{"message":"a","persona_id":"AAAAAAAA-AAAA-4AAA-8AAA-AAAAAAAAAAA"}"#, JSONFinding("persona_id", .invalid("must be a UUID"))),
+            (#"{"message":"a","domain":true}"#, JSONFinding("domain", .wrongType(expected: .string))),
+            (#"{"message":"a","share_token":{}}"#, JSONFinding("share_token", .wrongType(expected: .string))),
+            (
+                #"{"message":"a","client_message_id":""}"#,
+                JSONFinding("client_message_id", .invalid("must be 1 to 128 printable ASCII characters"))
+            ),
+            (
+                #"{"message":"a","client_message_id":"é"}"#,
+                JSONFinding("client_message_id", .invalid("must be 1 to 128 printable ASCII characters"))
+            ),
+            (#"{"message":"a","locale":1}"#, JSONFinding("locale", .wrongType(expected: .string))),
         ])
-    func fields(_ json: String, _ error: RequestBodyError) {
-        #expect(Self.refusal(json) == error)
-        #expect(error.field == Self.refusal(json)?.field)
+    func fields(_ json: String, _ error: JSONFinding) {
+        #expect(Self.finding(json) == error)
+        #expect(error.field == Self.finding(json)?.field)
     }
 
     @Test("8,000 scalars are accepted whatever their size in bytes; 8,001 are not")
     func length() {
         for character in ["a", "é", "🫶"] {
             let fitting = String(repeating: character, count: 8_000)
-            #expect(Self.refusal(#"{"message":"\#(fitting)"}"#) == nil)
-            #expect(Self.refusal(#"{"message":"\#(fitting)x"}"#) == .field("message", .tooLong(limit: 8000)))
+            #expect(Self.finding(#"{"message":"\#(fitting)"}"#) == nil)
+            #expect(Self.finding(#"{"message":"\#(fitting)x"}"#) == JSONFinding("message", .tooLong(limit: 8000)))
         }
         // Each combining mark is a scalar, although all of them form one visible character.
         let marks = "e" + String(repeating: "\u{301}", count: 8_000)
-        #expect(Self.refusal(#"{"message":"\#(marks)"}"#) == .field("message", .tooLong(limit: 8000)))
+        #expect(Self.finding(#"{"message":"\#(marks)"}"#) == JSONFinding("message", .tooLong(limit: 8000)))
     }
 
     @Test("unknown fields with any content are ignored, and so are an invalid locale and country")
@@ -116,9 +126,9 @@ struct ChatRequestTests {
     @Test("an error message never contains the user's text")
     func messages() {
         for json in [#"{"message":"secret\u0000"}"#, #"{"message":"secret"#, #"{"message":"secret","domain":1}"#] {
-            #expect(Self.refusal(json)?.message.contains("secret") == false)
+            #expect(Self.finding(json)?.requestMessage.contains("secret") == false)
         }
-        #expect(Self.refusal(#"{"message":1}"#)?.message == "message must be of type string")
+        #expect(Self.finding(#"{"message":1}"#)?.requestMessage == "message must be of type string")
     }
 
     @Test("random bytes never crash the parser")
@@ -129,7 +139,7 @@ struct ChatRequestTests {
             for _ in 0..<4 {
                 var mutated = bytes
                 mutated[index] = UInt8.random(in: 0...255, using: &generator)
-                _ = Self.refusal(mutated)
+                _ = Self.finding(mutated)
             }
         }
     }
@@ -150,9 +160,11 @@ struct IdempotencyKeyTests {
         #expect(try IdempotencyKey.resolve(header: "k", body: nil) == key)
         #expect(try IdempotencyKey.resolve(header: nil, body: key) == key)
         #expect(try IdempotencyKey.resolve(header: "k", body: key) == key)
-        #expect(throws: RequestBodyError.field("client_message_id", .contradictory)) {
+        #expect(throws: JSONFinding("client_message_id", .contradictory)) {
             try IdempotencyKey.resolve(header: "other", body: key)
         }
-        #expect(throws: RequestBodyError.field("idempotency_key", .malformedKey)) { try IdempotencyKey.resolve(header: "", body: key) }
+        #expect(throws: JSONFinding("idempotency_key", .invalid("must be 1 to 128 printable ASCII characters"))) {
+            try IdempotencyKey.resolve(header: "", body: key)
+        }
     }
 }

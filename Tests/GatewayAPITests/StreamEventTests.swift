@@ -109,24 +109,24 @@ struct StreamEventTests {
 
     @Test("a missing or mistyped member is an error with its path")
     func malformed() {
-        func error(_ json: String) -> WireError? {
-            do throws(WireError) {
+        func error(_ json: String) -> JSONFinding? {
+            do throws(JSONFinding) {
                 _ = try StreamEvent(json: Samples.bytes(json))
                 return nil
             } catch {
                 return error
             }
         }
-        #expect(error("[]") == .unexpected(field: ""))
-        #expect(error("{}") == .unexpected(field: "type"))
-        #expect(error(#"{"type":1}"#) == .unexpected(field: "type"))
-        #expect(error(#"{"type":"token","content":1}"#) == .unexpected(field: "content"))
-        #expect(error(#"{"type":"done","finish_reason":"stop","message_id":"1"}"#) == .unexpected(field: "message_id"))
+        #expect(error("[]") == JSONFinding("", .wrongType(expected: .object)))
+        #expect(error("{}") == JSONFinding("type", .missing))
+        #expect(error(#"{"type":1}"#) == JSONFinding("type", .wrongType(expected: .string)))
+        #expect(error(#"{"type":"token","content":1}"#) == JSONFinding("content", .wrongType(expected: .string)))
+        #expect(error(#"{"type":"done","finish_reason":"stop","message_id":"1"}"#) == JSONFinding("message_id", .invalid("must be a UUID")))
         let safety = #"{"type":"safety","severity":"acute","tier":3,"message":"m","resources":[{"phone":"1"}]}"#
-        #expect(error(safety) == .unexpected(field: "resources[0].name"))
-        #expect(error(#"{"type":"tok"#) == .malformed(JSONError(.unexpectedEnd, offset: 12)))
+        #expect(error(safety) == JSONFinding("resources[0].name", .missing))
+        #expect(error(#"{"type":"tok"#) == JSONFinding("", .malformed(JSONError(.unexpectedEnd, offset: 12))))
         // A line truncated in the content by a lost connection.
-        #expect(error(#"{"type":"token","content":"ab"#) == .malformed(JSONError(.unexpectedEnd, offset: 29)))
+        #expect(error(#"{"type":"token","content":"ab"#) == JSONFinding("", .malformed(JSONError(.unexpectedEnd, offset: 29))))
     }
 
     @Test("every prefix and many mutations of an event never crash the decoder")

@@ -51,6 +51,17 @@ struct KeySetDocumentTests {
         #expect(throws: (any Error).self) { try document.keys["ec-2"]?.verifier.sign(Array("x".utf8)) }
     }
 
+    @Test("a key with a repeated member is a finding and costs its neighbours nothing; a repeated list of keys is an error")
+    func repeatedMembers() async throws {
+        let repeated = Fixture.secondKey.replacing(#""kid""#, with: #""kid":"other","kid""#)
+        let document = try await parse([repeated, Fixture.secondKey])
+        #expect(document.keys.identifiers == ["ec-2"])
+        #expect(document.findings == ["key 1: keys[0].kid is given twice"])
+        await #expect(throws: (any Error).self) {
+            try await KeySetDocument(Array(#"{"keys":[],"keys":[\#(Fixture.secondKey)]}"#.utf8))
+        }
+    }
+
     @Test("what is no key set at all is an error", arguments: ["", "{}", "[]", "null", #"{"keys":{}}"#, #"{"keys":null}"#, "<html>"])
     func noKeySet(text: String) async {
         await #expect(throws: (any Error).self) { try await KeySetDocument(Array(text.utf8)) }

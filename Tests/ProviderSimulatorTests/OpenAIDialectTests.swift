@@ -1,3 +1,4 @@
+import JSON
 import NIOCore
 import Testing
 
@@ -52,9 +53,9 @@ struct OpenAIDialectTests {
     func whole() throws {
         let usage = TokenUsage(prompt: 5, completion: 3, cached: 2, reasoning: 1)
         let json = try JSONValue(
-            parsing: Self.wire(.whole(text: "hi \"you\"", finishReason: "stop", usage), streamed: false, usage: true).utf8)
+            parsing: Array(Self.wire(.whole(text: "hi \"you\"", finishReason: "stop", usage), streamed: false, usage: true).utf8))
         #expect(json["object"] == "chat.completion")
-        #expect(json["choices"]?.array?.first?["message"]?["content"] == #"hi "you""#)
+        #expect(json["choices"]?.elements?.first?["message"]?["content"] == #"hi "you""#)
         #expect(json["usage"]?["total_tokens"] == 8)
     }
 

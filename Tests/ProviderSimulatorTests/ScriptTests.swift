@@ -1,3 +1,4 @@
+import JSON
 import Testing
 
 @testable import ProviderSimulator
@@ -17,7 +18,8 @@ struct ScriptTests {
             """
         let script = try Script(json: json.utf8)
         #expect(try Script(json: script.json.utf8) == script)
-        #expect(try JSONValue(parsing: script.json.utf8) == JSONValue(parsing: json.utf8))
+        func names(_ json: String) throws -> [String]? { try JSONValue(parsing: Array(json.utf8)).members?.map(\.key).sorted() }
+        #expect(try names(script.json) == names(json))
     }
 
     @Test(

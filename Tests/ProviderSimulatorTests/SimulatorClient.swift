@@ -1,3 +1,4 @@
+import JSON
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -59,10 +60,11 @@ final class SimulatorClient: Sendable {
         usage: Bool = false,
         key: String? = "test"
     ) async throws {
-        var body: [String: JSONValue] = [
-            "model": .string(model), "stream": .bool(streamed), "messages": [["role": "user", "content": .string(message)]],
+        var body = [
+            JSONMember("model", .string(model)), JSONMember("stream", .bool(streamed)),
+            JSONMember("messages", [["role": "user", "content": .string(message)]]),
         ]
-        if usage { body["stream_options"] = ["include_usage": true] }
+        if usage { body.append(JSONMember("stream_options", ["include_usage": true])) }
         var headers: HTTPHeaders = ["host": "simulator", "x-simulator-script": script.json]
         if let key { headers.add(name: "authorization", value: "Bearer \(key)") }
         try await send(.POST, "/v1/chat/completions", headers: headers, body: JSONValue.object(body).bytes)
@@ -126,7 +128,8 @@ private final class PartCollector: ChannelInboundHandler {
 
 /// The text of the streamed chunks in a body.
 func streamedText(_ body: String) -> String {
-    frames(body).compactMap { (try? JSONValue(parsing: $0.utf8))?["choices"]?.array?.first?["delta"]?["content"]?.string }.joined()
+    frames(body).compactMap { (try? JSONValue(parsing: Array($0.utf8)))?["choices"]?.elements?.first?["delta"]?["content"]?.string }
+        .joined()
 }
 
 /// The payloads of the `data:` frames in a body.

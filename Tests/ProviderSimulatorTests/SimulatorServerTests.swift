@@ -1,3 +1,4 @@
+import JSON
 import Testing
 
 @testable import ProviderSimulator
@@ -197,7 +198,7 @@ struct SimulatorServerTests {
             #expect(await client.response().body == #"{"script":null}"#)
             try await client.send(.GET, "/simulator/requests?after=1")
             let journal = await client.response().body
-            let requests = try JSONValue(parsing: journal.utf8)["requests"]?.array ?? []
+            let requests = try JSONValue(parsing: Array(journal.utf8))["requests"]?.elements ?? []
             #expect(requests.map { $0["sequence"] } == [2, 3])
             #expect(requests.first?["messages"] == [["role": "user", "content": "hi"]])
             #expect(requests.first?["outcome"] == "finished")
@@ -227,7 +228,7 @@ struct SimulatorServerTests {
     @Test("the journal keeps only its capacity")
     func ring() {
         let journal = Journal(capacity: 10)
-        for _ in 1...100 { journal.begin([:]).end(.finished) }
+        for _ in 1...100 { journal.begin([]).end(.finished) }
         #expect(journal.exchanges(after: 0).map(\.sequence) == Array(91...100))
         #expect(journal.stats.started == 100)
     }

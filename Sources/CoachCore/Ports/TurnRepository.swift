@@ -21,7 +21,7 @@ public struct TurnRepository: Sendable {
 }
 
 /// The result of `finish`. Raw values are those of `finish_turn`.
-public enum ReceiptOutcome: String, Sendable {
+public enum ReceiptOutcome: String, Sendable, CaseIterable {
     /// The receipt was written.
     case settled
     /// The turn was finished before; nothing changed.

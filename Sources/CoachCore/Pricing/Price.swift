@@ -1,7 +1,7 @@
 /// The price of a provider's model, or of all models with a name prefix, from a day until the next price of the same entry.
 public struct Price: Hashable, Sendable {
     /// How `Price.model` matches a model name.
-    public enum Match: String, Sendable {
+    public enum Match: String, Sendable, CaseIterable {
         /// The whole name.
         case exact
         /// A prefix of the name. An exact or longer entry wins.

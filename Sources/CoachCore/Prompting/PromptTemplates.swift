@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 
 /// The validated templates of `prompts/`.
 public struct PromptTemplates: Sendable, Equatable {
@@ -42,28 +43,31 @@ public struct PromptTemplates: Sendable, Equatable {
     /// Parses and validates all files, keyed by name (`system.md`, …). The error has all findings: missing, unknown, blank or non-UTF-8
     /// files, and missing or unknown placeholders.
     public init(files: [String: Data]) throws(ConfigurationRejected) {
-        let collector = FindingCollector()
+        var findings: [ConfigurationFinding] = []
+        func report(_ file: String, _ path: String, _ problem: JSONFinding.Problem) {
+            findings.append(ConfigurationFinding(file, path, problem))
+        }
         let known = Set(Name.allCases.map(\.file))
-        for file in files.keys.sorted() where !known.contains(file) { collector.add(file, "", .unknown) }
+        for file in files.keys.sorted() where !known.contains(file) { report(file, "", .unknown) }
         var templates: [Name: PromptTemplate] = [:]
         for name in Name.allCases {
             guard let bytes = files[name.file] else {
-                collector.add(name.file, "", .missing)
+                report(name.file, "", .missing)
                 continue
             }
             guard let text = String(validating: bytes, as: UTF8.self) else {
-                collector.add(name.file, "", .unreadable("not UTF-8"))
+                report(name.file, "", .invalid("cannot be read: not UTF-8"))
                 continue
             }
-            if !text.contains(where: { !$0.isWhitespace }) { collector.add(name.file, "", .outOfBounds("blank")) }
+            if !text.contains(where: { !$0.isWhitespace }) { report(name.file, "", .empty) }
             let template = PromptTemplate(text)
-            if template.isUnclosed { collector.add(name.file, "", .syntax("a {{ has no }}")) }
+            if template.isUnclosed { report(name.file, "", .invalid("has a {{ without }}")) }
             let found = Set(template.placeholders)
-            for placeholder in found.subtracting(name.placeholders).sorted() { collector.add(name.file, "{{\(placeholder)}}", .unknown) }
-            for placeholder in name.placeholders.subtracting(found).sorted() { collector.add(name.file, "{{\(placeholder)}}", .missing) }
+            for placeholder in found.subtracting(name.placeholders).sorted() { report(name.file, "{{\(placeholder)}}", .unknown) }
+            for placeholder in name.placeholders.subtracting(found).sorted() { report(name.file, "{{\(placeholder)}}", .missing) }
             templates[name] = template
         }
-        try collector.rejectIfAny()
+        guard findings.isEmpty else { throw ConfigurationRejected(findings: findings) }
         self.templates = templates
     }
 

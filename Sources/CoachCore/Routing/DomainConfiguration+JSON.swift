@@ -1,42 +1,44 @@
 import Foundation
+import JSON
 
 extension DomainConfiguration {
-    /// Parses and validates one file; nil when it is not JSON or names no known domain. Adds findings for all errors.
-    static func read(_ json: Data, file: String, collector: FindingCollector) -> DomainConfiguration? {
-        guard let root = ConfigurationNode.root(of: json, file: file, collector: collector) else { return nil }
-        root.allow([
-            "id", "version", "name", "description", "tone", "methodology", "system_prompt", "boundaries", "greeting", "starters", "routing",
-        ])
-        let domain: Domain? = root.choice("id")
-        let prompt = root.text("system_prompt", 200...4_000)
-        let template = PromptTemplate(prompt)
-        for name in template.placeholders { root.report("system_prompt", .unknownReference("{{\(name)}}")) }
-        if template.isUnclosed { root.report("system_prompt", .syntax("a {{ has no }}")) }
-        let configuration = DomainConfiguration(
-            domain: domain ?? .lifeCoaching, version: root.integer("version", 1...1_000_000), name: root.text("name", 2...60),
-            description: root.text("description", 20...300), tone: root.text("tone", 10...400),
-            methodology: root.text("methodology", 20...600), systemPrompt: prompt,
-            boundaries: root.texts("boundaries", count: 1...12, length: 10...300), greeting: root.text("greeting", 10...300),
-            starters: root.texts("starters", count: 2...8, length: 5...120), terms: terms(root))
-        return domain == nil ? nil : configuration
+    fileprivate init(_ root: JSONReader) throws(JSONFinding) {
+        domain = try root.required("id", .choice)
+        version = try root.required("version", .integer(1...1_000_000))
+        name = try root.required("name", .text(2...60))
+        description = try root.required("description", .text(20...300))
+        tone = try root.required("tone", .text(10...400))
+        methodology = try root.required("methodology", .text(20...600))
+        systemPrompt = try root.required("system_prompt", .text(200...4_000))
+        boundaries = try root.required("boundaries", .list(1...12, .text(10...300)))
+        greeting = try root.required("greeting", .text(10...300))
+        starters = try root.required("starters", .list(2...8, .text(5...120)))
+        terms = try DomainConfiguration.terms(root)
+        let template = PromptTemplate(systemPrompt)
+        for name in template.placeholders { try root.report("system_prompt", .invalid("refers to the unknown {{\(name)}}")) }
+        if template.isUnclosed { try root.report("system_prompt", .invalid("has a {{ without }}")) }
+        try root.rejectUnknown()
     }
 
-    private static func terms(_ root: ConfigurationNode) -> [Term] {
-        guard let routing = root.object("routing") else { return [] }
-        routing.allow(["en", "es"])
+    private static func terms(_ root: JSONReader) throws(JSONFinding) -> [Term] {
+        let routing = try root.object("routing")
         var seen: Set<String> = []
-        return ["en", "es"].flatMap { language -> [Term] in
-            guard let weights = routing.object(language) else { return [] }
-            return weights.keys.flatMap { key -> [Term] in
-                guard let weight = Float(key), weight >= 0, weight <= 10 else {
-                    weights.report(key, .outOfBounds("a weight from 0 to 10"))
-                    return []
+        var terms: [Term] = []
+        for language in ["en", "es"] {
+            let weights = try routing.object(language)
+            for name in weights.names {
+                let phrases = try weights.required(name, .list(1...600, .text(1...80)))
+                guard let weight = Float(name), weight >= 0, weight <= 10 else {
+                    try weights.report(name, .invalid("must be a weight from 0 to 10"))
+                    continue
                 }
-                return weights.texts(key, count: 1...600, length: 1...80).flatMap(PhraseExpansion.expand).filter { phrase in
-                    seen.insert(phrase).inserted
-                }.map { Term(phrase: $0, weight: weight) }
+                for phrase in phrases.flatMap(PhraseExpansion.expand) where seen.insert(phrase).inserted {
+                    terms.append(Term(phrase: phrase, weight: weight))
+                }
             }
         }
+        try routing.rejectUnknown()
+        return terms
     }
 }
 
@@ -44,15 +46,22 @@ extension DomainConfigurations {
     /// Parses and validates all seven files, keyed by file name. The error has the findings of all files, with missing and duplicate
     /// domains, values out of bounds and unknown keys.
     public init(files: [String: Data]) throws(ConfigurationRejected) {
-        let collector = FindingCollector()
+        var findings: [ConfigurationFinding] = []
         var byDomain: [Domain: DomainConfiguration] = [:]
         for (file, json) in files.sorted(by: { $0.key < $1.key }) {
-            guard let read = DomainConfiguration.read(json, file: file, collector: collector) else { continue }
-            if byDomain[read.domain] != nil { collector.add(file, "id", .duplicate(read.domain.rawValue)) }
-            byDomain[read.domain] = read
+            do throws(ConfigurationRejected) {
+                let read = try ConfigurationRejected.read(json, file: file, DomainConfiguration.init)
+                if byDomain.updateValue(read, forKey: read.domain) != nil {
+                    findings.append(ConfigurationFinding(file, "id", .invalid("is the id of another file: \(read.domain.rawValue)")))
+                }
+            } catch {
+                findings += error.findings
+            }
         }
-        for domain in Domain.allCases where byDomain[domain] == nil { collector.add("domains", domain.rawValue, .missing) }
-        try collector.rejectIfAny()
+        for domain in Domain.allCases where byDomain[domain] == nil {
+            findings.append(ConfigurationFinding("domains", domain.rawValue, .missing))
+        }
+        guard findings.isEmpty else { throw ConfigurationRejected(findings: findings) }
         self.init(byDomain: byDomain)
     }
 }

@@ -79,7 +79,7 @@ public struct ContextProfile: Sendable, Equatable {
 }
 
 /// Author of a message in a conversation. Raw values are those of the database and the wire.
-public enum MessageRole: String, Sendable {
+public enum MessageRole: String, Sendable, CaseIterable {
     case user, assistant
 }
 

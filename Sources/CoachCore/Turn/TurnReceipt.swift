@@ -12,12 +12,12 @@ public enum TurnStatus: String, Sendable, CaseIterable {
 }
 
 /// The `finish_reason` of a `done` event.
-public enum FinishReason: String, Sendable {
+public enum FinishReason: String, Sendable, CaseIterable {
     case stop, length, stopped, safety
 }
 
 /// Origin of a receipt. The owner's receipt replaces an orphan collector's estimate, never the reverse.
-public enum Finalizer: String, Sendable {
+public enum Finalizer: String, Sendable, CaseIterable {
     /// The instance that ran the turn.
     case owner
     /// An instance or restarted process that ended the turn of a dead owner; the bill is an estimate.

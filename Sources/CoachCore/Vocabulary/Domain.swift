@@ -34,7 +34,7 @@ extension DomainScores {
 /// The domain of a turn, and why.
 public struct DomainDecision: Sendable, Equatable {
     /// What determined the domain.
-    public enum Source: String, Sendable {
+    public enum Source: String, Sendable, CaseIterable {
         case pinned, persona, message, conversation, abstained
     }
     /// nil when the router abstains; the prompt is then the generic one.

@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 
 /// A UUID typed by its subject, so that the compiler rejects a turn's id in place of a user's. Text form in lower case (CONTRACT §2).
 public struct Identifier<Subject>: Hashable, Sendable, CustomStringConvertible {
@@ -11,12 +12,16 @@ public struct Identifier<Subject>: Hashable, Sendable, CustomStringConvertible {
 
     /// Parses the canonical 36-character form, any case; nil for any other text.
     public init?(validating text: some StringProtocol) {
-        guard let uuid = UUID(canonical: text) else { return nil }
+        guard let uuid = UUID(canonical: String(text)) else { return nil }
         self.uuid = uuid
     }
 
     /// The canonical 36-character form in lower case.
     public var description: String { uuid.canonicalText }
+}
+
+extension Identifier: JSONReadable {
+    public init(_ json: JSONReader) throws(JSONFinding) { self.init(try UUID(json)) }
 }
 
 // Subjects of `Identifier`; without values.

@@ -1,3 +1,5 @@
+import JSON
+
 /// Severity of danger, ordered as in the Columbia Protocol (C-SSRS). A signal, never a clinical score.
 public enum RiskTier: Int, Comparable, Sendable, CaseIterable {
     /// No danger detected.
@@ -25,8 +27,12 @@ public enum RiskCategory: String, Sendable, CaseIterable, Hashable {
     case substance
 }
 
+extension RiskCategory: JSONReadable {
+    public init(_ json: JSONReader) throws(JSONFinding) { self = try JSONField.choice.read(json) }
+}
+
 /// The person in danger.
-public enum RiskSubject: String, Sendable {
+public enum RiskSubject: String, Sendable, CaseIterable {
     /// The user themself.
     case user = "self"
     /// Another person.
@@ -56,7 +62,7 @@ public struct RiskAssessment: Sendable, Equatable {
 }
 
 /// The stored safety state of a user with a persona. Raw values 0 to 3 are those of the database.
-public enum SafetyLevel: Int, Comparable, Sendable {
+public enum SafetyLevel: Int, Comparable, Sendable, CaseIterable {
     case calm = 0, concern, crisis, high
     public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
 }

@@ -1,6 +1,7 @@
 import CoachCore
 import Foundation
 import HTTPTypes
+import JSON
 
 /// Names a request for logs, answers and support.
 enum RequestIdentifier {

@@ -2,6 +2,7 @@ import CoachCore
 import GatewayAPI
 import Hummingbird
 import Identity
+import JSON
 
 /// The one place where codes become statuses, texts and actions (CONTRACT §2).
 enum ErrorMapping {
@@ -52,10 +53,10 @@ extension GatewayError {
         self.init(ErrorCode(rawValue: rejection.code) ?? .unauthenticated, rejection.message)
     }
 
-    /// What is wrong with a body: 400 when it is no JSON at all, else 422 with the field.
-    init(_ error: RequestBodyError) {
-        self.init(.invalidInput, error.message, status: error.isMalformed ? 400 : 422)
-        if let field = error.field { self = naming(field: field) }
+    /// A rejected body: 400 when it is not JSON, else 422 with the field.
+    init(_ finding: JSONFinding) {
+        self.init(.invalidInput, finding.requestMessage, status: finding.isMalformed ? 400 : 422)
+        if let field = finding.field { self = naming(field: field) }
     }
 
     /// What the database decided.
@@ -83,6 +84,7 @@ extension GatewayError {
     init?(known error: any Error) {
         switch error {
         case let error as GatewayError: self = error
+        case let finding as JSONFinding: self.init(finding)
         case let fault as StoreFault: self.init(fault)
         case let rejection as Rejection: self.init(rejection)
         case let counted as CountedRejection:

@@ -90,8 +90,3 @@ extension HTTPFields {
         self[.accelBuffering] = "no"
     }
 }
-
-extension Timestamp {
-    /// The wall clock.
-    static var now: Timestamp { Timestamp(Date()) }
-}

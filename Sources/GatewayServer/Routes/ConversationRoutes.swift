@@ -40,19 +40,19 @@ struct ConversationRoutes: Sendable {
 
     private func create(_ request: Request, _ context: GatewayContext) async throws -> Response {
         try await counted(request) { caller in
-            let body = try Fields.read(try await request.collectBytes(), allowingNothing: true)
+            let body = try JSONReader(body: try await request.collectBytes(), allowingNothing: true)
             let draft = ConversationDraft(
-                title: try body.text("title", limit: Self.titleLimit), domain: try body.domain(),
-                personaID: try body.identifier("persona_id").map(PersonaID.init))
+                title: try body.title(), domain: try body.domain(),
+                personaID: try body.optional("persona_id"))
             return one(context, try await conversations.create(caller, draft), status: .created)
         }
     }
 
     private func patch(_ request: Request, _ context: GatewayContext) async throws -> Response {
         try await counted(request) { caller in
-            let body = try Fields.read(try await request.collectBytes(), allowingNothing: false)
+            let body = try JSONReader(body: try await request.collectBytes(), allowingNothing: false)
             var change = ConversationPatch()
-            if body.contains("title") { change.title = .some(try body.text("title", limit: Self.titleLimit)) }
+            if body.contains("title") { change.title = .some(try body.title()) }
             if body.contains("domain") { change.domain = .some(try body.domain()) }
             return one(context, try await conversations.patch(caller, try id(context), change))
         }
@@ -131,26 +131,16 @@ extension Pagination {
     }
 }
 
-private typealias Fields = GatewayAPI.RequestBody
-
-extension Fields {
+extension JSONReader {
     /// `allowingNothing`: an empty body is an empty object.
-    fileprivate static func read(_ bytes: [UInt8], allowingNothing: Bool) throws(GatewayError) -> Fields {
-        do throws(RequestBodyError) {
-            return try Fields(parsing: bytes.isEmpty && allowingNothing ? Array("{}".utf8) : bytes)
-        } catch { throw GatewayError(error) }
+    fileprivate init(body bytes: [UInt8], allowingNothing: Bool) throws(JSONFinding) {
+        try self.init(requestBody: bytes.isEmpty && allowingNothing ? Array("{}".utf8) : bytes)
     }
 
-    fileprivate func text(_ field: String, limit: Int) throws(GatewayError) -> String? {
-        do throws(RequestBodyError) { return try string(field, limit: limit) } catch { throw GatewayError(error) }
-    }
+    fileprivate func title() throws(JSONFinding) -> String? { try optional("title", .text(0...ConversationRoutes.titleLimit)) }
 
-    fileprivate func identifier(_ field: String) throws(GatewayError) -> UUID? {
-        do throws(RequestBodyError) { return try id(field) } catch { throw GatewayError(error) }
-    }
-
-    fileprivate func domain() throws(GatewayError) -> Domain? {
-        guard let text = try text("domain", limit: 64) else { return nil }
+    fileprivate func domain() throws -> Domain? {
+        guard let text = try optional("domain", .text(0...64)) else { return nil }
         guard let domain = Domain(rawValue: text) else {
             throw GatewayError(.personaOrDomainUnavailable, "there is no such domain").naming(field: "domain")
         }

@@ -19,7 +19,7 @@ extension TurnPipeline {
     func parse(_ httpRequest: TurnHTTPRequest, by caller: Caller) async throws(GatewayError) -> TurnRequest {
         let body: ChatRequest
         let key: IdempotencyKey?
-        do throws(RequestBodyError) {
+        do throws(JSONFinding) {
             body = try ChatRequest.parse(httpRequest.body)
             key = try IdempotencyKey.resolve(header: httpRequest.idempotencyKey, body: body.clientMessageID)
         } catch {
@@ -124,7 +124,7 @@ extension TurnPipeline {
     }
 
     /// A body that cannot be accepted may still hold a cry for help: then the refusal carries resources.
-    private func refused(_ error: RequestBodyError, _ httpRequest: TurnHTTPRequest) -> GatewayError {
+    private func refused(_ error: JSONFinding, _ httpRequest: TurnHTTPRequest) -> GatewayError {
         var rejection = GatewayError(error)
         guard let body = try? JSONDocument(parsing: httpRequest.body).value, let message = body["message"]?.string else { return rejection }
         let said = TurnRequest(message: message, locale: body["locale"]?.string, country: body["country"]?.string)

@@ -2,7 +2,7 @@ import CoachCore
 import JSON
 
 extension ModelConfiguration {
-    /// Reads `deploy/models.json`. `findings` has a line for everything that is wrong, and is empty exactly when there is a configuration.
+    /// Reads `deploy/models.json`. `findings` has a line for each error, and is empty exactly when there is a configuration.
     ///
     /// The environment decides which providers can be used: one with `api_key_env` when that variable is set, or when its address was
     /// overridden by the variable that `base_url_env` names; one without when its address is known. A provider marked `stand_in` is used
@@ -10,150 +10,129 @@ extension ModelConfiguration {
     public static func read(
         _ file: some Sequence<UInt8>, environment: [String: String]
     ) -> (configuration: ModelConfiguration?, findings: [String]) {
-        let bytes = Array(file)
-        let root: JSONValue
-        do throws(JSONError) {
-            root = try JSONValue(parsing: bytes)
-        } catch {
-            return (nil, ["models: \(error.text(in: bytes))"])
-        }
-        guard root.members != nil else { return (nil, ["models: not a JSON object"]) }
         var reader = ModelFileReader(environment: environment.filter { !ProviderKeys.trimmed($0.value).isEmpty })
-        let configuration = reader.configuration(root)
-        return (reader.findings.isEmpty ? configuration : nil, reader.findings)
+        let (read, findings) = JSONReader.collect(Array(file)) { (root) throws(JSONFinding) in try reader.configuration(root) }
+        let all = reader.environmentFindings + findings.map { "models: \($0)" }
+        return (all.isEmpty ? read ?? nil : nil, all)
     }
 }
 
 /// A provider as the file and the environment describe it, usable or not.
 private struct ProviderEntry {
-    /// nil: its address is not known.
+    /// nil when its address is not known, or when the entry has a finding.
     var provider: Provider?
     var isStandIn: Bool
-    /// It can be asked with what the environment has.
+    /// Whether it can be called with the values of the environment.
     var isUsable: Bool
-    /// What to set to make it usable.
+    /// The setting that would make it usable.
     var remedy: String
 }
 
 private struct ModelFileReader {
     let environment: [String: String]
-    private(set) var findings: [String] = []
+    /// Findings in variables of the environment, which have no path in the file.
+    private(set) var environmentFindings: [String] = []
 
     init(environment: [String: String]) { self.environment = environment }
 
-    mutating func configuration(_ root: JSONValue) -> ModelConfiguration? {
-        var fields = FieldReader(root, "models")
+    /// nil with a finding when there is no default route.
+    mutating func configuration(_ root: JSONReader) throws(JSONFinding) -> ModelConfiguration? {
+        let providers = try root.object("providers")
         var entries: [String: ProviderEntry] = [:]
-        for member in fields.object("providers")?.members ?? [] { entries[member.key] = provider(member) }
-        let limits = fields.object("limits", isRequired: false).map { self.limits($0) } ?? CallLimits()
+        for name in providers.names { entries[name] = try provider(name, try providers.object(name)) }
+        let limits = try root.optional("limits", .object(CallLimits.init)) ?? CallLimits()
+        let routeObject = try root.object("routes")
         var routes: [String: Route] = [:]
-        for member in fields.object("routes")?.members ?? [] { routes[member.key] = route(member, entries) }
-        if fields.value("routes") != nil, fields.value("routes")?["default"] == nil {
-            findings.append("models: routes: default is missing")
-        }
-        fields.expectNothingElse(but: ["note"])
-        findings = fields.findings + findings
+        for name in routeObject.names { routes[name] = try route(name, of: routeObject, entries) }
+        if !routeObject.contains("default") { try routeObject.report("default", .missing) }
+        try root.rejectUnknown(besides: ["note"])
         guard let defaultRoute = routes["default"] else { return nil }
         let usable = entries.compactMapValues { $0.isUsable ? $0.provider : nil }
         return ModelConfiguration(providers: usable, defaultRoute: defaultRoute, routes: routes, limits: limits)
     }
 
-    private mutating func provider(_ member: JSONMember) -> ProviderEntry {
-        let place = "models: providers.\(member.key)"
-        var fields = FieldReader(member.value, place)
-        let dialect = fields.choice("dialect", Dialect.self)
-        let ownURL = fields.text("base_url", isRequired: false)
-        let urlVariable = fields.text("base_url_env", isRequired: false)
-        let keyVariable = fields.text("api_key_env", isRequired: false)
-        let authorityFile = fields.text("ca_file", isRequired: false)
-        let isStandIn = fields.bool("stand_in") ?? false
-        fields.expectNothingElse(but: ["note"])
-        findings += fields.findings
+    private mutating func provider(_ name: String, _ json: JSONReader) throws(JSONFinding) -> ProviderEntry {
+        let dialect: Dialect = try json.required("dialect", .choice)
+        let ownURL = try json.optional("base_url", .text(1...2_000))
+        let urlVariable = try json.optional("base_url_env", .text(1...200))
+        let keyVariable = try json.optional("api_key_env", .text(1...200))
+        let authorityFile = try json.optional("ca_file", .text(1...4_000))
+        let isStandIn = try json.optional("stand_in") ?? false
+        try json.rejectUnknown(besides: ["note"])
 
         let overridingURL = urlVariable.flatMap { environment[$0] }
-        let baseURL = (overridingURL ?? ownURL).flatMap { url in
-            let address = BaseURL.normalized(ProviderKeys.trimmed(url))
-            if address == nil {
-                findings.append("\(overridingURL == nil ? "\(place): base_url" : urlVariable ?? place): not an http or https address")
-            }
-            return address
+        let baseURL = (overridingURL ?? ownURL).flatMap { BaseURL.normalized(ProviderKeys.trimmed($0)) }
+        if baseURL == nil, let urlVariable, overridingURL != nil {
+            environmentFindings.append("\(urlVariable): not an http or https address")
+        } else if baseURL == nil, ownURL != nil {
+            try json.report("base_url", .invalid("must be an http or https address"))
         }
         let key = keyVariable.flatMap { environment[$0] }.map(ProviderKeys.trimmed)
         if let keyVariable, let key, !key.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) {
-            findings.append("\(keyVariable): contains a character that cannot stand in a header")
+            environmentFindings.append("\(keyVariable): contains a character that cannot stand in a header")
         }
         let hasKey = keyVariable == nil || key != nil || overridingURL != nil
-        let provider = dialect.flatMap { dialect in
-            baseURL.map {
-                Provider(name: member.key, dialect: dialect, baseURL: $0, keyVariable: keyVariable, authorityFile: authorityFile)
-            }
+        var provider: Provider?
+        if json.isSound, let baseURL {
+            provider = Provider(name: name, dialect: dialect, baseURL: baseURL, keyVariable: keyVariable, authorityFile: authorityFile)
         }
         return ProviderEntry(
             provider: provider, isStandIn: isStandIn, isUsable: provider != nil && hasKey,
-            remedy: (provider == nil ? urlVariable : keyVariable) ?? "\(place).base_url")
+            remedy: (provider == nil ? urlVariable : keyVariable) ?? "models: \(json.path).base_url")
     }
 
-    private mutating func route(_ member: JSONMember, _ entries: [String: ProviderEntry]) -> Route? {
-        let place = "models: routes.\(member.key)"
-        guard let elements = member.value.elements, !elements.isEmpty else {
-            findings.append("\(place): must be a list of models")
-            return nil
-        }
-        let before = findings.count
+    /// nil with a finding when the route has an error or no provider that can be used.
+    private func route(
+        _ name: String, of routes: JSONReader, _ entries: [String: ProviderEntry]
+    ) throws(JSONFinding) -> Route? {
         var choices: [(choice: ModelChoice, entry: ProviderEntry)] = []
-        for (index, element) in elements.enumerated() {
-            guard let choice = choice(element, "\(place)[\(index)]") else { continue }
-            guard let entry = entries[choice.name.provider] else {
-                findings.append("\(place)[\(index)]: no provider is called \(choice.name.provider)")
+        var isSound = true
+        for element in try routes.elements(name, 1...100) {
+            let choice = try choice(element)
+            if element.isSound, let entry = entries[choice.name.provider] {
+                choices.append((choice, entry))
                 continue
             }
-            choices.append((choice, entry))
+            if element.isSound { try element.report("provider", .invalid("must be one of the providers, not \(choice.name.provider)")) }
+            isSound = false
         }
-        guard findings.count == before else { return nil }
+        guard isSound, !choices.isEmpty else { return nil }
         var usable = choices.filter { $0.entry.isUsable && !$0.entry.isStandIn }
         if usable.isEmpty { usable = choices.filter(\.entry.isUsable) }
         guard let first = usable.first else {
             let remedies = choices.map(\.entry.remedy).joined(separator: " or ")
-            findings.append("\(place): no provider can be used; set \(remedies)")
+            try routes.report(name, .invalid("has no provider that can be used; set \(remedies)"))
             return nil
         }
         return Route(first.choice, usable.dropFirst().map(\.choice))
     }
 
-    private mutating func choice(_ value: JSONValue, _ place: String) -> ModelChoice? {
-        var fields = FieldReader(value, place)
-        let provider = fields.text("provider")
-        let model = fields.text("model")
-        let overridingModel = fields.text("model_env", isRequired: false).flatMap { environment[$0] }.map(ProviderKeys.trimmed)
-        let tokens = fields.integer("max_output_tokens", in: 1...1_000_000)
-        let temperature = fields.number("temperature", in: 0...2)
-        let field =
-            fields.value("token_limit_field") == nil
-            ? .maxCompletionTokens : fields.choice("token_limit_field", ModelChoice.TokenLimitField.self)
-        fields.expectNothingElse(but: ["note"])
-        findings += fields.findings
-        guard fields.findings.isEmpty, let provider, let model, let tokens, let field else { return nil }
-        return ModelChoice(
-            name: ModelName(provider: provider, model: overridingModel ?? model), maximumOutputTokens: tokens, temperature: temperature,
-            tokenLimitField: field)
+    private func choice(_ json: JSONReader) throws(JSONFinding) -> ModelChoice {
+        let provider = try json.required("provider", .text(1...200))
+        let model = try json.required("model", .text(1...200))
+        let overridingModel = try json.optional("model_env", .text(1...200)).flatMap { environment[$0] }.map(ProviderKeys.trimmed)
+        let choice = ModelChoice(
+            name: ModelName(provider: provider, model: overridingModel ?? model),
+            maximumOutputTokens: try json.required("max_output_tokens", .integer(1...1_000_000)),
+            temperature: try json.optional("temperature", .number(0...2)),
+            tokenLimitField: try json.optional("token_limit_field", .choice) ?? .maxCompletionTokens)
+        try json.rejectUnknown(besides: ["note"])
+        return choice
     }
+}
 
-    private mutating func limits(_ value: JSONValue) -> CallLimits {
-        var limits = CallLimits()
-        var fields = FieldReader(value, "models: limits")
+extension CallLimits {
+    fileprivate init(_ json: JSONReader) throws(JSONFinding) {
+        self.init()
         let durations: [(String, WritableKeyPath<CallLimits, Duration>)] = [
             ("connect_ms", \.connect), ("first_token_ms", \.firstToken), ("first_token_overall_ms", \.firstTokenOverall),
             ("silence_ms", \.silence), ("turn_ms", \.turn), ("refusal_ms", \.refusal), ("retry_pause_ms", \.retryPause),
             ("refusal_body_ms", \.refusalBody),
         ]
-        for (name, path) in durations where fields.value(name) != nil {
-            if let milliseconds = fields.integer(name, in: 1...3_600_000) { limits[keyPath: path] = .milliseconds(milliseconds) }
+        for (name, path) in durations {
+            if let milliseconds = try json.optional(name, .integer(1...3_600_000)) { self[keyPath: path] = .milliseconds(milliseconds) }
         }
-        if fields.value("answer_bytes") != nil, let bytes = fields.integer("answer_bytes", in: 1...(16 << 20)) {
-            limits.answerBytes = bytes
-        }
-        fields.expectNothingElse(but: ["note"])
-        findings += fields.findings
-        return limits
+        answerBytes = try json.optional("answer_bytes", .integer(1...(16 << 20))) ?? answerBytes
+        try json.rejectUnknown(besides: ["note"])
     }
 }

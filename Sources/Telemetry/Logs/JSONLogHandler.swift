@@ -1,4 +1,5 @@
 import Dispatch
+import JSON
 import Logging
 
 /// Writes every log event as one JSON object on one line: `time`, `level`, `label`, `message`, then `error`, then the metadata, its keys
@@ -23,7 +24,7 @@ public struct JSONLogHandler: LogHandler {
     /// A handler for one logger.
     public init(
         label: String, level: Logger.Level = .info, writer: LogWriter = .standardError,
-        metadataProvider: Logger.MetadataProvider? = nil, clock: @escaping @Sendable () -> Timestamp = Timestamp.now
+        metadataProvider: Logger.MetadataProvider? = nil, clock: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         self.label = label
         self.writer = writer

@@ -1,4 +1,5 @@
 import Dispatch
+import JSON
 import Synchronization
 
 #if canImport(Darwin)
@@ -111,7 +112,7 @@ public final class LogWriter: Sendable {
 
     private static func notice(_ dropped: Int) -> [UInt8] {
         var line = LogLine()
-        line.field("time", Timestamp.now().rfc3339)
+        line.field("time", Timestamp.now.rfc3339)
         line.field("level", "warning")
         line.field("label", "log")
         line.field("message", "log lines were dropped because nobody read them")

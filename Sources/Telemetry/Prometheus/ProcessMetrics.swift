@@ -1,4 +1,5 @@
 import CoreMetrics
+import JSON
 import Synchronization
 
 #if canImport(Darwin)
@@ -16,7 +17,7 @@ extension PrometheusMetricsFactory {
         let memory = Meter(label: "process_resident_memory_bytes", factory: self)
         let files = Meter(label: "process_open_fds", factory: self)
         let limit = Meter(label: "process_max_fds", factory: self)
-        Meter(label: "process_start_time_seconds", factory: self).set(Double(Timestamp.now().milliseconds) / 1000)
+        Meter(label: "process_start_time_seconds", factory: self).set(Double(Timestamp.now.millisecondsSince1970) / 1000)
         let lastCPU = Mutex(0.0)
         beforeRender {
             guard let reading = ProcessReading.now() else { return }

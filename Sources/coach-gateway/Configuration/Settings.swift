@@ -1,7 +1,7 @@
 import Foundation
 import JSON
 
-/// The raw settings: environment over file over default, and everything that is wrong with them, collected.
+/// The raw settings (environment over file over default) and all findings in them.
 struct Settings: Sendable {
     private(set) var findings: [String] = []
     private var values: [String: String] = [:]
@@ -10,27 +10,33 @@ struct Settings: Sendable {
     init(environment: [String: String], file: Data? = nil) {
         let known = Dictionary(uniqueKeysWithValues: SettingKey.all.map { ($0.name, $0) })
         if let file {
-            do throws(JSONError) {
-                let root = try JSONValue(parsing: Array(file))
-                if root.members == nil { findings.append("the configuration file is not a JSON object") }
-                for member in root.members ?? [] { take(member.key, member.value, known[member.key]) }
-            } catch {
-                findings.append("the configuration file: \(error.text(in: Array(file)))")
-            }
+            let (values, findings) = JSONReader.collect(Array(file)) { (root) throws(JSONFinding) in try Self.values(root, known) }
+            self.values = values ?? [:]
+            self.findings = findings.map { "the configuration file: \($0)" }
         }
         for name in known.keys {
             if let value = environment[name], !value.isEmpty { values[name] = value }
         }
     }
 
-    private mutating func take(_ name: String, _ value: JSONValue, _ key: SettingKey?) {
-        guard let key else { return findings.append("\(name): unknown key in the configuration file") }
-        guard !key.secret else { return findings.append("\(name): secrets are read from the environment only") }
-        switch value {
-        case .string(let text): values[name] = text
-        case .integer(let number): values[name] = "\(number)"
-        default: findings.append("\(name): expected a text or a whole number")
+    private static func values(_ root: JSONReader, _ known: [String: SettingKey]) throws(JSONFinding) -> [String: String] {
+        var values: [String: String] = [:]
+        for name in root.names {
+            guard let key = known[name] else {
+                try root.report(name, .unknown)
+                continue
+            }
+            guard !key.secret else {
+                try root.report(name, .invalid("is a secret, which is read from the environment only"))
+                continue
+            }
+            switch try root.value(name) {
+            case .string(let text): values[name] = text
+            case .integer(let number): values[name] = "\(number)"
+            default: try root.report(name, .invalid("must be a text or a whole number"))
+            }
         }
+        return values
     }
 
     /// The value, or its default.

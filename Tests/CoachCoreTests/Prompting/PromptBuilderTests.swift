@@ -173,8 +173,8 @@ struct PromptTemplateTests {
         let error = #expect(throws: ConfigurationRejected.self) { try PromptTemplates(files: files) }
         let texts = error?.findings.map(\.description) ?? []
         for expected in [
-            "system.md: missing", "extra.md: unknown", "context.md: {{mood}}: unknown", "context.md: {{goals}}: missing",
-            "context.md: {{situation}}: missing", "safety.md: out of bounds: blank", "summary.md: cannot be read: not UTF-8",
+            "system.md: is required", "extra.md: is unknown", "context.md: {{mood}} is unknown", "context.md: {{goals}} is required",
+            "context.md: {{situation}} is required", "safety.md: must not be empty", "summary.md: cannot be read: not UTF-8",
         ] {
             #expect(texts.contains(expected), "\(expected)")
         }

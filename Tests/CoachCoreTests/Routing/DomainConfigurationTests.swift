@@ -23,7 +23,7 @@ struct DomainConfigurationTests {
         let error = #expect(throws: ConfigurationRejected.self) { try DomainConfigurations(files: files) }
         let problems = error?.findings.map(\.problem) ?? []
         #expect(problems.contains(.missing))
-        #expect(problems.contains(.duplicate("mindset")))
+        #expect(problems.contains(.invalid("is the id of another file: mindset")))
     }
 
     @Test("all findings of a file are reported, with their paths")

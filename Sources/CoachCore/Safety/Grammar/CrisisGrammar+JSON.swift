@@ -1,62 +1,58 @@
 import Foundation
+import JSON
 
 extension CrisisGrammar {
     /// Parses and validates the file. The error has all findings.
     public init(json: Data, file: String = "crisis-grammar.json") throws(ConfigurationRejected) {
-        let collector = FindingCollector()
-        guard let root = ConfigurationNode.root(of: json, file: file, collector: collector) else {
-            throw ConfigurationRejected(findings: collector.findings)
-        }
-        root.allow(["version", "about", "classes", "markers", "corrected", "entries", "idioms", "follow_ups"])
-        version = root.integer("version", 1...1_000_000)
-        classes = CrisisGrammar.readClasses(root)
-        markers = CrisisGrammar.readMarkers(root)
-        corrected = root.texts("corrected", count: 0...500, length: Lexicon.minimumCorrectedLength...40)
-        var reader = RuleReader(classes: Set(classes.keys))
-        entries = root.list("entries", 1...2_000).compactMap { reader.entry($0) }
-        idioms = root.list("idioms", 0...2_000).compactMap { reader.idiom($0) }
-        followUps = root.list("follow_ups", 0...500).compactMap { reader.followUp($0) }
-        try collector.rejectIfAny()
+        self = try ConfigurationRejected.read(json, file: file, CrisisGrammar.init)
     }
 
-    private static func readClasses(_ root: ConfigurationNode) -> [String: [String]] {
-        guard let object = root.object("classes") else { return [:] }
-        let written = Dictionary(
-            uniqueKeysWithValues: object.keys.map { ($0, object.texts($0, count: 1...400, length: 1...100)) })
+    private init(_ root: JSONReader) throws(JSONFinding) {
+        version = try root.required("version", .integer(1...1_000_000))
+        classes = try CrisisGrammar.readClasses(root)
+        markers = try CrisisGrammar.readMarkers(root)
+        corrected = try root.required("corrected", .list(0...500, .text(Lexicon.minimumCorrectedLength...40)))
+        var reader = RuleReader(classes: Set(classes.keys))
+        entries = []
+        idioms = []
+        followUps = []
+        for element in try root.elements("entries", 1...2_000) { entries.append(try reader.entry(element)) }
+        for element in try root.elements("idioms", 0...2_000) { idioms.append(try reader.idiom(element)) }
+        for element in try root.elements("follow_ups", 0...500) { followUps.append(try reader.followUp(element)) }
+        try root.rejectUnknown(besides: ["about"])
+    }
+
+    private static func readClasses(_ root: JSONReader) throws(JSONFinding) -> [String: [String]] {
+        let object = try root.object("classes")
+        var written: [String: [String]] = [:]
+        for name in object.names { written[name] = try object.required(name, .list(1...400, .text(1...100))) }
         var read: [String: [String]] = [:]
         for (name, phrases) in written {
-            read[name] = phrases.flatMap { phrase -> [String] in
-                guard phrase.hasPrefix("{"), phrase.hasSuffix("}") else { return PhraseExpansion.expand(phrase) }
+            for phrase in phrases {
+                guard phrase.hasPrefix("{"), phrase.hasSuffix("}") else {
+                    read[name, default: []] += PhraseExpansion.expand(phrase)
+                    continue
+                }
                 // References are resolved one level deep: this suffices for "die or disappear" and cannot cycle.
                 guard let inner = written[String(phrase.dropFirst().dropLast())] else {
-                    object.report(name, .unknownReference(phrase))
-                    return []
+                    try object.report(name, .invalid("refers to the unknown \(phrase)"))
+                    continue
                 }
-                return inner.filter { !$0.hasPrefix("{") }.flatMap(PhraseExpansion.expand)
+                read[name, default: []] += inner.filter { !$0.hasPrefix("{") }.flatMap(PhraseExpansion.expand)
             }
         }
         return read
     }
 
-    private static func readMarkers(_ root: ConfigurationNode) -> [Marker: [String]] {
-        guard let object = root.object("markers") else { return [:] }
-        object.allow(Set(Marker.allCases.map(\.name)))
-        return Dictionary(
-            uniqueKeysWithValues: Marker.allCases.map { marker in
-                (marker, object.texts(marker.name, count: 1...400, length: 1...100).flatMap(PhraseExpansion.expand))
-            })
-    }
-}
-
-/// Expands endings: `kill/s/ed/ing` → kill, kills, killed, killing. Each word of a phrase may have them; the result is every combination.
-enum PhraseExpansion {
-    static func expand(_ phrase: String) -> [String] {
-        phrase.split(separator: " ").reduce([""]) { heads, word in
-            let parts = word.split(separator: "/", omittingEmptySubsequences: false)
-            let stem = String(parts[0])
-            let forms = [stem] + parts.dropFirst().map { stem + $0 }
-            return heads.flatMap { head in forms.map { head.isEmpty ? $0 : head + " " + $0 } }
+    private static func readMarkers(_ root: JSONReader) throws(JSONFinding) -> [Marker: [String]] {
+        let object = try root.object("markers")
+        var markers: [Marker: [String]] = [:]
+        for marker in Marker.allCases {
+            let phrases = try object.required(marker.name, .list(1...400, .text(1...100)))
+            markers[marker] = phrases.flatMap(PhraseExpansion.expand)
         }
+        try object.rejectUnknown()
+        return markers
     }
 }
 
@@ -67,72 +63,69 @@ private struct RuleReader {
 
     init(classes: Set<String>) { self.classes = classes }
 
-    mutating func entry(_ node: ConfigurationNode) -> CrisisGrammar.Entry? {
-        node.allow(["id", "language", "category", "tier", "subject", "patterns", "negatable", "hyperbole", "ambiguous", "timeless"])
-        let id = identifier(node)
-        let language = language(node)
-        let tier = RiskTier(rawValue: node.integer("tier", 1...4))
-        let subject: RiskSubject? = subject(node)
-        let patterns = patterns(node)
-        guard let category = node.choice("category", RiskCategory.self), let tier, let subject else { return nil }
-        return CrisisGrammar.Entry(
-            id: id, language: language, category: category, tier: tier, subject: subject,
-            negatable: node.member("negatable") == nil || node.flag("negatable"), hyperbole: node.flag("hyperbole"),
-            ambiguous: node.flag("ambiguous"), timeless: node.flag("timeless"), patterns: patterns)
+    mutating func entry(_ json: JSONReader) throws(JSONFinding) -> CrisisGrammar.Entry {
+        let entry = CrisisGrammar.Entry(
+            id: try identifier(json), language: try language(json), category: try json.required("category"),
+            tier: try tier(json, "tier", from: .concern), subject: try json.required("subject", .choice),
+            negatable: try json.optional("negatable") ?? true, hyperbole: try json.optional("hyperbole") ?? false,
+            ambiguous: try json.optional("ambiguous") ?? false, timeless: try json.optional("timeless") ?? false,
+            patterns: try patterns(json))
+        try json.rejectUnknown()
+        return entry
     }
 
-    mutating func idiom(_ node: ConfigurationNode) -> CrisisGrammar.Idiom? {
-        node.allow(["id", "language", "thing", "patterns"])
-        return CrisisGrammar.Idiom(
-            id: identifier(node), language: language(node), isThing: node.flag("thing"), patterns: patterns(node))
+    mutating func idiom(_ json: JSONReader) throws(JSONFinding) -> CrisisGrammar.Idiom {
+        let idiom = CrisisGrammar.Idiom(
+            id: try identifier(json), language: try language(json), isThing: try json.optional("thing") ?? false,
+            patterns: try patterns(json))
+        try json.rejectUnknown()
+        return idiom
     }
 
-    mutating func followUp(_ node: ConfigurationNode) -> CrisisGrammar.FollowUp? {
-        node.allow(["id", "language", "category", "patterns", "at_concern", "at_crisis", "needs_question"])
-        let id = identifier(node)
-        let language = language(node)
-        let atConcern = RiskTier(rawValue: node.integer("at_concern", 0...4))
-        let atCrisis = RiskTier(rawValue: node.integer("at_crisis", 1...4))
-        let patterns = patterns(node)
-        guard let category = node.choice("category", RiskCategory.self), let atConcern, let atCrisis else { return nil }
-        return CrisisGrammar.FollowUp(
-            id: id, language: language, category: category, tierAtConcern: atConcern, tierAtCrisis: atCrisis,
-            needsQuestion: node.flag("needs_question"), patterns: patterns)
+    mutating func followUp(_ json: JSONReader) throws(JSONFinding) -> CrisisGrammar.FollowUp {
+        let followUp = CrisisGrammar.FollowUp(
+            id: try identifier(json), language: try language(json), category: try json.required("category"),
+            tierAtConcern: try tier(json, "at_concern", from: .none), tierAtCrisis: try tier(json, "at_crisis", from: .concern),
+            needsQuestion: try json.optional("needs_question") ?? false, patterns: try patterns(json))
+        try json.rejectUnknown()
+        return followUp
     }
 
-    private mutating func identifier(_ node: ConfigurationNode) -> String {
-        let id = node.text("id", 4...80)
-        if !id.isEmpty, !seen.insert(id).inserted { node.report("id", .duplicate(id)) }
+    private mutating func identifier(_ json: JSONReader) throws(JSONFinding) -> String {
+        let id = try json.required("id", .text(4...80))
+        if !id.isEmpty, !seen.insert(id).inserted { try json.report("id", .invalid("is given twice: \(id)")) }
         return id
     }
 
-    private func language(_ node: ConfigurationNode) -> String {
-        let language = node.text("language", 2...2)
-        if !["en", "es", "mi", "de", "fr", ""].contains(language) { node.report("language", .outOfBounds("en, es, mi, de or fr")) }
+    private func language(_ json: JSONReader) throws(JSONFinding) -> String {
+        let language = try json.required("language", .text(2...2))
+        if !["en", "es", "mi", "de", "fr", ""].contains(language) {
+            try json.report("language", .invalid("must be en, es, mi, de or fr"))
+        }
         return language
     }
 
-    private func subject(_ node: ConfigurationNode) -> RiskSubject? {
-        guard let subject = RiskSubject(rawValue: node.text("subject")) else {
-            node.report("subject", .wrongType(expected: "self, other or unclear"))
-            return nil
-        }
-        return subject
+    private func tier(_ json: JSONReader, _ name: String, from lowest: RiskTier) throws(JSONFinding) -> RiskTier {
+        let tier: RiskTier = try json.required(name, .choice)
+        if tier < lowest { try json.report(name, .invalid("must be at least \(lowest.rawValue)")) }
+        return tier
     }
 
-    private func patterns(_ node: ConfigurationNode) -> [WordPattern] {
-        node.list("patterns", 1...200).compactMap { item -> WordPattern? in
-            guard let text = item.text(1...1_000) else { return nil }
+    private func patterns(_ json: JSONReader) throws(JSONFinding) -> [WordPattern] {
+        var patterns: [WordPattern] = []
+        for element in try json.elements("patterns", 1...200) {
+            let text = try JSONField.text(1...1_000).read(element)
+            guard element.isSound else { continue }
             do throws(WordPattern.SyntaxError) {
-                let pattern = try WordPattern(text)
-                for case .wordClass(let name) in pattern.elements.flatMap(\.alternatives) where !classes.contains(name) {
-                    item.report(.unknownReference("{\(name)}"))
-                }
-                return pattern
+                patterns.append(try WordPattern(text))
             } catch {
-                item.report(.syntax(error.reason))
-                return nil
+                try element.report(.invalid(error.reason))
+                continue
+            }
+            for case .wordClass(let name) in patterns.last?.elements.flatMap(\.alternatives) ?? [] where !classes.contains(name) {
+                try element.report(.invalid("refers to the unknown {\(name)}"))
             }
         }
+        return patterns
     }
 }

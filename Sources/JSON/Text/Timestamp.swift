@@ -25,6 +25,9 @@ public struct Timestamp: Sendable, Hashable, Comparable {
         self.init(millisecondsSince1970: Int64(exactly: milliseconds) ?? (milliseconds > 0 ? .max : .min))
     }
 
+    /// The time of the system's clock.
+    public static var now: Timestamp { Timestamp(Date()) }
+
     /// The same time as a `Date`.
     public var date: Date { Date(timeIntervalSince1970: Double(millisecondsSince1970) / 1000) }
 
@@ -65,10 +68,8 @@ extension Timestamp {
     /// text. A leap second (`:60`) is read as the first second of the next minute.
     public init?(rfc3339 text: String) {
         var reader = DigitReader(bytes: Array(text.utf8)[...])
-        guard let year = reader.number(4), reader.skip("-"), let month = reader.number(2), reader.skip("-"),
-            let day = reader.number(2), reader.skip("T", "t", " "), let hour = reader.number(2), reader.skip(":"),
-            let minute = reader.number(2), reader.skip(":"), let second = reader.number(2), hour < 24, minute < 60, second <= 60,
-            let date = CivilDate(year: year, month: month, day: day)
+        guard let date = reader.date(), reader.skip("T", "t", " "), let hour = reader.number(2), reader.skip(":"),
+            let minute = reader.number(2), reader.skip(":"), let second = reader.number(2), hour < 24, minute < 60, second <= 60
         else { return nil }
         var milliseconds = 0
         if reader.skip(".") {
@@ -78,50 +79,5 @@ extension Timestamp {
         guard let offset = reader.offsetMinutes(), reader.isAtEnd else { return nil }
         let minutes = date.daysSince1970 * 1440 + hour * 60 + minute - offset
         self.init(millisecondsSince1970: Int64(minutes * 60_000 + second * 1000 + milliseconds))
-    }
-}
-
-/// Parses fixed-width numbers from the front of a text.
-private struct DigitReader {
-    var bytes: ArraySlice<UInt8>
-
-    var isAtEnd: Bool { bytes.isEmpty }
-
-    mutating func number(_ digits: Int) -> Int? {
-        guard bytes.count >= digits else { return nil }
-        var value = 0
-        for byte in bytes.prefix(digits) {
-            guard byte &- UInt8(ascii: "0") <= 9 else { return nil }
-            value = value * 10 + Int(byte - UInt8(ascii: "0"))
-        }
-        bytes.removeFirst(digits)
-        return value
-    }
-
-    mutating func skip(_ separators: Unicode.Scalar...) -> Bool {
-        guard let first = bytes.first, separators.contains(Unicode.Scalar(first)) else { return false }
-        bytes.removeFirst()
-        return true
-    }
-
-    /// Parses one or more decimals as thousandths.
-    mutating func milliseconds() -> Int? {
-        var value = 0
-        var count = 0
-        while let digit = number(1) {
-            if count < 3 { value = value * 10 + digit }
-            count += 1
-        }
-        guard count > 0 else { return nil }
-        for _ in count..<max(3, count) { value *= 10 }
-        return value
-    }
-
-    /// Parses `Z` or `±hh:mm`.
-    mutating func offsetMinutes() -> Int? {
-        if skip("Z", "z") { return 0 }
-        let sign = bytes.first == UInt8(ascii: "-") ? -1 : 1
-        guard skip("+", "-"), let hours = number(2), skip(":"), let minutes = number(2), hours < 24, minutes < 60 else { return nil }
-        return sign * (hours * 60 + minutes)
     }
 }

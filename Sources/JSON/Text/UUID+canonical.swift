@@ -1,4 +1,8 @@
-import Foundation
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 // A turn has a dozen identifiers. Foundation parses and formats them with sscanf and snprintf and opens /dev/urandom for each new one;
 // these functions are faster.
@@ -12,13 +16,13 @@ extension UUID {
         return UUID(bits)
     }
 
-    private init(_ bits: UInt128) {
+    init(_ bits: UInt128) {
         self.init(uuid: withUnsafeBytes(of: bits.bigEndian) { $0.loadUnaligned(as: uuid_t.self) })
     }
 
     /// Parses the canonical 36-character form, any case; nil for any other text.
-    public init?(canonical text: some StringProtocol) {
-        var text = String(text)
+    public init?(canonical text: String) {
+        var text = text
         guard let bits = text.withUTF8(Self.bits(canonical:)) else { return nil }
         self.init(bits)
     }
@@ -34,8 +38,7 @@ extension UUID {
                     text.initializeElement(at: index, to: UInt8(ascii: "-"))
                 } else {
                     shift -= 4
-                    let digit = UInt8(truncatingIfNeeded: bits >> UInt128(shift)) & 0xF
-                    text.initializeElement(at: index, to: digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+                    text.initializeElement(at: index, to: Byte.hexDigit(UInt8(truncatingIfNeeded: bits >> UInt128(shift)) & 0xF))
                 }
             }
             return Self.characters
@@ -53,19 +56,10 @@ extension UUID {
             if isHyphen(index) {
                 guard byte == UInt8(ascii: "-") else { return nil }
             } else {
-                guard let digit = hexValue(byte) else { return nil }
+                guard let digit = Byte.hexValue(byte) else { return nil }
                 bits = bits << 4 | UInt128(digit)
             }
         }
         return bits
-    }
-
-    private static func hexValue(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }

@@ -1,18 +1,18 @@
 /// A date of the proleptic Gregorian calendar (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
-struct CivilDate: Equatable {
-    let year: Int
-    let month: Int
-    let day: Int
+public struct CivilDate: Equatable, Sendable {
+    public let year: Int
+    public let month: Int
+    public let day: Int
 
     /// nil for a date that does not exist.
-    init?(year: Int, month: Int, day: Int) {
+    public init?(year: Int, month: Int, day: Int) {
         guard (1...12).contains(month), day >= 1, day <= Self.daysIn(month: month, year: year) else { return nil }
         self.year = year
         self.month = month
         self.day = day
     }
 
-    init(daysSince1970: Int) {
+    public init(daysSince1970: Int) {
         // Years begin in March here, so that the leap day is the last day of its year. An era is 400 years.
         let shifted = daysSince1970 + 719_468
         let era = shifted.floorDivided(by: 146_097)
@@ -25,7 +25,7 @@ struct CivilDate: Equatable {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
-    var daysSince1970: Int {
+    public var daysSince1970: Int {
         let shiftedYear = month <= 2 ? year - 1 : year
         let era = shiftedYear.floorDivided(by: 400)
         let yearOfEra = shiftedYear - era * 400
@@ -43,9 +43,21 @@ struct CivilDate: Equatable {
     }
 }
 
+extension CivilDate: CustomStringConvertible {
+    /// Parses `2026-03-01`; nil for any other text and for a date that does not exist.
+    public init?(_ text: String) {
+        var reader = DigitReader(bytes: Array(text.utf8)[...])
+        guard let date = reader.date(), reader.isAtEnd else { return nil }
+        self = date
+    }
+
+    /// `2026-03-01`.
+    public var description: String { String(Timestamp(millisecondsSince1970: Int64(daysSince1970) * 86_400_000).rfc3339.prefix(10)) }
+}
+
 extension FixedWidthInteger {
     /// Division by a positive number that rounds towards minus infinity.
-    func floorDivided(by divisor: Self) -> Self {
+    package func floorDivided(by divisor: Self) -> Self {
         self / divisor - (self % divisor < 0 ? 1 : 0)
     }
 }

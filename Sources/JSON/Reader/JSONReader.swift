@@ -1,0 +1,166 @@
+/// Reads a JSON object by declarations: name, type and bounds of each member.
+///
+/// ```swift
+/// let body = try JSONReader(parsing: bytes, flaws: .rejectedWhereRead, spelling: .snakeOrCamelCase)
+/// let message = try body.required("message", .text(1...8000))
+/// let conversation: UUID? = try body.optional("conversation_id")
+/// ```
+/// The same declarations either throw the first finding (`init(parsing:)`) or collect all findings (`collect`). A collecting reader never
+/// throws: it records the finding and returns a placeholder, and `collect` discards the value that was made of placeholders.
+///
+/// `null` counts as absent. Members that are not read are ignored unless `rejectUnknown` is called.
+public struct JSONReader {
+    /// How repeated names, lone surrogates, U+0000 and numbers beyond a double are treated.
+    public enum FlawRule: Sendable {
+        /// The last of repeated members applies, lone surrogates are U+FFFD. For text of a trusted writer.
+        case ignored
+        /// A flaw in a value that is read is a finding.
+        case rejectedWhereRead
+    }
+
+    /// How the names of members are compared with declared names, which are in snake_case.
+    public enum Spelling: Sendable {
+        case exact
+        /// `conversationId` is accepted for `conversation_id`, as Swift's `JSONEncoder` and JavaScript write it. Both together must agree.
+        case snakeOrCamelCase
+    }
+
+    /// The value; `null` in a placeholder.
+    public let value: JSONValue
+    /// The path in findings, in the declared spelling; empty for the root.
+    public let path: String
+    /// The path in the spelling of the text, as in the flaws of the document.
+    let textPath: String
+    let session: ReadingSession
+    /// Whether this stands for a value that is missing or of another type. Its finding is recorded, and findings below it are not.
+    let isPlaceholder: Bool
+
+    /// Parses a whole text. The reader throws the first finding.
+    public init(parsing bytes: [UInt8], flaws rule: FlawRule = .ignored, spelling: Spelling = .exact) throws(JSONFinding) {
+        let document: JSONDocument
+        do throws(JSONError) {
+            // A byte order mark is no JSON, and may be ignored (RFC 8259 §8.1).
+            document = try JSONDocument(parsing: bytes.starts(with: Byte.byteOrderMark) ? Array(bytes.dropFirst(3)) : bytes)
+        } catch {
+            throw JSONFinding(error.path, .malformed(error))
+        }
+        self.init(document.value, ReadingSession(spelling: spelling, flaws: rule == .ignored ? [] : document.findings))
+    }
+
+    /// A reader of a parsed value that throws the first finding.
+    public init(_ value: JSONValue) {
+        self.init(value, ReadingSession())
+    }
+
+    /// Parses an object, reads it with `body` and collects all findings; repeated names and the other flaws are findings anywhere in the
+    /// text, with their line. The value is nil exactly when there are findings.
+    public static func collect<Value>(
+        _ bytes: [UInt8], _ body: (JSONReader) throws(JSONFinding) -> Value
+    ) -> (value: Value?, findings: [JSONFinding]) {
+        func unreadable(_ error: JSONError) -> JSONFinding { JSONFinding("", .invalid("cannot be read: \(error.text(in: bytes))")) }
+        let document: JSONDocument
+        do throws(JSONError) {
+            document = try JSONDocument(parsing: bytes)
+        } catch {
+            return (nil, [unreadable(error)])
+        }
+        return collect(document.value, findings: document.findings.map(unreadable), body)
+    }
+
+    /// The same for an object that is parsed already.
+    public static func collect<Value>(
+        _ object: JSONValue, findings: [JSONFinding] = [], _ body: (JSONReader) throws(JSONFinding) -> Value
+    ) -> (value: Value?, findings: [JSONFinding]) {
+        guard object.members != nil else { return (nil, findings + [JSONFinding("", .wrongType(expected: .object))]) }
+        let session = ReadingSession(collects: true, findings: findings)
+        do throws(JSONFinding) {
+            let value = try body(JSONReader(object, session))
+            return session.findings.isEmpty ? (value, []) : (nil, session.findings)
+        } catch {
+            // Thrown by `body` itself, not by the reader.
+            return (nil, session.findings + [error])
+        }
+    }
+
+    private init(_ value: JSONValue, _ session: ReadingSession) {
+        self.init(value, path: "", textPath: "", session, isPlaceholder: false)
+    }
+
+    init(_ value: JSONValue, path: String, textPath: String, _ session: ReadingSession, isPlaceholder: Bool) {
+        self.value = value
+        self.path = path
+        self.textPath = textPath
+        self.session = session
+        self.isPlaceholder = isPlaceholder
+    }
+}
+
+// MARK: - Findings
+
+extension JSONReader {
+    /// Reports a problem of this value: throws it, or records it when findings are collected.
+    public func report(_ problem: JSONFinding.Problem) throws(JSONFinding) {
+        if !isPlaceholder { try session.report(JSONFinding(path, problem)) }
+    }
+
+    /// Reports a problem of a member.
+    public func report(_ name: String, _ problem: JSONFinding.Problem) throws(JSONFinding) {
+        if !isPlaceholder { try session.report(JSONFinding(path(to: name), problem)) }
+    }
+
+    /// Reports a problem of this value and, when findings are collected, returns the placeholder.
+    public func reject<Value>(
+        _ problem: JSONFinding.Problem, _ placeholder: @autoclosure () -> Value
+    ) throws(JSONFinding) -> Value {
+        try report(problem)
+        return placeholder()
+    }
+
+    /// What `read` makes of the value; nil is a value of another type.
+    public func scalar<Value>(
+        _ kind: JSONKind, _ placeholder: @autoclosure () -> Value, _ read: (JSONValue) -> Value?
+    ) throws(JSONFinding) -> Value {
+        guard let value = read(value) else { return try reject(.wrongType(expected: kind), placeholder()) }
+        return value
+    }
+
+    /// Whether nothing was reported for this value and the values below it. Only readers that collect findings know.
+    public var isSound: Bool {
+        !isPlaceholder && !session.findings.contains { $0.path == path || $0.path.hasPrefix("\(path).") || $0.path.hasPrefix("\(path)[") }
+    }
+
+    func path(to name: String) -> String { Self.join(path, name) }
+
+    static func join(_ path: String, _ name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
+}
+
+/// What the readers of one text share. Not thread-safe: used within one call.
+final class ReadingSession {
+    let spelling: JSONReader.Spelling
+    /// The findings of the document that reading a value reports.
+    let flaws: [JSONError]
+    let collects: Bool
+    private(set) var findings: [JSONFinding]
+    /// The names that were read, by the path of their object. Kept only when findings are collected.
+    private var namesRead: [String: Set<String>] = [:]
+
+    init(
+        collects: Bool = false, spelling: JSONReader.Spelling = .exact, flaws: [JSONError] = [], findings: [JSONFinding] = []
+    ) {
+        self.collects = collects
+        self.spelling = spelling
+        self.flaws = flaws
+        self.findings = findings
+    }
+
+    func report(_ finding: JSONFinding) throws(JSONFinding) {
+        guard collects else { throw finding }
+        if !findings.contains(finding) { findings.append(finding) }
+    }
+
+    func markRead(_ name: String, of path: String) {
+        if collects { namesRead[path, default: []].insert(name) }
+    }
+
+    func isRead(_ name: String, of path: String) -> Bool { namesRead[path]?.contains(name) ?? false }
+}
