@@ -14,14 +14,14 @@ enum Requests {
         return post(host: host, path: path, bearer: key, body: body)
     }
 
-    /// A request to the gateway by a user, in a new conversation or in the one that `deploy/bench.d/history.py` creates for the user.
+    /// A request to the gateway by a user, in a new conversation or in the one that `deploy/python/coach_tools/bench/history.py` creates for the user.
     static func gateway(host: String, path: String, user: Int, secret: String, inConversation: Bool) -> [UInt8] {
         let conversation = inConversation ? #","conversation_id":"\#(identifier("be9cc000", user))""# : ""
         return post(
             host: host, path: path, bearer: token(user: user, secret: secret), body: #"{"message":"\#(message)"\#(conversation)}"#)
     }
 
-    /// The id of a user or conversation; `deploy/bench.d/history.py` computes the same ids in SQL.
+    /// The id of a user or conversation; `deploy/python/coach_tools/bench/history.py` computes the same ids in SQL.
     private static func identifier(_ prefix: String, _ number: Int) -> String {
         let digits = String(number, radix: 16)
         return "\(prefix)-0000-4000-8000-" + String(repeating: "0", count: 12 - digits.count) + digits

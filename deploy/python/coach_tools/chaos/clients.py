@@ -1,14 +1,12 @@
 """The clients of a run. They send messages, disconnect, resume on the other instance, stop turns, read on a second device, and repeat requests."""
 import asyncio
-import base64
-import hashlib
-import hmac
 import json
 import random
 import time
 import uuid
 
-from wire import Broken, Exchange, Nonsense, ask
+from ..tokens import access_token
+from ..wire import Broken, Exchange, Nonsense, ask
 
 CHAT = "/functions/v1/chat-stream"
 # A good client waits out an outage of the database (60 s) and the grace after it.
@@ -21,16 +19,6 @@ TURNS_PER_USER = 40
 WORDS = (
     "gently Schritt für Schritt naïve déjà vu rêve kleine Gewohnheit 🌱 ✨ 👩‍👩‍👧 🏳️‍🌈 日本語の練習 привет שלום señal número Ångström café "
     "breathe notice begin again tomorrow morning light — “yes” … hopeful 💛 één stap भरोसा 가능성 curious steady").split(" ")
-
-
-def token(secret, user):
-    """An HS256 access token in the issuer's format, valid for two hours."""
-    def part(data):
-        return base64.urlsafe_b64encode(data).rstrip(b"=")
-    now = int(time.time())
-    claims = {"sub": user, "aud": "authenticated", "role": "authenticated", "iat": now, "exp": now + 7200}
-    signed = part(json.dumps({"alg": "HS256", "typ": "JWT"}).encode()) + b"." + part(json.dumps(claims).encode())
-    return (signed + b"." + part(hmac.new(secret.encode(), signed, hashlib.sha256).digest())).decode()
 
 
 class Reading:
@@ -189,7 +177,7 @@ class User:
         await asyncio.sleep(self.random.uniform(0, 2))
         while not self.is_over():
             self.id = str(uuid.UUID(int=self.random.getrandbits(128), version=4))
-            self.token = token(self.secret, self.id)
+            self.token = access_token(self.secret, self.id)
             self.conversation = None
             for _ in range(TURNS_PER_USER):
                 if self.is_over():

@@ -1,8 +1,7 @@
-"""Child processes, ports, and figures from /proc."""
+"""Child processes, and figures of this machine from /proc."""
 import http.client
 import os
 import platform
-import random
 import resource
 import signal
 import socket
@@ -10,44 +9,17 @@ import subprocess
 import time
 from pathlib import Path
 
+from ..processes import family, stat_fields
+
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
-
-
-def free_port():
-    """A free port below the range of ephemeral ports, which outgoing connections could take before the caller listens."""
-    while True:
-        port = random.randint(20_000, 32_000)
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                pass
-
-
-def fields(process):
-    """The fields after the name in /proc/PID/stat (the name may contain any character); None when the process has ended."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return None
-
-
-def family(process):
-    """The ids of a process and its children."""
-    members = [process]
-    for entry in os.listdir("/proc"):
-        if entry.isdigit() and (found := fields(entry)) and int(found[1]) == process:
-            members.append(int(entry))
-    return members
 
 
 def cpu_seconds(process):
     """User and kernel time in seconds of a process, its children, and the children that it has waited for."""
     total = 0
     for member in family(process):
-        if found := fields(member):
+        if found := stat_fields(member):
             total += int(found[11]) + int(found[12])
             if member == process:
                 total += int(found[13]) + int(found[14])

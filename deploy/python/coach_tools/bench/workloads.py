@@ -1,7 +1,7 @@
 """Workloads, which are the same for all peers. Measurements that need more than one run of the load generator are in studies.py."""
 from dataclasses import dataclass
 
-import machine
+from . import machine
 
 
 @dataclass

@@ -1,5 +1,5 @@
 """Compares the figures with the goals. A goal whose workload did not run is omitted."""
-import report
+from . import report
 
 
 class Goals:

@@ -1,15 +1,14 @@
 """Study: the latency of the start of a turn for users with a long history, by the size of the tables."""
-import os
 import re
 import subprocess
 import time
 from dataclasses import replace
 from statistics import quantiles
 
-import peers
-import report
-from testbed import progress
-from workloads import Workload
+from ..postgres import PSQL
+from . import peers, report
+from .testbed import progress
+from .workloads import Workload
 
 FIRST_USER = 1_000_000
 MESSAGES_PER_USER = 200
@@ -106,7 +105,7 @@ def fill(testbed, users, goal):
             # psql reads an open descriptor, because the file is replaced by the next batch in the meantime.
             with open(script) as text:
                 running.append(subprocess.Popen(
-                    ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-f", "-"] + testbed.address("postgres"), env=testbed.as_role("postgres"),
+                    ["psql", *PSQL, "-f", "-"] + testbed.address("postgres"), env=testbed.as_role("postgres"),
                     stdin=text, stdout=subprocess.DEVNULL))
                 script.unlink()
             if len(running) == 2:

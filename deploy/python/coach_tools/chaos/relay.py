@@ -1,9 +1,9 @@
-"""A host of the database that can fall silent: it takes connections and bytes, and gives nothing back, as behind a dropped route."""
+"""A TCP relay to PostgreSQL that can fall silent: it accepts connections and bytes and sends nothing, as behind a dropped route."""
 import asyncio
 
 
 class Relay:
-    """Forwards a port of 127.0.0.1 to PostgreSQL. What it swallowed while silent never arrives, also when it speaks again."""
+    """Forwards a port of 127.0.0.1 to PostgreSQL. Bytes that arrive while it is silent are lost, also after it forwards again."""
 
     def __init__(self, port, target):
         self.port, self.target = port, target
@@ -12,6 +12,7 @@ class Relay:
         self.server = None
 
     async def start(self):
+        """Listens on the port."""
         self.server = await asyncio.start_server(self._accept, "127.0.0.1", self.port)
 
     async def _accept(self, reader, writer):
@@ -61,6 +62,7 @@ class Relay:
             pass
 
     async def stop(self):
+        """Ends all connections."""
         self.server.close()
         for connection in list(self.connections):
             connection.cancel()

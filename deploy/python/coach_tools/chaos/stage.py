@@ -3,20 +3,14 @@ import asyncio
 import json
 import os
 import signal
-import socket
 import time
 from pathlib import Path
 
-import wire
-from moved_clock import MovedClock
-from relay import Relay
-
-
-def free_port():
-    """A free port of 127.0.0.1."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+from .. import wire
+from ..postgres import PSQL
+from ..processes import children_of, family, free_port, kill_family, send
+from .moved_clock import MovedClock
+from .relay import Relay
 
 
 class Child:
@@ -62,29 +56,6 @@ class Child:
             return None
 
 
-def children_of(parent):
-    """The ids of the child processes."""
-    found = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                # "pid (name) state ppid …"; the name may contain anything.
-                fields = Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            if int(fields[1]) == parent:
-                found.append(int(entry))
-    return found
-
-
-def send(process, number):
-    """Sends a signal to a process that may have ended."""
-    try:
-        os.kill(process, number)
-    except ProcessLookupError:
-        pass
-
-
 class Postgres(Child):
     """The PostgreSQL cluster of the run, with fsync. `away` holds the spans (monotonic) in which it was unavailable."""
 
@@ -117,11 +88,7 @@ class Postgres(Child):
     async def kill_all(self):
         """Kills all processes at once, as a power failure does."""
         self._leave()
-        parent = self.process.pid
-        send(parent, signal.SIGSTOP)
-        for child in children_of(parent):
-            send(child, signal.SIGKILL)
-        send(parent, signal.SIGKILL)
+        kill_family(self.process.pid)
         await self.process.wait()
 
     async def stop(self):
@@ -136,13 +103,13 @@ class Postgres(Child):
         parent = self.process.pid
         # The parent first: it makes no more children then.
         send(parent, signal.SIGSTOP)
-        family = [parent] + children_of(parent)
+        processes = family(parent)
         try:
-            for process in family:
+            for process in processes:
                 send(process, signal.SIGSTOP)
             await asyncio.sleep(seconds)
         finally:
-            for process in family:
+            for process in processes:
                 send(process, signal.SIGCONT)
         self.away[-1] = (self.away[-1][0], time.monotonic())
 
@@ -161,7 +128,7 @@ class Postgres(Child):
     async def rows(self, url, sql):
         """The rows of a query as objects."""
         psql = await asyncio.create_subprocess_exec(
-            f"{self.binaries}/psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", url,
+            f"{self.binaries}/psql", *PSQL, "-d", url,
             "-c", f"select to_jsonb(answer) from ({sql}) as answer",
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
         out, err = await psql.communicate()
@@ -194,7 +161,7 @@ class Gateway(Child):
 
 
 class Simulator(Child):
-    """The provider. Its journal is read while it lives, since it dies with it."""
+    """The provider. Its journal exists only while the process runs."""
 
     def __init__(self, executable, environment, folder):
         self.port = free_port()
@@ -202,6 +169,7 @@ class Simulator(Child):
             "simulator", [executable, "simulate-llm", "--port", str(self.port)], environment, folder / "simulator.log")
 
     async def is_ready(self):
+        """Whether its control API answers."""
         try:
             return (await wire.ask(self.port, "GET", "/simulator/stats", timeout=2.0))[0] == 200
         except wire.Broken:

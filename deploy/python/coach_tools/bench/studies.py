@@ -4,13 +4,9 @@ A study takes the testbed and the peers and returns `text` (Markdown) and its fi
 """
 from dataclasses import replace
 
-import history
-import machine
-import peers
-import report
-import soak
-from testbed import progress
-from workloads import Workload
+from . import history, machine, peers, report, soak
+from .testbed import progress
+from .workloads import Workload
 
 RATES = (200, 400, 500, 600, 800, 1000, 1250, 1500, 2000, 3000)
 JUDGED_AT = 500

@@ -6,7 +6,9 @@ import sys
 import time
 from pathlib import Path
 
-import machine
+from ..postgres import PSQL
+from ..processes import free_port
+from . import machine
 
 
 def progress(line):
@@ -19,7 +21,7 @@ class Testbed:
 
     def __init__(self, options):
         self.options, self.folder = options, Path(options.folder)
-        self.provider_port, self.secure_port = machine.free_port(), machine.free_port()
+        self.provider_port, self.secure_port = free_port(), free_port()
         self.certificate, self.key = self.folder / "certificate.pem", self.folder / "key.pem"
         subprocess.run([
             "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "7", "-subj", "/CN=localhost", "-addext",
@@ -63,7 +65,7 @@ class Testbed:
     def sql(self, text, role="postgres"):
         """Runs statements, each in its own transaction, and returns the lines of their output."""
         done = subprocess.run(
-            ["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-f", "-"] + self.address(role), env=self.as_role(role),
+            ["psql", *PSQL, "-f", "-"] + self.address(role), env=self.as_role(role),
             input=text, capture_output=True, text=True)
         if done.returncode:
             raise SystemExit(f"psql: {done.stderr}")
@@ -103,6 +105,7 @@ class Testbed:
                 process.wait()
 
     def load(self, peer, arguments, limit, while_running=lambda: None):
+        """Runs the load generator and returns its results."""
         return self.end_load(self.begin_load(peer, arguments), limit, while_running)
 
     def warm(self, peer, streams=50):

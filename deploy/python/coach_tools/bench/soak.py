@@ -1,19 +1,17 @@
 """Study: half load with faults for a long time; checks that memory, descriptors, turns and threads do not grow."""
-import base64
-import hashlib
-import hmac
-import http.client
-import json
+import asyncio
+import contextlib
 import random
 import threading
 import time
 from statistics import median
 
-import machine
-import peers
-import report
-from testbed import progress
-from workloads import Workload
+from .. import wire
+from ..processes import stat_fields
+from ..tokens import access_token
+from . import machine, peers, report
+from .testbed import progress
+from .workloads import Workload
 
 STREAMS = 500
 RESUMERS = 4
@@ -92,7 +90,7 @@ def restart_provider(testbed):
 def state(peer):
     """A sample: resident MiB, descriptors, running turns, threads."""
     process = peer.child.pid
-    fields = machine.fields(process)
+    fields = stat_fields(process)
     return [machine.resident_bytes(process) / 2**20, machine.descriptors(process), running_turns(peer), int(fields[17]) if fields else 0]
 
 
@@ -122,7 +120,7 @@ class Resumer(threading.Thread):
     def __init__(self, peer, number):
         super().__init__(daemon=True)
         self.peer, self.resumed, self.findings, self.is_stopped = peer, 0, [], False
-        self.authorization = {"Authorization": f"Bearer {token(peer.secret, FIRST_RESUMER + number)}", "Accept": "text/event-stream"}
+        self.token = access_token(peer.secret, f"be9c0000-0000-4000-8000-{FIRST_RESUMER + number:012x}")
 
     def stop(self):
         """Ends the thread after the current answer."""
@@ -130,32 +128,49 @@ class Resumer(threading.Thread):
 
     def run(self):
         """Requests answers until it is stopped."""
+        asyncio.run(self.request_answers())
+
+    async def request_answers(self):
+        """Requests one answer after another."""
         while not self.is_stopped:
             try:
-                self.answer()
-            except (OSError, http.client.HTTPException):
-                time.sleep(0.5)
+                await self.answer()
+            except wire.Broken:
+                await asyncio.sleep(0.5)
+            except wire.Nonsense as error:
+                self.findings.append(str(error))
 
-    def answer(self):
+    async def answer(self):
         """Requests one answer, disconnects after a random byte, and resumes to the end."""
         text, turn = bytearray(), None
-        body = json.dumps({"message": "How do I begin?"})
         ended = None
-        with StreamConnection(self.peer.port, "POST", "", body, self.authorization) as connection:
-            leaves_at = random.randint(1, 2500)
-            for identifier, event in connection.events():
+        leaves_at = random.randint(1, 2500)
+        async with self.stream("POST", "", {"message": "How do I begin?"}) as exchange:
+            async for identifier, event in exchange.events(30):
                 turn = event.get("turn_id", turn)
                 ended = self.take(text, identifier, event)
                 if ended or len(text) >= leaves_at:
                     break
         while turn and not ended and not self.is_stopped:
-            time.sleep(random.random())
-            with StreamConnection(self.peer.port, "GET", f"/{turn}", None, self.authorization | {"Last-Event-ID": str(len(text))}) as connection:
-                for identifier, event in connection.events():
+            await asyncio.sleep(random.random())
+            async with self.stream("GET", f"/{turn}", headers={"Last-Event-ID": str(len(text))}) as exchange:
+                async for identifier, event in exchange.events(30):
                     if ended := self.take(text, identifier, event):
                         break
         if ended == "done":
             self.resumed += 1
+
+    @contextlib.asynccontextmanager
+    async def stream(self, method, path, body=None, headers=None):
+        """A streamed response; Broken for any other status."""
+        exchange = await wire.Exchange.begin(
+            self.peer.port, method, f"/functions/v1/chat-stream{path}", self.token, body, headers, timeout=30)
+        try:
+            if not exchange.is_stream:
+                raise wire.Broken(f"status {exchange.status}")
+            yield exchange
+        finally:
+            exchange.close()
 
     def take(self, text, identifier, event):
         """Appends the event's text and checks its position; returns the event's type if it is the last one."""
@@ -167,43 +182,3 @@ class Resumer(threading.Thread):
         if kind == "done" and identifier != len(text):
             self.findings.append(f"an answer of {identifier} bytes arrived as {len(text)}")
         return kind if event.get("done") else None
-
-
-class StreamConnection:
-    """One streamed response, as a context manager that closes the connection."""
-
-    def __init__(self, port, method, path, body, headers):
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-        self.connection.request(method, f"/functions/v1/chat-stream{path}", body, headers)
-        self.response = self.connection.getresponse()
-        if self.response.status != 200:
-            self.connection.close()
-            raise http.client.HTTPException(f"status {self.response.status}")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        # The response keeps the socket open until it is closed or read to its end.
-        self.response.close()
-        self.connection.close()
-
-    def events(self):
-        """The events of the stream as pairs of cursor and object."""
-        identifier = 0
-        for line in self.response:
-            if line.startswith(b"id:"):
-                identifier = int(line[3:])
-            elif line.startswith(b"data:"):
-                yield identifier, json.loads(line[5:])
-
-
-def token(secret, number):
-    """An HS256 access token in the issuer's format, valid for four hours."""
-    def part(data):
-        return base64.urlsafe_b64encode(data).rstrip(b"=")
-    claims = {
-        "aud": "authenticated", "role": "authenticated", "sub": f"be9c0000-0000-4000-8000-{number:012x}", "iat": int(time.time()),
-        "exp": int(time.time()) + 14_400}
-    signed = part(json.dumps({"alg": "HS256", "typ": "JWT"}).encode()) + b"." + part(json.dumps(claims).encode())
-    return (signed + b"." + part(hmac.new(secret.encode(), signed, hashlib.sha256).digest())).decode()

@@ -6,7 +6,8 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-import machine
+from ..processes import free_port
+from . import machine
 
 NGINX = """
 daemon off;
@@ -122,7 +123,7 @@ class Nginx(Peer):
     workload_names = ("paced", "tls", "saturation", "packed", "ttft", "idle", "crowd")
 
     def start(self, workload):
-        self.port = machine.free_port()
+        self.port = free_port()
         file = self.testbed.folder / "nginx.conf"
         # The folder belongs to the current user; a worker of another user could not write there.
         user = "user root;" if os.getuid() == 0 else ""
@@ -139,7 +140,7 @@ class HAProxy(Peer):
     workload_names = ("paced", "tls", "saturation", "packed", "ttft", "idle", "crowd")
 
     def start(self, workload):
-        self.port = machine.free_port()
+        self.port = free_port()
         file = self.testbed.folder / "haproxy.cfg"
         tls = f"ssl ca-file {self.testbed.certificate} verify required verifyhost localhost sni str(localhost)" if workload.secure else ""
         file.write_text(HAPROXY.format(
@@ -174,7 +175,7 @@ class Gateway(Peer):
         return environment
 
     def start(self, workload):
-        self.port, self.metrics_port = machine.free_port(), machine.free_port()
+        self.port, self.metrics_port = free_port(), free_port()
         environment = self.environment(workload)
         executable = self.testbed.options.executable
         if self.has_database and not Gateway.prepared:
@@ -235,7 +236,7 @@ class LiteLLM(Peer):
         return replace(workload, streams=20, tokens=100, ramp=1)
 
     def start(self, workload):
-        self.port = machine.free_port()
+        self.port = free_port()
         file = self.testbed.folder / "litellm.yaml"
         file.write_text(LITELLM.format(provider=self.testbed.provider_port))
         home = self.testbed.folder / "litellm-home"

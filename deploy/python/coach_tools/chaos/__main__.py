@@ -7,11 +7,11 @@ import signal
 import sys
 import time
 
-import wire
-from clients import Record, User
-from killer import Killer
-from stage import Stage, eventually
-from verdict import Verdict
+from .. import wire
+from .clients import Record, User
+from .killer import Killer
+from .stage import Stage, eventually
+from .verdict import Verdict
 
 START = time.monotonic()
 

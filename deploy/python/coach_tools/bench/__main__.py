@@ -7,13 +7,8 @@ import sys
 import time
 from pathlib import Path
 
-import goals
-import machine
-import peers
-import report
-import studies
-import workloads
-from testbed import Testbed, progress
+from . import goals, machine, peers, report, studies, workloads
+from .testbed import Testbed, progress
 
 
 def arguments():

@@ -1,0 +1,1 @@
+"""Measures the gateway against bare proxies. Started by deploy/bench."""

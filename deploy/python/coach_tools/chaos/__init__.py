@@ -1,0 +1,1 @@
+"""Runs clients and faults against real processes. Started by deploy/chaos."""

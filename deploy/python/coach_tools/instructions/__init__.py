@@ -1,0 +1,1 @@
+"""Counts the CPU instructions of operations. Started by deploy/instructions."""
