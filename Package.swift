@@ -98,11 +98,11 @@ let package = Package(
         tests("ReactorTests", ["Reactor", "CGatewayShims"]),
         tests("PostgresClientTests", ["PostgresClient", "Reactor", "TestSupport"]),
         tests("CoachStoreTests", ["CoachStore", "CoachCore", "JSON", "PostgresClient", "Reactor", "TestSupport"]),
-        tests("TokenRelayTests", ["TokenRelay", "CoachCore", "Reactor", "CGatewayShims"]),
+        tests("TokenRelayTests", ["TokenRelay", "CoachCore", "Reactor", "CGatewayShims", "TestSupport"]),
         tests(
             "ModelProvidersTests",
             ["ModelProviders", "TokenRelay", "CoachCore", "JSON", "Reactor", "ProviderSimulator", "TestSupport", .nioPosix]),
-        tests("OutboundHTTPTests", ["OutboundHTTP", "Reactor"], exclude: ["Servers"]),
+        tests("OutboundHTTPTests", ["OutboundHTTP", "Reactor", "TestSupport"], exclude: ["Servers"]),
         tests("IdentityTests", ["Identity", "CoachCore", "OutboundHTTP", .jwtKit, .crypto]),
         tests("WebhooksTests", ["Webhooks", "CoachCore", "JSON", "TestSupport", .crypto, .x509]),
         tests(
@@ -114,7 +114,7 @@ let package = Package(
         tests("ProviderSimulatorTests", ["ProviderSimulator", "JSON", .nio, .nioPosix, .nioHTTP1], exclude: ["openai_sdk.py"]),
         tests("CoachClientTests", ["CoachClient", "GatewayAPI", "JSON"]),
         tests("CoachBenchTests", ["coach-bench"]),
-        tests("ArchitectureTests", []),
+        tests("ArchitectureTests", ["TestSupport"]),
         tests(
             "EndToEndTests", ["coach-gateway", "TestSupport", "CoachClient", "GatewayAPI"], exclude: ["KeepAlive/Clients"]),
 

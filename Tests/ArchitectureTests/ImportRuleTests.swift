@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Which of our targets may import which, and which external products. The README's table shows the same.
@@ -117,18 +118,13 @@ private enum Package {
     }
 
     static func dump() throws -> Dump {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         // A scratch path of its own: the outer `swift test` holds the lock of the usual one.
         let scratch = FileManager.default.temporaryDirectory.appendingPathComponent("dump-package-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: scratch) }
-        process.arguments = ["swift", "package", "--package-path", root.path, "--scratch-path", scratch.path, "dump-package"]
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let data = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return try JSONDecoder().decode(Dump.self, from: data)
+        let json = try ChildProcess.run([
+            "swift", "package", "--package-path", root.path, "--scratch-path", scratch.path, "dump-package",
+        ])
+        return try JSONDecoder().decode(Dump.self, from: Data(json.utf8))
     }
 
     static func swiftFiles(under path: String) throws -> [URL] {

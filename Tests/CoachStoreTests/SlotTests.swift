@@ -1,6 +1,7 @@
 import CoachCore
 import CoachStore
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("Slots of instances")
@@ -12,23 +13,18 @@ struct SlotTests {
 
     /// Another process that holds a lock until its input ends.
     private final class Holder {
-        private let process = Process()
-        private let input = Pipe()
+        private let process: ChildProcess
 
         init(lock: URL) throws {
-            let output = Pipe()
-            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-            process.arguments = ["flock", "--exclusive", lock.path, "sh", "-c", "echo held; cat"]
-            process.standardInput = input
-            process.standardOutput = output
-            try process.run()
+            process = try ChildProcess(
+                ["flock", "--exclusive", lock.path, "sh", "-c", "echo held; cat"], input: .pipe, output: .pipe)
             // Returns when the lock is held.
-            _ = output.fileHandleForReading.availableData
+            _ = process.line()
         }
 
-        func release() throws {
-            try input.fileHandleForWriting.close()
-            process.waitUntilExit()
+        func release() {
+            process.endInput()
+            process.wait()
         }
     }
 
@@ -49,7 +45,7 @@ struct SlotTests {
         let id = try InstanceSlot(in: folder.url).instance
         let holder = try Holder(lock: folder.url.appendingPathComponent("1/lock"))
         #expect(try InstanceSlot(in: folder.url).folder.lastPathComponent == "2")
-        try holder.release()
+        holder.release()
         let slot = try InstanceSlot(in: folder.url)
         #expect(slot.folder.lastPathComponent == "1" && slot.instance == id)
     }

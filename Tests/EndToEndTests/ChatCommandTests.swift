@@ -15,7 +15,7 @@ struct ChatCommandTests {
         #expect(chat.output.contains("career_coaching"))
         try chat.type("And if she says no? \(second) \(sim(["text": "Then ask what would change it."]))")
         try await eventually("the second answer in\n\(chat.output)") { chat.output.contains("Then ask what would change it.") }
-        try chat.endInput()
+        chat.endInput()
         #expect(try await chat.exit(within: 10) == 0)
         let request = try #require(try await stage.simulator.requests(containing: second).first)
         #expect(request.messages.map(\.role) == ["system", "user", "assistant", "user"])

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// nginx with TLS and HTTP/2 before `origin.py`: libcurl cannot be made to speak HTTP/2 with anything simpler.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import OutboundHTTP
@@ -58,7 +59,7 @@ struct ProxyRulesTests {
         // The proxy is a closed port of this machine, and every target another one: which of them was tried is what curl decided.
         let text = try ChildProcess.run(
             ["curl", "-q", "-sv", "--max-time", "5", "-x", "http://127.0.0.1:1", "--noproxy", list, "--connect-to", "::127.0.0.2:1"]
-                + Self.hosts.map { "http://\($0)/" }, reportsErrors: true, mayFail: true)
+                + Self.hosts.map { "http://\($0)/" }, output: .null, errors: .pipe, mayFail: true)
         let direct = text.split(separator: "\n").filter { $0.contains("Trying ") }.map { $0.contains("127.0.0.2:1") }
         let ours = try Self.hosts.map { NoProxyList(list).contains(try TargetURL("http://\($0)/").host) }
         #expect(ours == direct, "\(Self.hosts)")

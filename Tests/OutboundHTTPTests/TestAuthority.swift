@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// A certificate authority of the tests' own, a server's certificate for `localhost`, `a.test` and 127.0.0.1, and a client's.
 enum TestAuthority {

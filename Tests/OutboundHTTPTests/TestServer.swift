@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// A server of a test, on a free port of 127.0.0.1; killed with the object.
@@ -9,7 +10,7 @@ final class TestServer: Sendable {
     /// A script of `Servers`, which prints its port first.
     init(_ script: String, _ arguments: String...) throws {
         let path = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Servers/\(script).py").path
-        process = try ChildProcess(["python3", "-B", path] + arguments)
+        process = try ChildProcess(["python3", "-B", path] + arguments, output: .pipe)
         port = try #require(Int(process.line()), "\(script) did not print its port")
     }
 

@@ -26,9 +26,9 @@ public final class FreshDatabase: Sendable {
     }
 
     deinit {
-        // Nobody waits: the statement also ends connections that a test has left open.
+        // Not awaited: the statement also ends connections that a test has left open.
         guard let psql = try? PostgresPrograms.path("psql") else { return }
-        _ = try? Command.start(psql, Self.psql(serverURL, "drop database if exists \(name) with (force)"))
+        _ = try? ChildProcess([psql] + Self.psql(serverURL, "drop database if exists \(name) with (force)"))
     }
 
     /// Runs SQL with psql, outside of the code under test.

@@ -4,8 +4,8 @@ import Foundation
 /// Its start-up rules are the shipped ones: it refuses parameters that it does not know.
 public final class Pooler: Sendable {
     public let port: Int
-    private let process: Process
-    private let watchdog: Process
+    private let process: ChildProcess
+    private let watchdog: ChildProcess
     private let directory: String
 
     /// Nil when the package is not installed.
@@ -39,14 +39,15 @@ public final class Pooler: Sendable {
         try Data().write(to: URL(fileURLWithPath: directory + "/log"))
         let log = try FileHandle(forWritingTo: URL(fileURLWithPath: directory + "/log"))
         let command = try ThrowawayCluster.unprivileged(program, ["-q", directory + "/pgbouncer.ini"])
-        process = try Command.start(command.program, command.arguments, log: log)
-        watchdog = try ThrowawayCluster.afterOurDeath("kill \(process.processIdentifier); rm -rf '\(directory)'")
+        process = try ChildProcess(
+            [command.program] + command.arguments, output: .descriptor(log.fileDescriptor), errors: .descriptor(log.fileDescriptor))
+        watchdog = try ThrowawayCluster.afterOurDeath("kill \(process.identifier); rm -rf '\(directory)'")
         try await waitUntilAccepting()
     }
 
     deinit {
-        process.terminate()
-        watchdog.terminate()
+        process.signal(SIGTERM)
+        watchdog.signal(SIGTERM)
         try? FileManager.default.removeItem(atPath: directory)
     }
 

@@ -15,8 +15,8 @@ public final class ThrowawayCluster: @unchecked Sendable {
     private let directory: String
     private let settings: [String: String]
     // Tests that start and stop one cluster do so one after another.
-    private var server: Process?
-    private var watchdog: Process?
+    private var server: ChildProcess?
+    private var watchdog: ChildProcess?
 
     /// A URL of a database for the superuser, by TCP.
     public func url(database: String = "postgres") -> String {
@@ -57,9 +57,9 @@ public final class ThrowawayCluster: @unchecked Sendable {
     }
 
     deinit {
-        if let server { Self.signal(SIGKILL, family: server.processIdentifier) }
-        server?.waitUntilExit()
-        watchdog?.terminate()
+        if let server { Self.signal(SIGKILL, family: server.identifier) }
+        server?.wait()
+        watchdog?.signal(SIGTERM)
         try? FileManager.default.removeItem(atPath: directory)
     }
 
@@ -81,9 +81,10 @@ public final class ThrowawayCluster: @unchecked Sendable {
             ["-D", directory + "/data"] + all.flatMap { ["-c", "\($0.key)=\($0.value)"] })
         try Data().write(to: URL(fileURLWithPath: directory + "/log"))
         let log = try FileHandle(forWritingTo: URL(fileURLWithPath: directory + "/log"))
-        let process = try Command.start(command.program, command.arguments, log: log)
+        let process = try ChildProcess(
+            [command.program] + command.arguments, output: .descriptor(log.fileDescriptor), errors: .descriptor(log.fileDescriptor))
         server = process
-        try guardAgainstOurDeath(process.processIdentifier)
+        try guardAgainstOurDeath(process.identifier)
     }
 
     /// Returns as soon as the server accepts connections.
@@ -107,7 +108,7 @@ public final class ThrowawayCluster: @unchecked Sendable {
 
     /// Kills the server and all its processes as `kill -9` does, all at once.
     public func kill9() async {
-        if let server { Self.signal(SIGKILL, family: server.processIdentifier) }
+        if let server { Self.signal(SIGKILL, family: server.identifier) }
         await waitUntilGone()
     }
 
@@ -119,12 +120,12 @@ public final class ThrowawayCluster: @unchecked Sendable {
 
     /// Freezes every process of the server: connections stay, nobody answers.
     public func sigstop() {
-        if let server { Self.signal(SIGSTOP, family: server.processIdentifier) }
+        if let server { Self.signal(SIGSTOP, family: server.identifier) }
     }
 
     /// Goes on after `sigstop`.
     public func sigcont() {
-        if let server { Self.signal(SIGCONT, family: server.processIdentifier) }
+        if let server { Self.signal(SIGCONT, family: server.identifier) }
     }
 
     /// Creates a database with a name of its own. It is dropped when the value is gone.
@@ -152,7 +153,7 @@ public final class ThrowawayCluster: @unchecked Sendable {
 
     private func end(signal: Int32) async {
         guard let server else { return }
-        kill(server.processIdentifier, signal)
+        server.signal(signal)
         await waitUntilGone()
     }
 
@@ -160,7 +161,7 @@ public final class ThrowawayCluster: @unchecked Sendable {
         guard let server else { return }
         while server.isRunning { try? await Task.sleep(for: .milliseconds(5)) }
         self.server = nil
-        watchdog?.terminate()
+        watchdog?.signal(SIGTERM)
         watchdog = nil
     }
 
@@ -169,8 +170,8 @@ public final class ThrowawayCluster: @unchecked Sendable {
         watchdog = try Self.afterOurDeath("kill -9 \(server); sleep 0.3; rm -rf '\(directory)'")
     }
 
-    static func afterOurDeath(_ command: String) throws -> Process {
-        try Command.start("/bin/sh", ["-c", "while kill -0 \(getpid()) 2>/dev/null; do sleep 0.3; done; \(command)"])
+    static func afterOurDeath(_ command: String) throws -> ChildProcess {
+        try ChildProcess(["/bin/sh", "-c", "while kill -0 \(getpid()) 2>/dev/null; do sleep 0.3; done; \(command)"])
     }
 
     /// The server and its children; the children first, lest they end by themselves.

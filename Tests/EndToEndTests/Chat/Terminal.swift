@@ -1,9 +1,10 @@
 import Foundation
 import Synchronization
+import TestSupport
 
 /// The real executable in a terminal of its own, which it controls: what is typed is echoed, and Ctrl-C is a signal.
 final class Terminal: Sendable {
-    private let process = Process()
+    private let process: ChildProcess
     private let master: FileHandle
     private let shown = Mutex(Data())
 
@@ -19,26 +20,23 @@ final class Terminal: Sendable {
         var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
         guard slave >= 0, ioctl(master, UInt(TIOCSWINSZ), &size) == 0 else { throw Program.Failure(description: "no terminal") }
         self.master = FileHandle(fileDescriptor: master, closeOnDealloc: true)
-        let terminal = FileHandle(fileDescriptor: slave, closeOnDealloc: true)
+        defer { close(slave) }
         // A session of its own, whose terminal is the one at standard input.
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/setsid")
-        process.arguments = ["--ctty", "--wait", Program.executable.path] + arguments
-        process.environment = environment.merging(["COACH_ROOT": Program.root.path, "PATH": "/usr/bin:/bin"]) { own, _ in own }
-        process.standardInput = terminal
-        process.standardOutput = terminal
-        process.standardError = terminal
+        process = try ChildProcess(
+            ["/usr/bin/setsid", "--ctty", "--wait", Program.executable.path] + arguments,
+            environment: environment.merging(["COACH_ROOT": Program.root.path, "PATH": "/usr/bin:/bin"]) { own, _ in own },
+            input: .descriptor(slave), output: .descriptor(slave), errors: .descriptor(slave))
+        ProcessCleanup.kill(process.identifier)
         self.master.readabilityHandler = { [weak self] handle in
             let bytes = handle.availableData
             if bytes.isEmpty { handle.readabilityHandler = nil }
             self?.shown.withLock { $0.append(bytes) }
         }
-        try process.run()
-        ProcessCleanup.bury(process.processIdentifier)
     }
 
     deinit {
         master.readabilityHandler = nil
-        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+        process.signal(SIGKILL)
     }
 
     /// What stands on the screen, line ends as `\n`.
@@ -56,6 +54,6 @@ final class Terminal: Sendable {
 
     func exit(within seconds: Double = 20) async throws -> Int32 {
         try await eventually(within: seconds, "the exit in\n\(text)") { !self.process.isRunning }
-        return process.terminationStatus
+        return process.wait()
     }
 }

@@ -159,7 +159,7 @@ private final class SmallDisk {
             print("skipped: no small disk to fill, \(reason)")
             return nil
         }
-        ProcessCleanup.afterOurDeath("umount -l '\(path)' 2>/dev/null")
+        ProcessCleanup.runAtEnd("umount -l '\(path)' 2>/dev/null")
     }
 
     deinit { umount2(path, Int32(MNT_DETACH)) }

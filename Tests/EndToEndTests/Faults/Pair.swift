@@ -38,7 +38,7 @@ struct StateFolder: Sendable {
     init() throws {
         path = NSTemporaryDirectory() + "coach-faults-" + UUID().uuidString.lowercased()
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        ProcessCleanup.afterOurDeath("rm -rf '\(path)'")
+        ProcessCleanup.runAtEnd("rm -rf '\(path)'")
     }
 
     /// The environment of a gateway that keeps its state here.

@@ -22,7 +22,7 @@ final class Database: Sendable {
         try await Program.succeed(["migrate"], environment: environment)
         try await Program.succeed(["seed"], environment: environment)
         if let server = ProcessInfo.processInfo.environment["COACH_TEST_DATABASE_URL"], !server.isEmpty {
-            ProcessCleanup.afterOurDeath("psql -X -q -d '\(server)' -c 'drop database if exists \(fresh.name) with (force)'")
+            ProcessCleanup.runAtEnd("psql -X -q -d '\(server)' -c 'drop database if exists \(fresh.name) with (force)'")
         }
     }
 

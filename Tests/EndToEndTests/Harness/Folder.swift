@@ -7,7 +7,7 @@ final class Folder: Sendable {
     init() throws {
         path = NSTemporaryDirectory() + "/coach-gateway-test-" + UUID().uuidString.lowercased()
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-        ProcessCleanup.afterOurDeath("rm -rf '\(path)'")
+        ProcessCleanup.runAtEnd("rm -rf '\(path)'")
     }
 
     deinit { try? FileManager.default.removeItem(atPath: path) }

@@ -1,10 +1,11 @@
 import Foundation
+import TestSupport
 
-/// A run of the real executable. What it writes is kept; it is stopped by its own id when the test lets go of it.
-final class Program: @unchecked Sendable {
-    private let process = Process()
+/// A run of the real executable, with its output. Killed with this object.
+final class Program: Sendable {
+    private let arguments: [String]
+    private let process: ChildProcess
     private let writing: Writing
-    private let input: Pipe?
 
     struct Failure: Error, CustomStringConvertible {
         var description: String
@@ -33,22 +34,20 @@ final class Program: @unchecked Sendable {
     init(
         _ arguments: [String], environment: [String: String] = [:], takesInput: Bool = false, log: Pipe? = nil, executable: URL? = nil
     ) throws {
-        process.executableURL = executable ?? Self.executable
-        process.arguments = arguments
-        process.currentDirectoryURL = FileManager.default.temporaryDirectory
+        self.arguments = arguments
         var all = ["COACH_ROOT": Self.root.path]
         for name in ["PATH", "HOME"] { all[name] = ProcessInfo.processInfo.environment[name] }
-        process.environment = all.merging(environment) { $1 }
         writing = try Writing()
-        process.standardOutput = writing.handle
-        process.standardError = log ?? writing.handle
-        input = takesInput ? Pipe() : nil
-        process.standardInput = input ?? FileHandle.nullDevice
-        try process.run()
-        ProcessCleanup.bury(process.processIdentifier)
+        process = try ChildProcess(
+            [(executable ?? Self.executable).path] + arguments, environment: all.merging(environment) { $1 },
+            directory: FileManager.default.temporaryDirectory.path, input: takesInput ? .pipe : .null,
+            output: .descriptor(writing.descriptor),
+            errors: .descriptor(log?.fileHandleForWriting.fileDescriptor ?? writing.descriptor))
+        try log?.fileHandleForWriting.close()
+        ProcessCleanup.kill(process.identifier)
     }
 
-    deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
+    deinit { process.signal(SIGKILL) }
 
     /// Everything written so far, to either stream.
     var output: String { writing.text }
@@ -58,29 +57,25 @@ final class Program: @unchecked Sendable {
 
     var isRunning: Bool { process.isRunning }
 
-    func signal(_ number: Int32) { kill(process.processIdentifier, number) }
+    func signal(_ number: Int32) { process.signal(number) }
 
-    /// Kills it, and waits until it is gone and has let go of its files. The kernel says so; Foundation hears of it later.
+    /// Kills it and waits until it is gone and its files are closed.
     func kill9() async throws {
         signal(SIGKILL)
-        let path = "/proc/\(process.processIdentifier)/stat"
-        try await eventually("the death of \(process.processIdentifier)") {
-            guard let stat = FileManager.default.contents(atPath: path) else { return true }
-            return String(decoding: stat, as: UTF8.self).split(separator: ")").last?.hasPrefix(" Z") ?? true
-        }
+        try await eventually("the end of \(process.identifier)") { !process.isRunning }
     }
 
-    /// Gives it a line to read.
-    func type(_ line: String) throws { try input?.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8)) }
+    /// Writes a line to its input.
+    func type(_ line: String) throws { try process.write(line) }
 
-    /// Nothing more will be typed.
-    func endInput() throws { try input?.fileHandleForWriting.close() }
+    /// Ends its input.
+    func endInput() { process.endInput() }
 
     /// Waits for the exit.
     @discardableResult
     func exit(within seconds: Double = 30) async throws -> Int32 {
-        try await eventually(within: seconds, "the exit of \(process.arguments ?? [])\n\(output)") { !self.process.isRunning }
-        return process.terminationStatus
+        try await eventually(within: seconds, "the exit of \(arguments)\n\(output)") { !self.process.isRunning }
+        return process.wait()
     }
 
     /// The port in the first line that names one as `"port":N` or `listening on HOST:N`.

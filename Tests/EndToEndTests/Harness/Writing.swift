@@ -2,7 +2,8 @@ import Foundation
 
 /// What a program writes: a file without a name, so that nothing is lost at its end, and no other child holds a pipe open.
 final class Writing: Sendable {
-    private let descriptor: Int32
+    /// For the program.
+    let descriptor: Int32
 
     init() throws {
         var path = Array((NSTemporaryDirectory() + "/coach-gateway-output-XXXXXX").utf8CString)
@@ -15,9 +16,6 @@ final class Writing: Sendable {
     }
 
     deinit { close(descriptor) }
-
-    /// For the program.
-    var handle: FileHandle { FileHandle(fileDescriptor: descriptor, closeOnDealloc: false) }
 
     /// Everything so far.
     var text: String {

@@ -1,5 +1,6 @@
 import Foundation
 import Reactor
+import TestSupport
 import Testing
 
 @testable import TokenRelay
@@ -9,7 +10,7 @@ final class TLSServer {
     let port: Int
     /// The self-signed certificate, which is its own authority.
     let certificate: String
-    private let process = Process()
+    private let process: ChildProcess
     private let folder: URL
 
     static let isAvailable = FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl")
@@ -23,51 +24,29 @@ final class TLSServer {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         certificate = folder.appending(path: "cert.pem").path
         let key = folder.appending(path: "key.pem").path
-        let request = Self.openssl([
-            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key, "-out", certificate,
-            "-days",
-            "2", "-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1",
+        try ChildProcess.run([
+            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key, "-out",
+            certificate, "-days", "2", "-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1",
         ])
-        try request.run()
-        request.waitUntilExit()
         if let file {
             let url = folder.appending(path: file.name)
             try Data().write(to: url)
             try FileHandle(forWritingTo: url).truncate(atOffset: file.size)
         }
-        let output = Pipe()
-        process.executableURL = request.executableURL
-        process.arguments = ["s_server", "-4", "-accept", "0", "-cert", certificate, "-key", key, mode] + options
-        process.currentDirectoryURL = folder
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        process.standardInput = FileHandle.nullDevice
-        try process.run()
-        // It says "ACCEPT 0.0.0.0:35555" when it listens.
-        var said = ""
+        process = try ChildProcess(
+            ["openssl", "s_server", "-4", "-accept", "0", "-cert", certificate, "-key", key, mode] + options, directory: folder.path,
+            output: .pipe)
+        // Prints "ACCEPT 0.0.0.0:35555" when it listens.
         var found: Int?
-        while found == nil, let more = try output.fileHandleForReading.read(upToCount: 1), !more.isEmpty {
-            said += String(decoding: more, as: UTF8.self)
-            if said.hasSuffix("\n") {
-                found = said.split(separator: "\n").last.flatMap { $0.split(separator: ":").last }.flatMap { Int($0) }
-            }
+        while found == nil, case let line = process.line(), !line.isEmpty || process.isRunning {
+            found = line.split(separator: ":").last.flatMap { Int($0) }
         }
         port = try #require(found)
     }
 
     deinit {
-        // Not `terminate()`: a child inherits the signal mask of the thread that started it, and Dispatch's threads block SIGTERM.
-        kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
+        process.kill()
         try? FileManager.default.removeItem(at: folder)
-    }
-
-    private static func openssl(_ arguments: [String]) -> Process {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/openssl")
-        process.arguments = arguments
-        process.standardError = FileHandle.nullDevice
-        return process
     }
 }
 

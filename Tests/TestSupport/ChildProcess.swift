@@ -1,0 +1,144 @@
+import Glibc
+import Synchronization
+
+/// A program that a test started. It inherits no descriptor but its standard streams.
+///
+/// Not Foundation's `Process`, whose `run()` crashed while it listed /proc/self/fd in a process with about 1,400 descriptors.
+public final class ChildProcess: Sendable {
+    /// A standard stream of the program.
+    public enum Stream: Sendable {
+        /// `/dev/null`
+        case null
+        /// An open descriptor of this process.
+        case descriptor(Int32)
+        /// A pipe whose other end this object has. Output and errors share one.
+        case pipe
+    }
+
+    public struct Failure: Error, CustomStringConvertible {
+        public let description: String
+
+        public init(description: String) { self.description = description }
+    }
+
+    /// The process id. Refers to the program until its exit was observed by this object.
+    public let identifier: pid_t
+    private let inputEnd: Mutex<Int32?>
+    private let outputEnd: Int32?
+    private let exit = Mutex<Int32?>(nil)
+
+    /// Starts a program.
+    /// - Parameters:
+    ///   - arguments: the program, by its path or a name that is found on `PATH` and where servers live, and its arguments.
+    ///   - environment: nil: that of this process.
+    public init(
+        _ arguments: [String], environment: [String: String]? = nil, directory: String? = nil, input: Stream = .null,
+        output: Stream = .null, errors: Stream = .null
+    ) throws {
+        Self.unreaped.withLock { $0.removeAll(where: Self.isReaped) }
+        let spawned = try Self.spawn(arguments, environment, directory, input, output, errors)
+        identifier = spawned.identifier
+        inputEnd = Mutex(spawned.input)
+        outputEnd = spawned.output
+    }
+
+    deinit {
+        endInput()
+        if let outputEnd { close(outputEnd) }
+        if isRunning { Self.unreaped.withLock { $0.append(identifier) } }
+    }
+
+    /// Children without an object. The next start reaps those that have ended.
+    private static let unreaped = Mutex<[pid_t]>([])
+
+    private static func isReaped(_ child: pid_t) -> Bool { waitpid(child, nil, WNOHANG) != 0 }
+}
+
+// MARK: - Exit
+
+extension ChildProcess {
+    /// Whether it has not ended.
+    public var isRunning: Bool { status == nil }
+
+    /// The exit code, or the signal that ended it; nil while it runs.
+    public var status: Int32? {
+        exit.withLock { known in
+            var raw: Int32 = 0
+            if known == nil, waitpid(identifier, &raw, WNOHANG) == identifier { known = raw & 0x7F == 0 ? raw >> 8 & 0xFF : raw & 0x7F }
+            return known
+        }
+    }
+
+    /// Waits for the exit and returns the status. Blocks.
+    @discardableResult
+    public func wait() -> Int32 {
+        while true {
+            if let status { return status }
+            // Leaves the child for `status`, which other threads read, too.
+            var info = siginfo_t()
+            _ = waitid(P_PID, id_t(identifier), &info, WEXITED | WNOWAIT)
+        }
+    }
+
+    /// Sends a signal, unless it has ended.
+    public func signal(_ number: Int32) {
+        exit.withLock { known in
+            if known == nil { Glibc.kill(identifier, number) }
+        }
+    }
+
+    /// Kills it and waits for its exit.
+    public func kill() {
+        signal(SIGKILL)
+        wait()
+    }
+}
+
+// MARK: - Streams
+
+extension ChildProcess {
+    /// Runs a program to its end and returns its output. Blocks.
+    /// - Throws: `Failure` with the output when the status is not 0, unless it `mayFail`.
+    @discardableResult
+    public static func run(
+        _ arguments: [String], output: Stream = .pipe, errors: Stream = .null, mayFail: Bool = false
+    ) throws -> String {
+        let child = try ChildProcess(arguments, output: output, errors: errors)
+        let text = child.read { _ in true }
+        let status = child.wait()
+        guard status == 0 || mayFail else { throw Failure(description: "\(arguments[0]) ended with \(status): \(text)") }
+        return text
+    }
+
+    /// The next line of its output. Blocks.
+    public func line() -> String { read { $0 != UInt8(ascii: "\n") } }
+
+    /// Writes a line to its input.
+    public func write(_ line: String) throws {
+        let bytes = Array((line + "\n").utf8)
+        try inputEnd.withLock { end in
+            var written = 0
+            while written < bytes.count {
+                let count = bytes[written...].withUnsafeBytes { Glibc.write(end ?? -1, $0.baseAddress, $0.count) }
+                guard count > 0 || errno == EINTR else { throw Failure(description: "the program reads no input") }
+                written += max(count, 0)
+            }
+        }
+    }
+
+    /// Ends its input.
+    public func endInput() {
+        inputEnd.withLock { end in
+            if let open = end { close(open) }
+            end = nil
+        }
+    }
+
+    /// Its output until the end, or until `isWanted` is false, byte by byte.
+    private func read(while isWanted: (UInt8) -> Bool) -> String {
+        var bytes: [UInt8] = []
+        var byte: UInt8 = 0
+        while let outputEnd, Glibc.read(outputEnd, &byte, 1) == 1, isWanted(byte) { bytes.append(byte) }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
