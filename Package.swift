@@ -63,6 +63,7 @@ let package = Package(
         module("GatewayAPI", ["JSON", "EventStream"], exclude: ["README.md"]),
         module("Reactor", ["CGatewayShims"]),
         module("PostgresClient", ["CLibPQ", "Reactor"]),
+        module("BackgroundJobs", ["CoachCore", .logging, .metrics, .serviceLifecycle]),
         module("OutboundHTTP", ["CLibCurl", "Reactor"], exclude: ["README.md"]),
         module("CoachStore", ["CoachCore", "JSON", "PostgresClient"]),
         module("TokenRelay", ["CoachCore", "CLibSSL", "Reactor"], exclude: ["README.md"]),
@@ -72,7 +73,7 @@ let package = Package(
         module(
             "GatewayServer",
             [
-                "CoachCore", "GatewayAPI", "JSON", "EventStream", "Identity", "TokenRelay",
+                "BackgroundJobs", "CoachCore", "GatewayAPI", "JSON", "EventStream", "Identity", "TokenRelay",
                 .hummingbird, .nio, .nioPosix, .nioHTTP1, .logging, .metrics, .serviceLifecycle,
             ]),
         module("CoachClient", ["GatewayAPI", "JSON", "EventStream"]),
@@ -81,7 +82,7 @@ let package = Package(
             name: "coach-gateway",
             dependencies: [
                 "CoachCore", "GatewayAPI", "JSON", "CGatewayShims", "Reactor", "PostgresClient", "CoachStore",
-                "OutboundHTTP", "TokenRelay", "ModelProviders", "Identity", "Telemetry", "GatewayServer", "CoachClient",
+                "BackgroundJobs", "OutboundHTTP", "TokenRelay", "ModelProviders", "Identity", "Telemetry", "GatewayServer", "CoachClient",
                 "ProviderSimulator", .nio, .nioPosix, .logging, .metrics, .serviceLifecycle, .argumentParser,
             ],
             swiftSettings: strict),
@@ -98,6 +99,7 @@ let package = Package(
         tests("ReactorTests", ["Reactor", "CGatewayShims"]),
         tests("PostgresClientTests", ["PostgresClient", "Reactor", "TestSupport"]),
         tests("CoachStoreTests", ["CoachStore", "CoachCore", "JSON", "PostgresClient", "Reactor", "TestSupport"]),
+        tests("BackgroundJobsTests", ["BackgroundJobs", "CoachCore", "JSON", .logging, .serviceLifecycle]),
         tests("TokenRelayTests", ["TokenRelay", "CoachCore", "Reactor", "CGatewayShims", "TestSupport"]),
         tests(
             "ModelProvidersTests",

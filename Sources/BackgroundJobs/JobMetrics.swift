@@ -1,0 +1,39 @@
+import CoachCore
+import CoreMetrics
+import Synchronization
+
+/// What operators watch of jobs, by kind.
+public final class JobMetrics: Sendable {
+    private let runs: [JobKind: [JobBoard.Outcome: Counter]]
+    /// Kinds with gauges: one of which nothing is left in the database is 0.
+    private let known: Mutex<Set<JobKind>>
+
+    /// `kinds`: those with a handler.
+    public init(kinds: [JobKind]) {
+        runs = Dictionary(
+            uniqueKeysWithValues: kinds.map { kind in
+                let counters = JobBoard.Outcome.allCases.map { outcome in
+                    (outcome, Counter(label: "coach_jobs", dimensions: [("kind", kind.rawValue), ("outcome", outcome.rawValue)]))
+                }
+                return (kind, Dictionary(uniqueKeysWithValues: counters))
+            })
+        known = Mutex(Set(kinds))
+    }
+
+    func count(_ outcome: JobBoard.Outcome, of kind: JobKind) { runs[kind]?[outcome]?.increment() }
+
+    /// Sets the gauges, which are of the whole database and the same on every instance.
+    public func record(_ figures: [JobFigures]) {
+        let found = Dictionary(uniqueKeysWithValues: figures.map { ($0.kind, $0) })
+        let kinds = known.withLock { known in
+            known.formUnion(found.keys)
+            return known
+        }
+        for kind in kinds {
+            let labels = [("kind", kind.rawValue)]
+            Gauge(label: "coach_jobs_ready", dimensions: labels).record(found[kind]?.ready ?? 0)
+            Gauge(label: "coach_jobs_dead", dimensions: labels).record(found[kind]?.dead ?? 0)
+            Gauge(label: "coach_jobs_oldest_seconds", dimensions: labels).record((found[kind]?.oldest ?? .zero) / .seconds(1))
+        }
+    }
+}

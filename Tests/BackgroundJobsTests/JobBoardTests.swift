@@ -1,0 +1,70 @@
+import CoachCore
+import JSON
+import Testing
+
+@testable import BackgroundJobs
+
+extension Job {
+    static func test(_ id: Int64, _ kind: JobKind = .test, attempt: Int = 1, isLast: Bool = false) -> Job {
+        Job(
+            run: JobRun(id: JobID(id), attempt: attempt), isLastAttempt: isLast, userID: nil, kind: kind, payload: .object([]),
+            idempotencyKey: nil)
+    }
+}
+
+extension JobKind {
+    static let test = JobKind(rawValue: "test")
+}
+
+@Suite("What an instance runs")
+struct JobBoardTests {
+    private struct Trouble: Error {}
+
+    private func board(running jobs: Job...) -> JobBoard {
+        var board = JobBoard(slots: [.test: 2])
+        for job in jobs { board.start(job, deadline: .now) }
+        return board
+    }
+
+    @Test("a kind is wanted as often as it has free slots, and none once the instance stops")
+    func slots() {
+        var board = board(running: .test(1))
+        #expect(board.wanted == [.test: 1])
+        board.start(.test(2), deadline: .now)
+        #expect(board.wanted == [:])
+        _ = board.end(Job.test(1).run, failure: nil, random: 0)
+        #expect(board.wanted == [.test: 1])
+        board.stop()
+        #expect(board.wanted == [:] && !board.isDrained)
+        _ = board.end(Job.test(2).run, failure: nil, random: 0)
+        #expect(board.isDrained && board.ended.map(\.result) == [.done, .done])
+        board.recorded(1)
+        #expect(board.ended.map(\.run) == [Job.test(2).run])
+    }
+
+    @Test("a failure is tried again after a pause, the last attempt's and a rejection are for good")
+    func failures() {
+        var board = board(running: .test(1, attempt: 3), .test(2, isLast: true), .test(3))
+        #expect(board.end(Job.test(1, attempt: 3).run, failure: Trouble(), random: 1) == .retried)
+        #expect(board.end(Job.test(2).run, failure: Trouble(), random: 1) == .dead)
+        #expect(board.end(Job.test(3).run, failure: JobRejected("no"), random: 1) == .dead)
+        #expect(
+            board.ended.map(\.result) == [.retry(after: .seconds(4), reason: "Trouble()"), .dead(reason: "Trouble()"), .dead(reason: "no")])
+    }
+
+    @Test("a cancelled run is returned, counts as failed, or is left to the instance that holds the lease; one that ended in time is done")
+    func cancellations() {
+        var board = board(running: .test(1), .test(2), .test(3), .test(4))
+        // The first reason counts, and a fifth run is unknown.
+        let cancellations: [(Int64, JobBoard.Cancellation)] = [
+            (1, .shutdown), (2, .timeLimit), (2, .shutdown), (3, .leaseLost), (4, .shutdown), (5, .shutdown),
+        ]
+        let accepted = cancellations.map { id, reason in board.cancel(Job.test(id).run, because: reason) }
+        #expect(accepted == [true, true, false, true, true, false])
+        #expect(board.end(Job.test(1).run, failure: CancellationError(), random: 0) == .returned)
+        #expect(board.end(Job.test(2).run, failure: CancellationError(), random: 0) == .retried)
+        #expect(board.end(Job.test(3).run, failure: CancellationError(), random: 0) == .lost)
+        #expect(board.end(Job.test(4).run, failure: nil, random: 0) == .done)
+        #expect(board.ended.map(\.run.id.raw) == [1, 2, 4])
+    }
+}
