@@ -1,4 +1,5 @@
 import CoachCore
+import Foundation
 import PostgresClient
 
 /// What the schema needs from time to time. Any instance may do it, several at once too.
@@ -21,12 +22,31 @@ public struct Housekeeping: Sendable {
         }
     }
 
+    /// The job that purges, once an hour whichever instance enqueues it.
+    public static func purgeJob(at date: Date) -> NewJob {
+        NewJob(.purgeDeletedContent, idempotencyKey: "\(Int(date.timeIntervalSince1970) / 3600)")
+    }
+
+    /// Forgets idempotency keys of jobs that were done a week ago: longer than anybody repeats a cause. Throws `StoreFault`.
+    public func forgetDoneJobs() async throws {
+        let atOnce = 5_000
+        var forgotten = atOnce
+        while forgotten == atOnce {
+            forgotten = try await StoreFault.translating {
+                try await client.query("select gateway.forget_done_jobs(interval '7 days', \(atOnce)::integer)") { rows in
+                    try rows.only { row in try row.value(0) }
+                }
+            }
+        }
+    }
+
     /// Removes the content of conversations that were deleted long enough ago, a few at a time: others wait behind a statement on its connection.
-    /// Returns of how many. Throws `StoreFault`.
+    /// Returns of how many. Throws `StoreFault` or `CancellationError`.
     @discardableResult
     public func purge(atMost: Int = 10_000) async throws -> Int {
         var purged = 0
-        while purged < atMost, !Task.isCancelled {
+        while purged < atMost {
+            try Task.checkCancellation()
             let found: Int = try await StoreFault.translating {
                 try await repeatingContended {
                     try await client.query("select gateway.purge_deleted(make_interval(days => \(daysKept)::integer), 20)") { rows in
@@ -39,4 +59,9 @@ public struct Housekeeping: Sendable {
         }
         return purged
     }
+}
+
+extension JobKind {
+    /// Removes the content of deleted conversations whose time is over.
+    public static let purgeDeletedContent = JobKind(rawValue: "purge_deleted_content")
 }

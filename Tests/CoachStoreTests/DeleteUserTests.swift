@@ -70,6 +70,35 @@ struct DeleteUserTests {
         #expect(try await store.count("select count(*) from public.turns where user_id = \(caller.userID.uuid)") == 0)
     }
 
+    @Test("that is requested refuses the user at once and enqueues one job, which removes the user, all other jobs of theirs, and itself")
+    func requested() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, neighbour) = (Caller.someone(), Caller.someone())
+        for number in 1...3 { try await store.turns().talk(caller, "\(number)") }
+        let queue = JobQueue(client: store.gateway, instance: UUID())
+        for user in [caller, neighbour] {
+            _ = try await queue.enqueue(NewJob(JobKind(rawValue: "other"), userID: user.userID, idempotencyKey: "k"))
+        }
+        for _ in 0..<2 {
+            try await store.gateway.withTransaction { lease in
+                try await lease.execute("select set_config('request.jwt.claim.sub', \(caller.userID.description), true)")
+                try await lease.execute("select gateway.request_removal(\(caller.userID.uuid))")
+            }
+        }
+        #expect(try await store.turns().begin(caller, TurnRequest(message: "Hi"), risk: .calm).rejection.reason == .suspended)
+        let jobs = try await queue.exchange([], [.deleteUser: 10], .seconds(30))
+        #expect(jobs.map(\.userID) == [caller.userID])
+
+        let removal = UserRemoval(client: store.gateway)
+        while try await removal.removePart(of: caller.userID) != .removed {}
+        _ = try await queue.exchange(jobs.map { EndedRun(run: $0.run, result: .done) }, [:], .seconds(30))
+        for table in ["public.conversations", "public.messages", "public.turns", "gateway.jobs", "gateway.done_jobs"] {
+            let rows = Query(unsafeSQL: "select count(*) from \(table) where user_id = '\(caller.userID)'")
+            #expect(try await store.count(rows) == 0, "\(table)")
+        }
+        #expect(try await store.count("select count(*) from gateway.jobs where user_id = \(neighbour.userID.uuid)") == 1)
+    }
+
     @Test("by Supabase's cascade leaves the tombstone too")
     func cascade() async throws {
         let store = try await StoreFixture.shared()

@@ -38,9 +38,35 @@ end $$;
 create trigger tombstone after delete on public.users for each row execute function gateway.leave_tombstone();
 create trigger refuse_removed before insert on public.users for each row execute function gateway.refuse_removed_user();
 
+-- Suspends a user for removal and leaves the tombstone, once: no turn begins any more, and every token is refused.
+-- With its owner's rights, as what follows.
+create function gateway.refuse_user(user_id uuid) returns void
+    language plpgsql security definer set search_path = '' as $$
+begin
+    if user_id is distinct from gateway.user_id() then
+        raise exception 'request.jwt.claims do not name this user' using errcode = 'insufficient_privilege';
+    end if;
+    if exists (select from public.users u where u.id = $1 and u.suspended_reason is distinct from 'removal') then
+        -- As begin_turn does, so that a turn which is beginning has begun, and is stopped below or by the next call.
+        perform from public.rate_limits r where r.user_id = $1 for update;
+        update public.users u set suspended_at = now(), suspended_reason = 'removal' where u.id = $1;
+        insert into gateway.removed_users (user_hash) values (gateway.user_hash($1)) on conflict do nothing;
+    end if;
+end $$;
+
+-- Removes a user in the background: refuses them at once and enqueues the job that calls delete_user until nothing is left. Harmless when repeated.
+create function gateway.request_removal(user_id uuid) returns void
+    language plpgsql set search_path = '' as $$
+begin
+    perform gateway.refuse_user(user_id);
+    -- Without an idempotency key, which would outlive the user.
+    if not exists (select from gateway.jobs j where j.user_id = $1 and j.kind = 'delete_user' and j.state = 'ready') then
+        perform gateway.enqueue_job(user_id, 'delete_user');
+    end if;
+end $$;
+
 -- Removes a user, a part at each call, each call a transaction of its own; to be called until it answers `removed`:
---   {outcome: stopping}   the first call has suspended the user, so that no turn begins and every token is refused; turns still run, and their
---                         gateways were asked to stop them
+--   {outcome: stopping}   the user is refused (see above); turns still run, and their gateways were asked to stop them
 --   {outcome: removing}   at most `at_most` rows of one table were removed; there are more
 --   {outcome: removed}    nothing is left
 --
@@ -54,15 +80,7 @@ declare
     target text;
     running uuid;
 begin
-    if user_id is distinct from gateway.user_id() then
-        raise exception 'request.jwt.claims do not name this user' using errcode = 'insufficient_privilege';
-    end if;
-    if exists (select from public.users u where u.id = $1 and u.suspended_reason is distinct from 'removal') then
-        -- As begin_turn does, so that a turn which is beginning has begun, and is stopped below or by the next call.
-        perform from public.rate_limits r where r.user_id = $1 for update;
-        update public.users u set suspended_at = now(), suspended_reason = 'removal' where u.id = $1;
-        insert into gateway.removed_users (user_hash) values (gateway.user_hash($1)) on conflict do nothing;
-    end if;
+    perform gateway.refuse_user(user_id);
 
     update gateway.running_turns r set stop_requested_at = clock_timestamp() where r.user_id = $1 and r.stop_requested_at is null;
     for running in select r.turn_id from gateway.running_turns r where r.user_id = $1 loop
@@ -81,7 +99,9 @@ begin
             return jsonb_build_object('outcome', 'removing');
         end if;
     end loop;
-    -- The rest is few rows, most of them by cascade.
+    -- The rest is few rows, most of them by cascade. The job that calls this removes itself.
+    delete from gateway.jobs j where j.user_id = $1 and j.kind <> 'delete_user';
+    delete from gateway.done_jobs d where d.user_id = $1;
     delete from public.coaching_personas p where p.user_id = $1;
     delete from public.users u where u.id = $1;
     return jsonb_build_object('outcome', 'removed');
@@ -92,4 +112,4 @@ alter table gateway.tombstone_key enable row level security;
 alter table gateway.removed_users enable row level security;
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
-grant execute on function gateway.delete_user(uuid, integer) to coach_gateway;
+grant execute on function gateway.refuse_user(uuid), gateway.request_removal(uuid), gateway.delete_user(uuid, integer) to coach_gateway;

@@ -53,6 +53,8 @@ struct AccessGround: Sendable {
         try await store.admin.execute("insert into public.context_profiles (user_id) values (\(owner))")
         try await store.admin.execute("update public.context_profiles set goals = '[\"x\"]' where user_id = \(owner)")
         try await store.admin.execute("insert into public.entitlements (user_id, tier) values (\(owner), 'free')")
+        try await store.admin.execute("insert into gateway.jobs (user_id, kind, due_at, max_attempts) values (\(owner), 'test', now(), 1)")
+        try await store.admin.execute("insert into gateway.done_jobs (user_id, kind, idempotency_key) values (\(owner), 'test', 'k')")
         try await store.admin.execute("insert into public.push_tokens (user_id, token) values (\(owner), 'abc')")
     }
 

@@ -57,6 +57,15 @@ enum FunctionExpectation {
         "gateway.publish_persona(uuid, uuid)",
         "gateway.no_persona()",
         "gateway.delete_user(uuid, integer)",
+        "gateway.refuse_user(uuid)",
+        "gateway.request_removal(uuid)",
+        "gateway.enqueue_job(uuid, text, jsonb, text, timestamp with time zone, integer)",
+        "gateway.take_jobs(uuid, text[], integer[], double precision)",
+        "gateway.renew_jobs(uuid, bigint[], integer[], double precision)",
+        "gateway.end_jobs(uuid, bigint[], integer[], gateway.job_outcome[], text[], double precision[])",
+        "gateway.requeue_jobs(bigint[])",
+        "gateway.job_figures()",
+        "gateway.forget_done_jobs(interval, integer)",
     ]
 
     /// Called at every turn by functions that have pinned the search path, and by nobody else: to pin it again costs more than what they do.
@@ -95,5 +104,6 @@ enum FunctionExpectation {
         "gateway.note_removal()", "gateway.number_statement()",
         // Remove a user, and remember that there was one.
         "gateway.leave_tombstone()", "gateway.refuse_removed_user()", "gateway.delete_user(uuid, integer)",
+        "gateway.refuse_user(uuid)",
     ]
 }

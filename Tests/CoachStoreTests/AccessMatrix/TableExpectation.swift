@@ -130,6 +130,17 @@ struct TableExpectation: Sendable {
                 values (gen_random_uuid(), 1, '{}', '{}', '{}', '{}', '{}', '')
                 """, update: "set said = ''"),
 
+        // Work after requests: enqueued for the user at hand, run without claims.
+        .init(
+            name: "gateway.jobs", allowed: [.gateway: "SIUD", .gatewayForNobody: "SIUD"],
+            insert: "insert into gateway.jobs (user_id, kind, due_at, max_attempts) values (:owner, 'x', now(), 1)",
+            update: "set attempts = 1"
+        ),
+        .init(
+            name: "gateway.done_jobs", allowed: [.gateway: "SIUD", .gatewayForNobody: "SIUD"],
+            insert: "insert into gateway.done_jobs (user_id, kind, idempotency_key) values (:owner, 'x', 'x')",
+            update: "set done_at = now()"),
+
         // What tells a client that was offline what has changed: written by triggers.
         .init(
             name: "public.change_counters", allowed: own("S...", gateway: "...."),
