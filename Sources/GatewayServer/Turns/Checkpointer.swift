@@ -1,3 +1,4 @@
+import BackgroundJobs
 import CoachCore
 import Logging
 import ServiceLifecycle
@@ -28,21 +29,8 @@ public struct Checkpointer: Service {
     /// Until cancelled, also while turns end in a graceful shutdown. Throws `LeaseLost`, which must end the process.
     public func run() async throws {
         var cursors = CheckpointCursors()
-        var isAway = false
-        while !Task.isCancelled {
-            // From beginning to beginning: a slow checkpoint does not put off the next one.
-            let next = ContinuousClock.now + interval
-            do {
-                try await tick(&cursors)
-                if isAway { logger.notice("checkpoints are saved again") }
-                isAway = false
-            } catch let leaseLost as LeaseLost {
-                throw leaseLost
-            } catch {
-                if !isAway { logger.error("checkpoints cannot be saved", metadata: ["error": "\(error)"]) }
-                isAway = true
-            }
-            try? await Task.sleep(until: next)
+        try await PeriodicLoop("checkpoints", PeriodicSchedule(every: interval), logger: logger, isFatal: { $0 is LeaseLost }).run {
+            try await tick(&cursors)
         }
     }
 

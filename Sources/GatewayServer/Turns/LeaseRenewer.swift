@@ -1,3 +1,4 @@
+import BackgroundJobs
 import CoachCore
 import Logging
 import ServiceLifecycle
@@ -27,26 +28,13 @@ public struct LeaseRenewer: Service {
     /// Until cancelled: leases must hold while turns end, so a graceful shutdown alone does not stop it. Throws `LeaseLost`, which must end
     /// the process.
     public func run() async throws {
-        var isAway = false
+        let loop = PeriodicLoop("lease renewal", PeriodicSchedule(every: interval), logger: logger, isFatal: { $0 is LeaseLost })
         var idle = idleIntervals
-        while !Task.isCancelled {
-            // From beginning to beginning: a slow renewal does not put off the next one.
-            let next = ContinuousClock.now + interval
+        try await loop.run {
             idle += 1
-            if registry.count > 0 || idle >= idleIntervals {
-                do {
-                    for id in try await recovery.renewLease() { registry.turn(id)?.stop() }
-                    idle = 0
-                    if isAway { logger.notice("the lease is renewed again") }
-                    isAway = false
-                } catch let leaseLost as LeaseLost {
-                    throw leaseLost
-                } catch {
-                    if !isAway { logger.error("the lease cannot be renewed", metadata: ["error": "\(error)"]) }
-                    isAway = true
-                }
-            }
-            try? await Task.sleep(until: next)
+            guard registry.count > 0 || idle >= idleIntervals else { return }
+            for id in try await recovery.renewLease() { registry.turn(id)?.stop() }
+            idle = 0
         }
     }
 }

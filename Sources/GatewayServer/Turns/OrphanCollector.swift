@@ -1,3 +1,4 @@
+import BackgroundJobs
 import CoachCore
 import Logging
 import ServiceLifecycle
@@ -28,14 +29,12 @@ public struct OrphanCollector: Service {
 
     /// Until cancelled.
     public func run() async throws {
-        while !Task.isCancelled {
-            // An absent database is the checkpointer's to report.
-            let orphans = ((try? await recovery.orphans()) ?? []).filter { registry.turn($0.facts.identity.turnID) == nil }
-            // At once: whoever follows the last of many waits no longer than who follows the first.
+        try await PeriodicLoop("recovery of turns", PeriodicSchedule(every: interval), logger: logger).run {
+            let orphans = try await recovery.orphans().filter { registry.turn($0.facts.identity.turnID) == nil }
+            // At once: subscribers of the last of many wait no longer than those of the first.
             await withDiscardingTaskGroup { group in
                 for orphan in orphans { group.addTask { await finalize(orphan) } }
             }
-            try? await Task.sleep(for: interval)
         }
     }
 

@@ -1,3 +1,4 @@
+import BackgroundJobs
 import CoachCore
 import Logging
 import ServiceLifecycle
@@ -42,19 +43,11 @@ public final class RemoteTurnTailer: Service {
 
     /// Until cancelled.
     public func run() async throws {
-        var isAway = false
-        while !Task.isCancelled {
-            try? await Task.sleep(for: interval)
-            let followed = look()
-            guard !followed.isEmpty else { continue }
-            do {
-                try await catchUp(followed)
-                isAway = false
-            } catch {
-                if !isAway { logger.warning("turns of other instances cannot be read", metadata: ["error": "\(error)"]) }
-                isAway = true
+        try await PeriodicLoop("text of other instances' turns", PeriodicSchedule(every: interval, firstAfter: interval), logger: logger)
+            .run {
+                let followed = look()
+                if !followed.isEmpty { try await catchUp(followed) }
             }
-        }
     }
 
     /// The mirrors that somebody follows; those that nobody has followed for a while are forgotten.
