@@ -10,6 +10,12 @@ public final class SchemaGate: Sendable {
         public let description: String
     }
 
+    /// What a look found that the one before did not.
+    public enum Change: Sendable, Equatable {
+        case opened
+        case closed(finding: String)
+    }
+
     private let probe: DatabaseProbe
     private let needed: String
     private let open = Mutex(false)
@@ -36,17 +42,16 @@ public final class SchemaGate: Sendable {
         }
     }
 
-    /// Looks again and again: another release may migrate the database. `report` learns of each change, nil: it fits. Throws `CancellationError`.
-    public func watch(every interval: Duration = .seconds(5), report: (String?) -> Void) async throws {
-        while true {
-            try await Task.sleep(for: interval)
-            let before = isOpen
-            do {
-                let finding = try await look()
-                if isOpen != before { report(finding) }
-            } catch is StoreFault {
-                // A database that is away says nothing about its schema.
-            }
+    /// Looks again: another release may migrate the database. Returns what changed since the last look; nil: nothing, or the database is away,
+    /// which says nothing about its schema. Throws `CancellationError`.
+    public func lookAgain() async throws -> Change? {
+        let before = isOpen
+        do {
+            let finding = try await look()
+            guard isOpen != before else { return nil }
+            return finding.map { .closed(finding: $0) } ?? .opened
+        } catch is StoreFault {
+            return nil
         }
     }
 

@@ -52,7 +52,9 @@ struct CheckCommand: AsyncParsableCommand {
         guard let url = configuration.databaseURL else { return [] }
         var findings = await reachable(.databaseURL, url) { client in
             let newest = try DatabaseProbe.newestVersion(in: configuration.root.appendingPathComponent("db/migrations"))
-            return Self.findings(try await DatabaseProbe(client: client).report(), newest: newest)
+            let findings = Self.findings(try await DatabaseProbe(client: client).report(), newest: newest)
+            // A schema that does not fit may have no queue.
+            return findings.isEmpty ? try await Self.deadJobs(client) : findings
         }
         if let listen = configuration.databaseListenURL, listen != url {
             findings += await reachable(.databaseListenURL, listen) { client in
@@ -71,6 +73,12 @@ struct CheckCommand: AsyncParsableCommand {
         }
         if !report.canActAsUser { findings.append("DATABASE_URL: role \(report.role) is no member of 'authenticated'") }
         return findings
+    }
+
+    private static func deadJobs(_ client: PostgresClient) async throws -> [String] {
+        try await JobQueue(client: client, instance: UUID()).figures().filter { $0.dead > 0 }.map {
+            "database: \($0.dead) dead jobs of kind \($0.kind): see \"Dead jobs\" in deploy/README.md"
+        }
     }
 
     /// What `look` finds, or why it cannot look.

@@ -63,27 +63,3 @@ struct InstanceLifecycle: Sendable {
         }
     }
 }
-
-/// Partitions and the purge of deleted content, once an hour on every instance: what one does the others find done.
-struct HousekeepingLoop: Sendable {
-    let housekeeping: Housekeeping
-    let logger: Logger
-    var interval = Duration.seconds(3600)
-    /// While the database is away.
-    var retryInterval = Duration.seconds(60)
-
-    func run() async throws {
-        while !Task.isCancelled {
-            var pause = interval
-            do {
-                try await housekeeping.makePartitions()
-                let purged = try await housekeeping.purge()
-                if purged > 0 { logger.notice("content of deleted conversations was removed", metadata: ["conversations": "\(purged)"]) }
-            } catch {
-                if !(error is CancellationError) { logger.warning("housekeeping failed", metadata: ["error": "\(error)"]) }
-                pause = retryInterval
-            }
-            try await Task.sleep(for: pause)
-        }
-    }
-}

@@ -1,3 +1,4 @@
+import BackgroundJobs
 import CoachCore
 import CoachStore
 import CoreMetrics
@@ -68,12 +69,17 @@ struct Gateway {
         let checkpointer = Checkpointer(recovery: recovery, registry: registry, logger: logger)
         let orphanCollector = OrphanCollector(
             recovery: recovery, repository: repository, prices: files.prices, registry: registry, logger: logger)
-        let housekeeping = HousekeepingLoop(
-            housekeeping: Housekeeping(client: database, daysKept: configuration.deletedContentDays), logger: logger)
         let startFailures = StartFailures(database: database, logger: logger)
         let life = InstanceLifecycle(
             instance: instance, finalizer: finalizer, leases: leases, checkpointer: checkpointer, orphanCollector: orphanCollector,
             startFailures: startFailures, logger: logger)
+
+        // Work beside the requests.
+        let housekeeping = Housekeeping(client: database, daysKept: configuration.deletedContentDays)
+        let queue = JobQueue(client: database, instance: slot.instance)
+        let handlers = JobHandlers(housekeeping: housekeeping, removal: UserRemoval(client: database), logger: logger).all
+        let jobMetrics = JobMetrics(kinds: handlers.map(\.kind))
+        let jobs = JobRunner(queue: queue, handlers: handlers, metrics: jobMetrics, logger: logger)
 
         // The edge.
         let keySet = try Self.keySet(configuration, client: outbound, logger: logger)
@@ -107,19 +113,29 @@ struct Gateway {
                 try await schema.admit { startFailures.report($0) }
                 try await life.run()
             },
-            Background {
-                try await schema.watch { finding in
-                    if let finding {
-                        logger.critical("the schema does not fit this release", metadata: ["finding": "\(finding)"])
-                    } else {
-                        logger.notice("the schema fits this release")
-                    }
+            PeriodicJob("schema check", PeriodicSchedule(every: .seconds(5), firstAfter: .seconds(5)), logger: logger) {
+                switch try await schema.lookAgain() {
+                case .closed(let finding): logger.critical("the schema does not fit this release", metadata: ["finding": "\(finding)"])
+                case .opened: logger.notice("the schema fits this release")
+                case nil: break
                 }
             },
             Background { for await turnID in turns.stops() { registry.turn(turnID)?.stop() } },
             Background { try await remoteTurns.run() },
-            Background { try await housekeeping.run() },
-            Background { try await HeapTrimming(isStreaming: { registry.count > 0 }).run() },
+            jobs,
+            // On every instance: what one does the others find done.
+            PeriodicJob(
+                "housekeeping", PeriodicSchedule(every: .seconds(3600), retryEvery: .seconds(60), firstAfter: .seconds(1), jitter: 0.1),
+                logger: logger
+            ) {
+                try await housekeeping.makePartitions()
+                try await housekeeping.forgetDoneJobs()
+                if try await queue.enqueue(Housekeeping.purgeJob(at: Date())) != nil { jobs.poke() }
+            },
+            PeriodicJob("job figures", PeriodicSchedule(every: .seconds(15), firstAfter: .seconds(1), jitter: 0.2), logger: logger) {
+                jobMetrics.record(try await queue.figures())
+            },
+            Background { try await HeapTrimming(isStreaming: { registry.count > 0 }, logger: logger).run() },
             Background { try await Self.serveMetrics(configuration, readiness: readiness, metrics: metrics, registry: registry) },
             DrainingService(
                 application, admission: admission, registry: registry, streamLoop: streamLoop, patience: configuration.drain,

@@ -1,5 +1,8 @@
+import BackgroundJobs
 import CGatewayShims
+import CoachCore
 import Glibc
+import Logging
 import NIOPosix
 
 /// Gives memory back that malloc holds free. Requests come and go between streams that stay, and malloc by itself returns only what lies
@@ -11,12 +14,14 @@ struct HeapTrimming: Sendable {
     /// Whether any stream would notice that the heap is locked.
     let isStreaming: @Sendable () -> Bool
 
+    let logger: Logger
+
     /// Until cancelled.
     func run() async throws {
         var slack = HeapSlack()
-        while true {
-            try await Task.sleep(for: Self.interval)
-            guard slack.isWorthTrimming(Self.reading(), isStreaming: isStreaming()) else { continue }
+        let schedule = PeriodicSchedule(every: Self.interval, firstAfter: Self.interval)
+        try await PeriodicLoop("heap trimming", schedule, logger: logger).run {
+            guard slack.isWorthTrimming(Self.reading(), isStreaming: isStreaming()) else { return }
             // Not on an event loop: it takes milliseconds.
             slack.trimmed(
                 to: try await NIOThreadPool.singleton.runIfActive {

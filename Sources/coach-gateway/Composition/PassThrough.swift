@@ -53,7 +53,7 @@ struct PassThrough {
         let registry = registry
         try await ServiceGroup(
             configuration: .init(
-                services: [Background { try await HeapTrimming(isStreaming: { registry.count > 0 }).run() }, service],
+                services: [Background { try await HeapTrimming(isStreaming: { registry.count > 0 }, logger: logger).run() }, service],
                 gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: logger)
         ).run()

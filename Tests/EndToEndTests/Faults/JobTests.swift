@@ -1,0 +1,95 @@
+import Foundation
+import Testing
+
+@Suite("Jobs", .paced)
+struct JobTests {
+    private static let users = 1_500
+    private static let kills = 8
+
+    @Test("two instances share them; while one is killed again and again, every job is done, and what it removes is removed once")
+    func kills() async throws {
+        let simulator = try await Stage.shared().simulator
+        let database = try await Database.ofItsOwn()
+        try await fill(database)
+        let folders = (try StateFolder(), try StateFolder())
+        let survivor = try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: folders.0.state())
+        for _ in 0..<Self.kills {
+            let victim = try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: folders.1.state())
+            // The next jobs of all there are.
+            try await enqueue(database, Self.users / Self.kills)
+            try await Task.sleep(for: .milliseconds(.random(in: 50...1_300)))
+            try await victim.program.kill9()
+        }
+        try await enqueue(database, Self.users)
+        // A job that died with its process waits for its lease, 10 s.
+        try await eventually(within: 60, "the end of all jobs") {
+            try await database.rows("select 1 as one from gateway.jobs where kind = 'delete_user' limit 1").isEmpty
+        }
+        #expect(survivor.program.isRunning)
+        let left = try await database.row(
+            "select (select count(*) from users where display_name = 'leaver') as users, (select count(*) from messages) as messages")
+        #expect(left.number("users") == 0 && left.number("messages") == 0)
+        let removals = try await database.row("select count(*) as all, count(distinct user_id) as users from removals")
+        #expect(removals.number("all") == Self.users && removals.number("users") == Self.users)
+        let runs = try await database.row(
+            "select count(*) as jobs, count(distinct leased_by) as instances, count(*) filter (where attempts > 1) as again from ended_jobs"
+        )
+        #expect(runs.number("jobs") == Self.users && runs.number("instances") == 2)
+        #expect(runs.number("again") ?? 0 > 0, "no kill met a job that ran")
+        print("\(Self.kills) kills, \(Self.users) jobs, \(runs.number("again") ?? 0) of them run again")
+    }
+
+    @Test("a dead job is a finding of check, and is run again when it is requeued")
+    func dead() async throws {
+        let stage = try await Stage.shared()
+        let database = try await Database.ofItsOwn()
+        let environment = Gateway.environment(database: database.gatewayURL, simulator: stage.simulator.url)
+        let clean = try await Program.run(["check"], environment: environment)
+        #expect(!clean.output.contains("dead jobs"), "\(clean.output)")
+        // Without a user nobody can be removed.
+        try await database.fresh.psql("select gateway.enqueue_job(null, 'delete_user')")
+        let gateway = try await Gateway(database: database.gatewayURL, simulator: stage.simulator.url)
+        try await eventually("the dead job") { try await !database.rows("select 1 as one from gateway.jobs where state = 'dead'").isEmpty }
+        let check = try await Program.run(["check"], environment: environment)
+        #expect(check.status != 0 && check.output.contains("1 dead jobs of kind delete_user"), "\(check.output)")
+        #expect(gateway.log.contains { $0["message"] == "a job's run ended" && $0["outcome"] == "dead" })
+
+        try await database.fresh.psql(
+            """
+            update gateway.jobs set user_id = gen_random_uuid() where state = 'dead';
+            select gateway.requeue_jobs(array(select id from gateway.jobs where state = 'dead'))
+            """)
+        try await eventually("the end of the requeued job") {
+            try await database.rows("select 1 as one from gateway.jobs where kind = 'delete_user'").isEmpty
+        }
+    }
+
+    /// Users with thirty messages each, and a note of each user that is removed and of each job that ends.
+    private func fill(_ database: Database) async throws {
+        try await database.fresh.psql(
+            """
+            insert into users (id, display_name) select gen_random_uuid(), 'leaver' from generate_series(1, \(Self.users));
+            insert into conversations (user_id, title, last_seq) select id, 'x', 30 from users where display_name = 'leaver';
+            insert into messages (user_id, conversation_id, seq, role, content, token_count)
+                select c.user_id, c.id, n, 'user', 'x', 1 from conversations c, generate_series(1, 30) n where c.title = 'x';
+            -- The functions that fire the triggers have an empty search path.
+            create table removals (user_id uuid);
+            create table ended_jobs (id bigint, attempts integer, leased_by uuid);
+            create function note_removal() returns trigger language plpgsql security definer as
+                $f$ begin insert into public.removals values (old.id); return null; end $f$;
+            create function note_end() returns trigger language plpgsql security definer as
+                $f$ begin insert into public.ended_jobs values (old.id, old.attempts, old.leased_by); return null; end $f$;
+            create trigger note after delete on users for each row execute function note_removal();
+            create trigger note after delete on gateway.jobs for each row when (old.kind = 'delete_user') execute function note_end();
+            """)
+    }
+
+    /// Requests the removal of so many more.
+    private func enqueue(_ database: Database, _ count: Int) async throws {
+        try await database.fresh.psql(
+            """
+            select set_config('request.jwt.claim.sub', id::text, false) is not null, gateway.request_removal(id)
+            from users where display_name = 'leaver' and suspended_at is null limit \(count)
+            """)
+    }
+}
