@@ -75,6 +75,10 @@ class Goals:
             self.at_most(f"begin through the gateway among {largest['messages']:,} messages, p99", 10, largest["begin_p99"], " ms")
         if "pair" in self.found:
             self.at_least("two gateways : one, tokens/s", 1.95, self.found["pair"]["ratio"])
+        if "jobs" in self.found:
+            jobs = self.found["jobs"]
+            self.at_least("jobs/s beside 200 streams", 1000, jobs["rate"] if jobs["done"] == jobs["enqueued"] else 0)
+            self.at_most("… the oldest due job waited", 1, jobs["oldest_s"], " s")
         if "soak" in self.found:
             self.at_most("soak: what is not flat", 0, len(self.found["soak"]["findings"]))
 
