@@ -49,6 +49,7 @@ def study(testbed, kinds):
     try:
         peer.start(workload)
         testbed.warm(peer)
+        began = time.monotonic()
         causes = subprocess.Popen(
             ["pgbench", "-n", "-f", str(script), "-c", "2", "-j", "1", "-R", str(RATE // BATCH), "-T", str(seconds)]
             + testbed.address("postgres")[:6] + ["postgres"], env=testbed.as_role("postgres"), stdout=subprocess.PIPE, text=True)
@@ -59,6 +60,7 @@ def study(testbed, kinds):
         end = time.monotonic() + 30
         while (done := done_jobs(peer)) < enqueued and time.monotonic() < end:
             time.sleep(0.05)
+        throughput = done / (time.monotonic() - began)
     finally:
         if causes and causes.poll() is None:
             causes.kill()
@@ -78,9 +80,9 @@ def study(testbed, kinds):
         for name, run in (("without jobs", alone), ("with jobs", figures))]
     head = ["gateway", "tokens/s", "added p50 µs", "p99", "longest gap ms", "not whole", "gateway CPU", "others' CPU"]
     text = (
-        f"**jobs**: {enqueued:,} jobs enqueued at {enqueued / seconds:,.0f}/s, {done:,} done; the oldest due one waited at most "
+        f"**jobs**: {enqueued:,} jobs enqueued at {enqueued / seconds:,.0f}/s, {done:,} done at {throughput:,.0f}/s or more; the oldest due one waited at most "
         f"{max(sampler.oldest, default=0) * 1e3:.0f} ms; {costs['cpu_per_million']:.2f} ms CPU a job in the gateway, "
         f"{costs['database_per_million']:.2f} ms in PostgreSQL with enqueuing; {workload.title}\n\n" + report.rows(head, body))
     return {
-        "text": text, "enqueued": enqueued, "done": done, "rate": enqueued / seconds, "oldest_s": max(sampler.oldest, default=0),
+        "text": text, "enqueued": enqueued, "done": done, "rate": enqueued / seconds, "throughput": throughput, "oldest_s": max(sampler.oldest, default=0),
         "cpu_per_job": costs["cpu_per_million"], "database_per_job": costs["database_per_million"], "alone": alone, "with_jobs": figures}
