@@ -1,13 +1,13 @@
 import JSON
 import Synchronization
 
-/// The issuer's public keys, kept fresh. Readers get an immutable snapshot; a failed reading leaves the last good one in place.
+/// The issuer's public keys, reloaded at intervals. Readers get an immutable snapshot; after a failed reload the last valid one stays in use.
 public final class KeySet: Sendable {
-    /// What an operator wants to know. Reported when it changes, not at every reading.
+    /// A result of a reload. Reported when it differs from the previous one, not at every reload.
     public enum Event: Sendable, Equatable {
-        /// A document was read that differs from the last one.
+        /// The document differs from the previous one.
         case loaded(identifiers: [String], findings: [String])
-        /// It could not be read; the keys before it stay.
+        /// The document could not be read; the previous keys stay in use.
         case failed(reason: String)
     }
 
@@ -18,7 +18,7 @@ public final class KeySet: Sendable {
         var gate: ReloadGate
         var loading: Task<Bool, Never>?
 
-        /// `.success(nil)`: the document is the one that we have.
+        /// `.success(nil)`: the document has not changed.
         mutating func finish(_ outcome: Result<KeySetDocument?, any Error>, bytes: [UInt8]?) -> Event? {
             gate.finished()
             loading = nil
@@ -44,9 +44,9 @@ public final class KeySet: Sendable {
     private let sleep: @Sendable (Duration) async throws -> Void
     private let report: @Sendable (Event) -> Void
 
-    /// Starts without keys; `load` or `run` brings them. `report` must not block.
+    /// Has no keys until `load` or `run` reads them. `report` must not block.
     public init(
-        source: KeySource, pauseForStrangers: Duration = .seconds(10),
+        source: KeySource, unknownKeyPause: Duration = .seconds(10),
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
         report: @escaping @Sendable (Event) -> Void = { _ in }
@@ -55,22 +55,22 @@ public final class KeySet: Sendable {
         self.now = now
         self.sleep = sleep
         self.report = report
-        state = Mutex(State(gate: ReloadGate(pauseForStrangers: pauseForStrangers)))
+        state = Mutex(State(gate: ReloadGate(unknownKeyPause: unknownKeyPause)))
     }
 
-    /// The keys as they are now.
+    /// The current keys.
     public var current: VerificationKeys { state.withLock { $0.keys } }
 
-    /// Why the last reading failed; nil when it succeeded or none was made.
+    /// Why the last reload failed; nil when it succeeded and before the first one.
     public var failure: String? { state.withLock { $0.failure } }
 
-    /// Reads the source now, or waits for a reading that is under way. False when it failed; `failure` says why.
+    /// Reloads now, or waits for the reload in progress. False when it failed; the reason is in `failure`.
     @discardableResult
     public func load() async -> Bool {
         await reload { $0.due() }
     }
 
-    /// What is wrong with a source; empty when tokens can be verified with its keys.
+    /// The errors of a source; empty when tokens can be verified with its keys.
     public static func findings(of source: KeySource) async -> [String] {
         let keySet = KeySet(source: source)
         await keySet.load()
@@ -78,7 +78,7 @@ public final class KeySet: Sendable {
         return keySet.current.identifiers.isEmpty ? ["the key set is empty"] : []
     }
 
-    /// Reads the source at its interval, and after a failure sooner, until the task is cancelled.
+    /// Reloads at the interval of the source, and sooner after a failure, until the task is cancelled.
     public func run() async {
         var failures = 0
         while !Task.isCancelled {
@@ -87,7 +87,7 @@ public final class KeySet: Sendable {
         }
     }
 
-    /// False when there is no news: the last such reading was less than `pauseForStrangers` ago, or this one failed.
+    /// Returns false when the keys were not reloaded: the last such reload was less than `unknownKeyPause` ago, or this one failed.
     func reloadForUnknownKey() async -> Bool {
         let instant = now()
         return await reload { $0.unknownKey(at: instant) }
@@ -99,7 +99,7 @@ public final class KeySet: Sendable {
             case .refuse: return nil
             case .join: return state.loading
             case .start:
-                // Nobody cancels it, because several callers share it; the source's own time limit ends it.
+                // Not cancelled, because several callers share it; the time limit of the source ends it.
                 let task = Task { await self.read() }
                 state.loading = task
                 return task
@@ -116,7 +116,7 @@ public final class KeySet: Sendable {
             bytes = read
             let known = state.withLock { $0.document == read }
             let document = known ? nil : try await KeySetDocument(read)
-            // An empty set withdraws all keys; one that is full of mistakes withdraws none.
+            // An empty set withdraws all keys; one with only invalid keys withdraws none.
             if let document, document.keys.identifiers.isEmpty, !document.findings.isEmpty {
                 throw KeySourceError.noUsableKey(findings: document.findings)
             }

@@ -1,4 +1,4 @@
-/// Decides whether to reload the key set: only one reload runs at a time, and reloads for unknown key ids, which anybody can invent, are
+/// Decides whether to reload the key set: only one reload runs at a time, and reloads for unknown key ids, which any client can invent, are
 /// rate-limited.
 struct ReloadGate {
     enum Decision: Equatable {
@@ -10,17 +10,18 @@ struct ReloadGate {
         case refuse
     }
 
-    let pauseForStrangers: Duration
+    /// The shortest interval between two reloads for unknown key ids.
+    let unknownKeyPause: Duration
     private var loading = false
-    private var lastForStranger: ContinuousClock.Instant?
+    private var lastForUnknownKey: ContinuousClock.Instant?
 
-    init(pauseForStrangers: Duration) { self.pauseForStrangers = pauseForStrangers }
+    init(unknownKeyPause: Duration) { self.unknownKeyPause = unknownKeyPause }
 
     /// A token has a key id that is not in the set.
     mutating func unknownKey(at now: ContinuousClock.Instant) -> Decision {
         if loading { return .join }
-        if let lastForStranger, now < lastForStranger + pauseForStrangers { return .refuse }
-        lastForStranger = now
+        if let lastForUnknownKey, now < lastForUnknownKey + unknownKeyPause { return .refuse }
+        lastForUnknownKey = now
         loading = true
         return .start
     }

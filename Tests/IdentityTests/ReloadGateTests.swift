@@ -5,7 +5,7 @@ import Testing
 @Suite("Reloads of the key set")
 struct ReloadGateTests {
     private let start = ContinuousClock.now
-    private func gate() -> ReloadGate { ReloadGate(pauseForStrangers: .seconds(10)) }
+    private func gate() -> ReloadGate { ReloadGate(unknownKeyPause: .seconds(10)) }
 
     @Test("one reload runs, the others wait for it")
     func singleFlight() {

@@ -1,13 +1,12 @@
 import Foundation
 
-/// The data directory of an untouched cluster. `initdb` is most of the time that a cluster costs: it runs once a process, then the
-/// directory is copied.
+/// The data directory of a new cluster. `initdb` takes most of the time of a start, so it runs once per process and the directory is copied.
 enum ClusterTemplate {
     static let directory = Task {
         let directory = "/tmp/pg-throwaway-\(UUID().uuidString.lowercased().prefix(13))"
         try FileManager.default.createDirectory(
             atPath: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-        _ = try ThrowawayCluster.afterOurDeath("rm -rf '\(directory)'")
+        _ = try ThrowawayCluster.runAfterExit("rm -rf '\(directory)'")
         if getuid() == 0 { try await Command.run(try ThrowawayCluster.tool("chown"), [ThrowawayCluster.user, directory]) }
         let initdb = try ThrowawayCluster.unprivileged(
             try PostgresPrograms.path("initdb"),

@@ -25,7 +25,7 @@ enum Command {
 
 /// Where PostgreSQL's programs are.
 enum PostgresPrograms {
-    /// Debian keeps them out of `PATH`, one directory a version: the newest.
+    /// The newest version. Debian has a directory outside of `PATH` for each.
     static func path(_ name: String) throws -> String {
         let versions = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
         let newestFirst = versions.compactMap(Int.init).sorted(by: >)

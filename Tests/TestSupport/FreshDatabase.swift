@@ -1,6 +1,6 @@
 import Foundation
 
-/// An empty database for one test, dropped when the value is gone.
+/// An empty database for one test, dropped with this object.
 public final class FreshDatabase: Sendable {
     /// Connects the superuser to the database.
     public let url: String
@@ -17,7 +17,7 @@ public final class FreshDatabase: Sendable {
         }
     }
 
-    /// On a server of the caller's choice.
+    /// On a given server.
     public init(at serverURL: String) async throws {
         name = "test_" + UUID().uuidString.lowercased().replacingOccurrences(of: "-", with: "")
         self.serverURL = serverURL
@@ -45,7 +45,7 @@ public final class FreshDatabase: Sendable {
 
     private static func replaceDatabase(of url: String, by name: String) -> String {
         guard url.hasPrefix("postgres://") || url.hasPrefix("postgresql://"), var parts = URLComponents(string: url) else {
-            // In a keyword string the last one wins.
+            // Of repeated keywords the last one applies.
             return url + " dbname=\(name)"
         }
         parts.path = "/" + name
@@ -53,7 +53,7 @@ public final class FreshDatabase: Sendable {
     }
 }
 
-/// The cluster of all tests that do not harm their server.
+/// The cluster of all tests that do not stop their server.
 enum SharedCluster {
     static let cluster = Task { try await ThrowawayCluster.start() }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Debian's PgBouncer in transaction mode in front of a server, on a free port; stopped when the value is gone, also when the test process dies.
-/// Its start-up rules are the shipped ones: it refuses parameters that it does not know.
+/// Debian's PgBouncer in transaction mode in front of a server, on a free port; stopped with this object and when the test process ends.
+/// It has the default settings, which reject unknown start-up parameters.
 public final class Pooler: Sendable {
     public let port: Int
     private let process: ChildProcess
@@ -41,7 +41,7 @@ public final class Pooler: Sendable {
         let command = try ThrowawayCluster.unprivileged(program, ["-q", directory + "/pgbouncer.ini"])
         process = try ChildProcess(
             [command.program] + command.arguments, output: .descriptor(log.fileDescriptor), errors: .descriptor(log.fileDescriptor))
-        watchdog = try ThrowawayCluster.afterOurDeath("kill \(process.identifier); rm -rf '\(directory)'")
+        watchdog = try ThrowawayCluster.runAfterExit("kill \(process.identifier); rm -rf '\(directory)'")
         try await waitUntilAccepting()
     }
 

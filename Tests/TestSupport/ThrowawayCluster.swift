@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// A PostgreSQL server of one's own, on a free port, that may be killed, frozen and started again. It and its data are gone when the value
-/// is, and also when the test process dies.
+/// A PostgreSQL server on a free port that may be killed, stopped and started again. The server and its data are removed with this object, and
+/// when the test process ends.
 public final class ThrowawayCluster: @unchecked Sendable {
     /// The superuser, without password.
     public static let user = "postgres"
@@ -14,7 +14,7 @@ public final class ThrowawayCluster: @unchecked Sendable {
 
     private let directory: String
     private let settings: [String: String]
-    // Tests that start and stop one cluster do so one after another.
+    // Not synchronised: a test starts and stops its cluster in sequence.
     private var server: ChildProcess?
     private var watchdog: ChildProcess?
 
@@ -26,20 +26,20 @@ public final class ThrowawayCluster: @unchecked Sendable {
     /// Whether `start(tls: true)` is possible here.
     public static var canMakeCertificates: Bool { Command.find("openssl") != nil }
 
-    /// The server's certificate, which is also its authority, when it speaks TLS.
+    /// The server's self-signed certificate, when it has TLS.
     public var certificate: String { directory + "/data/server.crt" }
 
     /// Creates a cluster and starts it.
     /// - Parameters:
     ///   - settings: server settings beyond the usual, such as `["max_connections": "20"]`.
-    ///   - tls: whether the server also speaks TLS, with a certificate of its own for `localhost`.
-    ///   - passwords: whether TCP asks for passwords; by default everybody is trusted.
+    ///   - tls: whether the server has TLS, with a self-signed certificate for `localhost`.
+    ///   - passwords: whether connections by TCP need passwords; by default they do not.
     public static func start(
         settings: [String: String] = [:], tls: Bool = false, passwords: Bool = false
     ) async throws -> ThrowawayCluster {
         let cluster = try await ThrowawayCluster(settings: tls ? settings.merging(["ssl": "on"]) { $1 } : settings)
         if tls { try await cluster.makeCertificate() }
-        if passwords { try cluster.askForPasswords() }
+        if passwords { try cluster.requirePasswords() }
         try await cluster.start()
         return cluster
     }
@@ -63,7 +63,7 @@ public final class ThrowawayCluster: @unchecked Sendable {
         try? FileManager.default.removeItem(atPath: directory)
     }
 
-    // MARK: Life and death
+    // MARK: Start and stop
 
     /// Starts the server and waits until it accepts connections.
     public func start() async throws {
@@ -73,7 +73,7 @@ public final class ThrowawayCluster: @unchecked Sendable {
 
     /// Starts the server and does not wait.
     public func launch() throws {
-        // Data survives a killed process without fsync: the operating system has it.
+        // Without fsync data survives a killed process, because the operating system has it.
         var all = ["fsync": "off", "listen_addresses": "127.0.0.1", "unix_socket_directories": directory, "port": "\(port)"]
         all.merge(settings) { _, own in own }
         let command = try Self.unprivileged(
@@ -84,14 +84,14 @@ public final class ThrowawayCluster: @unchecked Sendable {
         let process = try ChildProcess(
             [command.program] + command.arguments, output: .descriptor(log.fileDescriptor), errors: .descriptor(log.fileDescriptor))
         server = process
-        try guardAgainstOurDeath(process.identifier)
+        try startWatchdog(process.identifier)
     }
 
     /// Returns as soon as the server accepts connections.
     public func waitUntilAccepting() async throws {
         let isReady = try PostgresPrograms.path("pg_isready")
         let deadline = ContinuousClock.now.advanced(by: .seconds(30))
-        // Each look is a process: not too many of them on a machine that is busy with starting the server.
+        // Each check is a process, so that it is not made too often.
         while (try? await Command.run(isReady, ["-q", "-h", "127.0.0.1", "-p", "\(port)"])) == nil {
             guard server?.isRunning == true, ContinuousClock.now < deadline else {
                 let log = (try? String(contentsOfFile: directory + "/log", encoding: .utf8)) ?? ""
@@ -118,17 +118,17 @@ public final class ThrowawayCluster: @unchecked Sendable {
         try await start()
     }
 
-    /// Freezes every process of the server: connections stay, nobody answers.
+    /// Stops every process of the server: connections stay open without an answer.
     public func sigstop() {
         if let server { Self.signal(SIGSTOP, family: server.identifier) }
     }
 
-    /// Goes on after `sigstop`.
+    /// Continues after `sigstop`.
     public func sigcont() {
         if let server { Self.signal(SIGCONT, family: server.identifier) }
     }
 
-    /// Creates a database with a name of its own. It is dropped when the value is gone.
+    /// Creates a database with a unique name. It is dropped with the object.
     public func freshDatabase() async throws -> FreshDatabase {
         try await FreshDatabase(at: url())
     }
@@ -146,7 +146,7 @@ public final class ThrowawayCluster: @unchecked Sendable {
         try await Command.run(try Self.tool("chmod"), ["600", directory + "/data/server.key"])
     }
 
-    private func askForPasswords() throws {
+    private func requirePasswords() throws {
         try Data("local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n".utf8)
             .write(to: URL(fileURLWithPath: directory + "/data/pg_hba.conf"))
     }
@@ -165,16 +165,16 @@ public final class ThrowawayCluster: @unchecked Sendable {
         watchdog = nil
     }
 
-    /// A shell that outlives this process by a moment, if it dies without cleaning up.
-    private func guardAgainstOurDeath(_ server: Int32) throws {
-        watchdog = try Self.afterOurDeath("kill -9 \(server); sleep 0.3; rm -rf '\(directory)'")
+    /// Starts a shell that removes the server when this process has ended.
+    private func startWatchdog(_ server: Int32) throws {
+        watchdog = try Self.runAfterExit("kill -9 \(server); sleep 0.3; rm -rf '\(directory)'")
     }
 
-    static func afterOurDeath(_ command: String) throws -> ChildProcess {
+    static func runAfterExit(_ command: String) throws -> ChildProcess {
         try ChildProcess(["/bin/sh", "-c", "while kill -0 \(getpid()) 2>/dev/null; do sleep 0.3; done; \(command)"])
     }
 
-    /// The server and its children; the children first, lest they end by themselves.
+    /// Signals the children first, because they would end with the server.
     private static func signal(_ signal: Int32, family parent: Int32) {
         let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         for process in processes.compactMap({ Int32($0) }) where parentOf(process) == parent { kill(process, signal) }
@@ -202,7 +202,7 @@ public final class ThrowawayCluster: @unchecked Sendable {
         return (try tool("setpriv"), drop + arguments)
     }
 
-    /// Below the ports that the system gives to clients: one of them could take it between here and the server's start, or while it is down.
+    /// A port below the ephemeral range, so that no client of this machine takes it before the server listens or while it is stopped.
     static func freePort() throws -> Int {
         for _ in 0..<100 {
             let port = Int.random(in: 10_000..<19_000)

@@ -1,10 +1,10 @@
 import CoachCore
 
-/// Which models answer, in which order, and how long each may take: `deploy/models.json` with the environment applied.
+/// The models, their order and their time limits: `deploy/models.json` with the environment applied.
 public struct ModelConfiguration: Sendable, Equatable {
     /// The providers that can be used, by name.
     public var providers: [String: Provider]
-    /// What is tried for an ordinary turn.
+    /// The route of an ordinary turn.
     public var defaultRoute: Route
     /// All routes by name, the default one included.
     public var routes: [String: Route]
@@ -18,9 +18,9 @@ public struct ModelConfiguration: Sendable, Equatable {
     }
 }
 
-/// Somebody who runs models.
+/// A service that runs models.
 public struct Provider: Sendable, Equatable {
-    /// As routes and prices name it.
+    /// The name in routes and prices.
     public var name: String
     public var dialect: Dialect
     /// Without a slash at its end; the dialect appends its path.
@@ -39,7 +39,7 @@ public struct Provider: Sendable, Equatable {
     }
 }
 
-/// Models in the order in which they are tried; never empty.
+/// Models in the order of the attempts; never empty.
 public struct Route: Sendable, Equatable {
     public let first: ModelChoice
     public let others: [ModelChoice]
@@ -47,25 +47,24 @@ public struct Route: Sendable, Equatable {
     /// All, first choice first.
     public var choices: [ModelChoice] { [first] + others }
 
-    /// A route.
     public init(_ first: ModelChoice, _ others: [ModelChoice] = []) {
         self.first = first
         self.others = others
     }
 }
 
-/// One model of one provider, and how it is asked.
+/// One model of one provider, with the parameters of its requests.
 public struct ModelChoice: Sendable, Equatable {
-    /// How the bound of answer tokens is called: newer OpenAI models refuse the older name, many compatible servers know only that.
+    /// The name of the limit on answer tokens: newer OpenAI models reject the older name, many compatible servers know only that one.
     public enum TokenLimitField: String, Sendable, CaseIterable {
         case maxCompletionTokens = "max_completion_tokens"
         case maxTokens = "max_tokens"
     }
 
     public var name: ModelName
-    /// The prompt may ask for less, never for more.
+    /// A prompt may lower this limit.
     public var maximumOutputTokens: Int
-    /// nil: not sent, the provider's default holds.
+    /// nil: not sent; the provider's default applies.
     public var temperature: Double?
     public var tokenLimitField: TokenLimitField
 
@@ -80,7 +79,7 @@ public struct ModelChoice: Sendable, Equatable {
     }
 }
 
-/// How long a model call may take at each of its steps, and how much it may say (DESIGN, Time limits).
+/// The limits of a model call: time per step, and size of the answer (DESIGN, Time limits).
 public struct CallLimits: Sendable, Equatable {
     /// Name resolution, connection and TLS of one attempt.
     public var connect: Duration
@@ -94,14 +93,14 @@ public struct CallLimits: Sendable, Equatable {
     public var turn: Duration
     /// UTF-8 bytes of the answer.
     public var answerBytes: Int
-    /// Within this time after the start a lone provider that refused is reported (CONTRACT §4); a second try must fit into it.
+    /// The time from the start within which the error of an only provider is reported (CONTRACT §4); its second attempt must fit into it.
     public var refusal: Duration
-    /// Before a lone provider that refused is asked once more.
+    /// The pause before the second attempt at an only provider.
     public var retryPause: Duration
-    /// How long the body of an error response is waited for.
+    /// The time to wait for the body of an error response.
     public var refusalBody: Duration
 
-    /// The shipped limits, each of which can be changed.
+    /// The defaults.
     public init(
         connect: Duration = .seconds(1), firstToken: Duration = .seconds(6), firstTokenOverall: Duration = .seconds(15),
         silence: Duration = .seconds(20), turn: Duration = .seconds(180), answerBytes: Int = 64 << 10, refusal: Duration = .seconds(3),

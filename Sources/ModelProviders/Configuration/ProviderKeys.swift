@@ -1,4 +1,4 @@
-/// The providers' API keys. Nothing prints them: not `print`, not `dump`, not a log's interpolation.
+/// The providers' API keys. `print`, `dump` and string interpolation do not show them.
 public struct ProviderKeys: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     private let keys: [String: String]
 
@@ -16,7 +16,7 @@ public struct ProviderKeys: Sendable, CustomStringConvertible, CustomDebugString
     public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// A key from a file often brings its line end along.
+    /// Removes white space around a key, such as the line end of a file.
     static func trimmed(_ key: String) -> String {
         let isBlank = { (character: Character) in character.isWhitespace }
         var rest = key[...].drop(while: isBlank)

@@ -67,9 +67,6 @@ final class TLSSession {
         return 1
     }
 
-    /// Whether the handshake resumed an earlier session.
-    var isResumed: Bool { SSL_session_reused(session) == 1 }
-
     deinit {
         // OpenSSL forgets a session whose connection ends without being shut down; that is no reason not to resume it (RFC 5246 §7.2.1).
         SSL_set_shutdown(session, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN)

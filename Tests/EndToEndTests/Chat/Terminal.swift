@@ -5,6 +5,8 @@ import TestSupport
 /// The real executable in a terminal of its own, which it controls: what is typed is echoed, and Ctrl-C is a signal.
 final class Terminal: Sendable {
     private let process: ChildProcess
+    /// Held open: reading the master fails once no process has the terminal open, and `availableData` traps then.
+    private let terminal: FileHandle
     private let master: FileHandle
     private let shown = Mutex(Data())
 
@@ -20,7 +22,7 @@ final class Terminal: Sendable {
         var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
         guard slave >= 0, ioctl(master, UInt(TIOCSWINSZ), &size) == 0 else { throw Program.Failure(description: "no terminal") }
         self.master = FileHandle(fileDescriptor: master, closeOnDealloc: true)
-        defer { close(slave) }
+        terminal = FileHandle(fileDescriptor: slave, closeOnDealloc: true)
         // A session of its own, whose terminal is the one at standard input.
         process = try ChildProcess(
             ["/usr/bin/setsid", "--ctty", "--wait", Program.executable.path] + arguments,
