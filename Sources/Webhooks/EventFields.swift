@@ -1,54 +1,63 @@
 import CoachCore
 import JSON
 
-/// Reads the members of a sender's object by name and type. A value of another type is an `IgnoredReason`, never a crash.
+/// Reads the members of a sender's object by `JSONReader`, whose findings become an `IgnoredReason`.
 struct EventFields {
-    private let object: JSONValue
-    /// The path of the object, for reasons.
-    private let path: String
+    private let json: JSONReader
 
     /// Throws `notUnderstood` unless the body is a JSON object.
     init(body: [UInt8]) throws(IgnoredReason) {
-        guard let document = try? JSONDocument(parsing: body), document.value.members != nil else { throw .notUnderstood }
-        self.init(document.value)
+        guard let json = try? JSONReader(parsing: body), json.value.members != nil else { throw .notUnderstood }
+        self.json = json
     }
 
-    init(_ object: JSONValue, path: String = "") {
-        self.object = object
-        self.path = path
+    /// - Parameter path: precedes the paths in reasons.
+    init(_ object: JSONValue, path: String = "") { json = JSONReader(object, path: path) }
+
+    private init(_ json: JSONReader) { self.json = json }
+
+    private func name(_ key: String) -> String { json.path.isEmpty ? key : "\(json.path).\(key)" }
+
+    private func read<Value>(_ body: (JSONReader) throws(JSONFinding) -> Value) throws(IgnoredReason) -> Value {
+        do throws(JSONFinding) {
+            return try body(json)
+        } catch {
+            throw error.problem == .missing ? .missing(error.path) : .invalid(error.path)
+        }
     }
 
-    private func name(_ key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
+    private func optional<Value: JSONReadable>(_ key: String) throws(IgnoredReason) -> Value? {
+        try read { (json) throws(JSONFinding) in try json.optional(key) }
+    }
 
     /// nil when absent or null.
     subscript(key: String) -> JSONValue? {
-        guard let value = object[key], value != .null else { return nil }
+        guard let value = json.value[key], value != .null else { return nil }
         return value
     }
 
-    func string(_ key: String) throws(IgnoredReason) -> String? { try optional(key, \.string) }
-    func integer(_ key: String) throws(IgnoredReason) -> Int64? { try optional(key, \.integer) }
-    func bool(_ key: String) throws(IgnoredReason) -> Bool? { try optional(key, \.bool) }
-    func elements(_ key: String) throws(IgnoredReason) -> [JSONValue]? { try optional(key, \.elements) }
+    func string(_ key: String) throws(IgnoredReason) -> String? { try optional(key) }
+    func integer(_ key: String) throws(IgnoredReason) -> Int64? { try optional(key) }
+    func bool(_ key: String) throws(IgnoredReason) -> Bool? { try optional(key) }
+
+    /// The reason for an element of another type names the array.
+    func strings(_ key: String) throws(IgnoredReason) -> [String]? {
+        guard let value = self[key] else { return nil }
+        guard let strings = try? [String](JSONReader(value)) else { throw .invalid(name(key)) }
+        return strings
+    }
 
     func object(_ key: String) throws(IgnoredReason) -> EventFields? {
-        guard let value = self[key] else { return nil }
-        guard value.members != nil else { throw .invalid(name(key)) }
-        return EventFields(value, path: name(key))
+        guard self[key] != nil else { return nil }
+        return EventFields(try read { (json) throws(JSONFinding) in try json.object(key) })
     }
 
-    /// Members that are objects; throws when one is not.
+    /// Elements that are objects; throws when one is not.
     func objects(_ key: String) throws(IgnoredReason) -> [EventFields]? {
-        guard let elements = try elements(key) else { return nil }
-        guard elements.allSatisfy({ $0.members != nil }) else { throw .invalid(name(key)) }
-        return elements.enumerated().map { EventFields($0.element, path: "\(name(key))[\($0.offset)]") }
-    }
-
-    func strings(_ key: String) throws(IgnoredReason) -> [String]? {
-        guard let elements = try elements(key) else { return nil }
-        let strings = elements.compactMap(\.string)
-        guard strings.count == elements.count else { throw .invalid(name(key)) }
-        return strings
+        guard self[key] != nil else { return nil }
+        let elements = try read { (json) throws(JSONFinding) in try json.elements(key, 0...Int.max) }
+        guard elements.allSatisfy({ $0.value.members != nil }) else { throw .invalid(name(key)) }
+        return elements.map { EventFields($0) }
     }
 
     func required<Value>(_ key: String, _ value: Value?) throws(IgnoredReason) -> Value {
@@ -82,11 +91,5 @@ struct EventFields {
         let (product, overflow) = number.multipliedReportingOverflow(by: milliseconds)
         guard !overflow, let instant = BillingInstant(milliseconds: product) else { throw .invalid(name(key)) }
         return instant
-    }
-
-    private func optional<Value>(_ key: String, _ read: (JSONValue) -> Value?) throws(IgnoredReason) -> Value? {
-        guard let member = self[key] else { return nil }
-        guard let value = read(member) else { throw .invalid(name(key)) }
-        return value
     }
 }

@@ -48,8 +48,9 @@ public struct JSONReader {
     }
 
     /// A reader of a parsed value that throws the first finding.
-    public init(_ value: JSONValue) {
-        self.init(value, ReadingSession())
+    /// - Parameter path: precedes the paths in findings.
+    public init(_ value: JSONValue, path: String = "") {
+        self.init(value, path: path, textPath: path, ReadingSession(), isPlaceholder: false)
     }
 
     /// Parses an object, reads it with `body` and collects all findings; repeated names and the other flaws are findings anywhere in the
