@@ -10,6 +10,8 @@ struct CatalogueTests {
     private static let others: Set<String> = [
         "public.coaching_personas", "public.persona_versions", "public.usage_logs", "public.database_epoch", "gateway.schema_migrations",
         "gateway.schema_minimum", "gateway.instances", "gateway.checkpoints", "gateway.tombstone_key", "gateway.removed_users",
+        // By the senders' ids, of which some are users.
+        "gateway.subscribers", "gateway.subscriber_ids", "gateway.billing_events",
         // A directory by token: whose a device is.
         "gateway.push_token_owners",
         // Taken across users, and some jobs are not a user's; a user's idempotency keys have the user first.

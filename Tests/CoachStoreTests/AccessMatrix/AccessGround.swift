@@ -2,6 +2,7 @@ import CoachCore
 import CoachStore
 import Foundation
 import PostgresClient
+import Testing
 
 /// A database in which one user has a row in every table, and the means to try things as somebody.
 struct AccessGround: Sendable {
@@ -56,6 +57,15 @@ struct AccessGround: Sendable {
         try await store.admin.execute("insert into gateway.jobs (user_id, kind, due_at, max_attempts) values (\(owner), 'test', now(), 1)")
         try await store.admin.execute("insert into gateway.done_jobs (user_id, kind, idempotency_key) values (\(owner), 'test', 'k')")
         try await store.admin.execute("insert into public.push_tokens (user_id, token) values (\(owner), 'abc')")
+        _ = try await BillingInbox.postgres(client: store.gateway, includingSandbox: false).store(Self.grant(to: caller.userID))
+    }
+
+    private static func grant(to user: UserID) throws -> BillingDelivery {
+        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        let event = BillingEvent(
+            source: .operator, id: UUID().uuidString, occurredAt: try #require(BillingInstant(milliseconds: now)),
+            subject: [SubscriberID(user)], change: .grant(entitlement: "pro", until: .never))
+        return BillingDelivery(source: .operator, id: event.id, type: nil, environment: .production, body: [], effect: .event(event))
     }
 
     /// A set of names, seen by the superuser.
@@ -70,7 +80,7 @@ struct AccessGround: Sendable {
             case "public.users": "where id = :owner"
             case "public.published_personas", "public.database_epoch", "gateway.schema_migrations", "gateway.instances",
                 "gateway.schema_minimum", "gateway.tombstone_key", "gateway.removed_users",
-                "gateway.checkpoints":
+                "gateway.checkpoints", "gateway.subscribers", "gateway.subscriber_ids", "gateway.billing_events":
                 ""
             case "public.persona_versions": "where persona_id in (select id from public.coaching_personas where user_id = :owner)"
             case "public.usage_logs": "where account_id = :account"

@@ -66,6 +66,10 @@ enum FunctionExpectation {
         "gateway.requeue_jobs(bigint[])",
         "gateway.job_figures()",
         "gateway.forget_done_jobs(interval, integer)",
+        "gateway.read_subscriber(text, text, text[])",
+        "gateway.ignore_billing_event(text, text, text, text, bytea, text)",
+        "gateway.fold_billing_event(text, text, text, text, bytea, text, text[], bigint[], integer[], integer, jsonb)",
+        "gateway.subscription(uuid)",
     ]
 
     /// Called at every turn by functions that have pinned the search path, and by nobody else: to pin it again costs more than what they do.

@@ -141,6 +141,27 @@ struct TableExpectation: Sendable {
             insert: "insert into gateway.done_jobs (user_id, kind, idempotency_key) values (:owner, 'x', 'x')",
             update: "set done_at = now()"),
 
+        // What billing events fold into: written for no user at hand, read for one.
+        .init(
+            // Deleted only when it has no events, unlike this one.
+            name: "gateway.subscribers", allowed: [.gatewayForNobody: "SIU."],
+            insert: "insert into gateway.subscribers (revision, fold_version) values (1, 1)", update: "set revision = 0"),
+        .init(
+            name: "gateway.subscriber_ids", allowed: [.gatewayForNobody: "SIU."],
+            insert: "insert into gateway.subscriber_ids values ('x', 1)", update: "set subscriber = 1"),
+        .init(
+            name: "gateway.billing_events", allowed: [.gatewayForNobody: "SIU."],
+            insert: """
+                insert into gateway.billing_events (source, event_id, status, ignored_reason, environment, body)
+                values ('stripe', 'x', 'ignored', 'x', 'sandbox', '')
+                """, update: "set type = 'x'"),
+        .init(
+            name: "gateway.subscriptions", allowed: [.gateway: "S...", .gatewayForNobody: "SIU."],
+            insert: "insert into gateway.subscriptions (user_id, timeline) values (:owner, '[]')", update: "set timeline = '[]'"),
+        .init(
+            name: "gateway.user_entitlements", allowed: [.gateway: "S...", .gatewayForNobody: "SIUD"],
+            insert: "insert into gateway.user_entitlements values (:owner, 'x', 'infinity')", update: "set access_until = 'infinity'"),
+
         // What tells a client that was offline what has changed: written by triggers.
         .init(
             name: "public.change_counters", allowed: own("S...", gateway: "...."),

@@ -1,0 +1,44 @@
+import CoachCore
+import JSON
+import TestSupport
+import Testing
+
+@Suite("The stored form of billing events")
+struct StoredFormTests {
+    @Test("every generated event is read back as it was")
+    func events() throws {
+        for seed in 0..<UInt64(200) {
+            var generator = HistoryGenerator(random: SeededGenerator(state: seed))
+            for event in generator.history(count: 20) {
+                let read = BillingEvent(json: try JSONValue(parsing: event.json.bytes))
+                #expect(read == event)
+            }
+        }
+    }
+
+    @Test("a timeline is read back as it was, and gives the fold's state at every instant")
+    func timelines() throws {
+        for seed in 0..<UInt64(100) {
+            var generator = HistoryGenerator(random: SeededGenerator(state: seed))
+            let fold = EntitlementFold(generator.history(count: 12))
+            for folded in fold.entitlements(of: [BillingHistory.user, BillingHistory.anonymous], includingSandbox: seed % 2 == 0) {
+                #expect(folded.userID == BillingHistory.user.userID)
+                let timeline = try #require(EntitlementTimeline(json: try JSONValue(parsing: folded.timeline.json.bytes)))
+                #expect(timeline == folded.timeline)
+                for instant in fold.boundaries.flatMap({ [$0.advanced(by: -1), $0, $0.advanced(by: 1)] }) {
+                    let state = fold.state(of: BillingHistory.user, at: instant, includingSandbox: seed % 2 == 0)
+                    #expect(timeline.state(at: instant) == state)
+                    // A gate never closes before the subscription ends.
+                    let isOpen = folded.accessUntil.values.contains { $0.isAfter(instant) }
+                    #expect(isOpen || !state.isActive)
+                }
+            }
+        }
+    }
+
+    @Test("anything else is not read", arguments: ["null", "[]", "{}", #"{"source":"x"}"#, #"[{"state":{}}]"#])
+    func malformed(text: String) throws {
+        let json = try JSONValue(parsing: Array(text.utf8))
+        #expect(BillingEvent(json: json) == nil && EntitlementTimeline(json: json) == nil)
+    }
+}

@@ -1,0 +1,189 @@
+-- Billing events of all senders, and the entitlements that they fold into (CONTRACT §6). The fold itself is the gateway's: a pure function of the
+-- set of a subscriber's events. It reads the events, folds them together with the new one, and writes the event and the result in one statement,
+-- which has no effect if another event of the subscriber was stored in between.
+
+-- One or more customers, connected by alias or transfer, whose events are folded together. Merged when an event connects them.
+create table gateway.subscribers (
+    id bigint generated always as identity primary key,
+    -- Number of events.
+    revision integer not null,
+    -- Version of the fold that wrote the results.
+    fold_version integer not null
+);
+
+-- Every id by which a sender knows a subscriber: app user ids, aliases, stores' customers and purchases.
+create table gateway.subscriber_ids (
+    id text primary key check (octet_length(id) between 1 and 255),
+    subscriber bigint not null references gateway.subscribers (id)
+);
+create index idx_subscriber_ids_subscriber on gateway.subscriber_ids (subscriber);
+
+create type gateway.billing_status as enum ('folded', 'ignored');
+
+create table gateway.billing_events (
+    source text not null check (source in ('revenuecat', 'stripe', 'appstore', 'play', 'operator')),
+    event_id text not null check (octet_length(event_id) between 1 and 255),
+    status gateway.billing_status not null,
+    -- NULL unless ignored.
+    ignored_reason text check (char_length(ignored_reason) <= 1000),
+    -- NULL when ignored.
+    subscriber bigint references gateway.subscribers (id),
+    -- The sender's name for the kind of event.
+    type text,
+    environment text not null check (environment in ('production', 'sandbox')),
+    -- As received.
+    body bytea not null check (octet_length(body) <= 262144),
+    -- In the form that the fold reads.
+    event text,
+    received_at timestamptz not null default clock_timestamp(),
+    primary key (source, event_id),
+    check ((status = 'folded') = (event is not null and subscriber is not null)),
+    check ((status = 'ignored') = (ignored_reason is not null))
+);
+create index idx_billing_events_subscriber on gateway.billing_events (subscriber) where subscriber is not null;
+
+-- Results of the fold. No foreign key to the user: an event can arrive before its user exists, and then applies when they appear.
+create table gateway.subscriptions (
+    user_id uuid primary key,
+    -- States with the instant from which each is true.
+    timeline text not null,
+    updated_at timestamptz not null default clock_timestamp()
+);
+
+create table gateway.user_entitlements (
+    user_id uuid not null,
+    -- Empty for access without a named entitlement.
+    entitlement text not null,
+    -- Until when a gate lets the user through; `infinity` for access without end.
+    access_until timestamptz not null,
+    primary key (user_id, entitlement)
+);
+
+-- What a fold needs: whether the event is known, the subscribers with their revisions whom the ids connect, and all their ids and events.
+create function gateway.read_subscriber(
+    source text, event_id text, ids text[],
+    out known boolean, out subscribers bigint[], out revisions integer[], out subscriber_ids text[], out events text[])
+    language plpgsql stable set search_path = '' set enable_seqscan = off as $$
+begin
+    known := exists (select from gateway.billing_events e where e.source = $1 and e.event_id = $2);
+    select coalesce(array_agg(s.id order by s.id), '{}'), coalesce(array_agg(s.revision order by s.id), '{}') into subscribers, revisions
+    from gateway.subscribers s
+    where s.id in (select i.subscriber from gateway.subscriber_ids i where i.id = any ($3));
+    subscriber_ids := array(select i.id from gateway.subscriber_ids i where i.subscriber = any (subscribers));
+    events := array(select e.event from gateway.billing_events e where e.subscriber = any (subscribers));
+end $$;
+
+-- Stores an event without effect. Returns whether it is new.
+create function gateway.ignore_billing_event(
+    source text, event_id text, type text, environment text, body bytea, reason text) returns boolean
+    language plpgsql set search_path = '' as $$
+begin
+    insert into gateway.billing_events (source, event_id, status, ignored_reason, type, environment, body)
+    values ($1, $2, 'ignored', left(reason, 1000), $3, $4, $5)
+    on conflict do nothing;
+    return found;
+end $$;
+
+-- Stores an event with its effect. Returns whether it is new. Raises serialization_failure, to be repeated from the reading on, when another event
+-- changed one of the subscribers since `revisions` were read, or bound one of the ids.
+-- states: [{user_id, timeline, entitlements: {name: milliseconds or "never"}}]
+create function gateway.fold_billing_event(
+    source text, event_id text, type text, environment text, body bytea, event text, ids text[],
+    subscribers bigint[], revisions integer[], fold_version integer, states jsonb) returns boolean
+    language plpgsql set search_path = '' set enable_seqscan = off as $$
+declare
+    locked bigint[];
+    target bigint;
+begin
+    -- In the order of ids, so that two events never wait for each other.
+    select array_agg(l.id) into locked from (
+        select s.id from gateway.subscribers s
+        join unnest($8, $9) as expected (id, revision) on s.id = expected.id and s.revision = expected.revision
+        order by s.id for update of s) as l;
+    if exists (select from gateway.billing_events e where e.source = $1 and e.event_id = $2) then
+        return false;
+    end if;
+    if coalesce(cardinality(locked), 0) <> cardinality(subscribers)
+        or exists (select from gateway.subscriber_ids i where i.id = any (ids) and i.subscriber <> all (subscribers))
+    then
+        raise exception 'the subscriber changed' using errcode = 'serialization_failure';
+    end if;
+
+    target := subscribers[1];
+    if target is null then
+        insert into gateway.subscribers (revision, fold_version) values (1, $10) returning id into target;
+    else
+        update gateway.subscribers s set revision = s.revision + 1, fold_version = $10 where s.id = target;
+    end if;
+    if cardinality(subscribers) > 1 then
+        update gateway.subscriber_ids i set subscriber = target where i.subscriber = any (subscribers[2:]);
+        update gateway.billing_events e set subscriber = target where e.subscriber = any (subscribers[2:]);
+        delete from gateway.subscribers s where s.id = any (subscribers[2:]);
+    end if;
+    insert into gateway.subscriber_ids (id, subscriber)
+    select new.id, target from unnest(ids) as new (id) order by new.id
+    on conflict do nothing;
+    -- Another transaction bound one of them first.
+    if exists (select from unnest(ids) as new (id) where not exists (
+        select from gateway.subscriber_ids i where i.id = new.id and i.subscriber = target))
+    then
+        raise exception 'the subscriber changed' using errcode = 'serialization_failure';
+    end if;
+    insert into gateway.billing_events (source, event_id, status, subscriber, type, environment, body, event)
+    values ($1, $2, 'folded', target, $3, $4, $5, $6)
+    on conflict do nothing;
+    if not found then
+        raise exception 'the event was stored meanwhile' using errcode = 'serialization_failure';
+    end if;
+
+    insert into gateway.subscriptions (user_id, timeline)
+    select s.user_id, s.timeline from jsonb_to_recordset(states) as s (user_id uuid, timeline text)
+    on conflict (user_id) do update set timeline = excluded.timeline, updated_at = excluded.updated_at;
+    delete from gateway.user_entitlements e
+    using jsonb_to_recordset(states) as s (user_id uuid, entitlements jsonb)
+    where e.user_id = s.user_id and not s.entitlements ? e.entitlement;
+    insert into gateway.user_entitlements (user_id, entitlement, access_until)
+    select s.user_id, n.key,
+        case n.value when 'never' then 'infinity' else to_timestamp(n.value::bigint / 1000.0) end
+    from jsonb_to_recordset(states) as s (user_id uuid, entitlements jsonb), jsonb_each_text(s.entitlements) as n
+    on conflict (user_id, entitlement) do update set access_until = excluded.access_until;
+    return true;
+end $$;
+
+-- The timeline of the user at hand; NULL when nothing is known of them.
+create function gateway.subscription(user_id uuid) returns text
+    language sql stable set search_path = ''
+begin atomic
+    select s.timeline from gateway.subscriptions s where s.user_id = $1;
+end;
+
+revoke all on gateway.subscribers, gateway.subscriber_ids, gateway.billing_events, gateway.subscriptions, gateway.user_entitlements
+    from anon, authenticated, coach_gateway;
+alter table gateway.subscribers enable row level security;
+alter table gateway.subscriber_ids enable row level security;
+alter table gateway.billing_events enable row level security;
+alter table gateway.subscriptions enable row level security;
+alter table gateway.user_entitlements enable row level security;
+grant select, insert, update, delete on gateway.subscribers to coach_gateway;
+grant select, insert, update on gateway.subscriber_ids, gateway.billing_events, gateway.subscriptions to coach_gateway;
+grant select, insert, update, delete on gateway.user_entitlements to coach_gateway;
+-- Webhooks are for no user at hand; what they fold into is read for one.
+create policy subscribers_gateway on gateway.subscribers to coach_gateway
+    using (gateway.is_unbound()) with check (gateway.is_unbound());
+create policy subscriber_ids_gateway on gateway.subscriber_ids to coach_gateway
+    using (gateway.is_unbound()) with check (gateway.is_unbound());
+create policy billing_events_gateway on gateway.billing_events to coach_gateway
+    using (gateway.is_unbound()) with check (gateway.is_unbound());
+create policy subscriptions_gateway on gateway.subscriptions to coach_gateway
+    using (gateway.is_unbound()) with check (gateway.is_unbound());
+create policy subscriptions_gateway_select on gateway.subscriptions for select to coach_gateway using (user_id = gateway.user_id());
+create policy user_entitlements_gateway on gateway.user_entitlements to coach_gateway
+    using (gateway.is_unbound()) with check (gateway.is_unbound());
+create policy user_entitlements_gateway_select on gateway.user_entitlements for select to coach_gateway using (user_id = gateway.user_id());
+
+revoke all on all functions in schema gateway from public, anon, authenticated;
+grant execute on function gateway.read_subscriber(text, text, text[]) to coach_gateway;
+grant execute on function gateway.ignore_billing_event(text, text, text, text, bytea, text) to coach_gateway;
+grant execute on function
+    gateway.fold_billing_event(text, text, text, text, bytea, text, text[], bigint[], integer[], integer, jsonb) to coach_gateway;
+grant execute on function gateway.subscription(uuid) to coach_gateway;
