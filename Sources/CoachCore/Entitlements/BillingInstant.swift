@@ -12,15 +12,18 @@ public struct BillingInstant: Hashable, Comparable, Sendable {
     }
 
     /// The first accepted instant.
-    static let first = Self(clamped: accepted.lowerBound)
+    static let first = Self(clamping: accepted.lowerBound)
 
     /// Moves by `duration` milliseconds and stays within `accepted`.
     public func advanced(by duration: Int64) -> Self {
         // Neither bound of `accepted` can overflow with a duration of a few years.
-        Self(clamped: min(max(milliseconds &+ duration, Self.accepted.lowerBound), Self.accepted.upperBound - 1))
+        Self(clamping: milliseconds &+ duration)
     }
 
-    private init(clamped milliseconds: Int64) { self.milliseconds = milliseconds }
+    /// The nearest accepted instant.
+    public init(clamping milliseconds: Int64) {
+        self.milliseconds = min(max(milliseconds, Self.accepted.lowerBound), Self.accepted.upperBound - 1)
+    }
 
     public static func < (a: Self, b: Self) -> Bool { a.milliseconds < b.milliseconds }
 }

@@ -22,7 +22,7 @@ public struct EntitlementState: Hashable, Sendable {
     public var willRenew: Bool
     public var inGrace: Bool
     public var store: BillingStore?
-    /// Until when a gate must let the subscriber through: `expiresAt`, and longer while news of a renewal may be late. nil: never active.
+    /// Until when a gate must let the subscriber through: `expiresAt`, and longer while news of a renewal may be late. nil when access has ended.
     public var accessUntil: Expiry?
 
     /// The state without any purchase.
@@ -32,7 +32,7 @@ public struct EntitlementState: Hashable, Sendable {
 
     /// Compared in lexicographic order; the greatest is shown.
     fileprivate var preference: (Int, Int, Int, Expiry) {
-        (isActive ? 1 : 0, isTrial ? 0 : 1, inGrace ? 0 : 1, accessUntil ?? .at(BillingInstant.first))
+        (isActive ? 1 : 0, isTrial ? 0 : 1, inGrace ? 0 : 1, accessUntil ?? .at(expiresAt ?? .first))
     }
 }
 
@@ -82,18 +82,19 @@ extension Purchase {
     }
 
     func state(at instant: BillingInstant) -> EntitlementState {
-        let until = end.map { min(.at($0.at), paidUntil ?? .at($0.at)) } ?? paidUntil
-        let isActive = until?.isAfter(instant) ?? false
-        let inGrace = isActive && hasBillingIssue && end == nil && graceUntil.map { $0 > instant } ?? false
+        // An end that is known applies at once, even if the sender's clock is ahead of ours.
+        let isActive = end == nil && paidUntil?.isAfter(instant) ?? false
+        let inGrace = isActive && hasBillingIssue && graceUntil.map { $0 > instant } ?? false
         let renews = willRenew && !isPauseScheduled
         return EntitlementState(
             isActive: isActive, status: status(isActive: isActive, inGrace: inGrace), entitlement: period.entitlements.first,
-            product: period.product, isTrial: isActive && period.isTrial, expiresAt: until?.instant, willRenew: isActive && renews,
-            inGrace: inGrace, store: reference.store, accessUntil: accessUntil(until, renews: renews))
+            product: period.product, isTrial: isActive && period.isTrial, expiresAt: end?.at ?? paidUntil?.instant,
+            willRenew: isActive && renews, inGrace: inGrace, store: reference.store, accessUntil: accessUntil(renews: renews))
     }
 
-    private func accessUntil(_ until: Expiry?, renews: Bool) -> Expiry? {
-        guard end == nil, graceUntil == nil, renews, case .at(let instant)? = until else { return until }
+    private func accessUntil(renews: Bool) -> Expiry? {
+        guard end == nil else { return nil }
+        guard graceUntil == nil, renews, case .at(let instant)? = paidUntil else { return paidUntil }
         return .at(instant.advanced(by: EntitlementFold.renewalDelay))
     }
 

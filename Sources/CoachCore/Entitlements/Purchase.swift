@@ -138,9 +138,12 @@ struct Purchase: Equatable {
         return purchasedAt < began
     }
 
-    /// Whether the event is the expiration of a period that was over when the current one began.
+    /// Whether the event is the expiration of a period that was over when the current one began; for senders that do not tell when the expired
+    /// period began.
     private func endsEarlierPeriod(_ event: PurchaseEvent, _ news: BillingPeriod) -> Bool {
-        guard case .expired = event, let began = period.purchasedAt, let expiry = news.expiry?.instant else { return false }
+        guard case .expired = event, news.purchasedAt == nil, let began = period.purchasedAt, let expiry = news.expiry?.instant else {
+            return false
+        }
         return expiry <= began
     }
 }

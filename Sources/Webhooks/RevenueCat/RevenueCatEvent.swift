@@ -96,6 +96,9 @@ extension EventFields {
         let entitlements = try strings("entitlement_ids") ?? former.map { [$0] } ?? []
         guard entitlements.allSatisfy({ SubscriberID($0) != nil }) else { throw .invalid("event.entitlement_ids") }
         let type = try string("period_type")
+        let purchasedAt = try instant("purchased_at_ms")
+        // RevenueCat reports refunds of the latest period only, so that a refund never belongs to an earlier one.
+        let isRefund = try purchaseEvent(kind) == .refunded
         let isGranted = try store()?.rawValue == "promotional"
         var expiry = try expiry(isGranted: isGranted)
         if expiry == nil {
@@ -109,7 +112,7 @@ extension EventFields {
         }
         return BillingPeriod(
             product: try text("product_id"), entitlements: entitlements, isTrial: type == "TRIAL",
-            renews: kind != .nonRenewingPurchase && type != "PREPAID" && !isGranted, purchasedAt: try instant("purchased_at_ms"),
+            renews: kind != .nonRenewingPurchase && type != "PREPAID" && !isGranted, purchasedAt: isRefund ? nil : purchasedAt,
             expiry: expiry)
     }
 

@@ -115,6 +115,16 @@ struct PurchaseLifeTests {
         #expect(history.state(on: 32).status == .active && history.state(on: 32).expiresAt == BillingHistory.day(60))
     }
 
+    @Test("an end that is known applies at once, even when the sender's clock is ahead")
+    mutating func clockAhead() {
+        history.add(.purchased, on: 0, from: 0, to: 30)
+        var refunded = history
+        refunded.add(.refunded, on: 6, from: 0, to: 30)
+        #expect(refunded.state(on: 5.9).status == .refunded && refunded.state(on: 5.9).accessUntil == nil)
+        history.add(.expired(paused: false), on: 1, from: 0, to: 0)
+        #expect(history.state(on: 2).status == .expired)
+    }
+
     @Test("a pause keeps access until the expiration that it announces")
     mutating func pause() {
         history.add(.purchased, on: 0, from: 0, to: 30)
