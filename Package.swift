@@ -20,6 +20,7 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
 extension Target.Dependency {
     static let nio: Self = .product(name: "NIOCore", package: "swift-nio")
     static let nioPosix: Self = .product(name: "NIOPosix", package: "swift-nio")
+    static let nioEmbedded: Self = .product(name: "NIOEmbedded", package: "swift-nio")
     static let nioHTTP1: Self = .product(name: "NIOHTTP1", package: "swift-nio")
     static let hummingbird: Self = .product(name: "Hummingbird", package: "hummingbird")
     static let jwtKit: Self = .product(name: "JWTKit", package: "jwt-kit")
@@ -72,10 +73,16 @@ let package = Package(
         module("Identity", ["CoachCore", "JSON", "OutboundHTTP", .jwtKit, .crypto]),
         module("Webhooks", ["CoachCore", "JSON", .crypto, .x509]),
         module(
-            "GatewayServer",
+            "HTTPEdge",
             [
-                "BackgroundJobs", "CoachCore", "GatewayAPI", "JSON", "EventStream", "Identity", "TokenRelay",
-                .hummingbird, .nio, .nioPosix, .nioHTTP1, .logging, .metrics, .serviceLifecycle,
+                "CoachCore", "GatewayAPI", "JSON", "Identity", .hummingbird, .nio, .nioPosix, .nioHTTP1, .logging, .metrics,
+                .serviceLifecycle,
+            ], exclude: ["README.md"]),
+        module(
+            "ChatAPI",
+            [
+                "HTTPEdge", "BackgroundJobs", "CoachCore", "GatewayAPI", "JSON", "EventStream", "TokenRelay", .hummingbird, .nio, .nioPosix,
+                .logging, .metrics, .serviceLifecycle,
             ]),
         module("CoachClient", ["GatewayAPI", "JSON", "EventStream"]),
         module("ProviderSimulator", ["JSON", .nio, .nioPosix, .nioHTTP1, .serviceLifecycle], exclude: ["README.md"]),
@@ -83,7 +90,8 @@ let package = Package(
             name: "coach-gateway",
             dependencies: [
                 "CoachCore", "GatewayAPI", "JSON", "CGatewayShims", "Reactor", "PostgresClient", "CoachStore",
-                "BackgroundJobs", "OutboundHTTP", "TokenRelay", "ModelProviders", "Identity", "Telemetry", "GatewayServer", "CoachClient",
+                "BackgroundJobs", "OutboundHTTP", "TokenRelay", "ModelProviders", "Identity", "Telemetry", "HTTPEdge", "ChatAPI",
+                "CoachClient",
                 "ProviderSimulator", .nio, .nioPosix, .logging, .metrics, .serviceLifecycle, .argumentParser,
             ],
             swiftSettings: strict),
@@ -109,11 +117,9 @@ let package = Package(
         tests("IdentityTests", ["Identity", "CoachCore", "OutboundHTTP", .jwtKit, .crypto]),
         tests("WebhooksTests", ["Webhooks", "CoachCore", "JSON", "TestSupport", .crypto, .x509]),
         tests(
-            "GatewayServerTests",
-            [
-                "GatewayServer", "CoachCore", "GatewayAPI", "JSON", "EventStream", "Identity", "TokenRelay", .hummingbird, .nio, .nioHTTP1,
-                .logging,
-            ]),
+            "HTTPEdgeTests",
+            ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "Identity", .hummingbird, .nio, .nioEmbedded, .nioHTTP1, .logging]),
+        tests("ChatAPITests", ["ChatAPI", "CoachCore", "GatewayAPI", "JSON", "EventStream", "TokenRelay", .logging]),
         tests("ProviderSimulatorTests", ["ProviderSimulator", "JSON", .nio, .nioPosix, .nioHTTP1], exclude: ["openai_sdk.py"]),
         tests("CoachClientTests", ["CoachClient", "GatewayAPI", "JSON"]),
         tests("CoachBenchTests", ["coach-bench"]),

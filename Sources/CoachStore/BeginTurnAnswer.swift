@@ -69,8 +69,7 @@ extension TurnContext: JSONReadable {
             safetyLevel: try json.required("safety_level", .choice),
             conversationDomain: try json.optional("conversation_domain", .choice),
             pinnedDomain: try json.optional("pinned_domain", .choice),
-            country: try json.optional("country"),
-            locale: try json.optional("locale"))
+            region: try Region(json))
     }
 }
 
@@ -113,7 +112,6 @@ extension Rejection: JSONReadable {
     public init(_ json: JSONReader) throws(JSONFinding) {
         self.init(
             reason: try json.required("reason", .choice), retryAfter: try json.optional("retry_after"), limit: try json.optional("limit"),
-            safetyLevel: try json.required("safety_level", .choice), country: try json.optional("country"),
-            locale: try json.optional("locale"))
+            safetyLevel: try json.required("safety_level", .choice), region: try Region(json))
     }
 }

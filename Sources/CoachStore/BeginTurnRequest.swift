@@ -51,8 +51,7 @@ extension TurnRequest {
         json.field("share_token", shareToken)
         json.field("domain", pinnedDomain?.rawValue)
         json.field("idempotency_key", idempotencyKey)
-        json.field("locale", locale)
-        json.field("country", country)
+        region.writeFields(to: &json)
     }
 }
 

@@ -26,14 +26,13 @@ extension RequestStore {
             switch answer.outcome {
             case .taken:
                 return CountedRequest(
-                    rate: answer.rate, safetyLevel: answer.safetyLevel, country: answer.country, locale: answer.locale)
+                    rate: answer.rate, safetyLevel: answer.safetyLevel, region: answer.region)
             case .rateLimited: reason = .rateLimited
             case .suspended: reason = .suspended
             }
             throw CountedRejection(
                 rejection: Rejection(
-                    reason: reason, retryAfter: answer.retryAfter, safetyLevel: answer.safetyLevel, country: answer.country,
-                    locale: answer.locale),
+                    reason: reason, retryAfter: answer.retryAfter, safetyLevel: answer.safetyLevel, region: answer.region),
                 rate: answer.rate)
         }
     }

@@ -19,9 +19,8 @@ public struct RequestStore: Sendable {
         /// Seconds until the next minute begins, when this one is used up.
         public let retryAfter: Int?
         public let safetyLevel: SafetyLevel
-        /// Where the user's profile says that he is.
-        public let country: String?
-        public let locale: String?
+        /// From the user's profile.
+        public let region: Region
     }
 
     private let client: PostgresClient
@@ -43,7 +42,7 @@ public struct RequestStore: Sendable {
                 return try StoredJSON.decode(Answer.self, from: text)
             } catch let error as PostgresError where error.isOfRemovedUser {
                 let rate = RateLimit(limit: perMinute, remaining: 0, resetAt: 0)
-                return Answer(outcome: .suspended, rate: rate, retryAfter: nil, safetyLevel: .calm, country: nil, locale: nil)
+                return Answer(outcome: .suspended, rate: rate, retryAfter: nil, safetyLevel: .calm, region: .unknown)
             }
         }
     }
@@ -56,7 +55,6 @@ extension RequestStore.Answer: JSONReadable {
         rate = try json.required("rate")
         retryAfter = try json.optional("retry_after")
         safetyLevel = try json.required("safety_level", .choice)
-        country = try json.optional("country")
-        locale = try json.optional("locale")
+        region = try Region(json)
     }
 }

@@ -29,16 +29,14 @@ struct StoredFacts: StoredWritable, JSONReadable {
     var personaID: PersonaID?
     var model: ModelName
     var risk: RiskAssessment
-    var country: String?
-    var locale: String?
+    var region: Region
 
     init(_ facts: TurnFacts) {
         domain = facts.domain
         personaID = facts.personaID
         model = facts.model
         risk = facts.risk
-        country = facts.country
-        locale = facts.locale
+        region = facts.region
     }
 
     func write(to json: inout JSONWriter) {
@@ -48,8 +46,7 @@ struct StoredFacts: StoredWritable, JSONReadable {
             json.field("provider", model.provider)
             json.field("model", model.model)
             json.field("risk", risk)
-            json.field("country", country)
-            json.field("locale", locale)
+            region.writeFields(to: &json)
         }
     }
 
@@ -58,8 +55,7 @@ struct StoredFacts: StoredWritable, JSONReadable {
         personaID = try json.optional("persona_id")
         model = ModelName(provider: try json.required("provider"), model: try json.required("model"))
         risk = try json.required("risk")
-        country = try json.optional("country")
-        locale = try json.optional("locale")
+        region = try Region(json)
     }
 }
 
@@ -80,15 +76,13 @@ extension OrphanedTurn: JSONReadable {
     public init(_ json: JSONReader) throws(JSONFinding) {
         // Without a checkpoint there is what the turn began with.
         let decided = try json.optional("facts", as: StoredFacts.self)
-        let (personaID, risk, country, locale) = (
-            try json.optional("persona_id", as: PersonaID.self), try json.required("risk", as: RiskAssessment.self),
-            try json.optional("country", as: String.self), try json.optional("locale", as: String.self)
-        )
+        let personaID = try json.optional("persona_id", as: PersonaID.self)
+        let (risk, region) = (try json.required("risk", as: RiskAssessment.self), try Region(json))
         let facts = TurnFacts(
             userID: try json.required("user_id"), identity: try json.required("turn"), day: try json.required("day"),
             domain: decided?.domain ?? DomainDecision(domain: nil, confidence: 0, source: .abstained),
             personaID: decided.map(\.personaID) ?? personaID, model: decided?.model ?? ModelName(provider: "", model: ""),
-            risk: decided?.risk ?? risk, country: decided?.country ?? country, locale: decided?.locale ?? locale)
+            risk: decided?.risk ?? risk, region: decided?.region ?? region)
         var answeredBy: ModelName?
         if let provider = try json.optional("provider", as: String.self), let model = try json.optional("model", as: String.self) {
             answeredBy = ModelName(provider: provider, model: model)

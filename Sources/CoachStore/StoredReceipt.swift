@@ -50,7 +50,7 @@ struct StoredReceipt: StoredWritable, JSONReadable {
             userID: try json.required("user_id"), identity: try json.required("turn"), status: try json.required("status", .choice),
             finishReason: try json.optional("finish_reason", .choice), content: try json.required("content"),
             bill: try json.optional("bill"), domain: try json.required("domain"), risk: try json.required("risk"),
-            country: try json.optional("country"), locale: try json.optional("locale"),
+            region: try Region(json),
             errorCode: try json.optional("error_code"), timeToFirstTokenMilliseconds: try json.optional("time_to_first_token_ms"),
             durationMilliseconds: try json.required("duration_ms"), finalizedBy: try json.required("finalized_by", .choice))
     }
@@ -66,8 +66,7 @@ extension TurnReceipt {
         json.field("bill", bill)
         json.field("domain", domain)
         json.field("risk", risk)
-        json.field("country", country)
-        json.field("locale", locale)
+        region.writeFields(to: &json)
         json.field("time_to_first_token_ms", timeToFirstTokenMilliseconds)
         json.field("duration_ms", durationMilliseconds)
         json.field("finalized_by", finalizedBy.rawValue)

@@ -88,6 +88,18 @@ extension RiskCategory: StoredWritable {
     func write(to json: inout JSONWriter) { json.string(rawValue) }
 }
 
+/// The members `country` and `locale` of an object.
+extension Region: JSONReadable {
+    public init(_ json: JSONReader) throws(JSONFinding) {
+        self.init(country: try json.optional("country"), locale: try json.optional("locale"))
+    }
+
+    func writeFields(to json: inout JSONWriter) {
+        json.field("country", country)
+        json.field("locale", locale)
+    }
+}
+
 /// A whole turn, as `gateway.load_turn` tells it.
 extension KnownTurn: JSONReadable {
     public init(_ json: JSONReader) throws(JSONFinding) {
@@ -96,8 +108,7 @@ extension KnownTurn: JSONReadable {
             status: try json.required("status", .choice),
             finishReason: try json.optional("finish_reason", .choice), errorCode: try json.optional("error_code"),
             content: try json.required("content"), bill: try json.optional("bill"), domain: try json.required("domain"),
-            personaID: try json.optional("persona_id"), risk: try json.required("risk"), country: try json.optional("country"),
-            locale: try json.optional("locale"))
+            personaID: try json.optional("persona_id"), risk: try json.required("risk"), region: try Region(json))
     }
 }
 

@@ -22,10 +22,13 @@ private let mayImport: [String: Set<String>] = [
     "ModelProviders": ["CoachCore", "JSON", "EventStream", "TokenRelay"],
     "Identity": ["CoachCore", "JSON", "OutboundHTTP", "JWTKit", "Crypto"],
     "Webhooks": ["CoachCore", "JSON", "Crypto", "X509"],
-    "GatewayServer": [
-        "BackgroundJobs", "CoachCore", "GatewayAPI", "JSON", "EventStream", "Identity", "TokenRelay", "Hummingbird", "HummingbirdCore",
-        "HTTPTypes",
-        "NIOCore", "NIOHTTP1", "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "NIOPosix", "Logging", "CoreMetrics", "ServiceLifecycle",
+    "HTTPEdge": [
+        "CoachCore", "GatewayAPI", "JSON", "Identity", "Hummingbird", "HummingbirdCore", "HTTPTypes", "NIOCore", "NIOHTTP1",
+        "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "NIOPosix", "Logging", "CoreMetrics", "ServiceLifecycle",
+    ],
+    "ChatAPI": [
+        "HTTPEdge", "BackgroundJobs", "CoachCore", "GatewayAPI", "JSON", "EventStream", "TokenRelay", "Hummingbird", "HTTPTypes",
+        "NIOCore", "NIOPosix", "Logging", "CoreMetrics", "ServiceLifecycle",
     ],
     "CoachClient": ["GatewayAPI", "JSON", "EventStream"],
     "coach-bench": ["CGatewayShims", "CLibSSL", "Crypto", "ArgumentParser"],

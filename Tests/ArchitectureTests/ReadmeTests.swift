@@ -36,7 +36,8 @@ struct ReadmeTests {
         "every file that a document names exists",
         arguments: [
             "README.md", "deploy/README.md", "deploy/bench.d/README.md", "Tests/README.md", "Sources/GatewayAPI/README.md",
-            "Sources/OutboundHTTP/README.md", "Sources/ProviderSimulator/README.md", "Sources/TokenRelay/README.md",
+            "Sources/HTTPEdge/README.md", "Sources/OutboundHTTP/README.md", "Sources/ProviderSimulator/README.md",
+            "Sources/TokenRelay/README.md",
         ])
     func files(document: String) throws {
         for match in try Self.text(document).matches(of: /`((?:Sources|Tests|db|deploy|domains|prompts)\/[A-Za-z0-9_\/.+-]+)`/) {

@@ -47,7 +47,7 @@ struct BeginTurnTests {
             context.history == [HistoryMessage(role: .user, content: "First"), HistoryMessage(role: .assistant, content: "One")])
         #expect(context.conversationDomain == .mindset)
         #expect(context.summary == "So far.")
-        #expect(context.country == "DE" && context.locale == "de-DE")
+        #expect(context.region == Region(country: "DE", locale: "de-DE"))
     }
 
     @Test("history is the newest that fits into the token budget, oldest first, without what failed or was superseded")

@@ -201,16 +201,17 @@ struct CheckpointTests {
     func greeting() async throws {
         let store = try await StoreFixture.shared()
         let (peer, caller) = (try await TestInstance(store), Caller.someone())
-        let request = TurnRequest(message: "Hello", locale: "en-GB", country: "GB")
+        let request = TurnRequest(message: "Hello", region: Region(country: "GB", locale: "en-GB"))
         let identity = try await peer.turns.begin(caller, request, risk: .danger(.concern)).begun.identity
         let before = try #require(try await peer.turns.load(identity.turnID, for: caller))
-        #expect(before.domain.source == .abstained && before.risk.tier == .concern && before.country == "GB" && before.locale == "en-GB")
+        #expect(
+            before.domain.source == .abstained && before.risk.tier == .concern && before.region == Region(country: "GB", locale: "en-GB"))
         let progress = TurnProgress.first(identity, of: caller, "Well")
         _ = try await peer.turns.checkpoint([progress])
         let after = try #require(try await peer.turns.load(identity.turnID, for: caller))
         #expect(after.status == .running && after.content == "" && after.bill == nil)
         #expect(after.domain == progress.facts.domain && after.risk == progress.facts.risk)
-        #expect(after.country == "DE" && after.locale == "de-AT")
+        #expect(after.region == Region(country: "DE", locale: "de-AT"))
     }
 
     @Test("a stop reaches the owner with the next renewal of its lease and is announced at once; nobody stops another's turn")

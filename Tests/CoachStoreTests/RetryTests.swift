@@ -235,11 +235,11 @@ struct RetryTests {
         let store = try await StoreFixture.shared()
         let (turns, caller) = (store.turns(), Caller.someone())
         let persona = try await store.persona()
-        let request = TurnRequest(message: "One?", personaID: persona, locale: "de-AT", country: "AT")
+        let request = TurnRequest(message: "One?", personaID: persona, region: Region(country: "AT", locale: "de-AT"))
         let first = try await turns.begin(caller, request, risk: .calm).begun.identity
         try await turns.finish(.complete(first, of: caller))
         let context = try begun(try await turns.retry(caller, first.turnID)).context
-        #expect(context.persona?.id == persona && context.country == "AT" && context.locale == "de-AT")
+        #expect(context.persona?.id == persona && context.region == Region(country: "AT", locale: "de-AT"))
         #expect(context.conversationDomain == .mindset)
     }
 }

@@ -47,7 +47,8 @@ extension TurnProgress {
             facts: TurnFacts(
                 userID: caller.userID, identity: identity, day: CalendarDay(unixSeconds: Int(Date().timeIntervalSince1970)),
                 domain: DomainDecision(domain: .fitness, confidence: 0.5, source: .message),
-                personaID: nil, model: ModelName(provider: "first", model: "choice"), risk: .danger(.crisis), country: "DE", locale: "de-AT"
+                personaID: nil, model: ModelName(provider: "first", model: "choice"), risk: .danger(.crisis),
+                region: Region(country: "DE", locale: "de-AT")
             ),
             isFirst: true, promptTokens: 77, answeredBy: answeredBy, fromByte: 0, text: text)
     }

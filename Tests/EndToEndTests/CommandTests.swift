@@ -92,7 +92,7 @@ struct CommandTests {
         for finding in [
             "limits: cannot be read: line ", "a member is named twice: requests_per_minute",
             "prices: cannot be read: line 2, column 16: ']' cannot stand here",
-            "prompts/persona.md: cannot be read", "fitness.json: cannot be read: line ",
+            "prompts/persona.md: cannot be read", "has a {{ without }}", "fitness.json: cannot be read: line ",
             "deploy/models.json: cannot be read: No such file or directory",
         ] {
             #expect(output.contains(finding), "\(finding) in\n\(output)")

@@ -48,16 +48,13 @@ public struct CountedRequest: Sendable, Equatable {
     public var rate: RateLimit
     /// The caller's highest stored level over all personas.
     public var safetyLevel: SafetyLevel
-    /// From the user's profile: ISO 3166-1 alpha-2.
-    public var country: String?
-    /// From the user's profile: BCP 47.
-    public var locale: String?
+    /// From the user's profile.
+    public var region: Region
 
-    public init(rate: RateLimit, safetyLevel: SafetyLevel, country: String? = nil, locale: String? = nil) {
+    public init(rate: RateLimit, safetyLevel: SafetyLevel, region: Region = .unknown) {
         self.rate = rate
         self.safetyLevel = safetyLevel
-        self.country = country
-        self.locale = locale
+        self.region = region
     }
 }
 

@@ -57,13 +57,12 @@ public struct KnownTurn: Sendable, Equatable {
     public var domain: DomainDecision
     public var personaID: PersonaID?
     public var risk: RiskAssessment
-    public var country: String?
-    public var locale: String?
+    public var region: Region
 
     public init(
         userID: UserID, identity: TurnIdentity, day: CalendarDay, status: TurnStatus, finishReason: FinishReason?, errorCode: String?,
         content: String,
-        bill: TurnBill?, domain: DomainDecision, personaID: PersonaID?, risk: RiskAssessment, country: String?, locale: String?
+        bill: TurnBill?, domain: DomainDecision, personaID: PersonaID?, risk: RiskAssessment, region: Region
     ) {
         self.userID = userID
         self.identity = identity
@@ -76,8 +75,7 @@ public struct KnownTurn: Sendable, Equatable {
         self.domain = domain
         self.personaID = personaID
         self.risk = risk
-        self.country = country
-        self.locale = locale
+        self.region = region
     }
 }
 
@@ -104,21 +102,17 @@ public struct Rejection: Sendable, Equatable, Error {
     public var limit: Int?
     /// The user's highest stored level over all personas. Above `.calm` the error response includes crisis resources.
     public var safetyLevel: SafetyLevel
-    /// From the user's profile: ISO 3166-1 alpha-2.
-    public var country: String?
-    /// From the user's profile: BCP 47.
-    public var locale: String?
+    /// From the user's profile.
+    public var region: Region
 
     public init(
-        reason: Reason, retryAfter: Int? = nil, limit: Int? = nil, safetyLevel: SafetyLevel = .calm, country: String? = nil,
-        locale: String? = nil
+        reason: Reason, retryAfter: Int? = nil, limit: Int? = nil, safetyLevel: SafetyLevel = .calm, region: Region = .unknown
     ) {
         self.reason = reason
         self.retryAfter = retryAfter
         self.limit = limit
         self.safetyLevel = safetyLevel
-        self.country = country
-        self.locale = locale
+        self.region = region
     }
 }
 

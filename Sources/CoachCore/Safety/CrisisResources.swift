@@ -8,7 +8,7 @@ public struct CrisisResources: Sendable, Equatable {
         var language: String?
         /// Empty for general lines.
         var categories: Set<RiskCategory>
-        /// Never on a card for a message; only in the list of `all(country:locale:)`.
+        /// Never on a card for a message; only in the list of `all(in:)`.
         var listedOnly: Bool
     }
 
@@ -54,16 +54,13 @@ public struct CrisisResources: Sendable, Equatable {
     /// Maximum number of resources on a card for a message. A person in a crisis does not read a longer list.
     static let maximumOnCard = 5
 
-    /// The card for the risk of a message. The country is `country`, else the region of `locale`. Without either the resources are
-    /// international, never those of the United States. At tier 4 the emergency number is first.
-    ///
-    /// `locale` is a BCP 47 tag or an `Accept-Language` header.
-    public func card(for risk: RiskAssessment, country: String?, locale: String?) -> SafetyCard {
-        let userLocale = UserLocale(country: country, locale: locale)
-        let home = userLocale.country.flatMap { countries[$0] }
-        let language = language(of: risk, userLocale: userLocale, home: home)
+    /// The card for the risk of a message. Without a country the resources are international, never those of the
+    /// United States. At tier 4 the emergency number is first.
+    public func card(for risk: RiskAssessment, in region: Region) -> SafetyCard {
+        let home = region.countryCode.flatMap { countries[$0] }
+        let language = language(of: risk, region: region, home: home)
         let texts = texts[language] ?? Texts.empty
-        let resources = choose(for: risk, userLocale: userLocale, home: home, language: language, texts: texts)
+        let resources = choose(for: risk, region: region, home: home, language: language, texts: texts)
         let message = texts.message(risk.tier.messageKind, risk: risk)
         let lines = resources.map(texts.line)
         let fixed = texts.message(risk.tier == .imminent ? .fixedImminent : .fixed, risk: risk)
@@ -74,13 +71,12 @@ public struct CrisisResources: Sendable, Equatable {
 
     /// A card with every resource of a country and the international ones: for `GET /api/v1/resources`, and for errors to users with a
     /// stored safety level.
-    public func all(country: String?, locale: String?) -> SafetyCard {
-        let userLocale = UserLocale(country: country, locale: locale)
-        let home = userLocale.country.flatMap { countries[$0] }
-        let language = language(of: .calm, userLocale: userLocale, home: home)
+    public func all(in region: Region) -> SafetyCard {
+        let home = region.countryCode.flatMap { countries[$0] }
+        let language = language(of: .calm, region: region, home: home)
         let texts = texts[language] ?? Texts.empty
         let entries = (home?.entries ?? []) + international
-        let resources = [emergency(userLocale: userLocale, home: home, texts: texts)] + entries.map { $0.named(in: language) }
+        let resources = [emergency(region: region, home: home, texts: texts)] + entries.map { $0.named(in: language) }
         let message = texts.message(.concern, risk: .calm)
         let lines = resources.map(texts.line)
         return SafetyCard(
@@ -89,9 +85,9 @@ public struct CrisisResources: Sendable, Equatable {
     }
 
     private func choose(
-        for risk: RiskAssessment, userLocale: UserLocale, home: Country?, language: String, texts: Texts
+        for risk: RiskAssessment, region: Region, home: Country?, language: String, texts: Texts
     ) -> [CrisisResource] {
-        let emergency = emergency(userLocale: userLocale, home: home, texts: texts)
+        let emergency = emergency(region: region, home: home, texts: texts)
         let entries = ((home?.entries ?? []) + international).filter { !$0.listedOnly && ($0.language ?? language) == language }
         let own = entries.filter { $0.language == language }
         let rest = entries.filter { $0.language != language }
@@ -116,16 +112,16 @@ public struct CrisisResources: Sendable, Equatable {
         }
     }
 
-    private func emergency(userLocale: UserLocale, home: Country?, texts: Texts) -> CrisisResource {
+    private func emergency(region: Region, home: Country?, texts: Texts) -> CrisisResource {
         CrisisResource(
             name: home == nil ? texts.localEmergencyName : texts.emergencyName, phone: home?.emergencyNumber, sms: nil, url: nil,
-            hours: "24/7", country: home == nil ? nil : userLocale.country)
+            hours: "24/7", country: home == nil ? nil : region.countryCode)
     }
 
     /// Spanish when only Spanish patterns matched, else the locale's language (English when there are no texts in it), else the country's.
-    private func language(of risk: RiskAssessment, userLocale: UserLocale, home: Country?) -> String {
+    private func language(of risk: RiskAssessment, region: Region, home: Country?) -> String {
         if !risk.patterns.isEmpty, risk.patterns.allSatisfy({ $0.hasPrefix("es.") }), texts["es"] != nil { return "es" }
-        if let language = userLocale.language { return texts[language] == nil ? "en" : language }
+        if let language = region.language { return texts[language] == nil ? "en" : language }
         return home?.language ?? "en"
     }
 }

@@ -19,15 +19,13 @@ public struct TurnContext: Sendable, Equatable {
     public var conversationDomain: Domain?
     /// The domain pinned by the request; a retry takes it from the original request.
     public var pinnedDomain: Domain?
-    /// From the user's profile: ISO 3166-1 alpha-2. Selects crisis resources.
-    public var country: String?
-    /// From the user's profile: BCP 47.
-    public var locale: String?
+    /// From the user's profile. Selects crisis resources.
+    public var region: Region
 
     public init(
         identity: TurnIdentity, day: CalendarDay, callsModel: Bool = true, profile: ContextProfile?, summary: String?,
         history: [HistoryMessage], persona: Persona?,
-        safetyLevel: SafetyLevel, conversationDomain: Domain?, pinnedDomain: Domain? = nil, country: String?, locale: String?
+        safetyLevel: SafetyLevel, conversationDomain: Domain?, pinnedDomain: Domain? = nil, region: Region = .unknown
     ) {
         self.identity = identity
         self.day = day
@@ -39,8 +37,7 @@ public struct TurnContext: Sendable, Equatable {
         self.safetyLevel = safetyLevel
         self.conversationDomain = conversationDomain
         self.pinnedDomain = pinnedDomain
-        self.country = country
-        self.locale = locale
+        self.region = region
     }
 }
 

@@ -10,14 +10,12 @@ public struct TurnFacts: Sendable, Equatable {
     public var model: ModelName
     /// After fusion with the stored level.
     public var risk: RiskAssessment
-    /// Selects crisis resources: ISO 3166-1 alpha-2.
-    public var country: String?
-    /// BCP 47.
-    public var locale: String?
+    /// Selects crisis resources.
+    public var region: Region
 
     public init(
         userID: UserID, identity: TurnIdentity, day: CalendarDay, domain: DomainDecision, personaID: PersonaID?, model: ModelName,
-        risk: RiskAssessment, country: String?, locale: String?
+        risk: RiskAssessment, region: Region
     ) {
         self.userID = userID
         self.identity = identity
@@ -26,8 +24,7 @@ public struct TurnFacts: Sendable, Equatable {
         self.personaID = personaID
         self.model = model
         self.risk = risk
-        self.country = country
-        self.locale = locale
+        self.region = region
     }
 }
 

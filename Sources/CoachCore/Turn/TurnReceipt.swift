@@ -39,10 +39,8 @@ public struct TurnReceipt: Sendable, Equatable {
     public var domain: DomainDecision
     /// After fusion with the stored level.
     public var risk: RiskAssessment
-    /// ISO 3166-1 alpha-2. Stored with `locale` so that a replay shows the same safety card.
-    public var country: String?
-    /// BCP 47.
-    public var locale: String?
+    /// Stored so that a replay shows the same safety card.
+    public var region: Region
     /// The code of the `error` event; nil when the stream ended with `done`.
     public var errorCode: String?
     /// From the request's arrival to the first released byte; nil without one.
@@ -53,7 +51,7 @@ public struct TurnReceipt: Sendable, Equatable {
 
     public init(
         userID: UserID, identity: TurnIdentity, status: TurnStatus, finishReason: FinishReason?, content: String, bill: TurnBill?,
-        domain: DomainDecision, risk: RiskAssessment, country: String? = nil, locale: String? = nil, errorCode: String?,
+        domain: DomainDecision, risk: RiskAssessment, region: Region = .unknown, errorCode: String?,
         timeToFirstTokenMilliseconds: Int?, durationMilliseconds: Int,
         finalizedBy: Finalizer = .owner
     ) {
@@ -65,8 +63,7 @@ public struct TurnReceipt: Sendable, Equatable {
         self.bill = bill
         self.domain = domain
         self.risk = risk
-        self.country = country
-        self.locale = locale
+        self.region = region
         self.errorCode = errorCode
         self.timeToFirstTokenMilliseconds = timeToFirstTokenMilliseconds
         self.durationMilliseconds = durationMilliseconds

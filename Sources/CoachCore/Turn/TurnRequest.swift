@@ -11,14 +11,12 @@ public struct TurnRequest: Sendable, Equatable {
     public var pinnedDomain: Domain?
     /// `client_message_id` or `Idempotency-Key`: 1–128 printable ASCII characters.
     public var idempotencyKey: String?
-    /// BCP 47.
-    public var locale: String?
-    /// ISO 3166-1 alpha-2, upper case.
-    public var country: String?
+    /// As the request gives it.
+    public var region: Region
 
     public init(
         message: String, conversationID: ConversationID? = nil, personaID: PersonaID? = nil, shareToken: String? = nil,
-        pinnedDomain: Domain? = nil, idempotencyKey: String? = nil, locale: String? = nil, country: String? = nil
+        pinnedDomain: Domain? = nil, idempotencyKey: String? = nil, region: Region = .unknown
     ) {
         self.message = message
         self.conversationID = conversationID
@@ -26,7 +24,6 @@ public struct TurnRequest: Sendable, Equatable {
         self.shareToken = shareToken
         self.pinnedDomain = pinnedDomain
         self.idempotencyKey = idempotencyKey
-        self.locale = locale
-        self.country = country
+        self.region = region
     }
 }

@@ -1,6 +1,6 @@
+import ChatAPI
 import CoachCore
 import CoachStore
-import GatewayServer
 import Identity
 import Logging
 import PostgresClient

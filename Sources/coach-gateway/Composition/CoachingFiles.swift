@@ -1,6 +1,6 @@
+import ChatAPI
 import CoachCore
 import Foundation
-import GatewayServer
 
 /// Reads `domains/` and `prompts/` and compiles them. Everything that is wrong with any file is found at once.
 struct CoachingFiles {

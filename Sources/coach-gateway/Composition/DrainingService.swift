@@ -1,4 +1,5 @@
-import GatewayServer
+import ChatAPI
+import HTTPEdge
 import Logging
 import ServiceLifecycle
 import TokenRelay

@@ -1,9 +1,10 @@
 import BackgroundJobs
+import ChatAPI
 import CoachCore
 import CoachStore
 import CoreMetrics
 import Foundation
-import GatewayServer
+import HTTPEdge
 import Identity
 import Logging
 import ModelProviders
@@ -92,17 +93,22 @@ struct Gateway {
                     "turns": "\(registry.count)", "executor_takeover": "\(ExecutorTakeover.isInstalled)", "instance": "\(instance.id)",
                 ])
         }
+        let counter = RequestStore(client: database).counter { files.limits.requestsPerMinute }
         let application = GatewayApplication(
-            .init(
-                host: configuration.listen.host, port: configuration.listen.port, corsOrigins: configuration.corsOrigins,
-                identity: try Self.verifier(configuration, keySet: keySet), coaching: files.coaching, repository: repository, model: model,
-                finalizer: finalizer, registry: registry, remoteTurns: remoteTurns, recovery: recovery,
-                conversations: ConversationStore(client: database).repository,
-                counter: RequestStore(client: database).counter { files.limits.requestsPerMinute }, admission: admission,
-                streamLoop: streamLoop, readiness: readiness, logger: logger,
-                onListening: { port in
-                    logger.notice("listening", metadata: ["host": "\(configuration.listen.host)", "port": .stringConvertible(port)])
-                }))
+            .init(host: configuration.listen.host, port: configuration.listen.port, corsOrigins: configuration.corsOrigins),
+            features: [
+                ChatRoutes(
+                    coaching: files.coaching, repository: repository, recovery: recovery, counter: counter, model: model,
+                    finalizer: finalizer, registry: registry, remoteTurns: remoteTurns, admission: admission, streamLoop: streamLoop),
+                ConversationRoutes(
+                    conversations: ConversationStore(client: database).repository, registry: registry, recovery: recovery),
+            ],
+            authenticator: Authenticator(
+                identity: try Self.verifier(configuration, keySet: keySet), counter: counter, crisisResources: files.coaching.resources),
+            readiness: readiness, logger: logger,
+            onListening: { port in
+                logger.notice("listening", metadata: ["host": "\(configuration.listen.host)", "port": .stringConvertible(port)])
+            })
 
         // Started in this order, stopped in the reverse one.
         services = [
@@ -136,7 +142,9 @@ struct Gateway {
                 jobMetrics.record(try await queue.figures())
             },
             Background { try await HeapTrimming(isStreaming: { registry.count > 0 }, logger: logger).run() },
-            Background { try await Self.serveMetrics(configuration, readiness: readiness, metrics: metrics, registry: registry) },
+            Background {
+                try await Self.serveMetrics(configuration, readiness: readiness, metrics: metrics, registry: registry, logger: logger)
+            },
             DrainingService(
                 application, admission: admission, registry: registry, streamLoop: streamLoop, patience: configuration.drain,
                 notice: configuration.drainNotice, logger: logger),
@@ -159,15 +167,18 @@ struct Gateway {
 
     private static func serveMetrics(
         _ configuration: GatewayConfiguration, readiness: @escaping @Sendable () async -> InstanceReadiness,
-        metrics: PrometheusMetricsFactory,
-        registry: TurnRegistry
+        metrics: PrometheusMetricsFactory, registry: TurnRegistry, logger: Logger
     ) async throws {
         guard let listen = configuration.metricsListen else { return try await gracefulShutdown() }
-        try await MetricsApplication(host: listen.host, port: listen.port, readiness: readiness) { accept in
-            let format = PrometheusFormat(accept: accept)
-            Gauge(label: "coach_running_turns").record(registry.count)
-            return (format.contentType, metrics.render(format))
-        }.run()
+        try await MetricsApplication(
+            host: listen.host, port: listen.port, readiness: readiness,
+            render: { accept in
+                let format = PrometheusFormat(accept: accept)
+                Gauge(label: "coach_running_turns").record(registry.count)
+                return (format.contentType, metrics.render(format))
+            },
+            onListening: { logger.notice("metrics available", metadata: ["port": .stringConvertible($0)]) }
+        ).run()
     }
 
     private static func database(_ configuration: GatewayConfiguration, url: String, logger: Logger) -> PostgresConfiguration {

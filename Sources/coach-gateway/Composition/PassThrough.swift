@@ -1,6 +1,7 @@
+import ChatAPI
 import CoachCore
 import Foundation
-import GatewayServer
+import HTTPEdge
 import Identity
 import Logging
 import ModelProviders
@@ -26,22 +27,24 @@ struct PassThrough {
         let remoteTurns = RemoteTurnTailer(recovery: recovery, logger: logger)
         let lines = StreamLoop(reactor: reactor)
         let application = GatewayApplication(
-            .init(
-                host: configuration.listen.host, port: configuration.listen.port, corsOrigins: configuration.corsOrigins,
+            .init(host: configuration.listen.host, port: configuration.listen.port, corsOrigins: configuration.corsOrigins),
+            features: [
+                ChatRoutes(
+                    coaching: files.coaching, repository: Forgetful.repository, recovery: recovery, counter: Forgetful.counter,
+                    model: makeLanguageModel(
+                        configuration: files.models, keys: ProviderKeys(of: files.models, environment: configuration.processEnvironment),
+                        transfers: TransferPool(reactor: reactor, configuration: configuration.transfers)),
+                    finalizer: TurnFinalizer(
+                        repository: Forgetful.repository, prices: files.prices, registry: registry, spool: Forgetful.spool, logger: logger),
+                    registry: registry, remoteTurns: remoteTurns, admission: admission, streamLoop: lines)
+            ],
+            authenticator: Authenticator(
                 identity: TokenVerifier(
                     policy: TokenPolicy(audience: configuration.jwtAudience, issuer: configuration.jwtIssuer),
                     secret: try SharedSecret(secret), keySet: nil),
-                coaching: files.coaching, repository: Forgetful.repository,
-                model: makeLanguageModel(
-                    configuration: files.models, keys: ProviderKeys(of: files.models, environment: configuration.processEnvironment),
-                    transfers: TransferPool(reactor: reactor, configuration: configuration.transfers)),
-                finalizer: TurnFinalizer(
-                    repository: Forgetful.repository, prices: files.prices, registry: registry, spool: Forgetful.spool, logger: logger),
-                registry: registry, remoteTurns: remoteTurns, recovery: recovery, conversations: Forgetful.conversations,
-                counter: Forgetful.counter,
-                admission: admission, streamLoop: lines,
-                readiness: { InstanceReadiness(database: true, accepting: admission.isOpen) }, logger: logger,
-                onListening: { port in logger.notice("listening, nothing is saved", metadata: ["port": .stringConvertible(port)]) }))
+                counter: Forgetful.counter, crisisResources: files.coaching.resources),
+            readiness: { InstanceReadiness(database: true, accepting: admission.isOpen) }, logger: logger,
+            onListening: { port in logger.notice("listening, nothing is saved", metadata: ["port": .stringConvertible(port)]) })
         service = DrainingService(
             application, admission: admission, registry: registry, streamLoop: lines, patience: configuration.drain,
             notice: configuration.drainNotice, logger: logger)
@@ -72,7 +75,7 @@ private enum Forgetful {
                 TurnContext(
                     identity: identity, day: CalendarDay(unixSeconds: 0), profile: nil, summary: nil, history: [], persona: nil,
                     safetyLevel: .calm, conversationDomain: nil,
-                    country: request.country, locale: request.locale), unlimited)
+                    region: request.region), unlimited)
         },
         finish: { _ in .settled })
 
@@ -81,15 +84,9 @@ private enum Forgetful {
         orphans: { [] },
         retry: { _, _ in .refused(Rejection(reason: .notFound), unlimited) })
 
-    static let conversations = ConversationRepository(
-        list: { _, _ in Page(items: [], nextCursor: nil) }, get: { _, _ in throw nothing }, create: { _, _ in throw nothing },
-        patch: { _, _, _ in throw nothing }, delete: { _, _ in throw nothing },
-        messages: { _, _, _ in Page(items: [], nextCursor: nil) })
-
     static let counter = RequestCounter { _ in CountedRequest(rate: unlimited, safetyLevel: .calm) }
 
     static let spool = ReceiptSpool(keep: { _ in ReceiptSpool.Handle(name: "") }, discard: { _ in }, pending: { [] })
 
-    private static let nothing = Rejection(reason: .notFound)
     private static let unlimited = RateLimit(limit: 1_000_000, remaining: 1_000_000, resetAt: 0)
 }

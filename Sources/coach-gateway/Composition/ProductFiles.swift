@@ -1,7 +1,7 @@
+import ChatAPI
 import CoachCore
 import CoachStore
 import Foundation
-import GatewayServer
 import ModelProviders
 
 /// Everything that the product reads from its folders at start: coaching, models, prices, limits.

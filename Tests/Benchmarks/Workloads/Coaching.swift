@@ -53,7 +53,7 @@ private enum Sample {
         profile: ContextProfile(values: ["family", "honesty"], goals: ["run 10 km in June"], situation: ["two children", "works nights"]),
         summary: "The user trains for a 10 km race and sleeps badly.",
         history: (0..<20).map { HistoryMessage(role: $0 % 2 == 0 ? .user : .assistant, content: String(message.prefix(200))) },
-        persona: nil, safetyLevel: .calm, conversationDomain: .fitness, country: nil, locale: nil)
+        persona: nil, safetyLevel: .calm, conversationDomain: .fitness, region: .unknown)
 }
 
 /// The files of the product, read from the checkout.

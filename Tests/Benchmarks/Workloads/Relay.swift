@@ -40,7 +40,7 @@ private final class OneFollower: SubscriberListener, @unchecked Sendable {
                     turnID: .random(), conversationID: .random(), userMessageID: .random(), messageID: .random(), attempt: 1),
                 day: CalendarDay(unixSeconds: 0),
                 domain: DomainDecision(domain: .mindset, confidence: 1, source: .pinned), personaID: nil, model: name, risk: .calm,
-                country: nil, locale: nil))
+                region: .unknown))
         let subscriber = Subscriber()
         _ = turn.add(subscriber, limit: 1)
         subscriber.listen(self)

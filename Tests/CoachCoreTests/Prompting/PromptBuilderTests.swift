@@ -15,7 +15,7 @@ struct PromptBuilderTests {
                 turnID: .random(), conversationID: .random(), userMessageID: .random(), messageID: .random(), attempt: 1),
             day: CalendarDay(unixSeconds: 0),
             profile: profile, summary: summary, history: history, persona: persona, safetyLevel: .calm, conversationDomain: nil,
-            country: nil, locale: nil)
+            region: .unknown)
     }
 
     private func persona(
@@ -35,7 +35,7 @@ struct PromptBuilderTests {
 
     private func crisis(_ message: String, _ context: TurnContext, domain: Domain? = nil, country: String? = "US") -> Prompt {
         let safety = Shipped.fusion.fuse(Shipped.assessor.assess(message).risk, stored: .calm)
-        let card = Shipped.resources.card(for: safety.risk, country: country, locale: "en")
+        let card = Shipped.resources.card(for: safety.risk, in: Region(country: country, locale: "en"))
         return builder.prompt(message: message, context: context, domain: domain, safety: safety, card: card)
     }
 

@@ -15,11 +15,11 @@ struct CrisisResourcesTests {
 
     @Test("the explicit country wins over the region of the locale")
     func country() {
-        let card = Shipped.resources.card(for: risk(.crisis), country: "gb", locale: "en-US")
+        let card = Shipped.resources.card(for: risk(.crisis), in: Region(country: "gb", locale: "en-US"))
         #expect(phones(card).contains("116 123"))
         #expect(!phones(card).contains("988"))
-        #expect(phones(Shipped.resources.card(for: risk(.crisis), country: nil, locale: "en_US")).first == "988")
-        #expect(phones(Shipped.resources.card(for: risk(.crisis), country: nil, locale: "en-AU,en;q=0.9")).contains("13 11 14"))
+        #expect(phones(Shipped.resources.card(for: risk(.crisis), in: Region(locale: "en_US"))).first == "988")
+        #expect(phones(Shipped.resources.card(for: risk(.crisis), in: Region(locale: "en-AU,en;q=0.9"))).contains("13 11 14"))
     }
 
     @Test(
@@ -27,14 +27,14 @@ struct CrisisResourcesTests {
         arguments: [("PR", "US"), ("je", "GB"), ("UK", "GB")])
     func aliases(_ code: String, _ country: String) {
         #expect(
-            phones(Shipped.resources.card(for: risk(.crisis), country: code, locale: "en"))
-                == phones(Shipped.resources.card(for: risk(.crisis), country: country, locale: "en")))
+            phones(Shipped.resources.card(for: risk(.crisis), in: Region(country: code, locale: "en")))
+                == phones(Shipped.resources.card(for: risk(.crisis), in: Region(country: country, locale: "en"))))
     }
 
     @Test("an unknown country never gets the numbers of the United States", arguments: [nil, "XX", "ZZ", "JP", "1!"] as [String?])
     func unknownCountry(_ country: String?) {
         for tier in [RiskTier.crisis, .high, .imminent] {
-            let card = Shipped.resources.card(for: risk(tier), country: country, locale: "en")
+            let card = Shipped.resources.card(for: risk(tier), in: Region(country: country, locale: "en"))
             #expect(phones(card).isEmpty)
             #expect(card.resources.contains { $0.url == "https://findahelpline.com" })
             #expect(card.resources.contains { $0.name.contains("local emergency number") })
@@ -44,7 +44,7 @@ struct CrisisResourcesTests {
     @Test("at tier 4 the emergency number is first, in every country")
     func emergencyFirst() {
         for (code, country) in Shipped.resources.countries {
-            let card = Shipped.resources.card(for: risk(.imminent), country: code, locale: nil)
+            let card = Shipped.resources.card(for: risk(.imminent), in: Region(country: code))
             #expect(card.resources.first?.phone == country.emergencyNumber)
             #expect(card.severity == .acute)
             #expect(card.resources.count <= CrisisResources.maximumOnCard)
@@ -53,28 +53,28 @@ struct CrisisResourcesTests {
 
     @Test("specialised lines are on cards of their category")
     func categories() {
-        let abuse = Shipped.resources.card(for: risk(.crisis, [.abuse]), country: "US", locale: nil)
+        let abuse = Shipped.resources.card(for: risk(.crisis, [.abuse]), in: Region(country: "US"))
         #expect(phones(abuse).first == "1-800-799-7233")
-        let overdose = Shipped.resources.card(for: risk(.imminent, [.substance]), country: "US", locale: nil)
+        let overdose = Shipped.resources.card(for: risk(.imminent, [.substance]), in: Region(country: "US"))
         #expect(Array(phones(overdose).prefix(2)) == ["911", "1-800-222-1222"])
-        #expect(!phones(Shipped.resources.card(for: risk(.crisis), country: "US", locale: nil)).contains("1-800-799-7233"))
+        #expect(!phones(Shipped.resources.card(for: risk(.crisis), in: Region(country: "US"))).contains("1-800-799-7233"))
     }
 
     @Test("Spanish-speaking users in the United States get Spanish resources and texts")
     func spanish() {
         for card in [
-            Shipped.resources.card(for: risk(.crisis), country: "US", locale: "es"),
-            Shipped.resources.card(for: risk(.crisis, patterns: ["es.suicide.wish"]), country: "US", locale: "en-US"),
+            Shipped.resources.card(for: risk(.crisis), in: Region(country: "US", locale: "es")),
+            Shipped.resources.card(for: risk(.crisis, patterns: ["es.suicide.wish"]), in: Region(country: "US", locale: "en-US")),
         ] {
             #expect(card.resources.first?.sms == "AYUDA to 988")
             #expect(card.message.hasPrefix("Gracias"))
         }
-        #expect(Shipped.resources.card(for: risk(.crisis), country: "MX", locale: nil).message.hasPrefix("Gracias"))
+        #expect(Shipped.resources.card(for: risk(.crisis), in: Region(country: "MX")).message.hasPrefix("Gracias"))
     }
 
     @Test("danger of another person has a message for helpers")
     func other() {
-        let card = Shipped.resources.card(for: risk(.high, [.suicide], .other), country: "US", locale: nil)
+        let card = Shipped.resources.card(for: risk(.high, [.suicide], .other), in: Region(country: "US"))
         #expect(card.message.contains("worried about someone else"))
     }
 
@@ -85,7 +85,8 @@ struct CrisisResourcesTests {
                 for subject in [RiskSubject.user, .other, .unclear] {
                     for locale in ["en", "es", "fr"] {
                         for country in Array(Shipped.resources.countries.keys) + ["ZZ"] {
-                            let card = Shipped.resources.card(for: risk(tier, [category], subject), country: country, locale: locale)
+                            let card = Shipped.resources.card(
+                                for: risk(tier, [category], subject), in: Region(country: country, locale: locale))
                             #expect(card.message.count > 80 && card.fixedAnswer.count > 80)
                             #expect(!card.resources.isEmpty)
                             #expect(card.message.allSatisfy { !$0.isNumber })
@@ -98,7 +99,7 @@ struct CrisisResourcesTests {
 
     @Test("the full list of a country has every resource, with those for veterans")
     func all() {
-        let card = Shipped.resources.all(country: "US", locale: nil)
+        let card = Shipped.resources.all(in: Region(country: "US"))
         #expect(card.resources.contains { $0.sms == "838255" })
         #expect(card.resources.first?.phone == "911")
     }

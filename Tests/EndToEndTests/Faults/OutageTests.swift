@@ -15,8 +15,8 @@ private struct Island: Sendable {
         database = try await Database(try await cluster.freshDatabase())
     }
 
-    func gateway(_ folder: StateFolder) async throws -> Gateway {
-        try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: folder.state())
+    func gateway(_ folder: StateFolder, _ environment: [String: String] = [:]) async throws -> Gateway {
+        try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: folder.state(environment))
     }
 }
 
@@ -120,6 +120,33 @@ struct OutageTests {
         #expect(told.story == ["start", "token", "usage", "done"] && told.content == content)
         gateway.program.signal(SIGTERM)
         try await gateway.program.exit()
+    }
+
+    @Test("an instance that can save an answer neither in the database nor on disk is not ready, and says so on the metrics port")
+    func notSaving() async throws {
+        let folder = try StateFolder()
+        let island = try await Island()
+        let gateway = try await island.gateway(folder, ["COACH_METRICS_LISTEN": "127.0.0.1:0"])
+        try await eventually("the metrics port") { gateway.log.contains { $0["message"] == "metrics available" } }
+        let port = try #require(gateway.log.first { $0["message"] == "metrics available" }?.number("port"))
+        func readiness() async throws -> Answer { try await Browser(port: port).send("GET", "/readyz") }
+        let before = try await readiness()
+        #expect(before.status == 200 && before.json.flag("saving") == true)
+
+        let first = try await gateway.testUser().listen("Hello \(sim(["words": 20, "pace_ms": 50]))").until(bytes: 1)
+        // A file where the folder was: not even root can write into it.
+        let spool = try #require(folder.files.first { $0.hasSuffix("receipts") })
+        try FileManager.default.removeItem(atPath: "\(folder.path)/\(spool)")
+        try Data().write(to: URL(fileURLWithPath: "\(folder.path)/\(spool)"))
+        await island.cluster.stop()
+        #expect(try await first.toEnd().end?["code"] == "EXT_4003")
+        let during = try await readiness()
+        #expect(during.status == 503 && during.json.flag("saving") == false)
+        #expect(try await gateway.readiness() == 503)
+
+        try await island.cluster.start()
+        try await gateway.waitUntilReady()
+        try await eventually("saving again") { try await readiness().json.flag("saving") == true }
     }
 
     @Test("a turn whose beginning was committed, but whose answer was lost, does not block its conversation")

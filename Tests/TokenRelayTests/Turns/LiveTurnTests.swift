@@ -219,7 +219,7 @@ extension TurnFacts {
                 turnID: .random(), conversationID: .random(), userMessageID: .random(), messageID: .random(), attempt: 1),
             day: CalendarDay(unixSeconds: 0),
             domain: DomainDecision(domain: .mindset, confidence: 1, source: .pinned), personaID: nil,
-            model: ModelName(provider: "test", model: "test"), risk: .calm, country: nil, locale: nil)
+            model: ModelName(provider: "test", model: "test"), risk: .calm, region: .unknown)
     }
 }
 

@@ -1,0 +1,37 @@
+import CoachCore
+import HTTPEdge
+
+extension TurnPipeline {
+    /// Calls `begin_turn`: one round trip. After `begun` the user's message is saved. Every error carries crisis resources when the message shows
+    /// danger.
+    func begin(
+        _ request: TurnRequest, _ assessment: MessageAssessment, _ http: TurnHTTPRequest
+    ) async throws(GatewayError) -> BeginTurnResult {
+        do {
+            do {
+                try admission.check()
+            } catch {
+                // A repeated request for an existing turn needs no admission.
+                guard let known = try? await repository.repeated(http.caller, request) else { throw error }
+                return known
+            }
+            return try await repository.begin(http.caller, request, assessment)
+        } catch {
+            var error = errors.clientError(for: error, requestID: http.context.requestID)
+            error.safety = coaching.crisisResources(assessment.risk, in: http.region(request))
+            throw error
+        }
+    }
+
+    /// The error for a rejection by the database, with crisis resources when the message or the stored level shows danger.
+    func rejected(
+        _ rejection: Rejection, _ rate: RateLimit, _ request: TurnRequest, _ assessment: MessageAssessment, _ http: TurnHTTPRequest
+    ) -> GatewayError {
+        var error = GatewayError(rejection)
+        error.rate = rate
+        error.safety = coaching.crisisResources(
+            coaching.fusion.fuse(assessment.risk, stored: rejection.safetyLevel).risk, stored: rejection.safetyLevel,
+            in: http.region(request, profile: rejection.region))
+        return error
+    }
+}

@@ -1,0 +1,20 @@
+import CoachCore
+import HTTPEdge
+
+extension TurnPipeline {
+    /// Rejects a domain that does not exist, unless the message or the stored level shows danger; then the router chooses one (CONTRACT §4). Counts
+    /// the request, to read the stored level.
+    func checkDomain(_ parsed: ParsedTurn, _ assessment: MessageAssessment, _ http: TurnHTTPRequest) async throws {
+        guard parsed.hasUnknownDomain, assessment.risk.tier < .crisis else { return }
+        let counted: CountedRequest
+        do {
+            counted = try await counter.take(http.caller)
+        } catch let counted as CountedRejection {
+            throw rejected(counted.rejection, counted.rate, parsed.request, assessment, http)
+        }
+        guard counted.safetyLevel == .calm else { return }
+        var error = GatewayError(.personaOrDomainUnavailable, "there is no such domain").naming(field: "domain")
+        error.rate = counted.rate
+        throw error
+    }
+}

@@ -1,0 +1,97 @@
+import CoachCore
+import HTTPEdge
+import Hummingbird
+import TokenRelay
+
+/// Requests for an existing turn: resume, stop, retry.
+extension TurnPipeline {
+    /// The caller's turn, on this instance, on another one, or ended; 404 for turns of other users. A turn of this instance is found without the
+    /// database.
+    func find(_ turnID: TurnID, _ http: TurnHTTPRequest) async throws -> LiveTurn {
+        if let turn = localTurn(turnID, of: http.caller) { return turn }
+        try http.context.requireCounted()
+        guard let known = try await recovery.load(http.caller.userID, turnID) else { throw GatewayError.notFound }
+        return await attach(known)
+    }
+
+    /// Whether the turn runs in this process, where no client can have read more than was released.
+    func isLocal(_ turn: LiveTurn) -> Bool { registry.turn(turn.facts.identity.turnID) === turn }
+
+    /// Stops a turn of the caller and returns its status; released text is kept and billed. Idempotent. A turn of this instance is stopped without
+    /// the database.
+    func stop(_ turnID: TurnID, _ http: TurnHTTPRequest) async throws -> TurnStatus {
+        if let turn = localTurn(turnID, of: http.caller) {
+            turn.stop()
+            return await status(after: turn)
+        }
+        try http.context.requireCounted()
+        guard try await recovery.requestStop(http.caller, turnID), let known = try await recovery.load(http.caller.userID, turnID) else {
+            throw GatewayError.notFound
+        }
+        guard known.status == .running else { return known.status }
+        return await status(after: remoteTurns.tail(known, firstChoice: model.firstChoice))
+    }
+
+    /// A new turn on the same user message.
+    func retry(_ turnID: TurnID, _ http: TurnHTTPRequest) async throws -> Response {
+        try admission.check()
+        switch try await recovery.retry(http.caller, turnID) {
+        case .refused(let rejection, let rate):
+            throw rejected(rejection, rate, TurnRequest(message: ""), .calm, http)
+        case .begun(let context, let message, let rate):
+            let request = TurnRequest(message: message, pinnedDomain: context.pinnedDomain, region: context.region)
+            let turn = answer(request, assess(request), context, http)
+            return try relay(TurnSubscription(turn: turn, rate: rate), from: .start, http)
+        }
+    }
+
+    /// The live turn of an existing one: running here, running on another instance, or replayed.
+    func attach(_ known: KnownTurn) async -> LiveTurn {
+        if let turn = registry.turn(known.identity.turnID), turn.facts.identity.attempt == known.identity.attempt { return turn }
+        guard known.status == .running else { return LiveTurn(replaying: known, firstChoice: model.firstChoice) }
+        // It may have begun here a moment ago and not be in the registry yet.
+        if let turn = await registry.turn(known.identity.turnID, within: .milliseconds(100)),
+            turn.facts.identity.attempt == known.identity.attempt
+        {
+            return turn
+        }
+        return remoteTurns.tail(known, firstChoice: model.firstChoice)
+    }
+
+    private func localTurn(_ turnID: TurnID, of caller: Caller) -> LiveTurn? {
+        registry.turn(turnID).flatMap { $0.facts.userID == caller.userID ? $0 : nil }
+    }
+
+    /// Waits up to 2 s for the end, so that the answer to a stop has the final status.
+    private func status(after turn: LiveTurn) async -> TurnStatus {
+        let deadline = ContinuousClock.now + .seconds(2)
+        let subscriber = Subscriber(deliversAtEnd: true)
+        guard turn.add(subscriber, limit: .max) else { return .running }
+        defer { turn.remove(subscriber) }
+        while turn.ending == nil, ContinuousClock.now < deadline, (try? await Task.sleep(for: .milliseconds(5))) != nil {}
+        return turn.ending?.status ?? .running
+    }
+}
+
+extension MessageAssessment {
+    /// For requests without a message.
+    fileprivate static let calm = MessageAssessment(risk: .calm, domains: .zero)
+}
+
+extension LiveTurn {
+    /// Replays a saved turn.
+    convenience init(replaying known: KnownTurn, firstChoice: ModelName) {
+        self.init(
+            replaying: TurnFacts(known, firstChoice: firstChoice), content: known.content,
+            ending: TurnEnding(status: known.status, finishReason: known.finishReason, bill: known.bill))
+    }
+}
+
+extension TurnFacts {
+    /// The facts of an existing turn. The model that answered is in its bill.
+    init(_ known: KnownTurn, firstChoice: ModelName) {
+        self.init(
+            userID: known.userID, identity: known.identity, day: known.day, domain: known.domain, personaID: known.personaID,
+            model: firstChoice, risk: known.risk, region: known.region)
+    }
+}

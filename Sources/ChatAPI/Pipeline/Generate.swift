@@ -1,0 +1,14 @@
+import CoachCore
+import TokenRelay
+
+extension TurnPipeline {
+    /// Adds the turn to the registry and starts the model call.
+    func generate(_ prompt: Prompt, _ decision: Decision) -> LiveTurn {
+        let turn = LiveTurn(
+            facts: decision.facts, promptTokens: TokenEstimate.tokens(in: prompt),
+            safetyText: coaching.fixedText(decision.card, callsModel: decision.callsModel))
+        registry.insert(turn)
+        turn.generate(with: decision.callsModel ? model : model.silenced, prompt)
+        return turn
+    }
+}

@@ -1,0 +1,61 @@
+import CoachCore
+import GatewayAPI
+import HTTPEdge
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import TokenRelay
+
+extension TurnPipeline {
+    /// Live streams of one turn (CONTRACT §4).
+    private static let maximumSubscribers = 16
+    /// Further repeated requests, whose streams get the text at the turn's end.
+    private static let maximumSubscribersAtEnd = 256
+
+    /// The response that streams a turn from a cursor on.
+    func relay(_ subscription: TurnSubscription, from cursor: Cursor, _ http: TurnHTTPRequest) throws(GatewayError) -> Response {
+        let turn = subscription.turn
+        var subscriber = Subscriber()
+        if !turn.add(subscriber, limit: Self.maximumSubscribers) {
+            subscriber = Subscriber(deliversAtEnd: subscription.isRepeated)
+            guard subscriber.deliversAtEnd, turn.add(subscriber, limit: Self.maximumSubscribersAtEnd) else {
+                throw rejected(GatewayError(.rateLimited, "too many streams of one turn", retryAfter: 1), subscription)
+            }
+        }
+        let format = EventFormat(openingEvents: openingEvents(turn, http), facts: turn.facts)
+        let stream = TurnStream(turn: turn, cursor: cursor, format: format, streamLoop: streamLoop)
+        return stream.response(subscriber: subscriber, channel: http.context.channel, rate: subscription.rate)
+    }
+
+    /// The whole stream for a cursor of an earlier attempt whose text is lost: the current attempt has less text.
+    func relayLost(_ turn: LiveTurn, _ http: TurnHTTPRequest) -> Response {
+        var bytes: [UInt8] = []
+        openingEvents(turn, http).encode(turn.facts, into: &bytes)
+        StreamEvent.error(TerminalEvents.lost).encode(cursor: 0, into: &bytes)
+        var fields = HTTPFields()
+        fields.writeEventStream()
+        let stream = ByteBuffer(bytes: bytes)
+        // In chunks, as every stream of a turn.
+        let body = ResponseBody { writer in
+            try await writer.write(stream)
+            try await writer.finish(nil)
+        }
+        return Response(status: .ok, headers: fields, body: body)
+    }
+
+    /// The error of a request for a turn, with the rate limit and the turn's card.
+    func rejected(_ error: GatewayError, _ subscription: TurnSubscription) -> GatewayError {
+        var error = error
+        error.rate = subscription.rate
+        error.safety = card(of: subscription.turn)
+        return error
+    }
+
+    private func openingEvents(_ turn: LiveTurn, _ http: TurnHTTPRequest) -> OpeningEvents {
+        OpeningEvents(requestID: http.context.requestID, safety: card(of: turn))
+    }
+
+    private func card(of turn: LiveTurn) -> StreamSafety? {
+        coaching.card(turn.facts.risk, in: turn.facts.region).map(StreamSafety.init)
+    }
+}

@@ -1,0 +1,47 @@
+import CoachCore
+import HTTPEdge
+import Hummingbird
+import TokenRelay
+
+/// The steps of a turn. Each step is a function in the file of its name beside this one.
+struct TurnPipeline: Sendable {
+    let coaching: Coaching
+    let repository: TurnRepository
+    let recovery: TurnRecovery
+    let counter: RequestCounter
+    let model: LanguageModel
+    let finalizer: TurnFinalizer
+    let registry: TurnRegistry
+    let remoteTurns: RemoteTurnTailer
+    let admission: Admission
+    let streamLoop: StreamLoop
+    let errors: ErrorReporter
+
+    /// From an authenticated request to the response that streams its turn: a new one, or the existing one of a repeated request. A turn that was
+    /// begun is finished without regard to its subscribers.
+    func run(_ http: TurnHTTPRequest) async throws -> Response {
+        let parsed = try parse(http)
+        let assessment = assess(parsed.request)
+        try await checkDomain(parsed, assessment, http)
+        switch try await begin(parsed.request, assessment, http) {
+        case .begun(let context, let rate):
+            let turn = answer(parsed.request, assessment, context, http)
+            return try relay(TurnSubscription(turn: turn, rate: rate), from: .start, http)
+        case .known(let known, let rate):
+            return try relay(TurnSubscription(turn: await attach(known), rate: rate, isRepeated: true), from: .start, http)
+        case .refused(let rejection, let rate):
+            throw rejected(rejection, rate, parsed.request, assessment, http)
+        }
+    }
+
+    /// From a turn that was begun to one that is running and will be saved.
+    func answer(
+        _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ http: TurnHTTPRequest
+    ) -> LiveTurn {
+        let decision = decide(request, assessment, context, http)
+        let prompt = compose(request, context, decision)
+        let turn = generate(prompt, decision)
+        finish(turn, http)
+        return turn
+    }
+}

@@ -1,0 +1,81 @@
+import CoachCore
+import EventStream
+import GatewayAPI
+import HTTPEdge
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Synchronization
+import TokenRelay
+
+/// Streams a turn to one client: NIO writes the head, then the stream loop gets the socket and ends the connection with the last event.
+/// The buffers of NIO and Hummingbird for a connection are larger than all that a stream needs here, and a stream may last for minutes.
+struct TurnStream: Sendable {
+    let turn: LiveTurn
+    let cursor: Cursor
+    let format: EventFormat
+    let streamLoop: StreamLoop
+
+    /// The response. Its head and first event are sent before the model's first token.
+    func response(subscriber: Subscriber, channel: any Channel, rate: RateLimit?) -> Response {
+        var fields = HTTPFields()
+        fields.writeEventStream()
+        fields[.connection] = "close"
+        rate?.write(to: &fields)
+        let pending = PendingSubscription(subscriber, at: turn)
+        // The client may be gone before the body begins.
+        channel.closeFuture.whenComplete { _ in pending.cancel() }
+        let body = ResponseBody { _ in
+            defer { pending.cancel() }
+            let (descriptor, isChunked) = try await ClientSocket.detach(from: channel)
+            pending.transfer()
+            streamLoop.open(
+                StreamRequest(
+                    turn, subscriber: subscriber, from: cursor, format: format, descriptor: descriptor, isChunked: isChunked,
+                    onEnd: TurnMetrics.stream))
+            channel.close(promise: nil)
+        }
+        return Response(status: .ok, headers: fields, body: body)
+    }
+}
+
+/// The stream's events as server-sent events (CONTRACT §4).
+struct EventFormat: StreamFormat {
+    /// The reconnection delay for a client that must resume on another instance.
+    private static let retryMilliseconds = 500
+
+    let openingEvents: OpeningEvents
+    let facts: TurnFacts
+
+    func appendOpeningEvents(into output: inout [UInt8]) { openingEvents.encode(facts, into: &output) }
+
+    func appendText(_ piece: UnsafeBufferPointer<UInt8>, cursor: Int, into output: inout [UInt8]) {
+        StreamEvent.appendToken(piece, cursor: cursor, into: &output)
+    }
+
+    func appendTerminalEvents(_ ending: TurnEnding, keptBytes: Int, cursor: Int, into output: inout [UInt8]) {
+        TerminalEvents(facts: facts, ending: ending, keptBytes: keptBytes, cursor: cursor).encode(into: &output)
+    }
+
+    func appendHeartbeat(into output: inout [UInt8]) { EventStreamEncoder.appendPing(into: &output) }
+
+    func appendRetry(into output: inout [UInt8]) {
+        EventStreamEncoder.appendRetry(milliseconds: Self.retryMilliseconds, into: &output)
+    }
+}
+
+/// A subscriber that is removed from its turn unless the stream loop takes it over. The close future of a connection keeps it, so it is empty
+/// afterwards: a connection may outlive many turns.
+private final class PendingSubscription: Sendable {
+    private let pending: Mutex<(subscriber: Subscriber, turn: LiveTurn)?>
+
+    init(_ subscriber: Subscriber, at turn: LiveTurn) { pending = Mutex((subscriber, turn)) }
+
+    /// The stream loop removes the subscriber from now on.
+    func transfer() { pending.withLock { $0 = nil } }
+
+    func cancel() {
+        guard let (subscriber, turn) = pending.withLock({ $0.take() }) else { return }
+        turn.remove(subscriber)
+    }
+}

@@ -1,0 +1,180 @@
+import CoachCore
+import HTTPEdge
+import Logging
+import NIOPosix
+import TokenRelay
+
+/// Ends turns after their model call: computes the cost, saves, and only then closes the streams. Runs with and without subscribers.
+public struct TurnFinalizer: Sendable {
+    let repository: TurnRepository
+    let prices: PriceBook
+    let registry: TurnRegistry
+    let spool: ReceiptSpool
+    let logger: Logger
+    let pauses: [Duration]
+    let isClosing: @Sendable () -> Bool
+
+    /// `pauses`: between attempts to save while the database is unavailable; the last one repeats. `isClosing`: the process is to end, and
+    /// the next one delivers what is on disk.
+    public init(
+        repository: TurnRepository, prices: PriceBook, registry: TurnRegistry, spool: ReceiptSpool, logger: Logger,
+        pauses: [Duration] = [.milliseconds(100), .milliseconds(250), .milliseconds(500), .seconds(1)],
+        isClosing: @escaping @Sendable () -> Bool = { false }
+    ) {
+        self.repository = repository
+        self.prices = prices
+        self.registry = registry
+        self.spool = spool
+        self.logger = logger
+        self.pauses = pauses
+        self.isClosing = isClosing
+    }
+
+    /// Ends one turn. Returns when it is saved.
+    func finalize(_ turn: LiveTurn, _ outcome: TurnOutcome, arrivedAt: ContinuousClock.Instant, requestID: String) async {
+        let released = turn.released
+        let receipt = TurnReceipt(
+            userID: turn.facts.userID, identity: turn.facts.identity, status: outcome.status, finishReason: outcome.finishReason,
+            content: String(decoding: released.text, as: UTF8.self),
+            bill: bill(outcome, turn, text: released.text),
+            domain: turn.facts.domain, risk: turn.facts.risk, region: turn.facts.region,
+            errorCode: outcome.finishReason == nil ? "EXT_4001" : nil,
+            timeToFirstTokenMilliseconds: released.firstAt.map { (arrivedAt.duration(to: $0)).milliseconds },
+            durationMilliseconds: arrivedAt.duration(to: .now).milliseconds)
+        TurnMetrics.record(receipt)
+        log(receipt, fault: outcome.fault, requestID: requestID)
+        let ending = TurnEnding(status: receipt.status, finishReason: receipt.finishReason, bill: receipt.bill)
+        switch await save(receipt, requestID: requestID, onDelay: { isOnDisk in turn.close(isOnDisk ? ending : .unsaved) }) {
+        case .written(.superseded):
+            // The lease expired and a later attempt on another instance counts. Subscribers must resume there.
+            registry.remove(turn)
+            turn.notifyAll(.handOver)
+        case .refused:
+            turn.close(.refused)
+            registry.remove(turn)
+        case .written, .leftOnDisk:
+            turn.close(ending)
+            registry.remove(turn)
+        }
+    }
+
+    /// The outcome of saving a receipt.
+    private enum Delivery {
+        case written(ReceiptOutcome)
+        /// The process ends; the next one delivers the receipt.
+        case leftOnDisk
+        /// The database rejects the receipt: its turn has failed.
+        case refused
+    }
+
+    /// Retries until the receipt is in the ledger. After the first failure writes the receipt to disk, where it survives the process, and reports the
+    /// delay, so that streams end without waiting for the database; when the disk fails, too, they end as unsaved. A receipt that the database
+    /// rejects is not reported as saved, because its turn may have to fail.
+    private func save(
+        _ receipt: TurnReceipt, requestID: String, ticket kept: ReceiptSpool.Handle? = nil, onDelay: (_ isOnDisk: Bool) -> Void = { _ in }
+    ) async -> Delivery {
+        var ticket = kept
+        var attempt = 0
+        var refusals = 0
+        var isReported = false
+        while true {
+            do {
+                let outcome = try await repository.finish(receipt)
+                if let ticket { spool.discard(ticket) }
+                return .written(outcome)
+            } catch {
+                if attempt == 0 {
+                    logger.error("a turn could not be saved yet", metadata: naming(receipt, requestID, error))
+                    if ticket == nil { ticket = await keep(receipt, requestID) }
+                }
+                attempt += 1
+                if case StoreFault.unexpected? = error as? StoreFault {
+                    refusals += 1
+                    if refusals >= Self.maximumRejections { return await fail(receipt, requestID, error) }
+                } else if !isReported {
+                    onDelay(ticket != nil)
+                    isReported = true
+                }
+                if Task.isCancelled || (ticket != nil && isClosing()) { return .leftOnDisk }
+                try? await Task.sleep(for: pauses[min(attempt, pauses.count) - 1])
+            }
+        }
+    }
+
+    /// Attempts at a receipt that the database rejects.
+    private static let maximumRejections = 5
+
+    /// Fails a turn with a rejected receipt: further attempts would block the turn and its conversation for ever. The receipt stays on disk.
+    /// Written as recovery, so that the owner's receipt still counts if a later version delivers it.
+    private func fail(_ receipt: TurnReceipt, _ requestID: String, _ error: any Error) async -> Delivery {
+        logger.critical("a receipt is rejected by the database: its turn fails", metadata: naming(receipt, requestID, error))
+        TurnMetrics.refusedReceipts.increment()
+        var attempt = 0
+        while true {
+            do {
+                _ = try await repository.finish(receipt.failure)
+                return .refused
+            } catch {
+                attempt += 1
+                if case StoreFault.unexpected? = error as? StoreFault, attempt >= Self.maximumRejections {
+                    logger.critical("a turn cannot be saved as failed: it stays running", metadata: naming(receipt, requestID, error))
+                    return .refused
+                }
+                if Task.isCancelled || isClosing() { return .leftOnDisk }
+                try? await Task.sleep(for: pauses[min(attempt, pauses.count) - 1])
+            }
+        }
+    }
+
+    /// Writes the receipt to disk. A full disk is an alarm: the receipt is then in memory alone, and still retried.
+    private func keep(_ receipt: TurnReceipt, _ requestID: String) async -> ReceiptSpool.Handle? {
+        do {
+            // fsync blocks, and tasks run on event loops.
+            return try await NIOThreadPool.singleton.runIfActive { try spool.keep(receipt) }
+        } catch {
+            logger.critical("a receipt could not be spooled: it is lost if this process ends", metadata: naming(receipt, requestID, error))
+            return nil
+        }
+    }
+
+    /// Delivers the receipts of earlier processes of this instance. Returns when all are in the ledger.
+    public func deliverLeftovers() async {
+        let pending: [(ticket: ReceiptSpool.Handle, receipt: TurnReceipt)]
+        do { pending = try spool.pending() } catch {
+            return logger.critical("the spool cannot be read", metadata: ["error": "\(error)"])
+        }
+        for (ticket, receipt) in pending {
+            guard case .written = await save(receipt, requestID: "spool", ticket: ticket) else { continue }
+            logger.notice("a spooled receipt was delivered", metadata: ["turn_id": "\(receipt.identity.turnID)"])
+        }
+    }
+
+    private func naming(_ receipt: TurnReceipt, _ requestID: String, _ error: any Error) -> Logger.Metadata {
+        ["request_id": "\(requestID)", "turn_id": "\(receipt.identity.turnID)", "error": "\(error)"]
+    }
+
+    /// The cost of the call, estimated when the provider accepted it and reported no usage. Prices are those of the day on which the attempt
+    /// began, on the database's clock.
+    private func bill(_ outcome: TurnOutcome, _ turn: LiveTurn, text: [UInt8]) -> TurnBill? {
+        guard let name = outcome.answeredBy else { return nil }
+        let reported = outcome.usage.input != nil && outcome.usage.output != nil
+        let usage = reported ? outcome.usage.storable : TokenEstimate.usage(promptTokens: turn.promptTokens, said: text)
+        return TurnBill(
+            provider: name.provider, model: name.model, usage: usage, cost: prices.cost(of: usage, at: name, on: turn.facts.day),
+            estimated: !reported)
+    }
+
+    private func log(_ receipt: TurnReceipt, fault: ModelFault?, requestID: String) {
+        var metadata: Logger.Metadata = [
+            "request_id": "\(requestID)", "turn_id": "\(receipt.identity.turnID)", "user_id": "\(receipt.userID)",
+            "status": "\(receipt.status.rawValue)", "domain": "\(receipt.domain.domain?.rawValue ?? "none")",
+            "tier": .stringConvertible(receipt.risk.tier.rawValue), "model": "\(receipt.bill?.model ?? "none")",
+            "bytes": .stringConvertible(receipt.content.utf8.count), "duration_ms": .stringConvertible(receipt.durationMilliseconds),
+            "fault": "\(fault.map { "\($0.kind.rawValue): \($0.detail)" } ?? "none")",
+        ]
+        // Unknown values are left out.
+        metadata["output_tokens"] = receipt.bill?.usage.totalOutput.map { .stringConvertible($0) }
+        metadata["ttft_ms"] = receipt.timeToFirstTokenMilliseconds.map { .stringConvertible($0) }
+        logger.info("turn ended", metadata: metadata)
+    }
+}

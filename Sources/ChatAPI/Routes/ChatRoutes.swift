@@ -1,0 +1,103 @@
+import CoachCore
+import GatewayAPI
+import HTTPEdge
+import HTTPTypes
+import Hummingbird
+import JSON
+import TokenRelay
+
+/// `/functions/v1/chat-stream`: starts, resumes, stops and retries turns.
+public struct ChatRoutes: Feature {
+    private let pipeline: TurnPipeline
+
+    public init(
+        coaching: Coaching, repository: TurnRepository, recovery: TurnRecovery, counter: RequestCounter, model: LanguageModel,
+        finalizer: TurnFinalizer, registry: TurnRegistry, remoteTurns: RemoteTurnTailer, admission: Admission, streamLoop: StreamLoop
+    ) {
+        pipeline = TurnPipeline(
+            coaching: coaching, repository: repository, recovery: recovery, counter: counter, model: model, finalizer: finalizer,
+            registry: registry, remoteTurns: remoteTurns, admission: admission, streamLoop: streamLoop,
+            errors: ErrorReporter(logger: finalizer.logger))
+    }
+
+    public func register(on routes: RouteTable) {
+        let turns = routes.authenticated("Turns")
+        // `begin_turn` counts in the same round trip.
+        let beginning = turns.counting(.byHandler)
+        // A turn of this instance is resumed and stopped without the database.
+        let running = turns.counting(.beforeHandlerIfPossible)
+        beginning.post(
+            "/functions/v1/chat-stream",
+            .init(
+                "Start a turn and stream its answer", parameters: [.init("Idempotency-Key", in: .header, .text(maximumLength: 128))],
+                body: ChatRequest.schema, response: .events(StreamEvent.schema))
+        ) { try await start($0, $1) }
+        running.get(
+            "/functions/v1/chat-stream/{turn_id}",
+            .init(
+                "Stream a turn after a byte of its answer",
+                parameters: [.init("Last-Event-ID", in: .header, .text), .init("after", in: .query, .text)],
+                response: .events(StreamEvent.schema))
+        ) { try await resume($0, $1) }
+        running.post(
+            "/functions/v1/chat-stream/{turn_id}/stop",
+            .init("Stop a turn", response: .data(.object([.init("turn_id", .id), .init("status", .text)])))
+        ) { try await stop($0, $1) }
+        beginning.post(
+            "/functions/v1/chat-stream/{turn_id}/retry",
+            .init("Start a new turn on the same user message", response: .events(StreamEvent.schema))
+        ) { try await pipeline.retry(try turnID($1), TurnHTTPRequest($0, $1)) }
+    }
+
+    private func start(_ request: Request, _ context: Authenticated) async throws -> Response {
+        let http = TurnHTTPRequest(request, context, body: try await request.collectBytes())
+        do {
+            return try await pipeline.run(http)
+        } catch let error as JSONFinding {
+            throw pipeline.malformed(error, http)
+        }
+    }
+
+    private func resume(_ request: Request, _ context: Authenticated) async throws -> Response {
+        let http = TurnHTTPRequest(request, context)
+        let cursor = try cursor(of: request)
+        let turn = try await pipeline.find(try turnID(context), http)
+        let subscription = TurnSubscription(turn: turn)
+        if cursor.position > turn.releasedBytes {
+            if turn.facts.identity.attempt > 1, turn.ending != nil || pipeline.isLocal(turn) { return pipeline.relayLost(turn, http) }
+            if let ending = turn.ending, ending.finishReason != nil {
+                throw pipeline.rejected(
+                    GatewayError(.invalidInput, TerminalEvents.beyondMessage).naming(field: "after"), subscription)
+            }
+        }
+        return try pipeline.relay(subscription, from: cursor, http)
+    }
+
+    private func stop(_ request: Request, _ context: Authenticated) async throws -> Response {
+        let turnID = try turnID(context)
+        let status = try await pipeline.stop(turnID, TurnHTTPRequest(request, context))
+        return .envelope(context) { writer in
+            writer.object { writer in
+                writer.member("turn_id", turnID.uuid)
+                writer.member("status", status.rawValue)
+            }
+        }
+    }
+
+    /// 404 for a malformed id, too.
+    private func turnID(_ context: Authenticated) throws(GatewayError) -> TurnID {
+        guard let id = context.parameters.get("turn_id").flatMap({ TurnID(validating: $0) }) else { throw .notFound }
+        return id
+    }
+
+    /// `Last-Event-ID` or `?after=`, in UTF-8 bytes; 0 without.
+    private func cursor(of request: Request) throws(GatewayError) -> Cursor {
+        // Some clients send the header empty when they have read nothing.
+        let texts = [request.headers[.lastEventID], request.uri.queryParameters["after"].map(String.init)]
+        guard let text = texts.lazy.compactMap({ $0 }).first(where: { !$0.isEmpty }) else { return .start }
+        guard let position = Int(text), position >= 0 else {
+            throw GatewayError(.invalidInput, "the cursor must be a number of bytes").naming(field: "after")
+        }
+        return Cursor(after: position)
+    }
+}

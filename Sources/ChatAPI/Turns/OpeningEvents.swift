@@ -1,0 +1,111 @@
+import CoachCore
+import GatewayAPI
+import HTTPEdge
+import TokenRelay
+
+/// The first events of every stream of a turn, resumed ones too: `start`, and `safety` when there is a card.
+struct OpeningEvents: Sendable {
+    var requestID: String
+    var safety: StreamSafety?
+
+    func encode(_ facts: TurnFacts, into bytes: inout [UInt8]) {
+        // At tier 2 and above the domain is null (CONTRACT §4).
+        let domain = facts.risk.tier >= .crisis ? nil : facts.domain
+        let start = StreamStart(
+            turnID: facts.identity.turnID.uuid, conversationID: facts.identity.conversationID.uuid,
+            userMessageID: facts.identity.userMessageID.uuid, messageID: facts.identity.messageID.uuid,
+            attempt: facts.identity.attempt, domain: domain?.domain?.rawValue, domainConfidence: domain?.confidence,
+            personaID: facts.personaID?.uuid,
+            model: facts.model.model, disclosure: nil, requestID: requestID)
+        StreamEvent.start(start).encode(cursor: 0, into: &bytes)
+        if let safety { StreamEvent.safety(safety).encode(cursor: 0, into: &bytes) }
+    }
+}
+
+/// The last events of every stream of a turn: `usage` and `done`, or `error`, with `usage` before it when anything was billed.
+struct TerminalEvents: Sendable {
+    var facts: TurnFacts
+    var ending: TurnEnding
+    /// UTF-8 bytes of the answer that are kept.
+    var keptBytes: Int
+    /// The subscriber's cursor, in bytes: beyond the end when it requested bytes that were never released, or were lost in a crash.
+    var cursor: Int
+
+    func encode(into bytes: inout [UInt8]) {
+        if cursor > keptBytes, facts.identity.attempt > 1 {
+            return StreamEvent.error(Self.lost).encode(cursor: 0, into: &bytes)
+        }
+        if ending.finishReason != nil, cursor > keptBytes {
+            return StreamEvent.error(beyondTheEnd).encode(cursor: keptBytes, into: &bytes)
+        }
+        if let usage = ending.bill.map(usage) ?? (ending.finishReason != nil ? unbilled : nil) {
+            StreamEvent.usage(usage).encode(cursor: keptBytes, into: &bytes)
+        }
+        if let reason = ending.finishReason.flatMap({ StreamDone.FinishReason(rawValue: $0.rawValue) }) {
+            StreamEvent.done(StreamDone(finishReason: reason, messageID: facts.identity.messageID.uuid))
+                .encode(cursor: keptBytes, into: &bytes)
+        } else {
+            StreamEvent.error(failure).encode(cursor: keptBytes, into: &bytes)
+        }
+    }
+
+    /// The turn ended normally, and the cursor is beyond its end.
+    private var beyondTheEnd: StreamFailure {
+        let row = ErrorMapping.row(.invalidInput)
+        return StreamFailure(
+            code: .invalidInput, message: Self.beyondMessage, userMessage: row.userMessage, action: row.action, retryable: false,
+            retryAfter: nil, partial: false, keptBytes: keptBytes)
+    }
+
+    /// The client's text is from an earlier attempt that was lost in a crash before it was saved: none of it is kept. A resume from byte 0 returns
+    /// the current text.
+    static var lost: StreamFailure {
+        let row = ErrorMapping.row(.providersUnavailable)
+        return StreamFailure(
+            code: .providersUnavailable, message: "what was read is lost: read the answer from its start", userMessage: row.userMessage,
+            action: row.action, retryable: true, retryAfter: nil, partial: true, keptBytes: 0)
+    }
+
+    static let beyondMessage = "the cursor is behind the end of the answer"
+
+    private func usage(_ bill: TurnBill) -> StreamUsage {
+        StreamUsage(
+            model: bill.model, provider: bill.provider, inputTokens: bill.usage.totalInput, cachedInputTokens: bill.usage.cachedInput,
+            outputTokens: bill.usage.totalOutput, costUSD: bill.cost.map { MoneyText.format(nanodollars: $0.raw) },
+            estimated: bill.estimated)
+    }
+
+    /// No provider accepted the call.
+    private var unbilled: StreamUsage {
+        StreamUsage(
+            model: facts.model.model, provider: facts.model.provider, inputTokens: 0, cachedInputTokens: 0, outputTokens: 0,
+            costUSD: MoneyText.format(nanodollars: 0), estimated: false)
+    }
+
+    private var failure: StreamFailure {
+        if !ending.isSaved { return ending.status == .failed ? refused : unsaved }
+        let row = ErrorMapping.row(.providersUnavailable)
+        // A client with text of which nothing was kept must drop it.
+        let partial = ending.status == .interrupted || cursor > keptBytes
+        return StreamFailure(
+            code: .providersUnavailable, message: partial ? "the answer was interrupted" : "no provider could answer",
+            userMessage: row.userMessage, action: row.action, retryable: true, retryAfter: nil, partial: partial,
+            keptBytes: partial ? keptBytes : 0)
+    }
+
+    /// The database rejects the answer for good: nothing is kept, and the same request begins the next attempt.
+    private var refused: StreamFailure {
+        let row = ErrorMapping.row(.unforeseen)
+        return StreamFailure(
+            code: .unforeseen, message: "the answer could not be saved", userMessage: row.userMessage, action: row.action, retryable: true,
+            retryAfter: nil, partial: cursor > 0, keptBytes: 0)
+    }
+
+    /// Neither the database nor the disk saved the answer: it is in memory, and may be lost. A resume returns the outcome.
+    private var unsaved: StreamFailure {
+        let row = ErrorMapping.row(.databaseUnavailable)
+        return StreamFailure(
+            code: .databaseUnavailable, message: "the answer could not be saved yet", userMessage: row.userMessage, action: row.action,
+            retryable: true, retryAfter: 1, partial: true, keptBytes: keptBytes)
+    }
+}

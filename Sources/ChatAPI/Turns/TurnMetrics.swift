@@ -1,0 +1,64 @@
+import CoachCore
+import CoreMetrics
+import HTTPEdge
+import TokenRelay
+
+/// Metrics of turns and streams.
+enum TurnMetrics {
+    static func record(_ receipt: TurnReceipt) {
+        turns[Outcome(status: receipt.status, domain: receipt.domain.domain)].increment()
+        durations[receipt.status].recordMilliseconds(receipt.durationMilliseconds)
+        if let first = receipt.timeToFirstTokenMilliseconds { timeToFirstToken.recordMilliseconds(first) }
+        if receipt.risk.tier >= .concern { safetyTurns[receipt.risk.tier].increment() }
+        guard let bill = receipt.bill else { return }
+        let spending = spending[Billing(provider: bill.provider, model: bill.model, isPriced: bill.cost != nil)]
+        spending.input.increment(by: bill.usage.totalInput ?? 0)
+        spending.output.increment(by: bill.usage.totalOutput ?? 0)
+        spending.money.increment(by: bill.cost?.raw ?? 1)
+    }
+
+    static func stream(_ end: StreamResult) { streams[end].increment() }
+
+    /// Turns that failed because the database rejects their receipt: each is an alarm.
+    static let refusedReceipts = Counter(label: "coach_refused_receipts")
+
+    // MARK: Handles
+
+    private struct Outcome: Hashable {
+        var status: TurnStatus
+        var domain: Domain?
+    }
+
+    private struct Billing: Hashable {
+        var provider: String
+        var model: String
+        var isPriced: Bool
+    }
+
+    private struct Spending {
+        var input: Counter
+        var output: Counter
+        /// Nanodollars, or turns without a price.
+        var money: Counter
+    }
+
+    private static let turns = MetricHandles { (outcome: Outcome) in
+        Counter(label: "coach_turns", dimensions: [("status", outcome.status.rawValue), ("domain", outcome.domain?.rawValue ?? "none")])
+    }
+    private static let durations = MetricHandles { (status: TurnStatus) in
+        Timer(label: "coach_turn_duration", dimensions: [("status", status.rawValue)])
+    }
+    private static let timeToFirstToken = Timer(label: "coach_time_to_first_token")
+    private static let safetyTurns = MetricHandles { (tier: RiskTier) in
+        Counter(label: "coach_safety_turns", dimensions: [("tier", "\(tier.rawValue)")])
+    }
+    private static let spending = MetricHandles { (billing: Billing) in
+        let model = [("provider", billing.provider), ("model", billing.model)]
+        return Spending(
+            input: Counter(label: "coach_input_tokens", dimensions: model),
+            output: Counter(label: "coach_output_tokens", dimensions: model),
+            money: Counter(label: billing.isPriced ? "coach_cost_nanodollars" : "coach_unpriced_turns", dimensions: model))
+    }
+    private static let streams = MetricHandles { (end: StreamResult) in Counter(label: "coach_streams", dimensions: [("end", end.rawValue)])
+    }
+}

@@ -1,0 +1,83 @@
+import JSON
+
+extension Schema {
+    /// Writes the schema as a JSON object.
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            switch form {
+            case .any: break
+            case .boolean: writeType("boolean", to: &writer)
+            case .number: writeType("number", to: &writer)
+            case .integer(let range):
+                writeType("integer", to: &writer)
+                if let range {
+                    writer.member("minimum", range.lowerBound)
+                    writer.member("maximum", range.upperBound)
+                }
+            case .text(let format, let values, let maximumLength): writeText(format, values, maximumLength, to: &writer)
+            case .array(let element):
+                writeType("array", to: &writer)
+                writer.key("items")
+                element.write(to: &writer)
+            case .object(let fields): write(fields, to: &writer)
+            case .oneOf(let schemas): writeAlternatives("oneOf", schemas, to: &writer)
+            case .named(let name, _): writeReference(name, to: &writer)
+            }
+            if let description { writer.member("description", description) }
+        }
+    }
+
+    private func writeType(_ type: String, to writer: inout JSONWriter) {
+        writer.key("type")
+        if isNullable {
+            writer.array { writer in
+                writer.string(type)
+                writer.string("null")
+            }
+        } else {
+            writer.string(type)
+        }
+    }
+
+    private func writeText(_ format: String?, _ values: [String], _ maximumLength: Int?, to writer: inout JSONWriter) {
+        writeType("string", to: &writer)
+        if let format { writer.member("format", format) }
+        if let maximumLength { writer.member("maxLength", maximumLength) }
+        guard !values.isEmpty else { return }
+        writer.key("enum")
+        writer.array { writer in
+            for value in values { writer.string(value) }
+            if isNullable { writer.null() }
+        }
+    }
+
+    private func write(_ fields: [Field], to writer: inout JSONWriter) {
+        writeType("object", to: &writer)
+        writer.key("properties")
+        writer.object { writer in
+            for field in fields {
+                writer.key(field.name)
+                field.schema.write(to: &writer)
+            }
+        }
+        let required = fields.filter(\.isRequired)
+        guard !required.isEmpty else { return }
+        writer.key("required")
+        writer.array { writer in for field in required { writer.string(field.name) } }
+    }
+
+    private func writeReference(_ name: String, to writer: inout JSONWriter) {
+        let reference = "#/components/schemas/\(name)"
+        guard isNullable else { return writer.member("$ref", reference) }
+        writer.key("anyOf")
+        writer.array { writer in
+            writer.object { $0.member("$ref", reference) }
+            writer.object { $0.member("type", "null") }
+        }
+    }
+
+    private func writeAlternatives(_ keyword: String, _ schemas: [Schema], to writer: inout JSONWriter) {
+        writer.key(keyword)
+        writer.array { writer in for schema in schemas { schema.write(to: &writer) } }
+    }
+}

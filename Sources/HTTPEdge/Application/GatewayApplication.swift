@@ -1,0 +1,95 @@
+import Foundation
+import Hummingbird
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOPosix
+import ServiceLifecycle
+
+/// The public HTTP server: the features' routes behind the common middleware. A `Service`.
+public struct GatewayApplication: Service {
+    /// Where to listen, and which browsers' origins may call.
+    public struct Configuration: Sendable {
+        var host: String
+        var port: Int
+        var corsOrigins: Set<String>
+
+        public init(host: String, port: Int, corsOrigins: [String]) {
+            self.host = host
+            self.port = port
+            self.corsOrigins = Set(corsOrigins)
+        }
+    }
+
+    private let configuration: Configuration
+    private let features: [any Feature]
+    private let authenticator: Authenticator
+    private let readiness: @Sendable () async -> InstanceReadiness
+    private let logger: Logger
+    private let onListening: @Sendable (Int) async -> Void
+
+    /// Does not listen before `run`. `onListening` gets the bound port, also when the configured port is 0.
+    public init(
+        _ configuration: Configuration, features: [any Feature], authenticator: Authenticator,
+        readiness: @escaping @Sendable () async -> InstanceReadiness, logger: Logger, onListening: @escaping @Sendable (Int) async -> Void
+    ) {
+        self.configuration = configuration
+        self.features = features
+        self.authenticator = authenticator
+        self.readiness = readiness
+        self.logger = logger
+        self.onListening = onListening
+    }
+
+    /// Listens until the task is cancelled or a graceful shutdown begins.
+    public func run() async throws {
+        let log = RequestLog(logger: logger)
+        let application = Application(
+            responder: BriefResponder(router(log).buildResponder()), server: .gateway(log: log),
+            configuration: .init(
+                address: .hostname(configuration.host, port: configuration.port), backlog: 1024,
+                availableConnectionsDelegate: MaximumAvailableConnections(Self.maximumConnections)),
+            onServerRunning: { channel in await onListening(channel.localAddress?.port ?? configuration.port) },
+            eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), logger: Self.quiet)
+        do {
+            try await application.run()
+        } catch let error as IOError {
+            // Only binding the address fails with one.
+            throw AddressUnavailable(
+                host: configuration.host, port: configuration.port, reason: String(cString: strerror(error.errnoCode)))
+        }
+    }
+
+    /// Further connections wait in the kernel's backlog.
+    private static let maximumConnections = 20_000
+
+    /// Discards Hummingbird's log lines: they repeat ours, and its debug lines have paths.
+    private static var quiet: Logger {
+        var logger = Logger(label: "http")
+        logger.logLevel = .critical
+        return logger
+    }
+
+    func router(_ log: RequestLog) -> Router<GatewayContext> {
+        let router = Router(context: GatewayContext.self)
+        router.addMiddleware { EdgeMiddleware(log: log, crossOrigin: CrossOrigin(origins: configuration.corsOrigins)) }
+        let routes = RouteTable(authenticator: authenticator, errors: log.errors)
+        for feature in features + [HealthRoutes(readiness: readiness)] { feature.register(on: routes) }
+        DocumentationRoutes.register(on: routes)
+        routes.install(on: router)
+        return router
+    }
+}
+
+extension GatewayApplication: CustomStringConvertible {
+    /// A service group keeps the description as the name; the default one has the whole content, six megabytes.
+    public var description: String { "GatewayApplication" }
+}
+
+/// The address to listen on is not available.
+struct AddressUnavailable: Error, CustomStringConvertible {
+    var host: String
+    var port: Int
+    var reason: String
+    var description: String { "cannot listen on \(host):\(port): \(reason)" }
+}

@@ -1,0 +1,65 @@
+import HTTPTypes
+import Hummingbird
+import JSON
+import Logging
+import NIOCore
+import NIOPosix
+import ServiceLifecycle
+
+/// The HTTP server of the metrics port: `/metrics` and the details of readiness. Never on the public port.
+public struct MetricsApplication: Service {
+    private let host: String
+    private let port: Int
+    private let readiness: @Sendable () async -> InstanceReadiness
+    private let render: @Sendable (_ accept: String?) -> (contentType: String, body: [UInt8])
+    private let onListening: @Sendable (Int) async -> Void
+
+    /// `render` returns the metrics in the format for an `Accept` header. `onListening` gets the
+    /// bound port, also when `port` is 0.
+    public init(
+        host: String, port: Int, readiness: @escaping @Sendable () async -> InstanceReadiness,
+        render: @escaping @Sendable (_ accept: String?) -> (contentType: String, body: [UInt8]),
+        onListening: @escaping @Sendable (Int) async -> Void
+    ) {
+        self.host = host
+        self.port = port
+        self.readiness = readiness
+        self.render = render
+        self.onListening = onListening
+    }
+
+    /// Listens until the task is cancelled or a graceful shutdown begins.
+    public func run() async throws {
+        let router = Router()
+        let (render, readiness) = (render, readiness)
+        router.get("/metrics") { request, _ -> Response in
+            let (contentType, body) = render(request.headers[.accept])
+            return Response(status: .ok, headers: [.contentType: contentType], body: .init(byteBuffer: ByteBuffer(bytes: body)))
+        }
+        router.get("/readyz") { _, _ -> Response in
+            let state = await readiness()
+            let body = JSONWriter.encode { writer in
+                writer.object { writer in
+                    writer.member("ready", state.isReady)
+                    writer.member("database", state.database)
+                    writer.member("accepting", state.accepting)
+                    writer.member("saving", state.saving)
+                    for (name, value) in state.details.sorted(by: { $0.key < $1.key }) {
+                        writer.key(name)
+                        writer.string(value)
+                    }
+                }
+            }
+            return Response(
+                status: state.isReady ? .ok : .serviceUnavailable, headers: [.contentType: "application/json; charset=utf-8"],
+                body: .init(byteBuffer: ByteBuffer(bytes: body)))
+        }
+        var quiet = Logger(label: "metrics")
+        quiet.logLevel = .critical
+        try await Application(
+            router: router, server: .gateway(log: RequestLog(logger: quiet)), configuration: .init(address: .hostname(host, port: port)),
+            onServerRunning: { channel in await onListening(channel.localAddress?.port ?? port) },
+            eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), logger: quiet
+        ).run()
+    }
+}

@@ -1,0 +1,46 @@
+import CoachCore
+import Hummingbird
+import NIOCore
+
+/// The context of an authenticated request: its caller is verified, and the request is counted unless its route counts by itself.
+public struct Authenticated: EdgeContext, ChildRequestContext {
+    public var coreContext: CoreRequestContextStorage
+    public let channel: any Channel
+    public let requestID: String
+    public let arrivedAt: ContinuousClock.Instant
+    public let caller: Caller
+    private let counting: Authentication.Counting
+
+    /// Throws `AUTH_1002` when ``AuthenticationMiddleware`` did not run before.
+    public init(context: GatewayContext) throws {
+        guard let authentication = context.authentication else {
+            throw GatewayError(.unauthenticated, "an Authorization header with a bearer token is required")
+        }
+        coreContext = context.coreContext
+        channel = context.channel
+        requestID = context.requestID
+        arrivedAt = context.arrivedAt
+        caller = authentication.caller
+        counting = authentication.counting
+    }
+
+    /// For routes with ``RequestCounting/beforeHandlerIfPossible``: throws the database's error when the request could not be counted. Call it
+    /// before the database is needed: a second attempt would double the time until the client gets the error.
+    public func requireCounted() throws(GatewayError) {
+        if case .failed(let error) = counting { throw error }
+    }
+}
+
+/// The result of ``AuthenticationMiddleware``.
+struct Authentication: Sendable {
+    enum Counting: Sendable {
+        case counted(CountedRequest)
+        /// The handler counts.
+        case pending
+        /// The database was unavailable and the route tolerates it.
+        case failed(GatewayError)
+    }
+
+    var caller: Caller
+    var counting: Counting
+}

@@ -1,0 +1,81 @@
+import CoachCore
+import HTTPTypes
+import Hummingbird
+
+/// Which step counts an authenticated request against the caller's limit.
+public enum RequestCounting: Sendable {
+    /// The middleware, before the handler and before the body is read.
+    case beforeHandler
+    /// The same, but while the database is unavailable the handler runs uncounted.
+    case beforeHandlerIfPossible
+    /// The handler, with its own round trip to the database. The middleware counts only a request that was rejected before that.
+    case byHandler
+}
+
+/// Authenticates, counts, writes the rate-limit headers and checks the role. Rejections carry the rate limit and, for users in danger, crisis
+/// resources.
+struct AuthenticationMiddleware: RouterMiddleware {
+    let authenticator: Authenticator
+    let errors: ErrorReporter
+    let counting: RequestCounting
+    let role: Role?
+
+    func handle(_ request: Request, context: GatewayContext, next: @concurrent (Request, GatewayContext) async throws -> Response)
+        async throws -> Response
+    {
+        let caller = try await authenticator.authenticate(request.headers[.authorization])
+        let state: Authentication.Counting =
+            switch counting {
+            case .byHandler: .pending
+            case .beforeHandler: .counted(try await count(caller, request, context))
+            case .beforeHandlerIfPossible: try await countIfPossible(caller, request, context)
+            }
+        var context = context
+        context.authentication = Authentication(caller: caller, counting: state)
+        do {
+            if let role, caller.role != role { throw GatewayError(.forbidden, "this route requires the role \(role)") }
+            var response = try await next(request, context)
+            if case .counted(let counted) = state { counted.rate.write(to: &response.headers) }
+            return response
+        } catch {
+            let error = errors.clientError(for: error, requestID: context.requestID)
+            throw await complete(error, state, caller, request, context)
+        }
+    }
+
+    private func countIfPossible(
+        _ caller: Caller, _ request: Request, _ context: GatewayContext
+    ) async throws(GatewayError) -> Authentication.Counting {
+        do {
+            return .counted(try await count(caller, request, context))
+        } catch {
+            guard error.code == .databaseUnavailable else { throw error }
+            return .failed(error)
+        }
+    }
+
+    /// The handler's error with rate limit and resources. A rejection that the handler did not count is counted here, unless the database is
+    /// unavailable; then a reached limit replaces it.
+    private func complete(
+        _ error: GatewayError, _ state: Authentication.Counting, _ caller: Caller, _ request: Request, _ context: GatewayContext
+    ) async -> GatewayError {
+        let acceptLanguage = request.headers[.acceptLanguage]
+        switch state {
+        case .counted(let counted): return authenticator.complete(error, with: counted, acceptLanguage: acceptLanguage)
+        case .failed: return error
+        case .pending:
+            guard error.rate == nil, error.code != .databaseUnavailable else { return error }
+            do throws(GatewayError) {
+                return authenticator.complete(error, with: try await count(caller, request, context), acceptLanguage: acceptLanguage)
+            } catch let rejection {
+                return rejection.code == .databaseUnavailable ? error : rejection
+            }
+        }
+    }
+
+    private func count(_ caller: Caller, _ request: Request, _ context: GatewayContext) async throws(GatewayError) -> CountedRequest {
+        try await authenticator.count(caller, acceptLanguage: request.headers[.acceptLanguage]) {
+            errors.clientError(for: $0, requestID: context.requestID)
+        }
+    }
+}

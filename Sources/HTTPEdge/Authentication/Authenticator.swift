@@ -1,0 +1,53 @@
+import CoachCore
+import Foundation
+import GatewayAPI
+import Identity
+
+/// What the authentication of requests needs: tokens, the request limit, and crisis resources for rejected users in danger.
+public struct Authenticator: Sendable {
+    private let identity: TokenVerifier
+    private let counter: RequestCounter
+    private let crisisResources: CrisisResources
+
+    public init(identity: TokenVerifier, counter: RequestCounter, crisisResources: CrisisResources) {
+        self.identity = identity
+        self.counter = counter
+        self.crisisResources = crisisResources
+    }
+
+    /// Verifies the token. Suspends only for a reload of the key set.
+    func authenticate(_ authorization: String?) async throws(GatewayError) -> Caller {
+        do throws(TokenRejection) {
+            return try await identity.authenticate(authorization, now: Date())
+        } catch {
+            throw GatewayError(error)
+        }
+    }
+
+    /// Counts one request of the caller. Throws when the limit is reached, the user is suspended, or the database is unavailable.
+    func count(_ caller: Caller, acceptLanguage: String?, _ report: (any Error) -> GatewayError) async throws(GatewayError)
+        -> CountedRequest
+    {
+        do {
+            return try await counter.take(caller)
+        } catch {
+            var clientError = report(error)
+            if let rejection = (error as? CountedRejection)?.rejection {
+                clientError.safety = resources(stored: rejection.safetyLevel, rejection.region, acceptLanguage)
+            }
+            throw clientError
+        }
+    }
+
+    /// Adds the rate limit, and crisis resources when the stored level is above calm, unless the error has its own.
+    func complete(_ error: GatewayError, with counted: CountedRequest, acceptLanguage: String?) -> GatewayError {
+        var error = error
+        error.rate = error.rate ?? counted.rate
+        error.safety = error.safety ?? resources(stored: counted.safetyLevel, counted.region, acceptLanguage)
+        return error
+    }
+
+    private func resources(stored level: SafetyLevel, _ profile: Region, _ acceptLanguage: String?) -> StreamSafety? {
+        crisisResources.resources(stored: level, in: Region(firstOf: [profile, AcceptLanguage.region(acceptLanguage)]))
+    }
+}

@@ -1,0 +1,23 @@
+import NIOCore
+
+/// Passes the size of undecoded input to ``ConnectionHandler``, which limits what the decoder emits no parts for: incomplete heads and the framing
+/// of chunks.
+final class ConnectionByteHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    private let connection: ConnectionHandler
+
+    init(_ connection: ConnectionHandler) { self.connection = connection }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let buffer = unwrapInboundIn(data)
+        guard connection.bytesArrived(buffer.readableBytes) else { return }
+        context.fireChannelRead(data)
+        connection.bytesDecoded(isBlank: Self.isBlank(buffer))
+    }
+
+    private static func isBlank(_ buffer: ByteBuffer) -> Bool {
+        buffer.readableBytes <= 4 && buffer.readableBytesView.allSatisfy { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }
+    }
+}

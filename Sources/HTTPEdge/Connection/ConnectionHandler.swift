@@ -1,0 +1,208 @@
+import GatewayAPI
+import Hummingbird
+import NIOCore
+import NIOHTTP1
+
+/// Drives ``ConnectionMachine``: a channel handler between the decoder and the requests' handlers that sees every part of both directions.
+///
+/// Answers input that the decoder rejects or that comes too late with the usual envelope, and sends `100 Continue` when the client expects it.
+final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let log: RequestLog
+    private var machine: ConnectionMachine
+    /// nil outside of a pipeline.
+    private var context: ChannelHandlerContext?
+    private var timer: Scheduled<Void>?
+    private var timerDeadline = NIODeadline.distantFuture
+    /// The version of the last request: HTTP/1.0 gets no chunks (RFC 9112 §7).
+    private var isHTTP10 = false
+    /// The rejected head; selects the form of the answer.
+    private var rejectedHead: HTTPRequestHead?
+
+    init(limits: ConnectionLimits, log: RequestLog, now: NIODeadline) {
+        self.log = log
+        machine = ConnectionMachine(limits, now: now)
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        setTimer(context)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+        timer?.cancel()
+    }
+
+    // MARK: Bytes, before they are decoded
+
+    /// Returns whether to decode them.
+    func bytesArrived(_ count: Int) -> Bool {
+        machine.discarded(count)
+        machine.bytesArrived(count)
+        return machine.isReading
+    }
+
+    func bytesDecoded(isBlank: Bool) {
+        guard let context else { return }
+        act(machine.bytesDecoded(isBlank: isBlank, now: .now()), context)
+        setTimer(context)
+    }
+
+    /// Another writer sends the rest of the answer. Returns whether its head announced chunks.
+    func detach() -> Bool {
+        machine.detached()
+        return !isHTTP10
+    }
+
+    // MARK: Requests
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let action =
+            switch unwrapInboundIn(data) {
+            case .head(let head): headArrived(head, context)
+            case .body(let bytes): machine.bodyArrived(bytes.readableBytes)
+            case .end: machine.requestEnded(now: .now())
+            }
+        if action == .forward { context.fireChannelRead(data) } else { act(action, context) }
+    }
+
+    private func headArrived(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) -> ConnectionMachine.Action {
+        let isChunked = head.headers.contains(name: "transfer-encoding")
+        let length = isChunked ? nil : head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
+        let fault = RequestFault(in: head)
+        let action = machine.headArrived(
+            fault, closes: !head.isKeepAlive || head.version == .http1_0 || Self.requestsUpgrade(head), length: length, now: .now())
+        if fault != nil { rejectedHead = head }
+        guard action == .forward else { return action }
+        isHTTP10 = head.version == .http1_0
+        // A body that is too large is rejected without it.
+        if !isHTTP10, head.headers.first(name: "expect")?.lowercased() == "100-continue", length ?? 0 <= Request.maximumBodyBytes {
+            context.writeAndFlush(wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
+        }
+        return action
+    }
+
+    /// The decoder reads nothing after a request for another protocol. No route supports one: the request is answered as any other, and is the
+    /// connection's last.
+    private static func requestsUpgrade(_ head: HTTPRequestHead) -> Bool {
+        head.method == .CONNECT || head.headers[canonicalForm: "connection"].contains { $0.lowercased() == "upgrade" }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard let error = error as? HTTPParserError else { return context.fireErrorCaught(error) }
+        act(machine.decodingFailed(error == .headerOverflow ? .headTooLarge : .malformed), context)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event as? ChannelEvent == .inputClosed { act(machine.inputEnded(), context) }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if machine.isReading || machine.discards { context.read() }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        context.fireChannelReadComplete()
+        // The handlers after this one have ended and request no more reads.
+        if machine.discards { context.read() }
+    }
+
+    // MARK: Answers
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        switch unwrapOutboundIn(data) {
+        case .head(var head) where head.status.code >= 200:
+            if machine.answerBegan(closes: !head.isKeepAlive) { head.headers.replaceOrAdd(name: "connection", value: "close") }
+            if isHTTP10 { head.version = .http1_0 }
+            context.write(wrapOutboundOut(.head(head)), promise: promise)
+        case .end:
+            let action = machine.answerEnded(now: .now())
+            if action == .finish { return finish(context, with: promise) }
+            context.write(data, promise: promise)
+            act(action, context)
+            setTimer(context)
+        default: context.write(data, promise: promise)
+        }
+    }
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        switch mode {
+        // The last response is written: closes the connection as soon as the client has read it.
+        case .all where machine.isEnding: context.channel.closeFuture.cascade(to: promise)
+        case .output where machine.isEnding: promise?.succeed()
+        case .output:
+            machine.finished(now: .now())
+            setTimer(context)
+            context.close(mode: mode, promise: promise)
+            context.read()
+        case .all, .input: context.close(mode: mode, promise: promise)
+        }
+    }
+
+    // MARK: Actions
+
+    private func act(_ action: ConnectionMachine.Action, _ context: ChannelHandlerContext) {
+        switch action {
+        case .none, .forward: break
+        case .failBody(let fault): context.fireErrorCaught(fault)
+        case .reject(let fault): reject(fault, context)
+        case .finish: endOutput(context)
+        case .close: context.close(promise: nil)
+        }
+    }
+
+    private func reject(_ fault: RequestFault, _ context: ChannelHandlerContext) {
+        let error = GatewayError(fault)
+        let requestID = RequestIdentifier.choose { rejectedHead?.headers.first(name: $0.rawName) }
+        let form = AnswerForm(accept: rejectedHead?.headers.first(name: "accept"))
+        let (status, fields, body) = error.rendered(form: form, requestID: requestID)
+        var head = HTTPResponseHead(
+            version: isHTTP10 ? .http1_0 : .http1_1, status: HTTPResponseStatus(statusCode: status.code), headers: HTTPHeaders(fields))
+        head.headers.add(name: "x-request-id", value: requestID)
+        head.headers.add(name: "x-api-version", value: ResponseMeta.version)
+        head.headers.add(name: "connection", value: "close")
+        head.headers.add(name: "content-length", value: String(body.count))
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        if rejectedHead?.method != .HEAD { context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: body)))), promise: nil) }
+        log.record(requestID: requestID, method: rejectedHead?.method.rawValue ?? "none", route: "none", status: status.code)
+        finish(context)
+    }
+
+    /// Ends the last answer, then our side, and discards what the client still sends for a moment: closing a connection with unread bytes resets
+    /// it, and the answer may be lost.
+    private func finish(_ context: ChannelHandlerContext, with promise: EventLoopPromise<Void>? = nil) {
+        let written = promise ?? context.eventLoop.makePromise()
+        machine.finishes(now: .now())
+        setTimer(context)
+        written.futureResult.assumeIsolated().whenComplete { [self] _ in
+            if let context = self.context, machine.isEnding { endOutput(context) }
+        }
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: written)
+    }
+
+    private func endOutput(_ context: ChannelHandlerContext) {
+        machine.finished(now: .now())
+        setTimer(context)
+        context.close(mode: .output, promise: nil)
+        context.read()
+    }
+
+    /// A timer that is due too early is set again when it fires: most deadlines only move later.
+    private func setTimer(_ context: ChannelHandlerContext) {
+        guard let deadline = machine.deadline, deadline < timerDeadline else { return }
+        timer?.cancel()
+        timerDeadline = deadline
+        timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
+            timerDeadline = .distantFuture
+            guard let context = self.context else { return }
+            act(machine.timeout(now: .now()), context)
+            setTimer(context)
+        }
+    }
+}

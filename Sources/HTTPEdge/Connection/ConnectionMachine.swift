@@ -1,0 +1,240 @@
+import NIOCore
+
+/// The state of one HTTP/1.1 connection: what it waits for, until when, and when it ends. Pure: the clock is an argument; `ConnectionHandler` acts.
+///
+/// Pipelined requests are decoded as they come and answered in order. After the last one (by the client's choice, ours, or a fault) nothing more
+/// is read until its answer is written; then the connection ends.
+struct ConnectionMachine {
+    /// What the driver does.
+    enum Action: Equatable {
+        case none
+        /// Gives the decoded part to the request's handler.
+        case forward
+        /// Throws the fault from the reading of the request's body; its answer is the connection's last.
+        case failBody(RequestFault)
+        /// Answers the fault directly, because no handler has the request, and ends the connection.
+        case reject(RequestFault)
+        /// Ends our side and reads on for a moment.
+        case finish
+        /// Closes at once.
+        case close
+    }
+
+    private enum Reading: Equatable {
+        /// No byte of the next request has come.
+        case nothing
+        case head
+        /// Bytes that are still to come; nil when it is chunked.
+        case body(remaining: Int?)
+        /// No further request is taken.
+        case ended
+    }
+
+    private enum Phase: Equatable {
+        case open
+        /// The last answer is being written.
+        case flushing(until: NIODeadline)
+        /// We have ended our side.
+        case lingering(until: NIODeadline, bytes: Int)
+        /// Another writer has the socket.
+        case detached
+    }
+
+    /// The content of one read.
+    private struct Read {
+        var bytes = 0
+        var bodyBytes = 0
+        var parts = 0
+        var hasHead = false
+    }
+
+    private let limits: ConnectionLimits
+    private var reading = Reading.nothing
+    /// When the wait for `reading` began.
+    private var since: NIODeadline
+    private var isFirst = true
+    private var phase = Phase.open
+    /// Requests that were forwarded and whose answers have not ended.
+    private var unanswered = 0
+    /// The request that is being decoded, or was decoded last, is the connection's last.
+    private var isLast = false
+    /// To be answered after all others.
+    private var deferred: RequestFault?
+    private var read = Read()
+    private var chunkOverhead = 0
+
+    init(_ limits: ConnectionLimits, now: NIODeadline) {
+        self.limits = limits
+        since = now
+    }
+
+    /// Whether anything that arrives is still a request's.
+    var isReading: Bool { phase == .open && reading != .ended }
+
+    /// Whether the last answer is written and the connection closes by itself.
+    var isEnding: Bool {
+        switch phase {
+        case .flushing, .lingering: true
+        case .open, .detached: false
+        }
+    }
+
+    /// When to call `timeout`; nil while only our own work is awaited.
+    var deadline: NIODeadline? {
+        switch phase {
+        case .flushing(let until), .lingering(let until, _): return until
+        case .detached: return nil
+        case .open: break
+        }
+        switch reading {
+        case .nothing where unanswered == 0: return since + (isFirst ? limits.head : limits.idle)
+        case .head where unanswered == 0: return since + limits.head
+        // While an earlier answer is written nothing is read, so the client is not late.
+        case .body where unanswered <= 1: return since + limits.body
+        case .nothing, .head, .body, .ended: return nil
+        }
+    }
+
+    // MARK: Reading
+
+    /// Bytes arrived, not decoded yet.
+    mutating func bytesArrived(_ count: Int) { read = Read(bytes: count) }
+
+    /// They are decoded. `isBlank`: they were line ends only, which may stand before a request line (RFC 9112 §2.2) and begin none.
+    mutating func bytesDecoded(isBlank: Bool, now: NIODeadline) -> Action {
+        guard phase == .open else { return .none }
+        if reading == .nothing, read.parts == 0, !isBlank {
+            reading = .head
+            if !isFirst { since = now }
+        }
+        if case .body(nil) = reading, !read.hasHead {
+            // Unused allowance of small chunks does not accumulate for a long line.
+            chunkOverhead = max(0, chunkOverhead + read.bytes - read.bodyBytes - read.parts * limits.chunkOverheadPerPiece)
+            if chunkOverhead > limits.chunkOverhead { return failBody(.malformed) }
+        }
+        return .none
+    }
+
+    /// A whole head. `closes`: this request is the connection's last, by the client's choice or its protocol version. `length`: of the body; nil when it is chunked.
+    mutating func headArrived(_ fault: RequestFault?, closes: Bool, length: Int?, now: NIODeadline) -> Action {
+        guard isReading else { return .none }
+        read.parts += 1
+        read.hasHead = true
+        chunkOverhead = 0
+        isFirst = false
+        if let fault { return reject(fault) }
+        unanswered += 1
+        isLast = closes
+        reading = .body(remaining: length)
+        since = now
+        return .forward
+    }
+
+    mutating func bodyArrived(_ count: Int) -> Action {
+        guard isReading, case .body(let remaining) = reading else { return .none }
+        read.parts += 1
+        read.bodyBytes += count
+        reading = .body(remaining: remaining.map { $0 - count })
+        return .forward
+    }
+
+    mutating func requestEnded(now: NIODeadline) -> Action {
+        guard isReading else { return .none }
+        read.parts += 1
+        reading = isLast ? .ended : .nothing
+        since = now
+        return .forward
+    }
+
+    /// The input is not HTTP, or exceeds a limit.
+    mutating func decodingFailed(_ fault: RequestFault) -> Action {
+        guard isReading else { return .none }
+        if case .body = reading { return failBody(fault) }
+        return reject(fault)
+    }
+
+    /// The client sends no more.
+    func inputEnded() -> Action { if case .lingering = phase { .close } else { .none } }
+
+    /// More discarded input.
+    mutating func discarded(_ count: Int) {
+        if case .lingering(let until, let bytes) = phase { phase = .lingering(until: until, bytes: bytes + count) }
+    }
+
+    /// Whether to read and discard more. Beyond the limit the client waits.
+    var discards: Bool { if case .lingering(_, let bytes) = phase { bytes < limits.lingerBytes } else { false } }
+
+    // MARK: Answering
+
+    /// The head of an answer; `closes`: it already has `Connection: close`. Returns whether it must have it.
+    mutating func answerBegan(closes: Bool) -> Bool {
+        // The answer to an earlier request.
+        guard unanswered == 1 else { return false }
+        switch reading {
+        case .body(let remaining) where remaining.map({ $0 > limits.drainedBody }) ?? true: isLast = true
+        default: break
+        }
+        guard isLast || closes else { return false }
+        isLast = true
+        if reading == .nothing || reading == .head { reading = .ended }
+        return true
+    }
+
+    mutating func answerEnded(now: NIODeadline) -> Action {
+        unanswered -= 1
+        let isBody = if case .body = reading { true } else { false }
+        guard unanswered == 0 else {
+            // The next request's body was held back by this answer.
+            if isBody { since = now }
+            return .none
+        }
+        if let deferred { return .reject(deferred) }
+        if isLast { return .finish }
+        if !isBody { since = now }
+        return .none
+    }
+
+    // MARK: The end
+
+    /// The last answer was written, but perhaps not sent.
+    mutating func finishes(now: NIODeadline) {
+        reading = .ended
+        phase = .flushing(until: now + limits.idle)
+    }
+
+    /// We ended our side.
+    mutating func finished(now: NIODeadline) {
+        guard phase != .detached else { return }
+        reading = .ended
+        phase = .lingering(until: now + limits.linger, bytes: 0)
+    }
+
+    /// Another writer has the socket from now on.
+    mutating func detached() {
+        reading = .ended
+        phase = .detached
+    }
+
+    mutating func timeout(now: NIODeadline) -> Action {
+        guard let deadline, now >= deadline else { return .none }
+        switch reading {
+        case .head: return reject(.headTooSlow)
+        case .body where unanswered > 0: return failBody(.bodyTooSlow)
+        case .nothing, .body, .ended: return .close
+        }
+    }
+
+    private mutating func failBody(_ fault: RequestFault) -> Action {
+        reading = .ended
+        isLast = true
+        // The request was answered without its body, and now the start of the next request cannot be found.
+        return unanswered == 0 ? .finish : .failBody(fault)
+    }
+
+    private mutating func reject(_ fault: RequestFault) -> Action {
+        reading = .ended
+        if unanswered == 0 { return .reject(fault) }
+        deferred = fault
+        return .none
+    }
+}

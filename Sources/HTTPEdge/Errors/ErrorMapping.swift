@@ -1,0 +1,131 @@
+import CoachCore
+import GatewayAPI
+import Hummingbird
+import Identity
+import JSON
+
+/// The one place that maps codes to statuses, texts and actions (CONTRACT §2).
+public enum ErrorMapping {
+    /// Status, action and text of a code.
+    public struct Row: Sendable {
+        public var status: Int
+        public var action: ErrorAction
+        /// Warm, first person.
+        public var userMessage: String
+    }
+
+    public static func row(_ code: ErrorCode) -> Row {
+        switch code {
+        case .tokenExpired, .unauthenticated: Row(status: 401, action: .reauthenticate, userMessage: signIn)
+        case .forbidden: Row(status: 403, action: .goBack, userMessage: "I can't open this for you.")
+        case .subscriptionRequired: Row(status: 403, action: .upgrade, userMessage: "This feature requires a subscription.")
+        case .quotaExhausted: Row(status: 429, action: .upgrade, userMessage: quota)
+        case .jobFailed: Row(status: 500, action: .retry, userMessage: "That didn't work out, and nothing was charged. Let's try again.")
+        case .notFound: Row(status: 404, action: .goBack, userMessage: "I couldn't find what you were looking for.")
+        case .consentRequired: Row(status: 403, action: .consent, userMessage: "I need your permission before we go on.")
+        case .turnInProgress: Row(status: 409, action: .wait, userMessage: "I'm still answering. Give me a moment to finish.")
+        case .preconditionFailed:
+            Row(status: 412, action: .reload, userMessage: "This changed in the meantime. Let me show you the latest.")
+        case .idempotencyConflict:
+            Row(status: 422, action: .goBack, userMessage: "Something got mixed up on the way to me. Let's go back a step.")
+        case .rateLimited:
+            Row(status: 429, action: .wait, userMessage: "That was a lot at once. Let's take a breath and go on in a moment.")
+        case .invalidInput: Row(status: 422, action: .fixInput, userMessage: "I couldn't read that. Could you check it and send it again?")
+        case .personaOrDomainUnavailable:
+            Row(status: 422, action: .fixInput, userMessage: "That coach isn't available. Let's pick another one.")
+        case .methodNotAllowed: Row(status: 405, action: .fixInput, userMessage: "I can't do that here.")
+        case .tooLarge: Row(status: 413, action: .fixInput, userMessage: "That is more than I can take in at once. Could you shorten it?")
+        case .providersUnavailable: Row(status: 503, action: .retry, userMessage: takingAMoment)
+        case .databaseUnavailable: Row(status: 503, action: .retry, userMessage: takingAMoment)
+        case .overloaded: Row(status: 503, action: .retry, userMessage: takingAMoment)
+        case .unforeseen: Row(status: 500, action: .retry, userMessage: takingAMoment)
+        }
+    }
+
+    private static let signIn = "I had trouble signing you in. Let's try that again."
+    private static let takingAMoment = "Coach is taking a moment. Let's try again."
+    private static let quota = "You've reached today's limit. Let's continue tomorrow, or upgrade for more time together."
+}
+
+extension GatewayError {
+    /// A rejected token. The message names the rule, never the token.
+    init(_ rejection: TokenRejection) {
+        self.init(ErrorCode(rawValue: rejection.code) ?? .unauthenticated, rejection.message)
+    }
+
+    /// A rejected body: 400 when it is not JSON, else 422 with the field.
+    public init(_ finding: JSONFinding) {
+        self.init(.invalidInput, finding.requestMessage, status: finding.isMalformed ? 400 : 422)
+        if let field = finding.field { self = naming(field: field) }
+    }
+
+    /// A rejection by the database.
+    public init(_ rejection: Rejection) {
+        switch rejection.reason {
+        case .notFound: self = .notFound
+        case .unknownPersona: self.init(.personaOrDomainUnavailable, "the persona does not exist or is not open to this user")
+        case .turnInProgress: self.init(.turnInProgress, "this conversation has a turn in progress")
+        case .idempotencyMismatch: self.init(.idempotencyConflict, "the idempotency key was used with another body")
+        case .quotaExhausted: self.init(.quotaExhausted, "a limit on messages or conversations is reached")
+        case .budgetExhausted: self.init(.quotaExhausted, "the budget of the tier is used up")
+        case .tooManyTurns:
+            self.init(.quotaExhausted, "too many turns at once for the tier")
+            userMessage = "I'm still busy with your other questions. Let me finish one of them first."
+        case .rateLimited: self.init(.rateLimited, "too many requests")
+        case .subscriptionRequired: self.init(.subscriptionRequired, "a subscription is required")
+        case .consentMissing: self.init(.consentRequired, "a consent that chat needs has not been given")
+        case .suspended: self.init(.forbidden, "this account is suspended")
+        }
+        retryAfter = rejection.retryAfter
+        if let limit = rejection.limit { details.append(("limit", .integer(Int64(limit)))) }
+    }
+
+    /// Maps an error of a port or of the HTTP server to a client error; nil for an unexpected one.
+    init?(known error: any Error) {
+        switch error {
+        case let error as GatewayError: self = error
+        case let finding as JSONFinding: self.init(finding)
+        case let fault as StoreFault: self.init(fault)
+        case let rejection as Rejection: self.init(rejection)
+        case let counted as CountedRejection:
+            self.init(counted.rejection)
+            rate = counted.rate
+        case is InvalidChangeToken:
+            self = GatewayError(.invalidInput, "updated_since must be the next_updated_since of an earlier answer")
+                .naming(field: "updated_since")
+        case is InvalidCursor: self = GatewayError(.invalidInput, "the cursor is not one of this list").naming(field: "cursor")
+        case let fault as RequestFault: self.init(fault)
+        case let error as any HTTPResponseError:
+            switch error.status.code {
+            case 404: self = .notFound
+            case 413: self = GatewayError(.tooLarge, "the request's body is larger than 256 KiB")
+            case 400: self = GatewayError(.invalidInput, "the request is malformed", status: 400)
+            default: return nil
+            }
+        default: return nil
+        }
+    }
+
+    /// A request that is not sound HTTP, or too slow.
+    init(_ fault: RequestFault) {
+        switch fault {
+        case .malformed: self.init(.invalidInput, "the request is not valid HTTP", status: 400)
+        case .host: self.init(.invalidInput, "the request must have one valid Host field", status: 400)
+        case .transferEncoding: self.init(.invalidInput, "the length of the request's body is ambiguous", status: 400)
+        case .transferCoding: self.init(.invalidInput, "no transfer coding but chunked is supported", status: 501)
+        case .headTooLarge: self.init(.tooLarge, "the request's header is larger than 32 KiB or 200 fields", status: 431)
+        case .headTooSlow, .bodyTooSlow:
+            self.init(.invalidInput, "the request did not arrive in time", status: 408)
+            action = .retry
+            userMessage = "I couldn't get all of that in time. Let's try again."
+        }
+    }
+
+    /// A fault of the database. Its reason is logged, never sent.
+    init(_ fault: StoreFault) {
+        switch fault {
+        case .unavailable(let retryAfter): self = .databaseAway(retryAfter: retryAfter)
+        case .unexpected: self.init(.unforeseen, "unforeseen error")
+        }
+    }
+}

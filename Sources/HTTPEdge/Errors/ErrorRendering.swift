@@ -1,0 +1,92 @@
+import CoachCore
+import Foundation
+import GatewayAPI
+import HTTPTypes
+import Hummingbird
+import JSON
+import NIOCore
+import NIOHTTP1
+
+extension GatewayError {
+    /// The answer in the form that the client accepts.
+    func response(form: AnswerForm, requestID: String) -> Response {
+        let (status, fields, bytes) = rendered(form: form, requestID: requestID)
+        return Response(status: status, headers: fields, body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+
+    /// Status, headers and body of `response`.
+    func rendered(form: AnswerForm, requestID: String) -> (status: HTTPResponse.Status, fields: HTTPFields, body: [UInt8]) {
+        let row = ErrorMapping.row(code)
+        let code = self.status ?? row.status
+        // The phrase is RFC 9457's `title`, too.
+        let status = HTTPResponse.Status(code: code, reasonPhrase: HTTPResponseStatus(statusCode: code).reasonPhrase)
+        let meta = ResponseMeta(requestID: requestID, timestamp: .now)
+        var fields = HTTPFields()
+        for (name, value) in headers { if let name = HTTPField.Name(name) { fields[name] = value } }
+        if let seconds = retryAfterHeader(status: status.code) { fields[.retryAfter] = String(seconds) }
+        // RFC 9110 §11.6.1.
+        if code == 401 { fields[.wwwAuthenticate] = "Bearer" }
+        rate?.write(to: &fields)
+        let bytes: [UInt8]
+        switch form {
+        case .envelope:
+            fields[.contentType] = "application/json; charset=utf-8"
+            bytes = Envelope.failure(body(row), meta: meta)
+        case .problem:
+            fields[.contentType] = "application/problem+json; charset=utf-8"
+            bytes = Envelope.problem(body(row), status: status.code, title: status.reasonPhrase, meta: meta)
+        case .eventStream:
+            fields.writeEventStream()
+            bytes = events(row)
+        }
+        return (status, fields, bytes)
+    }
+
+    private func body(_ row: ErrorMapping.Row) -> ErrorBody {
+        var members = details.map { JSONMember($0.0, $0.1) }
+        if let safety, let json = try? JSONValue(parsing: JSONWriter.encode(safety.write)) { members.append(JSONMember("safety", json)) }
+        return ErrorBody(
+            code: code, message: message, userMessage: userMessage ?? row.userMessage, action: action ?? row.action, retryAfter: retryAfter,
+            details: members.isEmpty ? nil : .object(members))
+    }
+
+    /// The `safety` event, when there are resources, and the `error` event.
+    private func events(_ row: ErrorMapping.Row) -> [UInt8] {
+        var bytes: [UInt8] = []
+        if let safety { StreamEvent.safety(safety).encode(cursor: 0, into: &bytes) }
+        StreamEvent.error(failure(row)).encode(cursor: 0, into: &bytes)
+        return bytes
+    }
+
+    private func failure(_ row: ErrorMapping.Row) -> StreamFailure {
+        StreamFailure(
+            code: code, message: message, userMessage: userMessage ?? row.userMessage, action: action ?? row.action,
+            retryable: (action ?? row.action).isRetryable, retryAfter: retryAfter, partial: false, keptBytes: nil)
+    }
+
+    /// 429 and 503 always have `Retry-After`.
+    private func retryAfterHeader(status: Int) -> Int? { retryAfter ?? (status == 429 || status == 503 ? 1 : nil) }
+}
+
+extension ErrorAction {
+    /// Whether the same request may succeed later without the user changing anything.
+    var isRetryable: Bool { self == .retry || self == .wait }
+}
+
+extension RateLimit {
+    /// Writes the rate-limit headers of an authenticated answer (CONTRACT §2).
+    public func write(to fields: inout HTTPFields) {
+        fields[.rateLimit] = String(limit)
+        fields[.rateRemaining] = String(remaining)
+        fields[.rateReset] = String(resetAt)
+    }
+}
+
+extension HTTPFields {
+    /// Writes the headers of an event stream, which no proxy may buffer or change.
+    public mutating func writeEventStream() {
+        self[.contentType] = "text/event-stream; charset=utf-8"
+        self[.cacheControl] = "no-cache, no-transform"
+        self[.accelBuffering] = "no"
+    }
+}

@@ -1,0 +1,51 @@
+import CoachCore
+import GatewayAPI
+import JSON
+
+/// An error that a client gets. Has a stable code; status, texts and action come from `ErrorMapping` alone.
+public struct GatewayError: Error, Sendable {
+    /// CONTRACT §2.
+    public var code: ErrorCode
+    /// For developers; has no user data and nothing internal.
+    public var message: String
+    /// Overrides the mapped text.
+    public var userMessage: String?
+    /// Overrides the mapped status.
+    public var status: Int?
+    /// Overrides the mapped action.
+    public var action: ErrorAction?
+    /// Seconds; also sent as `Retry-After`.
+    public var retryAfter: Int?
+    /// Machine-readable extras, such as `field` and `limit`.
+    public var details: [(String, JSONValue)] = []
+    /// Further response headers, such as `Allow`.
+    public var headers: [(String, String)] = []
+    /// Crisis resources, when the message or the stored safety level shows danger.
+    public var safety: StreamSafety?
+    /// For the rate-limit headers of an authenticated answer.
+    public var rate: RateLimit?
+
+    public init(_ code: ErrorCode, _ message: String, status: Int? = nil, retryAfter: Int? = nil) {
+        self.code = code
+        self.message = message
+        self.status = status
+        self.retryAfter = retryAfter
+    }
+
+    /// Adds `details.field`, the name of the invalid field.
+    public func naming(field: String) -> Self {
+        var copy = self
+        copy.details.append(("field", .string(field)))
+        return copy
+    }
+}
+
+extension GatewayError {
+    /// The same answer for a resource that does not exist and for one of another user, so that ids cannot be probed.
+    public static let notFound = GatewayError(.notFound, "no such route or resource")
+
+    /// `retryAfter` in seconds; the pool usually recovers within one.
+    static func databaseAway(retryAfter: Int = 1) -> Self {
+        GatewayError(.databaseUnavailable, "the database cannot be reached", retryAfter: max(1, retryAfter))
+    }
+}

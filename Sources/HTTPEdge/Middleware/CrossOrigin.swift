@@ -1,0 +1,34 @@
+import HTTPTypes
+import Hummingbird
+
+/// CORS for browser clients of the configured origins; others get no header and so no access (CONTRACT §2).
+struct CrossOrigin: Sendable {
+    /// What supabase-js and supabase-swift send, and what resuming needs.
+    static let allowedHeaders = "authorization, x-client-info, apikey, content-type, last-event-id, idempotency-key"
+    private static let exposedHeaders =
+        "x-request-id, x-api-version, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, retry-after, etag"
+
+    let origins: Set<String>
+
+    /// The answer to a CORS preflight request; nil for every other request.
+    func preflight(_ request: Request) -> Response? {
+        guard request.method == .options else { return nil }
+        var response = Response(status: .noContent)
+        if isAllowed(request) {
+            response.headers[.accessControlAllowHeaders] = Self.allowedHeaders
+            response.headers[.accessControlAllowMethods] = "GET, POST, PUT, PATCH, DELETE, OPTIONS"
+            response.headers[.accessControlMaxAge] = "600"
+        }
+        return response
+    }
+
+    /// On every answer, errors too, so that a browser may read it.
+    func write(to fields: inout HTTPFields, for request: Request) {
+        fields[.vary] = "Origin"
+        guard isAllowed(request) else { return }
+        fields[.accessControlAllowOrigin] = request.headers[.origin]
+        fields[.accessControlExposeHeaders] = Self.exposedHeaders
+    }
+
+    private func isAllowed(_ request: Request) -> Bool { request.headers[.origin].map(origins.contains) ?? false }
+}

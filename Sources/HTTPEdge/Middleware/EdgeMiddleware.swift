@@ -1,0 +1,36 @@
+import GatewayAPI
+import HTTPTypes
+import Hummingbird
+
+/// Wraps every request: chooses its id, renders errors in the accepted form, writes the common headers and one log line.
+struct EdgeMiddleware: RouterMiddleware {
+    let log: RequestLog
+    let crossOrigin: CrossOrigin
+
+    func handle(_ request: Request, context: GatewayContext, next: @concurrent (Request, GatewayContext) async throws -> Response)
+        async throws -> Response
+    {
+        var context = context
+        context.requestID = RequestIdentifier.choose(request.headers)
+        var response: Response
+        do {
+            if let preflight = crossOrigin.preflight(request) {
+                response = preflight
+            } else {
+                response = try await next(request, context)
+            }
+        } catch {
+            response = log.errors.clientError(for: error, requestID: context.requestID)
+                .response(form: AnswerForm(accept: request.headers[.accept]), requestID: context.requestID)
+        }
+        crossOrigin.write(to: &response.headers, for: request)
+        response.headers[.requestID] = context.requestID
+        response.headers[.apiVersion] = ResponseMeta.version
+        // The server writes a HEAD response's body too, and the next response would begin with it.
+        if request.method == .head { response = response.createHeadResponse() }
+        log.record(
+            requestID: context.requestID, method: request.method.rawValue, route: context.endpointPath ?? "none",
+            status: response.status.code, milliseconds: context.arrivedAt.duration(to: .now).milliseconds)
+        return response
+    }
+}

@@ -1,0 +1,60 @@
+import GatewayAPI
+
+extension OpenAPIDocument {
+    /// A page with every route by section: method, path, summary, role, parameters and fields of the body. Static HTML without scripts.
+    var page: [UInt8] {
+        var html = """
+            <!doctype html><html lang="en"><meta charset="utf-8"><title>Coach Gateway API</title>
+            <meta name="viewport" content="width=device-width"><style>
+            body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
+            code{font:14px ui-monospace,monospace}section{border-top:1px solid #ccc;margin-top:1.5rem}
+            article{margin:1rem 0}small{color:#555}</style>
+            <h1>Coach Gateway API \(ResponseMeta.version)</h1><p>The whole document: <a href="/openapi.json">openapi.json</a></p>
+            """
+        for tag in tags {
+            html += "<section><h2>\(Self.escaped(tag))</h2>"
+            for entry in entries where entry.description.tag == tag { html += Self.article(entry) }
+            html += "</section>"
+        }
+        return Array((html + "</html>\n").utf8)
+    }
+
+    /// In the order of declaration.
+    private var tags: [String] {
+        entries.map(\.description.tag).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    }
+
+    private static func article(_ entry: RouteTable.Entry) -> String {
+        let route = entry.description
+        let access = route.security.isOpen ? "open" : route.security.role.map { "role \($0.rawValue)" } ?? "authenticated"
+        let parameters = route.parameters.map { "\($0.name) (\($0.location.rawValue))" }
+        let fields = route.body.map(fieldNames) ?? []
+        let lines = [
+            "<b><code>\(entry.method.rawValue) \(escaped(entry.path))</code></b> <small>\(access)</small>", escaped(route.summary),
+            parameters.isEmpty ? nil : "Parameters: \(escaped(parameters.joined(separator: ", ")))",
+            fields.isEmpty ? nil : "Body: \(escaped(fields.joined(separator: ", ")))",
+            "Response: \(route.response.status) \(escaped(route.response.media.map(\.type).joined(separator: ", ")))",
+        ]
+        return "<article>\(lines.compactMap { $0 }.joined(separator: "<br>"))</article>"
+    }
+
+    private static func fieldNames(_ schema: Schema) -> [String] {
+        switch schema.form {
+        case .object(let fields): fields.map { $0.isRequired ? "\($0.name) (required)" : $0.name }
+        case .named(_, let inner): fieldNames(inner)
+        default: []
+        }
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.reduce(into: "") { html, character in
+            switch character {
+            case "&": html += "&amp;"
+            case "<": html += "&lt;"
+            case ">": html += "&gt;"
+            case "\"": html += "&quot;"
+            default: html.append(character)
+            }
+        }
+    }
+}

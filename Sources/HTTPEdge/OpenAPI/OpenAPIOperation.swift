@@ -1,0 +1,119 @@
+import GatewayAPI
+import JSON
+
+/// One operation object of the OpenAPI document.
+struct OpenAPIOperation {
+    private let entry: RouteTable.Entry
+
+    init(_ entry: RouteTable.Entry) { self.entry = entry }
+
+    private var route: RouteDescription { entry.description }
+
+    func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("operationId", operationID)
+            writer.member("summary", route.summary)
+            writer.key(literal: "tags")
+            writer.array { $0.string(route.tag) }
+            if let role = route.security.role { writer.member("description", "Requires the role `\(role.rawValue)`.") }
+            if !route.security.isOpen {
+                writer.key(literal: "security")
+                writer.array { writer in
+                    writer.object { writer in
+                        writer.key(literal: "bearer")
+                        writer.array { _ in }
+                    }
+                }
+            }
+            if !parameters.isEmpty {
+                writer.key(literal: "parameters")
+                writer.array { writer in for parameter in parameters { parameter.write(to: &writer) } }
+            }
+            if let body = route.body { Self.writeBody(body, to: &writer) }
+            writer.key(literal: "responses")
+            writer.object { writeResponses(to: &$0) }
+        }
+    }
+
+    /// The method and the words of the path: `get_api_v1_conversations_id`.
+    private var operationID: String {
+        let words = entry.path.split { !$0.isLetter && !$0.isNumber }
+        return ([entry.method.rawValue.lowercased()[...]] + words).joined(separator: "_")
+    }
+
+    /// The declared parameters; each further part of the path is an id.
+    private var parameters: [RouteParameter] {
+        let inPath = entry.path.split(separator: "/").filter { $0.hasPrefix("{") }.map { String($0.dropFirst().dropLast()) }
+        let ids = inPath.filter { name in !route.parameters.contains { $0.location == .path && $0.name == name } }
+        return ids.map { RouteParameter($0, in: .path, .id) } + route.parameters
+    }
+
+    private static func writeBody(_ schema: Schema, to writer: inout JSONWriter) {
+        writer.key(literal: "requestBody")
+        writer.object { writer in
+            writer.member("required", true)
+            writeContent([("application/json", schema)], to: &writer)
+        }
+    }
+
+    private func writeResponses(to writer: inout JSONWriter) {
+        writer.key(String(route.response.status))
+        writer.object { writer in
+            writer.member("description", "Success")
+            if route.response.isVersioned {
+                writer.key(literal: "headers")
+                writer.object { writer in
+                    writer.key(literal: "ETag")
+                    writer.object { writer in
+                        writer.key(literal: "schema")
+                        Schema.text.write(to: &writer)
+                    }
+                }
+            }
+            Self.writeContent(route.response.media, to: &writer)
+        }
+        writer.key(literal: "default")
+        writer.object { $0.member("$ref", "#/components/responses/Error") }
+    }
+
+    static func writeContent(_ media: [(type: String, schema: Schema)], to writer: inout JSONWriter) {
+        writer.key(literal: "content")
+        writer.object { writer in
+            for (type, schema) in media {
+                writer.key(type)
+                writer.object { writer in
+                    writer.key(literal: "schema")
+                    schema.write(to: &writer)
+                }
+            }
+        }
+    }
+}
+
+extension RouteResponse {
+    /// Media types of the response with their schemas.
+    var media: [(type: String, schema: Schema)] {
+        switch content {
+        case .data(let schema): [("application/json", Envelope.schema(data: schema))]
+        case .list(let element):
+            [
+                ("application/json", Envelope.schema(data: .array(of: element), isList: true)), (ListForm.csv.mediaType, .text),
+                (ListForm.jsonLines.mediaType, element),
+            ]
+        case .events(let schema): [("text/event-stream", schema)]
+        case .media(let type, let schema): [(type, schema)]
+        }
+    }
+}
+
+extension RouteParameter {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("name", name)
+            writer.member("in", location.rawValue)
+            writer.member("required", isRequired)
+            writer.key(literal: "schema")
+            schema.write(to: &writer)
+        }
+    }
+}

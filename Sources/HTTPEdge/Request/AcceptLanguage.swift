@@ -1,0 +1,18 @@
+import CoachCore
+
+/// The `Accept-Language` header: the last source of the region of crisis resources.
+public enum AcceptLanguage {
+    /// The region of the preferred language range; unknown when there is none or it is `*`.
+    public static func region(_ header: String?) -> Region { Region(locale: first(header)) }
+
+    /// The preferred language range, BCP 47.
+    static func first(_ header: String?) -> String? {
+        guard let tag = WeightedValues.parse(header).first else { return nil }
+        let isTag =
+            (1...35).contains(tag.utf8.count)
+            && tag.utf8.allSatisfy {
+                $0 == UInt8(ascii: "-") || ($0 < 128 && Character(Unicode.Scalar($0)).isLetter) || (48...57).contains($0)
+            }
+        return isTag ? tag : nil
+    }
+}

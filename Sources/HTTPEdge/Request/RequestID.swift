@@ -1,0 +1,34 @@
+import CoachCore
+import Foundation
+import HTTPTypes
+import JSON
+
+/// The id of a request, for logs, answers and support.
+enum RequestIdentifier {
+    /// A valid incoming `X-Request-ID` or `X-Correlation-ID` (1–128 printable ASCII characters) is kept; anything else is replaced.
+    static func choose(_ headers: HTTPFields) -> String { choose { headers[$0] } }
+
+    static func choose(_ value: (HTTPField.Name) -> String?) -> String {
+        for name in [HTTPField.Name.requestID, .correlationID] {
+            if let value = value(name), isValid(value) { return value }
+        }
+        return UUID.random().canonicalText
+    }
+
+    private static func isValid(_ text: String) -> Bool {
+        (1...128).contains(text.utf8.count) && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+    }
+}
+
+extension HTTPField.Name {
+    static let requestID = Self("X-Request-ID")!
+    static let correlationID = Self("X-Correlation-ID")!
+    static let apiVersion = Self("X-API-Version")!
+    static let rateLimit = Self("X-RateLimit-Limit")!
+    static let rateRemaining = Self("X-RateLimit-Remaining")!
+    static let rateReset = Self("X-RateLimit-Reset")!
+    public static let idempotencyKey = Self("Idempotency-Key")!
+    public static let lastEventID = Self("Last-Event-ID")!
+    static let link = Self("Link")!
+    static let accelBuffering = Self("X-Accel-Buffering")!
+}

@@ -1,0 +1,15 @@
+/// A header with weighted preferences, such as `Accept` and `Accept-Language` (RFC 9110 §12.4.2).
+enum WeightedValues {
+    /// The values without their parameters, highest weight first, equal weights in order; values with weight 0 are left out. An invalid weight
+    /// counts as 1.
+    static func parse(_ header: String?) -> [String] {
+        let items = (header ?? "").split(separator: ",").prefix(32).compactMap { item -> (value: String, weight: Double)? in
+            let parts = item.split(separator: ";").map { String($0.filter { !$0.isWhitespace }) }
+            guard let value = parts.first, !value.isEmpty else { return nil }
+            let weight = parts.dropFirst().first { $0.lowercased().hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) } ?? 1
+            return weight > 0 ? (value, weight) : nil
+        }
+        // `sorted` is stable.
+        return items.sorted { $0.weight > $1.weight }.map(\.value)
+    }
+}

@@ -1,0 +1,64 @@
+import HTTPTypes
+import Hummingbird
+
+/// A strong entity tag (RFC 9110 §8.8.3) made from the version of a resource.
+public struct EntityTag: Sendable, Equatable {
+    public let version: Int64
+
+    public init(version: Int64) { self.version = version }
+
+    /// `"v12"`.
+    var text: String { "\"v\(version)\"" }
+
+    /// nil for a weak tag and for one that is not from this server: both never match (RFC 9110 §8.8.3.2).
+    init?(_ text: some StringProtocol) {
+        guard text.hasPrefix("\"v"), text.hasSuffix("\""), let version = Int64(text.dropFirst(2).dropLast()) else { return nil }
+        self.version = version
+    }
+}
+
+/// The `If-Match` header of a change (RFC 9110 §13.1.1).
+public enum ExpectedVersion: Sendable, Equatable {
+    /// `*`, or no header where it is optional.
+    case any
+    case oneOf([Int64])
+
+    /// For the port that makes the change and compares in the same statement; nil for any version.
+    public var versions: [Int64]? { if case .oneOf(let versions) = self { versions } else { nil } }
+}
+
+extension Request {
+    /// Reads `If-Match`. Throws `BIZ_2008` with status 428 when it is required and missing.
+    public func expectedVersion(required: Bool) throws(GatewayError) -> ExpectedVersion {
+        let values = headers[values: .ifMatch].flatMap { $0.split(separator: ",") }.map { $0.trimming() }
+        guard !values.isEmpty else {
+            if required { throw GatewayError(.preconditionFailed, "If-Match is required", status: 428) }
+            return .any
+        }
+        return values.contains("*") ? .any : .oneOf(values.compactMap { EntityTag($0)?.version })
+    }
+
+    /// Whether `If-None-Match` has the tag: the client has this version already.
+    func hasCurrent(_ tag: EntityTag) -> Bool {
+        headers[values: .ifNoneMatch].flatMap { $0.split(separator: ",") }.map { $0.trimming() }
+            .contains { $0 == "*" || ($0.hasPrefix("W/") ? String($0.dropFirst(2)) : $0) == tag.text }
+    }
+}
+
+extension Response {
+    /// Adds the `ETag`; 304 without a body for a GET with a matching `If-None-Match`.
+    public func tagged(_ tag: EntityTag, for request: Request) -> Response {
+        var response = self
+        if request.method == .get, request.hasCurrent(tag) {
+            response = Response(status: .notModified, headers: [.cacheControl: "no-store"])
+        }
+        response.headers[.eTag] = tag.text
+        return response
+    }
+}
+
+extension Substring {
+    fileprivate func trimming() -> String {
+        String(drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
+    }
+}

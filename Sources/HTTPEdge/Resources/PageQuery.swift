@@ -1,0 +1,41 @@
+import CoachCore
+import GatewayAPI
+import Hummingbird
+
+/// The query parameters of a list with keyset pages.
+public enum PageQuery {
+    private static let limits = 1...100
+    private static let defaultLimit = 20
+
+    /// For the declaration of the route.
+    public static let parameters = [
+        RouteParameter("limit", in: .query, .integer(limits)), RouteParameter("cursor", in: .query, .text),
+        RouteParameter("updated_since", in: .query, .text),
+    ]
+
+    /// Reads `?limit=` (1–100, default 20), `?cursor=` and `?updated_since=`, the `next_updated_since` of an earlier answer.
+    public static func read(_ request: Request) throws(GatewayError) -> PageRequest {
+        let query = request.uri.queryParameters
+        var page = PageRequest(limit: defaultLimit)
+        if let text = query["limit"] {
+            guard let limit = Int(text), limits.contains(limit) else {
+                throw GatewayError(.invalidInput, "limit must be a number from 1 to 100").naming(field: "limit")
+            }
+            page.limit = limit
+        }
+        page.cursor = query["cursor"].map(String.init)
+        page.updatedSince = query["updated_since"].map(String.init)
+        if page.updatedSince != nil, page.cursor != nil {
+            throw GatewayError(.invalidInput, "cursor and updated_since exclude each other").naming(field: "cursor")
+        }
+        return page
+    }
+}
+
+extension Pagination {
+    init<Element>(_ page: Page<Element>) {
+        self.init(
+            nextCursor: page.nextCursor, hasNext: page.nextCursor != nil || page.changes?.hasMore == true,
+            nextUpdatedSince: page.changes?.next, reset: page.changes?.isReset == true)
+    }
+}

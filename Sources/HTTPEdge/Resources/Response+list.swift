@@ -1,0 +1,54 @@
+import CoachCore
+import Foundation
+import GatewayAPI
+import HTTPTypes
+import Hummingbird
+import JSON
+
+extension Response {
+    /// A page of a list in the form that `Accept` prefers: the envelope with `pagination`, CSV or JSON Lines. The latter two have the next page in
+    /// a `Link` header (RFC 8288).
+    public static func list<Record: Sendable, Element: WireResource>(
+        _ request: Request, _ context: some EdgeContext, _ page: Page<Record>, _ element: (Record) -> Element
+    ) -> Response {
+        let form = ListForm(accept: request.headers[.accept])
+        let pagination = Pagination(page)
+        switch form {
+        case .envelope:
+            return .envelope(context, pagination: pagination) { writer in
+                writer.array { writer in for record in page.items { element(record).write(to: &writer) } }
+            }
+        case .csv:
+            var bytes = CSVWriter.row(Element.fields.map(\.name))
+            for record in page.items { bytes += CSVWriter.row(of: element(record)) }
+            return Response(bytes: bytes, type: "text/csv; charset=utf-8; header=present").linking(request, pagination)
+        case .jsonLines:
+            var bytes: [UInt8] = []
+            for record in page.items {
+                JSONWriter.append(to: &bytes) { element(record).write(to: &$0) }
+                bytes.append(UInt8(ascii: "\n"))
+            }
+            return Response(bytes: bytes, type: form.mediaType).linking(request, pagination)
+        }
+    }
+
+    private func linking(_ request: Request, _ pagination: Pagination) -> Response {
+        guard pagination.hasNext, let (name, value) = pagination.next else { return self }
+        var parameters = request.uri.queryParameters.filter { $0.key != "cursor" && $0.key != "updated_since" }
+            .map { (String($0.key), String($0.value)) }
+        parameters.append((name, value))
+        var components = URLComponents()
+        components.path = request.uri.path
+        components.queryItems = parameters.map { URLQueryItem(name: $0.0, value: $0.1) }
+        var response = self
+        response.headers[.link] = components.string.map { "<\($0)>; rel=\"next\"" }
+        return response
+    }
+}
+
+extension Pagination {
+    /// The query parameter of the next page.
+    fileprivate var next: (name: String, value: String)? {
+        nextCursor.map { ("cursor", $0) } ?? nextUpdatedSince.map { ("updated_since", $0) }
+    }
+}

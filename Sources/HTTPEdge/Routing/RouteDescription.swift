@@ -1,0 +1,86 @@
+import CoachCore
+import GatewayAPI
+import HTTPTypes
+
+/// The entry of a route in the OpenAPI document.
+public struct RouteDescription: Sendable {
+    /// One line.
+    public var summary: String
+    /// Query and header parameters, and those of the path that are not ids.
+    public var parameters: [RouteParameter]
+    /// Schema of the JSON request body; nil without one.
+    public var body: Schema?
+    public var response: RouteResponse
+    /// The section in the document; set by the group.
+    var tag = ""
+    /// Set by the group.
+    var security = Security.open
+
+    public init(_ summary: String, parameters: [RouteParameter] = [], body: Schema? = nil, response: RouteResponse) {
+        self.summary = summary
+        self.parameters = parameters
+        self.body = body
+        self.response = response
+    }
+
+    enum Security: Sendable {
+        case open
+        case authenticated(RequestCounting, Role?)
+
+        var counting: RequestCounting { if case .authenticated(let counting, _) = self { counting } else { .beforeHandler } }
+        var role: Role? { if case .authenticated(_, let role) = self { role } else { nil } }
+        var isOpen: Bool { if case .open = self { true } else { false } }
+    }
+}
+
+/// A parameter of a route.
+public struct RouteParameter: Sendable {
+    public enum Location: String, Sendable {
+        case query, header, path
+    }
+
+    public var name: String
+    public var location: Location
+    public var schema: Schema
+    public var isRequired: Bool
+
+    public init(_ name: String, in location: Location, _ schema: Schema, required isRequired: Bool = false) {
+        self.name = name
+        self.location = location
+        self.schema = schema
+        self.isRequired = isRequired || location == .path
+    }
+}
+
+/// The success response of a route.
+public struct RouteResponse: Sendable {
+    enum Content: Sendable {
+        /// The envelope with this `data`.
+        case data(Schema)
+        /// The envelope with an array of these; also CSV and JSON Lines.
+        case list(Schema)
+        /// Server-sent events.
+        case events(Schema)
+        /// Another media type.
+        case media(String, Schema)
+    }
+
+    var status: Int
+    var content: Content
+    /// Whether the response has an `ETag`.
+    var isVersioned = false
+
+    public static func data(_ schema: Schema, status: HTTPResponse.Status = .ok) -> Self {
+        Self(status: status.code, content: .data(schema))
+    }
+    public static func list(_ element: Schema) -> Self { Self(status: 200, content: .list(element)) }
+    public static func events(_ schema: Schema) -> Self { Self(status: 200, content: .events(schema)) }
+    public static func media(_ type: String, _ schema: Schema = .any) -> Self { Self(status: 200, content: .media(type, schema)) }
+
+    /// The same with an `ETag` header.
+    public var versioned: Self {
+        var copy = self
+        copy.isVersioned = true
+        return copy
+    }
+}

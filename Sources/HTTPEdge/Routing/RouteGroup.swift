@@ -1,0 +1,63 @@
+import CoachCore
+import HTTPTypes
+import Hummingbird
+
+/// Routes with the same access. Each declaration registers a handler and its entry in the OpenAPI document.
+public struct RouteGroup<Context: EdgeContext> {
+    public typealias Handler = @Sendable (Request, Context) async throws -> Response
+
+    private let table: RouteTable
+    private let tag: String
+    private let security: RouteDescription.Security
+    private let group: (Router<GatewayContext>) -> RouterGroup<Context>
+
+    public func get(_ path: String, _ description: RouteDescription, _ handler: @escaping Handler) { on(.get, path, description, handler) }
+    public func head(_ path: String, _ description: RouteDescription, _ handler: @escaping Handler) {
+        on(.head, path, description, handler)
+    }
+    public func post(_ path: String, _ description: RouteDescription, _ handler: @escaping Handler) {
+        on(.post, path, description, handler)
+    }
+    public func put(_ path: String, _ description: RouteDescription, _ handler: @escaping Handler) { on(.put, path, description, handler) }
+    public func patch(_ path: String, _ description: RouteDescription, _ handler: @escaping Handler) {
+        on(.patch, path, description, handler)
+    }
+    public func delete(_ path: String, _ description: RouteDescription, _ handler: @escaping Handler) {
+        on(.delete, path, description, handler)
+    }
+
+    private func on(_ method: HTTPRequest.Method, _ path: String, _ description: RouteDescription, _ handler: @escaping Handler) {
+        var description = description
+        description.tag = tag
+        description.security = security
+        table.append(
+            .init(method: method, path: path, description: description) { router in
+                group(router).on(RouterPath(path), method: method, use: handler)
+            })
+    }
+}
+
+extension RouteGroup where Context == GatewayContext {
+    init(table: RouteTable, tag: String) {
+        self.init(table: table, tag: tag, security: .open) { $0.group() }
+    }
+}
+
+extension RouteGroup where Context == Authenticated {
+    init(table: RouteTable, tag: String, counting: RequestCounting, role: Role?) {
+        let (authenticator, errors) = (table.authenticator, table.errors)
+        self.init(table: table, tag: tag, security: .authenticated(counting, role)) { router in
+            router.group()
+                .add(middleware: AuthenticationMiddleware(authenticator: authenticator, errors: errors, counting: counting, role: role))
+                .group(context: Authenticated.self)
+        }
+    }
+
+    /// The same routes for callers with this role only; others get 403 `AUTH_1003`.
+    public func require(_ role: Role) -> Self { RouteGroup(table: table, tag: tag, counting: security.counting, role: role) }
+
+    /// The same routes, counted in another way.
+    public func counting(_ counting: RequestCounting) -> Self {
+        RouteGroup(table: table, tag: tag, counting: counting, role: security.role)
+    }
+}

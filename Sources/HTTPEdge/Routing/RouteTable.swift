@@ -1,0 +1,61 @@
+import HTTPTypes
+import Hummingbird
+
+/// A feature's routes. A feature could be left out of the composition.
+public protocol Feature: Sendable {
+    func register(on routes: RouteTable)
+}
+
+/// Collects the routes of all features while the application is composed, and installs them on the router.
+public final class RouteTable {
+    struct Entry {
+        var method: HTTPRequest.Method
+        var path: String
+        var description: RouteDescription
+        var install: (Router<GatewayContext>) -> Void
+    }
+
+    let authenticator: Authenticator
+    let errors: ErrorReporter
+    private(set) var entries: [Entry] = []
+
+    init(authenticator: Authenticator, errors: ErrorReporter) {
+        self.authenticator = authenticator
+        self.errors = errors
+    }
+
+    /// Routes without authentication. `tag` is their section in the OpenAPI document.
+    public func open(_ tag: String) -> RouteGroup<GatewayContext> { RouteGroup(table: self, tag: tag) }
+
+    /// Routes for authenticated users. `tag` is their section in the OpenAPI document.
+    public func authenticated(_ tag: String) -> RouteGroup<Authenticated> {
+        RouteGroup(table: self, tag: tag, counting: .beforeHandler, role: nil)
+    }
+
+    func append(_ entry: Entry) { entries.append(entry) }
+
+    /// Registers every route, and for every other method of its path the answer 405 with `Allow`.
+    func install(on router: Router<GatewayContext>) {
+        for (path, entries) in Dictionary(grouping: entries, by: \.path) {
+            for entry in entries { entry.install(router) }
+            let methods = entries.map(\.method)
+            let allowed = methods.map(\.rawValue).sorted().joined(separator: ", ")
+            for method in HTTPRequest.Method.parsed where !methods.contains(method) {
+                router.on(RouterPath(path), method: method) { _, _ -> Response in
+                    var error = GatewayError(.methodNotAllowed, "this route does not support the method")
+                    error.headers.append(("Allow", allowed))
+                    throw error
+                }
+            }
+        }
+    }
+}
+
+extension HTTPRequest.Method {
+    /// Every method of NIO's parser but OPTIONS, which `EdgeMiddleware` answers for all routes.
+    fileprivate static let parsed = [
+        "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "CONNECT", "ACL", "BIND", "CHECKOUT", "COPY", "LINK", "LOCK", "M-SEARCH",
+        "MERGE", "MKACTIVITY", "MKCALENDAR", "MKCOL", "MOVE", "NOTIFY", "PROPFIND", "PROPPATCH", "PURGE", "REBIND", "REPORT", "SEARCH",
+        "SOURCE", "SUBSCRIBE", "UNBIND", "UNLINK", "UNLOCK", "UNSUBSCRIBE",
+    ].compactMap { HTTPRequest.Method($0) }
+}

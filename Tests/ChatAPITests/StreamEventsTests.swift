@@ -1,0 +1,117 @@
+import CoachCore
+import EventStream
+import GatewayAPI
+import Testing
+import TokenRelay
+
+@testable import ChatAPI
+
+@Suite("The first and last events of a stream")
+struct FramingTests {
+    private let facts = TurnFacts(
+        userID: .random(),
+        identity: TurnIdentity(turnID: .random(), conversationID: .random(), userMessageID: .random(), messageID: .random(), attempt: 1),
+        day: CalendarDay(unixSeconds: 0),
+        domain: DomainDecision(domain: nil, confidence: 0.25, source: .abstained), personaID: nil,
+        model: ModelName(provider: "p", model: "m"), risk: .calm, region: .unknown)
+
+    private func events(_ bytes: [UInt8]) -> [StreamEvent] {
+        var found: [StreamEvent] = []
+        var parser = EventStreamParser()
+        try? parser.feed(bytes) { event in
+            if let decoded = try? StreamEvent(json: event.data) { found.append(decoded) }
+        }
+        return found
+    }
+
+    private func terminalEvents(_ ending: TurnEnding, kept: Int) -> [StreamEvent] {
+        var bytes: [UInt8] = []
+        TerminalEvents(facts: facts, ending: ending, keptBytes: kept, cursor: kept).encode(into: &bytes)
+        return events(bytes)
+    }
+
+    private func failure(_ ending: TurnEnding, attempt: Int, kept: Int, cursor: Int) -> StreamFailure? {
+        var facts = facts
+        facts.identity.attempt = attempt
+        var bytes: [UInt8] = []
+        TerminalEvents(facts: facts, ending: ending, keptBytes: kept, cursor: cursor).encode(into: &bytes)
+        guard case .error(let failure)? = events(bytes).last else { return nil }
+        return failure
+    }
+
+    @Test("a client that has read more than is kept is told how much to keep, however the turn ended")
+    func beyond() {
+        let complete = TurnEnding(status: .complete, finishReason: .stop, bill: bill)
+        let stopped = TurnEnding(status: .stopped, finishReason: .stopped, bill: nil)
+        let interrupted = TurnEnding(status: .interrupted, finishReason: nil, bill: bill)
+        // Of one attempt, nothing that was said is lost but by a crash: then it keeps what is kept.
+        #expect(failure(complete, attempt: 1, kept: 9, cursor: 9) == nil)
+        #expect(failure(complete, attempt: 1, kept: 9, cursor: 10)?.code == .invalidInput)
+        #expect(failure(interrupted, attempt: 1, kept: 9, cursor: 20)?.keptBytes == 9)
+        // What it has may be an earlier attempt's, whose text nobody has: it keeps nothing of it.
+        for ending in [complete, stopped, interrupted] {
+            let lost = failure(ending, attempt: 2, kept: 9, cursor: 10)
+            #expect(lost?.partial == true && lost?.keptBytes == 0 && lost?.retryable == true)
+        }
+        #expect(failure(stopped, attempt: 2, kept: 0, cursor: 1)?.keptBytes == 0)
+        #expect(failure(.withoutText, attempt: 1, kept: 0, cursor: 20)?.keptBytes == 0)
+        #expect(failure(complete, attempt: 2, kept: 9, cursor: 9) == nil)
+        #expect(failure(interrupted, attempt: 2, kept: 9, cursor: 9)?.keptBytes == 9)
+    }
+
+    @Test("an answer that can be saved nowhere is told as such, and that asking again helps")
+    func unsaved() {
+        let told = failure(.unsaved, attempt: 1, kept: 9, cursor: 9)
+        #expect(told?.code == .databaseUnavailable && told?.retryable == true && told?.retryAfter == 1)
+    }
+
+    private let bill = TurnBill(
+        provider: "p", model: "m", usage: TokenUsage(input: 7, cachedInput: 3, output: 5, reasoning: 2), cost: Nanodollars(1234),
+        estimated: false)
+
+    @Test("a complete turn ends with usage and done")
+    func complete() {
+        let told = terminalEvents(TurnEnding(status: .complete, finishReason: .stop, bill: bill), kept: 9)
+        guard case .usage(let usage)? = told.first, case .done(let done)? = told.last else {
+            Issue.record("\(told)")
+            return
+        }
+        #expect(usage.inputTokens == 10 && usage.cachedInputTokens == 3 && usage.outputTokens == 7 && usage.costUSD == "0.000001234")
+        #expect(done.finishReason == .stop && done.messageID == facts.identity.messageID.uuid)
+    }
+
+    @Test("an interrupted turn ends with usage and an error that says what is kept")
+    func interrupted() {
+        guard case .error(let failure)? = terminalEvents(TurnEnding(status: .interrupted, finishReason: nil, bill: bill), kept: 9).last
+        else {
+            Issue.record("no error")
+            return
+        }
+        #expect(failure.partial && failure.keptBytes == 9 && failure.retryable && failure.code == .providersUnavailable)
+        #expect(failure.userMessage == "Coach is taking a moment. Let's try again.")
+    }
+
+    @Test("a failed turn that cost nothing ends with the error alone")
+    func failed() {
+        let told = terminalEvents(TurnEnding(status: .failed, finishReason: nil, bill: nil), kept: 0)
+        guard told.count == 1, case .error(let failure)? = told.first else {
+            Issue.record("\(told)")
+            return
+        }
+        #expect(!failure.partial && failure.keptBytes == 0)
+    }
+
+    @Test("the greeting is start, and safety when there is a card")
+    func openingEvents() {
+        var bytes: [UInt8] = []
+        OpeningEvents(requestID: "r", safety: StreamSafety(severity: .acute, tier: 3, categories: ["suicide"], resources: [], message: "m"))
+            .encode(facts, into: &bytes)
+        let told = events(bytes)
+        guard told.count == 2, case .start(let start) = told[0], case .safety(let safety) = told[1] else {
+            Issue.record("\(told)")
+            return
+        }
+        #expect(start.domain == nil && start.domainConfidence == 0.25 && start.requestID == "r" && start.model == "m")
+        #expect(safety.tier == 3)
+    }
+}

@@ -1,0 +1,26 @@
+import CoachCore
+import Testing
+
+@Suite("Region")
+struct RegionTests {
+    @Test("country and language come each from the first source that has them")
+    func sources() {
+        let british = Region(country: "GB")
+        #expect(Region(firstOf: [Region(locale: "en"), british, Region(locale: "es-ES")]) == Region(country: "GB", locale: "en"))
+        #expect(Region(firstOf: [Region(locale: "en"), Region(locale: "en-GB")]) == Region(country: "GB", locale: "en"))
+        #expect(Region(firstOf: [Region(locale: "en-AU"), british]) == Region(country: "AU", locale: "en-AU"))
+        #expect(
+            Region(firstOf: [Region(country: "gb", locale: "en-US"), Region(locale: "en-AU")]) == Region(country: "GB", locale: "en-US"))
+        #expect(Region(firstOf: [Region(country: "nowhere"), british]) == british)
+        #expect(Region(firstOf: [Region(locale: "es-MX")]) == Region(country: "MX", locale: "es-MX"))
+        #expect(Region(firstOf: [.unknown, .unknown]) == .unknown)
+    }
+
+    @Test("a locale may be a tag with either separator, or a header of which the first tag is read")
+    func locales() {
+        #expect(Region(locale: "en_US").countryCode == "US" && Region(locale: "EN-us").language == "en")
+        #expect(Region(locale: "en-AU,en;q=0.9").countryCode == "AU")
+        #expect(Region(locale: "zh-Hant-TW").countryCode == "TW" && Region(locale: "zh-Hant-TW").language == "zh")
+        #expect(Region(locale: "x").language == nil && Region(locale: "").countryCode == nil)
+    }
+}

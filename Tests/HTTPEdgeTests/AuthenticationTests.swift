@@ -1,0 +1,116 @@
+import CoachCore
+import GatewayAPI
+import HTTPTypes
+import Hummingbird
+import Testing
+
+@testable import HTTPEdge
+
+@Suite("Authenticated routes")
+struct AuthenticationTests {
+    private struct Routes: Feature {
+        func register(on routes: RouteTable) {
+            let users = routes.authenticated("Test")
+            let description = RouteDescription("Test", response: .data(.any))
+            users.get("/users", description) { _, context in .envelope(context) { $0.null() } }
+            users.post("/users", description) { request, context in
+                _ = try await request.collectBytes()
+                throw GatewayError(.invalidInput, "invalid")
+            }
+            users.require(.operator).get("/operators", description) { _, context in .envelope(context) { $0.null() } }
+            let handler = users.counting(.byHandler)
+            handler.get("/handler", description) { _, context in .envelope(context) { $0.null() } }
+            handler.post("/handler", description) { _, _ in throw GatewayError.notFound }
+            handler.put("/handler", description) { _, _ in throw StoreFault.unavailable(retryAfter: 2) }
+            let tolerant = users.counting(.beforeHandlerIfPossible)
+            tolerant.get("/tolerant", description) { _, context in .envelope(context) { $0.null() } }
+            tolerant.post("/tolerant", description) { _, context in
+                try context.requireCounted()
+                return .envelope(context) { $0.null() }
+            }
+        }
+    }
+
+    private func edge() throws -> EdgeFixture { try EdgeFixture(Routes()) }
+
+    @Test("a request without a token is rejected before it is counted, and a wrong method before that")
+    func order() async throws {
+        let edge = try edge()
+        #expect(try await edge.send(.get, "/users").errorCode == "AUTH_1002")
+        let wrong = try await edge.send(.delete, "/users")
+        #expect(wrong.status == 405 && wrong.headers[.allow] == "GET, POST")
+        #expect(edge.counter.calls == 0)
+    }
+
+    @Test("a success and an error carry the rate limit, and are counted once")
+    func rate() async throws {
+        let edge = try edge()
+        for (method, status) in [(HTTPRequest.Method.get, 200), (.post, 422)] {
+            let answer = try await edge.send(method, "/users", token: try edge.token())
+            #expect(answer.status == status && answer.headers[.rateRemaining] == "7" && answer.details["safety"] == nil)
+        }
+        #expect(edge.counter.calls == 2)
+    }
+
+    @Test("a route of a role rejects others with the rate limit; roles do not nest")
+    func roles() async throws {
+        let edge = try edge()
+        for (role, status) in [(Role?.none, 403), (.creator, 403), (.operator, 200)] {
+            let answer = try await edge.send(.get, "/operators", token: try edge.token(role))
+            #expect(answer.status == status && answer.headers[.rateRemaining] == "7")
+            if status == 403 { #expect(answer.errorCode == "AUTH_1003") }
+        }
+        #expect(edge.counter.calls == 3)
+    }
+
+    @Test("a rejection by the counter has its code, its rate limit and the resources of a stored level")
+    func rejected() async throws {
+        let edge = try edge()
+        edge.counter.state.withLock {
+            $0.error = CountedRejection(
+                rejection: Rejection(reason: .suspended, safetyLevel: .concern, region: Region(country: "GB")), rate: FakeCounter.rate)
+        }
+        for path in ["/users", "/tolerant"] {
+            let answer = try await edge.send(.get, path, token: try edge.token())
+            #expect(answer.errorCode == "AUTH_1003" && answer.headers[.rateRemaining] == "7")
+            #expect(answer.text.contains("116 123"))
+        }
+    }
+
+    @Test("an error to a user with a stored level carries resources of their region")
+    func resources() async throws {
+        let edge = try edge()
+        edge.counter.state.withLock { $0.level = .concern }
+        for path in ["/users", "/handler"] {
+            let answer = try await edge.send(.post, path, token: try edge.token(), headers: [.acceptLanguage: "en-US"])
+            #expect(answer.text.contains("116 123") && !answer.text.contains("988"), "\(path)")
+        }
+    }
+
+    @Test("a handler that counts is counted by the middleware only when it rejected before")
+    func byHandler() async throws {
+        let edge = try edge()
+        let success = try await edge.send(.get, "/handler", token: try edge.token())
+        #expect(success.status == 200 && success.headers[.rateRemaining] == nil && edge.counter.calls == 0)
+        let rejected = try await edge.send(.post, "/handler", token: try edge.token())
+        #expect(rejected.status == 404 && rejected.headers[.rateRemaining] == "7" && edge.counter.calls == 1)
+        let away = try await edge.send(.put, "/handler", token: try edge.token())
+        #expect(away.status == 503 && away.headers[.retryAfter] == "2" && edge.counter.calls == 1)
+        // A reached limit replaces the handler's rejection; an unavailable database does not.
+        edge.counter.state.withLock { $0.error = CountedRejection(rejection: Rejection(reason: .rateLimited), rate: FakeCounter.rate) }
+        #expect(try await edge.send(.post, "/handler", token: try edge.token()).errorCode == "BIZ_2010")
+        edge.counter.state.withLock { $0.error = StoreFault.unavailable(retryAfter: 1) }
+        #expect(try await edge.send(.post, "/handler", token: try edge.token()).status == 404)
+    }
+
+    @Test("without the database only a route that tolerates it answers, until its handler requires the count")
+    func databaseAway() async throws {
+        let edge = try edge()
+        edge.counter.state.withLock { $0.error = StoreFault.unavailable(retryAfter: 3) }
+        #expect(try await edge.send(.get, "/users", token: try edge.token()).errorCode == "EXT_4003")
+        let tolerant = try await edge.send(.get, "/tolerant", token: try edge.token())
+        #expect(tolerant.status == 200 && tolerant.headers[.rateRemaining] == nil)
+        let required = try await edge.send(.post, "/tolerant", token: try edge.token())
+        #expect(required.errorCode == "EXT_4003" && required.headers[.retryAfter] == "3")
+    }
+}

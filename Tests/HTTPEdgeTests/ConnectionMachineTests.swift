@@ -1,0 +1,174 @@
+import Foundation
+import GatewayAPI
+import Hummingbird
+import NIOCore
+import NIOHTTP1
+import Testing
+
+@testable import HTTPEdge
+
+@Suite("What a connection waits for")
+struct ConnectionMachineTests {
+    private let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
+    private let limits = ConnectionLimits()
+
+    private func machine() -> ConnectionMachine { ConnectionMachine(limits, now: start) }
+
+    /// A request whose head and body came in one read, and was forwarded.
+    private func request(
+        _ machine: inout ConnectionMachine, length: Int? = 0, closes: Bool = false, isWhole: Bool = true, at now: NIODeadline
+    ) {
+        machine.bytesArrived(500)
+        #expect(machine.headArrived(nil, closes: closes, length: length, now: now) == .forward)
+        if isWhole { #expect(machine.requestEnded(now: now) == .forward) }
+        #expect(machine.bytesDecoded(isBlank: false, now: now) == .none)
+    }
+
+    private func answer(_ machine: inout ConnectionMachine, at now: NIODeadline) -> ConnectionMachine.Action {
+        _ = machine.answerBegan(closes: false)
+        return machine.answerEnded(now: now)
+    }
+
+    @Test("a connection on which nothing comes is closed after 10 s, a kept one after 75 s, without a word")
+    func idle() {
+        var machine = machine()
+        #expect(machine.deadline == start + .seconds(10))
+        #expect(machine.timeout(now: start + .seconds(9)) == .none)
+        #expect(machine.timeout(now: start + .seconds(10)) == .close)
+        machine = self.machine()
+        request(&machine, at: start + .seconds(1))
+        #expect(machine.deadline == nil)
+        #expect(answer(&machine, at: start + .seconds(2)) == .none)
+        #expect(machine.deadline == start + .seconds(77))
+        #expect(machine.timeout(now: start + .seconds(77)) == .close)
+    }
+
+    @Test("a head that trickles is late 10 s after the connection, later 10 s after its first byte; empty lines begin none")
+    func slowHead() {
+        var machine = machine()
+        machine.bytesArrived(3)
+        #expect(machine.bytesDecoded(isBlank: false, now: start + .seconds(5)) == .none)
+        #expect(machine.timeout(now: start + .seconds(10)) == .reject(.headTooSlow))
+        machine = self.machine()
+        request(&machine, at: start)
+        #expect(answer(&machine, at: start) == .none)
+        machine.bytesArrived(2)
+        #expect(machine.bytesDecoded(isBlank: true, now: start + .seconds(20)) == .none)
+        #expect(machine.deadline == start + .seconds(75))
+        machine.bytesArrived(3)
+        #expect(machine.bytesDecoded(isBlank: false, now: start + .seconds(30)) == .none)
+        #expect(machine.timeout(now: start + .seconds(40)) == .reject(.headTooSlow))
+    }
+
+    @Test("a body that trickles fails its request, whose answer is the last")
+    func slowBody() {
+        var machine = machine()
+        request(&machine, length: 10, isWhole: false, at: start)
+        #expect(machine.bodyArrived(5) == .forward)
+        #expect(machine.timeout(now: start + .seconds(20)) == .failBody(.bodyTooSlow))
+        #expect(machine.deadline == nil && !machine.isReading)
+        #expect(machine.answerBegan(closes: false) == true)
+        #expect(machine.answerEnded(now: start) == .finish)
+    }
+
+    @Test("a body that was refused unread is read to its end when that is near; with more to come the connection ends")
+    func unreadBody() {
+        for (length, isKept) in [(100, true), (limits.drainedBody, true), (limits.drainedBody + 1, false), (nil, false)] as [(Int?, Bool)] {
+            var machine = machine()
+            request(&machine, length: length, isWhole: false, at: start)
+            #expect(machine.answerBegan(closes: false) != isKept, "\(length ?? -1)")
+            #expect(machine.answerEnded(now: start) == (isKept ? .none : .finish))
+            if isKept { #expect(machine.timeout(now: start + .seconds(20)) == .close) }
+        }
+    }
+
+    @Test("the chunks' wrapping is bounded: a long size line, or one for each byte, is not")
+    func chunks() {
+        var machine = machine()
+        request(&machine, length: nil, isWhole: false, at: start)
+        for _ in 0..<100_000 {
+            machine.bytesArrived(6)
+            #expect(machine.bodyArrived(1) == .forward)
+            #expect(machine.bytesDecoded(isBlank: false, now: start) == .none)
+        }
+        for read in 1...9 {
+            machine.bytesArrived(1024)
+            let action = machine.bytesDecoded(isBlank: false, now: start)
+            #expect(action == (read == 9 ? .failBody(.malformed) : .none))
+        }
+    }
+
+    @Test("pipelined requests are answered in their order, and a fault after all of them")
+    func deferred() {
+        var machine = machine()
+        request(&machine, at: start)
+        request(&machine, at: start)
+        #expect(machine.headArrived(.host, closes: false, length: 0, now: start) == .none)
+        #expect(!machine.isReading && machine.deadline == nil)
+        #expect(answer(&machine, at: start) == .none)
+        #expect(answer(&machine, at: start) == .reject(.host))
+    }
+
+    @Test("only the answer to the last request announces the end, and nothing is taken after it")
+    func last() {
+        var machine = machine()
+        request(&machine, at: start)
+        request(&machine, closes: true, at: start)
+        #expect(machine.headArrived(nil, closes: false, length: 0, now: start) == .none)
+        #expect(machine.answerBegan(closes: false) == false)
+        #expect(machine.answerEnded(now: start) == .none)
+        #expect(machine.answerBegan(closes: false) == true)
+        #expect(machine.answerEnded(now: start) == .finish)
+    }
+
+    @Test("what comes after the end is thrown away for 2 s and up to 1 MiB, then the connection is closed")
+    func linger() {
+        var machine = machine()
+        machine.finishes(now: start)
+        // A slow reader gets its last answer whole, and may have sent all it has to say.
+        #expect(machine.isEnding && !machine.discards && machine.inputEnded() == .none && machine.deadline == start + .seconds(75))
+        machine.finished(now: start)
+        #expect(machine.isEnding && machine.discards && machine.deadline == start + .seconds(2))
+        machine.discarded(1 << 20)
+        #expect(!machine.discards && machine.isEnding)
+        #expect(machine.timeout(now: start + .seconds(2)) == .close)
+        #expect(machine.inputEnded() == .close)
+    }
+
+    @Test("the limits are those that the interface's document names")
+    func documented() throws {
+        let document = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../Sources/GatewayAPI/README.md")
+        let table = try String(contentsOf: document, encoding: .utf8)
+        func seconds(_ time: TimeAmount) -> String { "\(time.nanoseconds / 1_000_000_000) s" }
+        let rows = [
+            "target, header names and values together | \(limits.headBytes / 1024) KiB", "header fields | \(limits.headFields)",
+            "body | \(Request.maximumBodyBytes / 1024) KiB",
+            "sizes, extensions and trailers around a chunked body | \(limits.chunkOverhead / 1024) KiB, and \(limits.chunkOverheadPerPiece) bytes",
+            "head, from the connection, later from its first byte | \(seconds(limits.head))",
+            "body, from its head | \(seconds(limits.body))",
+            "idle connection | \(seconds(limits.idle))", "`message` | \(ChatRequest.messageLimit / 1000),000 Unicode scalars",
+        ]
+        for row in rows { #expect(table.contains("| \(row)"), "\(row)") }
+    }
+
+    @Test(
+        "a head that is ambiguous is refused",
+        arguments: [
+            ([("Host", "a")], .http1_1, nil), ([("Host", "[::1]:8080")], .http1_1, nil), ([("Host", "")], .http1_1, nil),
+            ([], .http1_1, .host), ([], .http1_0, nil), ([("Host", "a"), ("Host", "a")], .http1_1, .host),
+            ([("host", "a"), ("HOST", "b")], .http1_0, .host), ([("Host", "a/b")], .http1_1, .host), ([("Host", "a b")], .http1_1, .host),
+            ([("Host", "u@a")], .http1_1, .host),
+            ([("Host", "a"), ("Transfer-Encoding", "chunked")], .http1_1, nil),
+            ([("Host", "a"), ("Transfer-Encoding", "Chunked")], .http1_1, nil),
+            ([("Host", "a"), ("Transfer-Encoding", "chunked")], .http1_0, .transferEncoding),
+            ([("Host", "a"), ("Transfer-Encoding", "gzip, chunked")], .http1_1, .transferCoding),
+            ([("Host", "a"), ("Transfer-Encoding", "gzip"), ("Transfer-Encoding", "chunked")], .http1_1, .transferCoding),
+            ([("Host", "a"), ("Transfer-Encoding", "chunked, chunked")], .http1_1, .transferEncoding),
+            ([("Host", "a"), ("Transfer-Encoding", "")], .http1_1, .transferEncoding),
+            ([("Host", "a"), ("Transfer-Encoding", "chunked"), ("Content-Length", "5")], .http1_1, .transferEncoding),
+        ] as [([(String, String)], HTTPVersion, RequestFault?)])
+    func heads(fields: [(String, String)], version: HTTPVersion, fault: RequestFault?) {
+        #expect(RequestFault(in: HTTPRequestHead(version: version, method: .POST, uri: "/", headers: HTTPHeaders(fields))) == fault)
+    }
+}

@@ -1,0 +1,52 @@
+import CoachCore
+import GatewayAPI
+import HTTPTypes
+import Hummingbird
+import Testing
+
+@testable import HTTPEdge
+
+@Suite("Entity tags")
+struct EntityTagTests {
+    private struct Routes: Feature {
+        func register(on routes: RouteTable) {
+            let group = routes.open("Test")
+            let description = RouteDescription("Test", response: .data(.any).versioned)
+            group.get("/thing", description) { request, context in
+                .envelope(context) { $0.string("thing") }.tagged(EntityTag(version: 12), for: request)
+            }
+            group.put("/thing", description) { request, context in
+                let expected = try request.expectedVersion(required: true)
+                return .envelope(context) { $0.string("\(expected)") }
+            }
+        }
+    }
+
+    @Test(
+        "a GET with a current If-None-Match is 304 without a body",
+        arguments: [(nil, 200), ("\"v12\"", 304), ("W/\"v12\"", 304), ("\"v1\", \"v12\"", 304), ("*", 304), ("\"v11\"", 200)]
+            as [(String?, Int)])
+    func conditionalGet(tag: String?, status: Int) async throws {
+        var headers = HTTPFields()
+        headers[.ifNoneMatch] = tag
+        let answer = try await EdgeFixture(Routes()).send(.get, "/thing", headers: headers)
+        #expect(answer.status == status && answer.headers[.eTag] == "\"v12\"" && answer.body.isEmpty == (status == 304))
+    }
+
+    @Test(
+        "If-Match lists strong tags; a weak or foreign one matches no version",
+        arguments: [
+            ("\"v12\"", ExpectedVersion.oneOf([12])), ("\"v1\",  \"v2\"", .oneOf([1, 2])), ("W/\"v12\"", .oneOf([])), ("\"x\"", .oneOf([])),
+            ("*", .any),
+        ])
+    func ifMatch(header: String, expected: ExpectedVersion) async throws {
+        let answer = try await EdgeFixture(Routes()).send(.put, "/thing", headers: [.ifMatch: header])
+        #expect(answer.json["data"]?.string == "\(expected)")
+    }
+
+    @Test("a missing If-Match is 428")
+    func missing() async throws {
+        let answer = try await EdgeFixture(Routes()).send(.put, "/thing")
+        #expect(answer.status == 428 && answer.errorCode == "BIZ_2008")
+    }
+}

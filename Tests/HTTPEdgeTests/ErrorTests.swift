@@ -1,0 +1,122 @@
+import CoachCore
+import Foundation
+import GatewayAPI
+import HTTPTypes
+import Identity
+import JSON
+import Testing
+
+@testable import HTTPEdge
+
+@Suite("Client errors")
+struct ErrorTests {
+    /// CONTRACT §2, the table: code, status, action.
+    private static let contract: [(ErrorCode, Int, String)] = [
+        (.tokenExpired, 401, "re_authenticate"), (.unauthenticated, 401, "re_authenticate"), (.forbidden, 403, "go_back"),
+        (.subscriptionRequired, 403, "upgrade"), (.jobFailed, 500, "retry"), (.quotaExhausted, 429, "upgrade"), (.notFound, 404, "go_back"),
+        (.consentRequired, 403, "consent"), (.turnInProgress, 409, "wait"), (.preconditionFailed, 412, "reload"),
+        (.idempotencyConflict, 422, "go_back"), (.rateLimited, 429, "wait"), (.invalidInput, 422, "fix_input"),
+        (.personaOrDomainUnavailable, 422, "fix_input"), (.methodNotAllowed, 405, "fix_input"), (.tooLarge, 413, "fix_input"),
+        (.providersUnavailable, 503, "retry"), (.databaseUnavailable, 503, "retry"), (.overloaded, 503, "retry"),
+        (.unforeseen, 500, "retry"),
+    ]
+
+    @Test("every code has the contract's status and action, and a warm text")
+    func table() {
+        #expect(Set(Self.contract.map(\.0)) == Set(ErrorCode.allCases))
+        for (code, status, action) in Self.contract {
+            let row = ErrorMapping.row(code)
+            #expect(row.status == status && row.action.rawValue == action, "\(code)")
+            #expect(row.userMessage.count > 20, "\(code)")
+        }
+    }
+
+    @Test(
+        "the form of an error follows Accept",
+        arguments: [
+            (nil, AnswerForm.envelope), ("*/*", .envelope), ("text/event-stream", .eventStream), ("application/problem+json", .problem),
+            ("text/event-stream, application/problem+json", .eventStream), ("application/problem+json;q=1, text/event-stream", .problem),
+            ("Application/JSON", .envelope),
+        ] as [(String?, AnswerForm)])
+    func forms(accept: String?, form: AnswerForm) {
+        #expect(AnswerForm(accept: accept) == form)
+    }
+
+    @Test("a refusal for a stream reader is one error event that ends the stream, with the status too")
+    func eventStreamForm() async throws {
+        let response = GatewayError(.quotaExhausted, "limit", retryAfter: 60).response(form: .eventStream, requestID: "r")
+        #expect(response.status.code == 429)
+        #expect(response.headers[.contentType] == "text/event-stream; charset=utf-8")
+        #expect(response.headers[.retryAfter] == "60")
+    }
+
+    @Test("a problem has its status' phrase as title, and a 401 says how to authenticate")
+    func titles() throws {
+        for code in ErrorCode.allCases {
+            let (status, fields, body) = GatewayError(code, "x").rendered(form: .problem, requestID: "r")
+            let problem = try JSONValue(parsing: body)
+            #expect(problem["title"]?.string == status.reasonPhrase && !status.reasonPhrase.isEmpty, "\(code)")
+            #expect(problem["status"]?.integer == Int64(status.code) && problem["code"]?.string == code.rawValue)
+            #expect(fields[.wwwAuthenticate] == (status.code == 401 ? "Bearer" : nil))
+        }
+        let missing = GatewayError(.preconditionFailed, "x", status: 428).rendered(form: .problem, requestID: "r")
+        #expect(try JSONValue(parsing: missing.body)["title"]?.string == "Precondition Required")
+    }
+
+    @Test("503 always says when to come back")
+    func retryAfter() {
+        #expect(GatewayError(.overloaded, "x").response(form: .envelope, requestID: "r").headers[.retryAfter] == "1")
+        #expect(GatewayError(.notFound, "x").response(form: .envelope, requestID: "r").headers[.retryAfter] == nil)
+    }
+
+    @Test("a body that is no JSON is 400, a wrong field is 422 and named")
+    func bodies() {
+        func rejection(_ text: String) -> GatewayError? {
+            do throws(JSONFinding) {
+                _ = try ChatRequest.parse(Array(text.utf8))
+                return nil
+            } catch { return GatewayError(error) }
+        }
+        #expect(rejection("{")?.status == 400)
+        #expect(rejection("[]")?.status == 422)
+        let field = rejection(#"{"message":3}"#)
+        #expect(field?.status == 422 && field?.details.first?.0 == "field" && field?.details.first?.1 == .string("message"))
+    }
+
+    @Test("what the database refuses has its code")
+    func refusals() {
+        #expect(GatewayError(Rejection(reason: .notFound)).code == .notFound)
+        #expect(GatewayError(Rejection(reason: .turnInProgress)).code == .turnInProgress)
+        #expect(GatewayError(Rejection(reason: .quotaExhausted, retryAfter: 5, limit: 20)).details.first?.1 == .integer(20))
+        #expect(GatewayError(StoreFault.unavailable(retryAfter: 0)).retryAfter == 1)
+        #expect(GatewayError(TokenRejection.expired).code == .tokenExpired)
+        #expect(GatewayError(TokenRejection.forbidden).code == .forbidden)
+        for rejection in TokenRejection.allCases where rejection != .expired && rejection != .forbidden {
+            #expect(GatewayError(rejection).code == .unauthenticated)
+        }
+    }
+}
+
+@Suite("The edge's small readings")
+struct EdgeTests {
+    @Test("a valid incoming id is kept, the first of the two headers wins, anything else is replaced")
+    func requestIDs() {
+        #expect(RequestIdentifier.choose([.requestID: "abc"]) == "abc")
+        #expect(RequestIdentifier.choose([.correlationID: "corr", .requestID: ""]) == "corr")
+        #expect(RequestIdentifier.choose([.requestID: "a", .correlationID: "b"]) == "a")
+        let long = String(repeating: "x", count: 129)
+        #expect(UUID(uuidString: RequestIdentifier.choose([.requestID: long])) != nil)
+        #expect(RequestIdentifier.choose([:]) != RequestIdentifier.choose([:]))
+    }
+
+    @Test(
+        "the most wanted language of Accept-Language counts",
+        arguments: [
+            ("es-MX,es;q=0.9,en;q=0.8", "es-MX"), ("de;q=0.5", "de"), ("*", nil), ("", nil), (" fr ", "fr"), ("e\u{301}", nil),
+            ("en-US;q=0.1, es-ES", "es-ES"),
+            ("fr;q=0, de;q=0.2", "de"),
+        ] as [(String, String?)])
+    func languages(header: String, tag: String?) {
+        #expect(AcceptLanguage.first(header) == tag)
+    }
+}

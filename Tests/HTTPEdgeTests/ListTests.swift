@@ -1,0 +1,67 @@
+import CoachCore
+import GatewayAPI
+import HTTPTypes
+import Hummingbird
+import JSON
+import Testing
+
+@testable import HTTPEdge
+
+@Suite("Lists")
+struct ListTests {
+    private struct Row: WireResource {
+        static let schemaName = "Row"
+        static let fields: [Schema.Field] = [.init("name", .text), .init("count", .integer), .init("note", .text.nullable)]
+        var name: String
+
+        func write(to writer: inout JSONWriter) {
+            writer.object { writer in
+                writer.member("name", name)
+                writer.member("count", -1)
+                writer.member("note", String?.none)
+            }
+        }
+    }
+
+    private struct Routes: Feature {
+        var names: [String]
+
+        func register(on routes: RouteTable) {
+            routes.open("Test").get("/rows", .init("Rows", response: .list(Row.schema))) { request, context in
+                _ = try PageQuery.read(request)
+                return .list(request, context, Page(items: names, nextCursor: "a b"), Row.init)
+            }
+        }
+    }
+
+    @Test("are the envelope, CSV or JSON Lines by Accept")
+    func forms() async throws {
+        let edge = try EdgeFixture(Routes(names: ["one", "two"]))
+        let envelope = try await edge.send(.get, "/rows")
+        #expect(envelope.json["data"]?.elements?.count == 2 && envelope.json["pagination"]?["next_cursor"]?.string == "a b")
+        #expect(envelope.headers[.link] == nil && envelope.headers[.cacheControl] == "no-store")
+        let csv = try await edge.send(.get, "/rows?limit=2&cursor=old", headers: [.accept: "text/csv"])
+        #expect(csv.text == "name,count,note\r\none,-1,\r\ntwo,-1,\r\n")
+        #expect(csv.headers[.link] == #"</rows?limit=2&cursor=a%20b>; rel="next""#)
+        let lines = try await edge.send(.get, "/rows", headers: [.accept: "text/csv;q=0.5, application/x-ndjson"])
+        #expect(lines.text == "{\"name\":\"one\",\"count\":-1,\"note\":null}\n{\"name\":\"two\",\"count\":-1,\"note\":null}\n")
+    }
+
+    @Test(
+        "reject an invalid limit, and a cursor beside updated_since",
+        arguments: ["limit=0", "limit=101", "limit=x", "cursor=a&updated_since=b"])
+    func query(query: String) async throws {
+        let answer = try await EdgeFixture(Routes(names: [])).send(.get, "/rows?\(query)")
+        #expect(answer.status == 422 && answer.details["field"]?.string != nil)
+    }
+
+    @Test(
+        "CSV cells are quoted by RFC 4180 and no formula for a spreadsheet",
+        arguments: [
+            ("a,b", "\"a,b\""), ("a\"b", "\"a\"\"b\""), ("a\"\u{301}", "\"a\"\"\u{301}\""), ("a\nb", "\"a\nb\""), ("=1+1", "'=1+1"),
+            ("@x", "'@x"), ("+49 1", "'+49 1"), ("-2+3", "'-2+3"), ("-0.000123", "-0.000123"), ("\t=1", "'\t=1"), ("", ""),
+        ])
+    func cells(name: String, cell: String) {
+        #expect(CSVWriter.row(of: Row(name: name)) == Array("\(cell),-1,\r\n".utf8))
+    }
+}
