@@ -1,0 +1,33 @@
+import Foundation
+import Testing
+
+@Suite("The OpenAPI document", .paced)
+struct OpenAPITests {
+    private static let python = ProcessInfo.processInfo.environment["COACH_TEST_PYTHON"]
+
+    @Test(
+        "is valid by openapi-spec-validator and has every route",
+        .enabled(if: python != nil, "COACH_TEST_PYTHON names no Python that has the package openapi-spec-validator"))
+    func valid() async throws {
+        let gateway = try await Stage.shared().gateway
+        let python = try #require(Self.python)
+        let script = Program.checkout.appendingPathComponent("Tests/EndToEndTests/OpenAPI/openapi.py").path
+        let run = try Program([script, "http://127.0.0.1:\(gateway.port)"], executable: URL(fileURLWithPath: python))
+        #expect(try await run.exit(within: 60) == 0, "\(run.output)")
+        for route in [
+            "POST /functions/v1/chat-stream", "GET /functions/v1/chat-stream/{turn_id}", "PATCH /api/v1/conversations/{id}", "GET /readyz",
+            "GET /openapi.json",
+        ] {
+            #expect(run.lines.contains(route), "\(route) in\n\(run.output)")
+        }
+    }
+
+    @Test("is a page, too, without scripts and foreign resources")
+    func page() async throws {
+        let answer = try await Browser(port: Stage.shared().gateway.port).send("GET", "/docs")
+        #expect(answer.status == 200 && answer.headers["content-type"] == "text/html; charset=utf-8")
+        #expect(answer.headers["content-security-policy"]?.contains("default-src 'none'") == true)
+        #expect(answer.text.contains("<code>PATCH /api/v1/conversations/{id}</code>"))
+        #expect(!answer.text.contains("<script") && !answer.text.contains("src=") && !answer.text.contains("http:"))
+    }
+}
