@@ -23,7 +23,7 @@ public struct TurnRepository: Sendable {
 /// The result of `finish`. Raw values are those of `finish_turn`.
 public enum ReceiptOutcome: String, Sendable, CaseIterable {
     /// The receipt was written.
-    case settled
+    case settled = "finalized"
     /// The turn was finished before; nothing changed.
     case alreadySettled = "already_finalized"
     /// There is a later attempt of the turn; only usage and cost were written.
