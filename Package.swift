@@ -71,7 +71,7 @@ let package = Package(
         module("TokenRelay", ["CoachCore", "CLibSSL", "Reactor"], exclude: ["README.md"]),
         module("ModelProviders", ["CoachCore", "JSON", "EventStream", "TokenRelay"]),
         module("Identity", ["CoachCore", "JSON", "OutboundHTTP", .jwtKit, .crypto]),
-        module("Webhooks", ["CoachCore", "JSON", .crypto, .x509]),
+        module("Webhooks", ["HTTPEdge", "CoachCore", "JSON", .crypto, .x509, .hummingbird]),
         module(
             "HTTPEdge",
             [
@@ -90,8 +90,8 @@ let package = Package(
             name: "coach-gateway",
             dependencies: [
                 "CoachCore", "GatewayAPI", "JSON", "CGatewayShims", "Reactor", "PostgresClient", "CoachStore",
-                "BackgroundJobs", "OutboundHTTP", "TokenRelay", "ModelProviders", "Identity", "Telemetry", "HTTPEdge", "ChatAPI",
-                "CoachClient",
+                "BackgroundJobs", "OutboundHTTP", "TokenRelay", "ModelProviders", "Identity", "Webhooks", "Telemetry", "HTTPEdge",
+                "ChatAPI", "CoachClient",
                 "ProviderSimulator", .nio, .nioPosix, .logging, .metrics, .serviceLifecycle, .argumentParser,
             ],
             swiftSettings: strict),

@@ -21,7 +21,7 @@ private let mayImport: [String: Set<String>] = [
     "TokenRelay": ["CoachCore", "CLibSSL", "Reactor"],
     "ModelProviders": ["CoachCore", "JSON", "EventStream", "TokenRelay"],
     "Identity": ["CoachCore", "JSON", "OutboundHTTP", "JWTKit", "Crypto"],
-    "Webhooks": ["CoachCore", "JSON", "Crypto", "X509"],
+    "Webhooks": ["HTTPEdge", "CoachCore", "JSON", "Crypto", "X509", "Hummingbird", "HTTPTypes"],
     "HTTPEdge": [
         "CoachCore", "GatewayAPI", "JSON", "Identity", "Hummingbird", "HummingbirdCore", "HTTPTypes", "NIOCore", "NIOHTTP1",
         "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "NIOPosix", "Logging", "CoreMetrics", "ServiceLifecycle",

@@ -15,6 +15,12 @@ struct CheckCommand: AsyncParsableCommand {
 
     func run() async throws {
         let findings = try await findings()
+        // A finding in production.
+        if let configuration = try options.read().configuration, configuration.environment == .development,
+            let notice = configuration.webhookNotice
+        {
+            Console.say("note: \(notice)")
+        }
         guard findings.isEmpty else {
             Console.error(findings.map { "- \($0)" }.joined(separator: "\n"))
             throw ExitCode.failure

@@ -14,6 +14,7 @@ import Reactor
 import ServiceLifecycle
 import Telemetry
 import TokenRelay
+import Webhooks
 
 /// The parts list of a running gateway.
 struct Gateway {
@@ -84,6 +85,8 @@ struct Gateway {
 
         // The edge.
         let keySet = try Self.keySet(configuration, client: outbound, logger: logger)
+        let webhooks = try configuration.webhooks.senders(outbound)
+        let inbox = BillingInbox.postgres(client: database, includingSandbox: configuration.webhooks.includesSandbox)
         let readiness: @Sendable () async -> InstanceReadiness = {
             InstanceReadiness(
                 // Until it is registered it can begin no turn.
@@ -102,6 +105,7 @@ struct Gateway {
                     finalizer: finalizer, registry: registry, remoteTurns: remoteTurns, admission: admission, streamLoop: streamLoop),
                 ConversationRoutes(
                     conversations: ConversationStore(client: database).repository, registry: registry, recovery: recovery),
+                WebhookRoutes(senders: webhooks.senders, inbox: inbox), SubscriptionRoutes(inbox: inbox),
             ],
             authenticator: Authenticator(
                 identity: try Self.verifier(configuration, keySet: keySet), counter: counter, crisisResources: files.coaching.resources),
@@ -114,6 +118,7 @@ struct Gateway {
         services = [
             DatabaseService(client: database),
             Background { if let keySet { await keySet.run() } else { try await gracefulShutdown() } },
+            Background { if let keys = webhooks.googleKeys { await keys.run() } else { try await gracefulShutdown() } },
             // No turn can begin before the instance is registered, and it is not with a schema that does not fit.
             Background {
                 try await schema.admit { startFailures.report($0) }

@@ -39,6 +39,7 @@ struct GatewayConfiguration: Sendable {
     var drainNotice: Duration
     var maximumTurns: Int
     var deletedContentDays: Int
+    var webhooks: WebhookSettings
     /// The process environment: provider keys are looked up in it by the names that `deploy/models.json` gives. The simulator takes any
     /// key, so it gets one.
     var processEnvironment: [String: String]
@@ -61,6 +62,7 @@ struct GatewayConfiguration: Sendable {
         let notice = settings.integer(.drainNotice, in: 0...3600)
         let turns = settings.integer(.maximumTurns, in: 1...1_000_000)
         let deletedDays = settings.integer(.deletedContentDays, in: 0...36_500)
+        let webhooks = WebhookSettings(&settings)
         let root = DataFolders.find(settings.text(.root))
         if root == nil { settings.complain(.root, "no folder with db, prompts, domains and deploy was found") }
         if let secret = settings.text(.jwtSecret), secret.utf8.count < 32 { settings.complain(.jwtSecret, "is shorter than 32 bytes") }
@@ -94,7 +96,7 @@ struct GatewayConfiguration: Sendable {
             corsOrigins: origins,
             stateDirectory: settings.text(.stateDirectory).map { URL(fileURLWithPath: $0) }
                 ?? root.appendingPathComponent(".coach/state"),
-            drain: .seconds(drain), drainNotice: .seconds(notice), maximumTurns: turns, deletedContentDays: deletedDays,
+            drain: .seconds(drain), drainNotice: .seconds(notice), maximumTurns: turns, deletedContentDays: deletedDays, webhooks: webhooks,
             processEnvironment: environment.merging(["COACH_SIMULATOR_KEY": "any"]) { own, _ in own })
         return (configuration, [])
     }
@@ -118,8 +120,17 @@ struct GatewayConfiguration: Sendable {
             (SettingKey.databaseURL, databaseURL), (.databaseListenURL, databaseListenURL == databaseURL ? nil : databaseListenURL),
             (.migrationURL, migrationURL == databaseURL ? nil : migrationURL),
         ]
-        return urls.flatMap { key, url in
+        var warnings = urls.flatMap { key, url in
             PostgresConfiguration.unverifiedHosts(of: url ?? "").map { "\(key.name): \($0) is not this machine: set sslmode=verify-full" }
         }
+        if environment == .production, let notice = webhookNotice { warnings.append(notice) }
+        return warnings
+    }
+
+    /// Tells that no purchase can arrive; nil when RevenueCat is configured.
+    var webhookNotice: String? {
+        guard webhooks.revenueCat == nil else { return nil }
+        return "\(SettingKey.revenueCatAuthorization.name): neither it nor \(SettingKey.revenueCatSecret.name) is set: "
+            + "webhook-revenuecat answers 503"
     }
 }

@@ -13,6 +13,8 @@ struct SettingKey: Sendable {
         environment, host, port, metricsListen, root, logLevel, databaseURL, databaseListenURL, migrationURL, databasePassword,
         databaseConnections, databaseStatements, jwtSecret, jwksURL, jwksFile, jwtAudience, jwtIssuer, corsOrigins, stateDirectory,
         drainSeconds, drainNotice, maximumTurns, deletedContentDays,
+        revenueCatAuthorization, revenueCatSecret, revenueCatSignatureHeader, stripeSecret, appStoreBundleID, appStoreAppID, appStoreRoot,
+        playAudience, playEmail, playPackage, storeProducts, foldStoreEvents, billingSandbox,
     ]
 
     static let environment = SettingKey(
@@ -67,4 +69,44 @@ struct SettingKey: Sendable {
     static let deletedContentDays = SettingKey(
         name: "COACH_DELETED_CONTENT_DAYS", fallback: "30",
         meaning: "days after which the messages of a deleted conversation are removed; what they cost stays in the ledger")
+
+    static let revenueCatAuthorization = SettingKey(
+        name: "REVENUECAT_WEBHOOK_AUTH", fallback: nil,
+        meaning: "whole `Authorization` header of RevenueCat's webhook", secret: true)
+    static let revenueCatSecret = SettingKey(
+        name: "REVENUECAT_WEBHOOK_HMAC_SECRET", fallback: nil,
+        meaning: "signing secrets of RevenueCat's webhook, separated by commas; with both credentials both must match", secret: true)
+    static let revenueCatSignatureHeader = SettingKey(
+        name: "REVENUECAT_WEBHOOK_SIGNATURE_HEADER", fallback: "X-RevenueCat-Webhook-Signature",
+        meaning: "header of the signature")
+    static let stripeSecret = SettingKey(
+        name: "STRIPE_WEBHOOK_SECRET", fallback: nil,
+        meaning: "signing secrets of Stripe's endpoint, separated by commas", secret: true)
+    static let appStoreBundleID = SettingKey(
+        name: "APPSTORE_BUNDLE_ID", fallback: nil,
+        meaning: "bundle id whose App Store notifications are accepted")
+    static let appStoreAppID = SettingKey(
+        name: "APPSTORE_APP_ID", fallback: nil,
+        meaning: "the app's number, which production notifications must have; not checked when not set")
+    static let appStoreRoot = SettingKey(
+        name: "APPSTORE_ROOT_CERTIFICATE", fallback: nil,
+        meaning: "file of Apple Root CA - G3 (DER), the only trusted root")
+    static let playAudience = SettingKey(
+        name: "PLAY_PUSH_AUDIENCE", fallback: nil,
+        meaning: "audience of the Pub/Sub push subscription, by default its URL")
+    static let playEmail = SettingKey(
+        name: "PLAY_PUSH_EMAIL", fallback: nil,
+        meaning: "service account of the Pub/Sub push subscription")
+    static let playPackage = SettingKey(
+        name: "PLAY_PACKAGE", fallback: nil,
+        meaning: "package whose Google Play notices are accepted; any when not set")
+    static let storeProducts = SettingKey(
+        name: "COACH_STORE_PRODUCTS", fallback: "",
+        meaning: "`product=entitlement`, separated by commas: entitlements of the stores' product and price ids")
+    static let foldStoreEvents = SettingKey(
+        name: "COACH_FOLD_STORE_EVENTS", fallback: nil,
+        meaning: "`true` or `false`: whether direct store events change entitlements; default: unless RevenueCat is configured")
+    static let billingSandbox = SettingKey(
+        name: "COACH_BILLING_SANDBOX", fallback: "false",
+        meaning: "`true`: purchases of the sandbox give access; for development only")
 }

@@ -1,0 +1,35 @@
+import CoachCore
+import Foundation
+import GatewayAPI
+import HTTPEdge
+import Hummingbird
+import JSON
+
+/// `GET /api/v1/me/subscription`.
+public struct SubscriptionRoutes: Feature {
+    private let inbox: BillingInbox
+    private let now: @Sendable () -> Date
+
+    public init(inbox: BillingInbox, now: @escaping @Sendable () -> Date = { Date() }) {
+        self.inbox = inbox
+        self.now = now
+    }
+
+    public func register(on routes: RouteTable) {
+        let description = RouteDescription("Get the user's subscription", response: .data(SubscriptionResource.schema))
+        routes.authenticated("Account").get("/api/v1/me/subscription", description) { _, context in
+            let timeline = try await inbox.subscription(context.caller)
+            let instant = BillingInstant(clamping: Int64(now().timeIntervalSince1970 * 1000))
+            return .envelope(context) { SubscriptionResource(timeline.state(at: instant)).write(to: &$0) }
+        }
+    }
+}
+
+extension SubscriptionResource {
+    fileprivate init(_ state: EntitlementState) {
+        self.init(
+            active: state.isActive, status: state.status.rawValue, entitlement: state.entitlement, isTrial: state.isTrial,
+            expiresAt: state.expiresAt.map { Timestamp(millisecondsSince1970: $0.milliseconds) }, willRenew: state.willRenew,
+            inGrace: state.inGrace, store: state.store?.rawValue)
+    }
+}

@@ -1,0 +1,100 @@
+import CoachCore
+import Foundation
+import HTTPEdge
+import HTTPTypes
+import Hummingbird
+
+/// `POST /functions/v1/webhook-…`: events of billing senders (CONTRACT §6). 401 stores nothing; a verified body is stored and answered 200
+/// whatever it holds; 503 while the database is away, so that the sender tries again.
+public struct WebhookRoutes: Feature {
+    private typealias Reader = @Sendable (_ request: Request, _ body: [UInt8]) async throws -> IntakeEvent
+
+    private let senders: WebhookSenders
+    private let inbox: BillingInbox
+    private let now: @Sendable () -> Date
+
+    public init(senders: WebhookSenders, inbox: BillingInbox, now: @escaping @Sendable () -> Date = { Date() }) {
+        self.senders = senders
+        self.inbox = inbox
+        self.now = now
+    }
+
+    public func register(on routes: RouteTable) {
+        let group = routes.open("Webhooks")
+        for (name, sender, reader) in readers {
+            let description = RouteDescription("Receive an event of \(sender)", body: .any, response: .data(.any))
+            group.post("/functions/v1/webhook-\(name)", description) { request, context in
+                guard let reader else { throw GatewayError(.overloaded, "this webhook is not configured", retryAfter: 3600) }
+                let body = try await request.collectBytes()
+                let event = try await reader(request, body)
+                _ = try await inbox.store(delivery(event, body))
+                return .envelope(context) { $0.object { _ in } }
+            }
+        }
+    }
+
+    /// Verifies and parses a body; nil for a sender that is not configured.
+    private var readers: [(name: String, sender: String, reader: Reader?)] {
+        [
+            ("revenuecat", "RevenueCat", senders.revenueCat.map(revenueCat)), ("stripe", "Stripe", senders.stripe.map(stripe)),
+            ("appstore", "the App Store", senders.appStore.map(appStore)), ("play", "Google Play", senders.play.map(play)),
+        ]
+    }
+
+    private func revenueCat(_ sender: WebhookSenders.RevenueCat) -> Reader {
+        { request, body in
+            let isValid = sender.credentials.isValid(
+                authorization: request.headers[.authorization], signature: request.headers[sender.signatureHeader], body: body,
+                unixSeconds: unixSeconds)
+            guard isValid else { throw Self.unverified }
+            return RevenueCatEvent.parse(body)
+        }
+    }
+
+    private func stripe(_ sender: WebhookSenders.Stripe) -> Reader {
+        { request, body in
+            let header = request.headers[Self.stripeSignature]
+            guard sender.signature.isValid(header: header, body: body, unixSeconds: unixSeconds) else { throw Self.unverified }
+            return StripeEvent.parse(body, catalogue: sender.catalogue)
+        }
+    }
+
+    private func appStore(_ notification: AppStoreNotification) -> Reader {
+        { _, body in
+            do throws(SignedPayloadVerifier.Rejection) {
+                return try await notification.parse(body, now: now())
+            } catch {
+                throw Self.unverified
+            }
+        }
+    }
+
+    private func play(_ sender: WebhookSenders.Play) -> Reader {
+        { request, body in
+            do {
+                try await sender.authenticate(request.headers[.authorization], now())
+            } catch {
+                throw Self.unverified
+            }
+            // Looking purchases up needs a service account, for which there is no client yet.
+            return PlayNotice.parse(body, package: sender.package, canLookUp: false)
+        }
+    }
+
+    private func delivery(_ event: IntakeEvent, _ body: [UInt8]) -> BillingDelivery {
+        let effect: BillingDelivery.Effect =
+            switch event.outcome {
+            case .event where event.source != .revenuecat && !senders.foldsStoreEvents: .none(reason: "\(IgnoredReason.otherSender)")
+            case .event(let event): .event(event)
+            case .ignored(let reason): .none(reason: "\(reason)")
+            case .lookUp: .none(reason: "\(IgnoredReason.noServiceAccount)")
+            }
+        return BillingDelivery(
+            source: event.source, id: event.id, type: event.type, environment: event.environment, body: body, effect: effect)
+    }
+
+    private var unixSeconds: Int64 { Int64(now().timeIntervalSince1970) }
+
+    private static let unverified = GatewayError(.unauthenticated, "the sender of this webhook is not verified")
+    private static let stripeSignature = HTTPField.Name("stripe-signature")!
+}

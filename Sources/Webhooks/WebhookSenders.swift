@@ -1,0 +1,58 @@
+import Foundation
+import HTTPTypes
+
+/// How each sender is verified. A sender that is nil is not configured; its route answers 503.
+public struct WebhookSenders: Sendable {
+    public struct RevenueCat: Sendable {
+        public var credentials: WebhookCredentials
+        /// The header that carries the signature.
+        let signatureHeader: HTTPField.Name
+
+        /// nil when the text is no header name.
+        public init?(credentials: WebhookCredentials, signatureHeader: String) {
+            guard let name = HTTPField.Name(signatureHeader) else { return nil }
+            self.credentials = credentials
+            self.signatureHeader = name
+        }
+    }
+
+    public struct Stripe: Sendable {
+        public var signature: SignedBody
+        public var catalogue: ProductCatalogue
+
+        public init(signature: SignedBody, catalogue: ProductCatalogue) {
+            self.signature = signature
+            self.catalogue = catalogue
+        }
+    }
+
+    public struct Play: Sendable {
+        /// Throws when the `Authorization` header has no valid token of the push subscription's service account.
+        public var authenticate: @Sendable (_ authorization: String?, _ now: Date) async throws -> Void
+        /// The app's package; nil accepts any.
+        public var package: String?
+
+        public init(package: String?, authenticate: @escaping @Sendable (_ authorization: String?, _ now: Date) async throws -> Void) {
+            self.package = package
+            self.authenticate = authenticate
+        }
+    }
+
+    public var revenueCat: RevenueCat?
+    public var stripe: Stripe?
+    public var appStore: AppStoreNotification?
+    public var play: Play?
+    /// Whether events that come from a store directly change entitlements. RevenueCat reports the same purchases.
+    public var foldsStoreEvents: Bool
+
+    public init(
+        revenueCat: RevenueCat? = nil, stripe: Stripe? = nil, appStore: AppStoreNotification? = nil, play: Play? = nil,
+        foldsStoreEvents: Bool
+    ) {
+        self.revenueCat = revenueCat
+        self.stripe = stripe
+        self.appStore = appStore
+        self.play = play
+        self.foldsStoreEvents = foldsStoreEvents
+    }
+}

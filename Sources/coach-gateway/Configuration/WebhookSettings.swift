@@ -1,0 +1,95 @@
+import CoachCore
+import Foundation
+import Identity
+import OutboundHTTP
+import Webhooks
+
+/// The billing senders' credentials.
+struct WebhookSettings: Sendable {
+    var revenueCat: WebhookSenders.RevenueCat?
+    var stripe: WebhookSenders.Stripe?
+    var appStore: AppStoreNotification?
+    var play: Play?
+    var foldsStoreEvents: Bool
+    var includesSandbox: Bool
+
+    struct Play: Sendable {
+        var audience: String
+        var email: String
+        var package: String?
+    }
+
+    private enum Flag: String, CaseIterable {
+        case yes = "true"
+        case no = "false"
+    }
+
+    /// Google's keys for push tokens.
+    private static let googleKeys = "https://www.googleapis.com/oauth2/v3/certs"
+
+    /// Reads the settings; what is wrong becomes a finding of `settings`.
+    init(_ settings: inout Settings) {
+        let credentials = WebhookCredentials(
+            authorization: settings.text(.revenueCatAuthorization), secrets: Self.list(settings.text(.revenueCatSecret)))
+        let header = settings.text(.revenueCatSignatureHeader) ?? ""
+        let revenueCat = WebhookSenders.RevenueCat(credentials: credentials, signatureHeader: header)
+        if revenueCat == nil { settings.complain(.revenueCatSignatureHeader, "is not a header name") }
+        self.revenueCat = credentials.isConfigured ? revenueCat : nil
+
+        let catalogue = Self.catalogue(&settings)
+        let secrets = Self.list(settings.text(.stripeSecret))
+        stripe = secrets.isEmpty ? nil : WebhookSenders.Stripe(signature: SignedBody(secrets: secrets), catalogue: catalogue)
+        appStore = Self.appStore(&settings, catalogue)
+        switch (settings.text(.playAudience), settings.text(.playEmail)) {
+        case (let audience?, let email?): play = Play(audience: audience, email: email, package: settings.text(.playPackage))
+        case (nil, nil): break
+        case (nil, _): settings.complain(.playAudience, "is needed with \(SettingKey.playEmail.name)")
+        case (_, nil): settings.complain(.playEmail, "is needed with \(SettingKey.playAudience.name)")
+        }
+        includesSandbox = settings.choice(.billingSandbox, Flag.self) == .yes
+        foldsStoreEvents = settings.choice(.foldStoreEvents, Flag.self).map { $0 == .yes } ?? !credentials.isConfigured
+    }
+
+    func senders(_ client: OutboundHTTPClient) throws -> (senders: WebhookSenders, googleKeys: KeySet?) {
+        var senders = WebhookSenders(revenueCat: revenueCat, stripe: stripe, appStore: appStore, foldsStoreEvents: foldsStoreEvents)
+        guard let play else { return (senders, nil) }
+        let keys = KeySet(source: try .url(Self.googleKeys, client: client))
+        let verifier = PushTokenVerifier(audience: play.audience, email: play.email, keySet: keys)
+        senders.play = WebhookSenders.Play(package: play.package) { header, now in try await verifier.authenticate(header, now: now) }
+        return (senders, keys)
+    }
+
+    private static func list(_ text: String?) -> [String] {
+        (text ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+    }
+
+    /// `product=entitlement`, separated by commas; a product may occur several times.
+    private static func catalogue(_ settings: inout Settings) -> ProductCatalogue {
+        var entitlements: [String: [String]] = [:]
+        for entry in list(settings.text(.storeProducts)) {
+            let pair = entry.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard pair.count == 2, !pair[0].isEmpty, !pair[1].isEmpty else {
+                settings.complain(.storeProducts, "\"\(entry)\" is not product=entitlement")
+                continue
+            }
+            entitlements[String(pair[0]), default: []].append(String(pair[1]))
+        }
+        return ProductCatalogue(entitlements)
+    }
+
+    private static func appStore(_ settings: inout Settings, _ catalogue: ProductCatalogue) -> AppStoreNotification? {
+        guard let bundleID = settings.text(.appStoreBundleID) else { return nil }
+        guard let path = settings.text(.appStoreRoot) else {
+            settings.complain(.appStoreRoot, "is needed with \(SettingKey.appStoreBundleID.name)")
+            return nil
+        }
+        guard let root = FileManager.default.contents(atPath: path), let verifier = try? SignedPayloadVerifier(roots: [[UInt8](root)])
+        else {
+            settings.complain(.appStoreRoot, "\(path) is not a certificate in DER form")
+            return nil
+        }
+        let appID = settings.integer(.appStoreAppID, in: 1...Int.max).map { Int64($0) }
+        return AppStoreNotification(
+            verifier: verifier, policy: AppStorePolicy(bundleID: bundleID, appAppleID: appID, catalogue: catalogue))
+    }
+}
