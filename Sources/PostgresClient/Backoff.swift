@@ -1,10 +1,9 @@
-/// How long to wait before the next attempt. Pure: chance is an argument.
+/// Pauses between attempts to connect. Pure: randomness is an argument.
 ///
-/// The first retry comes at once, because most often a server was just restarted or one connection cut; then the waits double from 50 ms to
-/// at most 800 ms, so that the pool is back within a second of the server. Each is shortened by up to half, lest all instances come at the
-/// same moment.
+/// The first retry is immediate, because usually a server was just restarted or one connection cut. Then the pauses double from 50 ms to
+/// 800 ms, so that the pool is back within a second of the server. Jitter shortens each by up to half, so that instances do not retry together.
 struct Backoff: Equatable {
-    /// A connection that lived this long was a success: the next retry is the first one again.
+    /// A connection open for this long resets the back-off.
     static let provenLife = Duration.seconds(1)
 
     private static let shortest = Duration.milliseconds(50)

@@ -1,4 +1,4 @@
-/// One caller's statements on their way through pool and connection, the type of the answer erased.
+/// One caller's statements, for pool and connection, without the type of their result.
 class Batch: PendingRequest, @unchecked Sendable {
     enum Work {
         /// Sent together: one round trip, one implicit transaction.
@@ -8,16 +8,16 @@ class Batch: PendingRequest, @unchecked Sendable {
     }
 
     let work: Work
-    /// Written by the caller before the batch is handed over.
+    /// Set before the batch is submitted.
     var affinity: UInt64?
-    /// Written to a connection: what was sent runs on even if nobody waits for it any more, its result is dropped.
+    /// Written to a connection. A sent batch runs on when its caller gave up; its result is dropped.
     var wasSent = false
     /// The prepared statements that this attempt relies on.
     var statements: [String] = []
-    /// Attempts left after a statement turned out to be outdated; each lane can have its own outdated copy.
+    /// Attempts left after a prepared statement was outdated; each shared connection can have its own outdated copy.
     var retriesLeft = 4
 
-    override var isOutOfOurHands: Bool { wasSent }
+    override var mayTakeEffect: Bool { wasSent }
 
     init(_ work: Work) {
         self.work = work
@@ -30,7 +30,7 @@ class Batch: PendingRequest, @unchecked Sendable {
     func succeed() {}
 }
 
-/// A batch whose caller waits for a `Value`.
+/// A batch with a result of type `Value`.
 final class TypedBatch<Value: Sendable>: Batch, Awaitable, @unchecked Sendable {
     var reply = Reply<Value>()
     private let decode: @Sendable (borrowing Rows) throws -> Value
@@ -44,7 +44,7 @@ final class TypedBatch<Value: Sendable>: Batch, Awaitable, @unchecked Sendable {
         super.init(.queries(try queries.map(EncodedQuery.init)))
     }
 
-    /// Work that has no result but its success.
+    /// Work without a result.
     init(script: String, value: Value) {
         decode = { _ in value }
         self.value = .success(value)

@@ -1,6 +1,6 @@
 import CLibPQ
 
-/// Something that the server or libpq remarks beside the results: NOTICE, WARNING and the like.
+/// A message of the server or libpq beside the results: NOTICE, WARNING and the like.
 public struct PostgresNotice: Sendable {
     public let severity: String
     public let sqlState: String?

@@ -15,7 +15,7 @@ extension Connection {
     func drain() {
         while machine.state == .open, script != nil || !queue.isEmpty, PQisBusy(handle) == 0 {
             let result = PQgetResult(handle)
-            // A lost connection answers with an error result of libpq's own making, not with the server's word.
+            // For a lost connection libpq makes an error result itself; it is not the server's.
             if PQstatus(handle) == CONNECTION_BAD, PQresultStatus(result) == PGRES_FATAL_ERROR {
                 PQclear(result)
                 return
@@ -88,7 +88,7 @@ extension Connection {
         }
     }
 
-    /// A statement whose preparation failed is unknown to the server; the caller wants to hear of the cause. One that is known but outdated is
+    /// A statement whose preparation failed is unknown to the server; the caller gets the cause. One that is known but outdated is
     /// thrown away.
     private func answerOutdated(_ batch: Batch, _ failure: PostgresError) {
         if let cause = batch.statements.lazy.compactMap({ self.preparationFailures[$0] }).first { return events.answered(batch, cause) }

@@ -2,7 +2,7 @@ import CLibPQ
 
 /// From batches to libpq.
 extension Connection {
-    /// Sends a batch behind what is out already. `answered` or the end of the connection follows.
+    /// Sends a batch behind the outstanding ones. `answered` or the end of the connection follows.
     func send(_ batch: Batch) {
         guard machine.state == .open, script == nil else {
             return events.answered(batch, PostgresError(.unavailable, "the connection is closed or busy with a script"))
@@ -14,7 +14,7 @@ extension Connection {
             case .queries(let queries): send(queries, of: batch)
             case .script(let text): send(script: text, of: batch)
             }
-        // libpq refuses only when it has no memory or has lost the connection: what it has taken so far is anybody's guess.
+        // libpq fails only without memory or connection; how much it accepted is unknown.
         guard isSent else {
             queue.sent(.batch(batch), statements: 0)
             return perform(machine.end(.lost))

@@ -6,7 +6,7 @@ import Reactor
 ///
 /// SAFETY (`@unchecked Sendable`): touched on the reactor's thread only; a `PGconn` tolerates no other.
 final class Connection: @unchecked Sendable {
-    /// What the owner learns. Not called any more after `ended`.
+    /// Callbacks to the owner. None after `ended`.
     struct Events {
         var opened: () -> Void = {}
         var ended: (PostgresError) -> Void = { _ in }
@@ -16,7 +16,7 @@ final class Connection: @unchecked Sendable {
         var notified: (_ channel: String, _ payload: String, _ processID: Int32) -> Void = { _, _, _ in }
     }
 
-    /// Who waits for the next sync.
+    /// The receiver of a group's results.
     enum Owner {
         case batch(Batch)
         /// A statement that was prepared ahead of the batch that needs it. A sync of its own keeps errors apart.
@@ -71,7 +71,7 @@ final class Connection: @unchecked Sendable {
     }
 
     deinit {
-        // Only when it was never closed; nobody can be using it.
+        // Only when it was never closed; it has no users then.
         if let handle { PQfinish(handle) }
     }
 
@@ -89,12 +89,12 @@ final class Connection: @unchecked Sendable {
         perform(machine.begin(hosts.rotation.targets(of: parameters.hosts, preferringStandby: parameters.prefersStandby)))
     }
 
-    /// Ends the connection now. What is out is answered with `unavailable`.
+    /// Closes the connection now. Outstanding batches fail with `unavailable`.
     func close() {
         perform(machine.end(.requested))
     }
 
-    /// Nothing is out and no transaction is open.
+    /// Nothing is outstanding and no transaction is open.
     var isClean: Bool {
         guard let handle, machine.state == .open else { return false }
         return queue.isEmpty && script == nil && PQtransactionStatus(handle) == PQTRANS_IDLE
@@ -154,14 +154,14 @@ final class Connection: @unchecked Sendable {
         case 0: perform(machine.flushed(.done))
         case 1: perform(machine.flushed(.pending))
         default:
-            // Answers that arrived before the write failed are still worth hearing.
+            // Results that arrived before the write failed are still delivered.
             PQconsumeInput(handle)
             drain()
             perform(machine.flushed(.failed))
         }
     }
 
-    /// Statements are out: from now on the server has to say something once in a while.
+    /// Statements are outstanding: starts the silence limit.
     func expectAnswer() {
         guard let silenceLimit, silenceTimer == nil else { return }
         let remaining = silenceLimit - lastHeard.duration(to: .now)

@@ -1,6 +1,6 @@
-/// Why a connection could not be made, as far as an operator would act on it differently.
+/// Why a connection failed, as far as it matters to an operator.
 public enum ConnectionFailure: Sendable, Hashable {
-    /// The connection string is not understood.
+    /// The connection string is malformed.
     case connectionString
     /// A host name has no address.
     case unknownHost
@@ -8,13 +8,13 @@ public enum ConnectionFailure: Sendable, Hashable {
     case refused
     /// The host, or the server on it, does not answer in time.
     case noAnswer
-    /// The server does not accept the role or the password.
+    /// The server rejects the role or the password.
     case credentials
     /// The server has no such database.
     case unknownDatabase
     /// TLS: the server's certificate is not trusted or for another name, a certificate file is missing, or one side insists on TLS.
     case certificate
-    /// The server lets nobody in at present: it starts, stops, or has no connection left.
+    /// The server accepts no connections at present: it starts, stops, or has too many.
     case busy
     /// None of `target_session_attrs`' kind, for instance a standby where a primary is asked for.
     case wrongSession

@@ -1,6 +1,6 @@
 import Reactor
 
-/// The life of one connection. Pure: it decides, `Connection` acts.
+/// States of one connection. Pure: it decides, `Connection` acts.
 ///
 /// Connecting is a round over addresses, each with its own time limit: libpq's own asynchronous connect ignores `connect_timeout` and would
 /// wait for the first address of a list as long as the system does.
@@ -35,11 +35,11 @@ struct ConnectionMachine {
 
     /// Why a connection ended.
     enum End: Equatable {
-        /// The round is over: no address let us in.
+        /// No address accepted the connection.
         case unreachable
-        /// The other side or the network ended it.
+        /// The server or the network ended it.
         case lost
-        /// Statements are out and nothing has come back for longer than any statement may run.
+        /// Statements are outstanding and nothing was received for longer than any statement may run.
         case silent
         case violation
         case requested
@@ -99,7 +99,7 @@ struct ConnectionMachine {
         }
     }
 
-    /// The current address does not let us in. `isFinal`: the others are not asked either, as libpq does when a server has refused the login.
+    /// The current address failed. `isFinal`: the others are not tried, as in libpq when a server rejects the login.
     mutating func attemptFailed(isFinal: Bool) -> Action {
         guard isConnecting else { return .none }
         return isFinal ? end(.unreachable) : nextAttempt()

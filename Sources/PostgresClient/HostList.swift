@@ -12,7 +12,7 @@ struct HostList: Equatable, Sendable {
         /// Whether the name must be looked up: it is no address, nor a Unix socket (libpq's default when no host is named).
         var needsLookup: Bool { address == nil && !host.isEmpty && !host.hasPrefix("/") && !host.hasPrefix("@") }
 
-        /// What people are told: never more than the connection string's host and port.
+        /// For messages: host and port of the connection string only.
         var label: String { (host.isEmpty ? address ?? "the local socket" : host) + (port.isEmpty ? "" : ":\(port)") }
     }
 

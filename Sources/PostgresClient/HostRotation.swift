@@ -1,4 +1,4 @@
-/// With which of several hosts the next connection begins. Pure; shared by all connections of a pool, so that they end at the same server.
+/// Chooses the first of several hosts for the next connection. Pure; shared by all connections of a pool, so that they reach the same server.
 ///
 /// It begins with the host that answered last. After a failed round it begins one further, so that a host that swallows packets does not take
 /// the first and longest part of every round.

@@ -1,5 +1,5 @@
-/// A connection that belongs to one caller for a while. Statements run in the order they were asked for, each in its own transaction unless
-/// one was begun. Only valid inside the closure that received it.
+/// A connection of one caller. Statements run in order, each in its own transaction unless one was begun. Only valid inside the closure that
+/// received it.
 ///
 /// When the caller's task is cancelled or a deadline passes, the running statement is cancelled at the server and the connection is not
 /// used again.
@@ -27,7 +27,7 @@ public final class Lease: Sendable {
         try await batch([query], deadline: deadline, decode: decode)
     }
 
-    /// Sends statements together, in one round trip; `decode` sees the rows of the last. If one fails, those after it are skipped.
+    /// Sends statements together, in one round trip; `decode` receives the rows of the last. If one fails, those after it are skipped.
     @discardableResult
     public func batch<Value: Sendable>(
         _ queries: [Query], deadline: Duration? = nil, decode: @escaping @Sendable (borrowing Rows) throws -> Value
@@ -63,7 +63,7 @@ public final class Lease: Sendable {
     }
 }
 
-/// A caller who waits for a leased connection.
+/// A request for a leased connection.
 final class PendingLease: PendingRequest, Awaitable, @unchecked Sendable {
     var reply = Reply<Lease>()
 
@@ -76,7 +76,7 @@ final class PendingLease: PendingRequest, Awaitable, @unchecked Sendable {
     }
 }
 
-/// What `DISCARD ALL` does, but for the prepared statements: roles, settings, locks and temporary tables of one caller do not reach the next.
+/// `DISCARD ALL` without the prepared statements: roles, settings, locks and temporary tables of one caller do not reach the next.
 final class SessionReset: Batch, @unchecked Sendable {
     private static let script = """
         close all; set session authorization default; reset all; unlisten *; select pg_advisory_unlock_all(); discard temp; \

@@ -1,21 +1,21 @@
 import Reactor
 
-/// What a listener hears.
+/// An event of a listener.
 public enum ListenEvent: Sendable, Hashable {
-    /// The channels are being listened to, for the first time or again. Notifications sent meanwhile are lost: everything may have changed.
+    /// LISTEN is active, for the first time or again. Notifications sent before are lost: everything may have changed.
     case connected
     case notification(channel: String, payload: String, processID: Int32)
     /// The connection is lost; it is being restored, `connected` follows.
     case disconnected
 }
 
-/// Keeps one connection that listens, for as long as somebody reads the stream.
+/// Keeps one connection that listens, until the stream's reader ends.
 ///
 /// SAFETY (`@unchecked Sendable`): touched on the reactor's thread only.
 final class Listener: @unchecked Sendable {
-    /// A dead server is noticed after this and the silence limit, although nobody asks it anything.
+    /// Interval of `select 1`: a dead server is noticed after this and the silence limit.
     private static let heartbeat = Duration.seconds(10)
-    /// Events kept for a slow reader; if more come, the oldest are dropped and it is told that everything may have changed.
+    /// Events buffered for a slow reader. When more arrive, the oldest are dropped and `connected` is sent, because everything may have changed.
     static let bufferedEvents = 4096
 
     private let reactor: Reactor
@@ -63,7 +63,7 @@ final class Listener: @unchecked Sendable {
             if let error { batch.fail(error) } else { batch.succeed() }
         }
         events.notified = { [weak self] channel, payload, processID in
-            self?.tell(.notification(channel: channel, payload: payload, processID: processID))
+            self?.emit(.notification(channel: channel, payload: payload, processID: processID))
         }
         connection = Connection(
             configuration.listenConnectionString ?? configuration.connectionString, configuration, hosts: hosts,
@@ -75,7 +75,7 @@ final class Listener: @unchecked Sendable {
         ask(statements) { [weak self] in
             guard let self else { return }
             listeningSince = .now
-            tell(.connected)
+            emit(.connected)
             beat()
         }
     }
@@ -84,7 +84,7 @@ final class Listener: @unchecked Sendable {
     private func ask(_ queries: [EncodedQuery], whenDone: @escaping () -> Void) {
         guard !queries.isEmpty else { return whenDone() }
         connection?.send(
-            Inquiry(queries) { [weak self] succeeded in
+            Probe(queries) { [weak self] succeeded in
                 if succeeded { whenDone() } else { self?.connection?.close() }
             })
     }
@@ -103,18 +103,18 @@ final class Listener: @unchecked Sendable {
         if let since = listeningSince {
             listeningSince = nil
             if since.duration(to: .now) > Backoff.provenLife { backoff.reset() }
-            tell(.disconnected)
+            emit(.disconnected)
         }
         timer = reactor.schedule(after: backoff.next(random: .random(in: 0...1))) { [weak self] in self?.connect() }
     }
 
-    private func tell(_ event: ListenEvent) {
+    private func emit(_ event: ListenEvent) {
         if case .dropped = stream.yield(event) { stream.yield(.connected) }
     }
 }
 
-/// Statements of which only success or failure matters.
-private final class Inquiry: Batch, @unchecked Sendable {
+/// A batch of which only success or failure matters.
+private final class Probe: Batch, @unchecked Sendable {
     private let whenDone: (_ succeeded: Bool) -> Void
 
     init(_ queries: [EncodedQuery], whenDone: @escaping (_ succeeded: Bool) -> Void) {

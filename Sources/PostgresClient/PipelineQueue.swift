@@ -1,4 +1,4 @@
-/// What was sent on one connection and not yet answered, in order. Pure.
+/// Groups of statements that were sent on one connection and are not yet answered, in order. Pure.
 ///
 /// A group is some statements and one sync: the server treats it as one implicit transaction, and an error ends at the sync. The
 /// acknowledgement of a group is its sync, not the result of its last statement, because the commit happens there.
@@ -23,7 +23,7 @@ struct PipelineQueue<Owner> {
         case fail(Owner)
         /// The group is over and has left the queue.
         case finished(Owner)
-        /// This cannot come here: the connection is not to be trusted any more.
+        /// Not possible in this state: the connection must be closed.
         case violation
     }
 
@@ -77,7 +77,7 @@ struct PipelineQueue<Owner> {
         }
     }
 
-    /// The connection is lost: everybody who still waits, in order.
+    /// The connection is lost: the remaining owners, in order.
     mutating func removeAll() -> [Owner] {
         defer {
             groups = []

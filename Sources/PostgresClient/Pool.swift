@@ -1,7 +1,7 @@
 import Reactor
 import Synchronization
 
-/// Drives `PoolMachine`: owns the connections and the tickets of those who wait.
+/// Drives `PoolMachine`: owns the connections and the pending requests.
 ///
 /// SAFETY (`@unchecked Sendable`): touched on the reactor's thread only, except `status`.
 final class Pool: @unchecked Sendable {
@@ -27,7 +27,7 @@ final class Pool: @unchecked Sendable {
         self.reactor = reactor
         let limits = PoolMachine.Limits(
             sharedConnections: configuration.sharedConnections, leases: configuration.maximumLeases, waiters: configuration.maximumWaiters,
-            laneDepth: PostgresConfiguration.laneDepth, staleHead: PostgresConfiguration.staleHead,
+            pipelineDepth: PostgresConfiguration.pipelineDepth, staleHead: PostgresConfiguration.staleHead,
             leaseIdle: configuration.leaseIdleTimeout)
         machine = PoolMachine(limits: limits, now: .now)
         published = Mutex(.connecting(since: .now))
@@ -75,14 +75,14 @@ final class Pool: @unchecked Sendable {
         perform(machine.batchArrived(request, affinity: batch.affinity, now: .now))
     }
 
-    func admit(_ ticket: PendingLease, deadline: Duration) {
+    func admit(_ pending: PendingLease, deadline: Duration) {
         let request = nextRequest()
-        ticket.begin(on: reactor, deadline: deadline) { [weak self] in self?.withdraw(request) }
-        leases[request] = ticket
+        pending.begin(on: reactor, deadline: deadline) { [weak self] in self?.withdraw(request) }
+        leases[request] = pending
         perform(machine.leaseRequested(request, now: .now))
     }
 
-    /// The body of `withConnection` is over: cleans the session for the next caller, or closes it.
+    /// Resets the session of a returned lease for the next caller, or closes its connection.
     func takeBack(_ lease: Lease) {
         guard !lease.isReturned else { return }
         lease.isReturned = true
@@ -124,18 +124,18 @@ final class Pool: @unchecked Sendable {
         case .connectShared(let id):
             connect(id, silenceLimit: configuration.silenceLimit)
         case .connectLease(let id):
-            // A script may take its time.
+            // A script may run for any time.
             connect(id, silenceLimit: nil)
         case .close(let id):
             connections[id]?.close()
         case .send(let request, let id):
             if let batch = batches.removeValue(forKey: request) { connections[id]?.send(batch) }
         case .lend(let id, let request):
-            guard let ticket = leases.removeValue(forKey: request), let connection = connections[id] else { return }
-            ticket.succeed(Lease(id, connection, pool: self))
+            guard let pending = leases.removeValue(forKey: request), let connection = connections[id] else { return }
+            pending.succeed(Lease(id, connection, pool: self))
         case .reject(let request, let rejection):
-            let ticket: PendingRequest? = batches.removeValue(forKey: request) ?? leases.removeValue(forKey: request)
-            ticket?.fail(error(for: rejection))
+            let pending: PendingRequest? = batches.removeValue(forKey: request) ?? leases.removeValue(forKey: request)
+            pending?.fail(error(for: rejection))
         case .scheduleRetry:
             reactor.schedule(after: backoff.next(random: .random(in: 0...1))) { [weak self] in
                 guard let self else { return }
@@ -170,7 +170,7 @@ final class Pool: @unchecked Sendable {
     private func ended(_ id: PoolMachine.ConnectionID, _ error: PostgresError) {
         lastError = error
         connections[id] = nil
-        // A server that lets us in and throws us out is not well yet.
+        // A server that accepts a connection and closes it soon is not healthy yet.
         if let since = openSince.removeValue(forKey: id), since.duration(to: .now) > Backoff.provenLife { backoff.reset() }
         let actions = machine.closed(id, now: .now)
         publishStatus()
@@ -179,8 +179,8 @@ final class Pool: @unchecked Sendable {
     }
 
     private func answered(_ id: PoolMachine.ConnectionID, _ batch: Batch, _ error: PostgresError?) {
-        // The server rolled the whole batch back: sending it again is safe.
-        if let error, error.isOutdatedStatement, batch.retriesLeft > 0, !batch.isAnswered, machine.isLane(id) {
+        // The server rolled the whole batch back, so sending it again is safe.
+        if let error, error.isOutdatedStatement, batch.retriesLeft > 0, !batch.isAnswered, machine.isShared(id) {
             batch.retriesLeft -= 1
             batch.wasSent = false
             perform(machine.batchEnded(on: id, now: .now))

@@ -1,79 +1,21 @@
-/// Who uses which connection. Pure: time is an argument, every input returns what is to be done.
+/// Assigns connections to requests. Pure: time is an argument, every input returns the actions to perform.
 ///
-/// Lanes are shared. A batch without an affinity goes to the lane with the fewest outstanding batches; one with an affinity to the lane that its
-/// affinity names, or, while that one is not open, to the next open one: equal affinities never occupy more than one lane. No batch goes behind
-/// one that has held its lane for long: it waits here until the lane moves. Leased connections belong to one caller at a time and are opened
-/// on demand.
+/// A batch without an affinity goes to the shared connection with the fewest outstanding batches. One with an affinity goes to the shared
+/// connection of its slot, or, while that one is not open, to the next open one, so equal affinities never occupy more than one. No batch is
+/// sent behind one that has run for long: it waits here until that connection makes progress. A leased connection belongs to one caller at a
+/// time and is opened on demand.
 ///
-/// While the database is known to be away one connection at a time is tried and callers fail at once. From the loss of the last connection
-/// until the first failed attempt callers wait: most often that is a few milliseconds.
+/// While the database is known to be unreachable, one connection at a time is tried and requests fail at once. Between the loss of the last
+/// connection and the first failed attempt requests wait, usually for a few milliseconds.
 struct PoolMachine {
     typealias Instant = ContinuousClock.Instant
-
-    struct Limits {
-        var sharedConnections: Int
-        var leases: Int
-        var waiters: Int
-        var laneDepth: Int
-        var staleHead: Duration
-        var leaseIdle: Duration
-    }
-
-    struct ConnectionID: Hashable {
-        let number: Int
-    }
-
-    struct RequestID: Hashable {
-        let number: Int
-    }
-
-    enum Health: Equatable {
-        case connecting
-        case reachable
-        case unreachable
-    }
-
-    enum Rejection: Equatable {
-        case unavailable
-        case poolExhausted
-        case shutDown
-    }
-
-    enum Action: Equatable {
-        case connectShared(ConnectionID)
-        case connectLease(ConnectionID)
-        case close(ConnectionID)
-        case send(RequestID, on: ConnectionID)
-        case lend(ConnectionID, to: RequestID)
-        case reject(RequestID, Rejection)
-        /// Call `retryDue` after a back-off.
-        case scheduleRetry
-        /// Call `expireIdle` after the idle time.
-        case scheduleExpiry
-    }
-
-    private struct SharedConnection {
-        let id: ConnectionID
-        /// What affinities name: a connection that replaces another takes its slot.
-        let slot: Int
-        var isOpen = false
-        var outstanding = 0
-        /// Since when the oldest outstanding batch has been the oldest.
-        var headSince: Instant
-    }
-
-    private enum Lease: Equatable {
-        case connecting
-        case idle(since: Instant)
-        case lent
-    }
 
     private let limits: Limits
     private(set) var health = Health.connecting
     private(set) var healthSince: Instant
     private var sharedConnections: [SharedConnection] = []
     private var leases: [ConnectionID: Lease] = [:]
-    /// One queue a slot, and a last one for batches without an affinity.
+    /// One queue per slot, and a last one for batches without an affinity.
     private var waitingBatches: [WaiterQueue<RequestID>]
     private var waitingLeases = WaiterQueue<RequestID>()
     private var isRetryScheduled = false
@@ -96,7 +38,7 @@ struct PoolMachine {
 
     // MARK: Batches
 
-    /// - Parameter affinity: batches with the same one share a lane; nil: any lane will do.
+    /// - Parameter affinity: selects the shared connection; nil: any.
     mutating func batchArrived(_ request: RequestID, affinity: UInt64? = nil, now: Instant) -> [Action] {
         if let rejection = rejection { return [.reject(request, rejection)] }
         guard limits.sharedConnections > 0 else { return [.reject(request, .poolExhausted)] }
@@ -105,11 +47,11 @@ struct PoolMachine {
             return [send(request, sharedConnection: sharedConnection, now: now)]
         }
         guard waitingBatchCount < limits.waiters else { return [.reject(request, .poolExhausted)] }
-        waitingBatches[queue].join(request)
+        waitingBatches[queue].append(request)
         return []
     }
 
-    /// A lane answered its oldest batch.
+    /// The oldest batch on a shared connection ended.
     mutating func batchEnded(on id: ConnectionID, now: Instant) -> [Action] {
         guard let sharedConnection = sharedConnections.firstIndex(where: { $0.id == id }) else { return [] }
         sharedConnections[sharedConnection].outstanding -= 1
@@ -124,11 +66,11 @@ struct PoolMachine {
         if let rejection = rejection { return [.reject(request, rejection)] }
         if waitingLeases.isEmpty, let idle = idleLease() { return [lend(idle, to: request)] }
         guard waitingLeases.count < limits.waiters else { return [.reject(request, .poolExhausted)] }
-        waitingLeases.join(request)
+        waitingLeases.append(request)
         return connectForWaitingLeases()
     }
 
-    /// A caller is done with a leased connection; one that is not `reusable` is closed.
+    /// A caller returned a leased connection; one that is not `reusable` is closed.
     mutating func leaseReturned(_ id: ConnectionID, reusable: Bool, now: Instant) -> [Action] {
         guard leases[id] == .lent else { return [] }
         guard reusable, !isShutDown else { return [.close(id)] }
@@ -145,9 +87,9 @@ struct PoolMachine {
 
     // MARK: Both
 
-    /// A waiting caller has given up. Nothing happens when it was not waiting any more.
+    /// A waiting caller gave up. No effect on a request that is not waiting.
     mutating func withdraw(_ request: RequestID) {
-        if !waitingBatches.indices.contains(where: { waitingBatches[$0].leave(request) }) { waitingLeases.leave(request) }
+        if !waitingBatches.indices.contains(where: { waitingBatches[$0].remove(request) }) { waitingLeases.remove(request) }
     }
 
     // MARK: Connections
@@ -166,7 +108,7 @@ struct PoolMachine {
         return actions + (isRetryScheduled ? [] : connectMissing(now: now))
     }
 
-    /// A connection has ended, whoever ended it; the batches on it have been answered by then.
+    /// A connection ended, for any reason; its batches were answered before.
     mutating func closed(_ id: ConnectionID, now: Instant) -> [Action] {
         let wasOpen: Bool
         if let sharedConnection = sharedConnections.firstIndex(where: { $0.id == id }) {
@@ -179,14 +121,14 @@ struct PoolMachine {
         guard !isShutDown else { return [] }
         var actions: [Action] = []
         switch (wasOpen, isServing) {
-        // Those who waited for it go to the next one.
+        // Requests that waited for it go to the next one.
         case (true, true): actions = sendWaiting(now: now)
         case (true, false): if limits.sharedConnections > 0, health == .reachable { change(to: .connecting, now: now) }
         case (false, false):
             change(to: .unreachable, now: now)
             actions = rejectWaiting(.unavailable)
         case (false, true):
-            // Others work but this one was refused, for instance because the server has no slot left.
+            // Others work but this one was refused, for instance because the server has too many connections.
             if leases.isEmpty { actions = Self.reject(waitingLeases.removeAll(), .unavailable) }
         }
         let isNeeded = sharedConnections.count < limits.sharedConnections || !waitingLeases.isEmpty
@@ -202,9 +144,9 @@ struct PoolMachine {
         return isShutDown ? [] : connectMissing(now: now)
     }
 
-    // MARK: The end
+    // MARK: Shutdown
 
-    /// Nobody new is let in. Connections close when their work is done; call `connectionCount` to see when all are.
+    /// Rejects new requests. Connections close when their work is done; `connectionCount` is 0 when all are closed.
     mutating func shutDown(now: Instant) -> [Action] {
         isShutDown = true
         return rejectWaiting(.shutDown)
@@ -212,22 +154,22 @@ struct PoolMachine {
             + leases.filter { $0.value != .lent }.map { .close($0.key) }
     }
 
-    func isLane(_ id: ConnectionID) -> Bool { sharedConnections.contains { $0.id == id } }
+    func isShared(_ id: ConnectionID) -> Bool { sharedConnections.contains { $0.id == id } }
 
     // MARK: Inside
 
     private var rejection: Rejection? {
         if isShutDown { return .shutDown }
-        // Without lanes nobody else tries to connect: the request itself is the attempt.
+        // Without shared connections the request itself is the attempt to connect.
         return health == .unreachable && limits.sharedConnections > 0 ? .unavailable : nil
     }
 
-    /// Whether the database is there, as far as we see. An idle leased connection is no proof: nobody has spoken on it lately.
+    /// Whether a connection works. With shared connections, an idle leased one is no evidence, because it has not been used lately.
     private var isServing: Bool {
         limits.sharedConnections > 0 ? sharedConnections.contains(where: \.isOpen) : leases.values.contains { $0 != .connecting }
     }
 
-    /// The lane for the next batch of a queue; nil when it has to wait.
+    /// The index of the shared connection for the next batch of a queue; nil when the batch must wait.
     private func sharedConnection(for queue: Int, now: Instant) -> Int? {
         guard queue < limits.sharedConnections else {
             return sharedConnections.indices.filter { mayTake(sharedConnections[$0], now: now) }.min {
@@ -245,7 +187,7 @@ struct PoolMachine {
 
     private func mayTake(_ sharedConnection: SharedConnection, now: Instant) -> Bool {
         let isStale = sharedConnection.outstanding > 0 && now - sharedConnection.headSince >= limits.staleHead
-        return sharedConnection.isOpen && !isStale && sharedConnection.outstanding < limits.laneDepth
+        return sharedConnection.isOpen && !isStale && sharedConnection.outstanding < limits.pipelineDepth
     }
 
     private mutating func send(_ request: RequestID, sharedConnection: Int, now: Instant) -> Action {
@@ -281,7 +223,7 @@ struct PoolMachine {
 
     private mutating func connectMissing(now: Instant) -> [Action] {
         guard health != .unreachable || limits.sharedConnections == 0 else {
-            // One probe: if it succeeds, `opened` brings the others.
+            // One probe: when it succeeds, `opened` connects the others.
             let isTrying = sharedConnections.contains { !$0.isOpen } || leases.values.contains(.connecting)
             return isTrying ? [] : [connectShared(now: now)]
         }

@@ -1,26 +1,26 @@
 import Reactor
 
-/// PostgreSQL for many callers on one thread: a few shared connections in libpq's pipeline mode for short work, leased ones for transactions and
-/// for what may wait, one more for each listener. Reconnects by itself.
+/// PostgreSQL for many callers on one thread: a few shared connections in libpq's pipeline mode for short batches, leased connections for
+/// transactions and slow statements, and one connection per listener. Reconnects automatically.
 ///
 /// Every method may be called from any task; nothing blocks a thread. Errors are `PostgresError` unless a closure of the caller throws its own.
 /// Call `start()` once, and `shutdown()` before the reactor stops.
 public final class PostgresClient: Sendable {
     private let pool: Pool
 
-    /// Nothing is connected before `start`. The reactor may serve others too.
+    /// Connects nothing before `start`. The reactor may have other users.
     public init(_ configuration: PostgresConfiguration, reactor: Reactor) {
         pool = Pool(configuration, on: reactor)
     }
 
-    // MARK: Life
+    // MARK: Life cycle
 
-    /// Begins to connect. Callers may come before the connection is there: they wait.
+    /// Begins to connect. Requests before the connection is open wait.
     public func start() {
         pool.reactor.submit { [pool] in pool.start() }
     }
 
-    /// Lets no caller in any more, waits for those who are in, at most `grace`, then closes everything. Streams of `listen` end.
+    /// Rejects new requests, waits at most `grace` for running ones, then closes everything. Streams of `listen` end.
     public func shutdown(grace: Duration = .seconds(2)) async {
         await withCheckedContinuation { continuation in
             pool.reactor.submit { [pool] in pool.shutDown(grace: grace) { continuation.resume() } }
@@ -45,13 +45,13 @@ public final class PostgresClient: Sendable {
     /// Sends statements together on a shared connection: one round trip, one implicit transaction, committed when this returns. If one fails,
     /// nothing of the batch has happened. Errors, roles and settings that are local to a transaction do not reach other callers.
     ///
-    /// A batch that waits for a lock holds up those that were sent behind it: keep `lock_timeout` short, or use a lease. Statements that
-    /// control transactions or change the session do not belong here.
+    /// A batch that waits for a lock delays the batches behind it: keep `lock_timeout` short, or use a lease. Statements that control
+    /// transactions or change the session are not allowed.
     /// - Parameters:
     ///   - affinity: batches with the same affinity share one connection, so that they never occupy all and do not wait for each other's locks;
-    ///     nil means whichever is least busy.
-    ///   - deadline: how long to wait, for a connection and for the answer together; nil means the configuration's.
-    ///   - decode: sees the rows of the last statement, on the reactor's thread: small work only.
+    ///     nil: the least busy one.
+    ///   - deadline: time limit for connection and result together; nil: the configuration's.
+    ///   - decode: receives the rows of the last statement, on the reactor's thread: small work only.
     /// - Throws: `PostgresError`, or what `decode` throws (the batch is committed then).
     @discardableResult
     public func batch<Value: Sendable>(
@@ -73,7 +73,7 @@ public final class PostgresClient: Sendable {
         try await batch([query], affinity: affinity, deadline: deadline, decode: decode)
     }
 
-    /// A batch of one statement, of which only the number of rows it touched matters.
+    /// A batch of one statement. Returns the number of affected rows.
     @discardableResult
     public func execute(_ query: Query, deadline: Duration? = nil) async throws -> Int {
         try await batch([query], deadline: deadline) { $0.affectedRows }
@@ -81,19 +81,19 @@ public final class PostgresClient: Sendable {
 
     // MARK: Leased connections
 
-    /// Lends a connection for the time of `body`. Afterwards the session is reset; a transaction left open is rolled back with its connection.
-    /// - Parameter deadline: how long to wait for the connection; nil means the configuration's.
+    /// Lends a connection for the time of `body`. Afterwards the session is reset; with an open transaction the connection is closed.
+    /// - Parameter deadline: time limit for getting a connection; nil: the configuration's.
     @discardableResult
     public func withConnection<Value>(deadline: Duration? = nil, _ body: (Lease) async throws -> Value) async throws -> Value {
-        let ticket = PendingLease()
+        let request = PendingLease()
         let deadline = deadline ?? pool.configuration.defaultDeadline
-        let lease = try await ticket.answer(on: pool.reactor) { [pool] in pool.admit(ticket, deadline: deadline) }
+        let lease = try await request.answer(on: pool.reactor) { [pool] in pool.admit(request, deadline: deadline) }
         defer { pool.reactor.submit { [pool] in pool.takeBack(lease) } }
         return try await body(lease)
     }
 
     /// Runs `body` in a transaction: committed when it returns, rolled back when it throws.
-    /// - Parameter deadline: how long to wait for the connection; nil means the configuration's.
+    /// - Parameter deadline: time limit for getting a connection; nil: the configuration's.
     @discardableResult
     public func withTransaction<Value>(deadline: Duration? = nil, _ body: (Lease) async throws -> Value) async throws -> Value {
         try await withConnection(deadline: deadline) { lease in

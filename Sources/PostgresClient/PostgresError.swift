@@ -1,9 +1,9 @@
-/// What went wrong with a request to the database.
+/// An error of a request to the database.
 ///
 /// `description` names kind, code and constraint, and the server's message only where that message speaks of schema or server, never of
 /// data: it may be logged. `message`, `detail` and `hint` are the server's own words and can quote values; do not log them.
 public struct PostgresError: Error, Sendable, Hashable {
-    /// The kinds of failure a caller tells apart.
+    /// Kinds of failure that callers distinguish.
     public enum Kind: Sendable, Hashable {
         /// No connection, or the connection was lost.
         case unavailable
@@ -11,19 +11,18 @@ public struct PostgresError: Error, Sendable, Hashable {
         case deadline
         /// The caller's task was cancelled.
         case cancelled
-        /// The server refused the statement; `sqlState` says why.
+        /// The server rejected the statement; see `sqlState`.
         case server
-        /// As many callers as allowed are waiting already.
+        /// Too many requests are waiting.
         case poolExhausted
-        /// The driver was used in a way it does not allow, the server said something unexpected, or a result has another shape than asked for.
+        /// Invalid use of the driver, an unexpected message of the server, or a result of another shape than requested.
         case protocolViolation
     }
 
-    /// What kind of failure this is.
     public let kind: Kind
     /// The server's five-character code (PostgreSQL manual, appendix A), when the server answered.
     public let sqlState: String?
-    /// What happened, in words. May quote values when `kind` is `server`.
+    /// A description. May quote values when `kind` is `server`.
     public let message: String
     /// The server's explanation. May quote values.
     public let detail: String?
@@ -31,9 +30,9 @@ public struct PostgresError: Error, Sendable, Hashable {
     public let hint: String?
     /// The name of the violated constraint, when one was violated.
     public let constraint: String?
-    /// Whether the work may have been committed all the same: it was sent, and no answer came. False means that it surely was not.
+    /// Whether the work may have been committed: it was sent, and no result came. False: it was not.
     public let mayHaveTakenEffect: Bool
-    /// Why there is no connection, when none could be made.
+    /// Why no connection could be opened, when that was the cause.
     public let connectionFailure: ConnectionFailure?
     /// The server has lost the prepared statement, or a change of the schema has outdated it: preparing it again helps.
     let isOutdatedStatement: Bool
@@ -59,7 +58,7 @@ public struct PostgresError: Error, Sendable, Hashable {
     /// Whether the statement waited for a lock longer than `lock_timeout` (55P03).
     public var isLockTimeout: Bool { sqlState == "55P03" }
 
-    /// The same failure of work that had been sent.
+    /// The same error for work that was sent.
     var afterSending: PostgresError {
         PostgresError(
             kind, message, sqlState: sqlState, detail: detail, hint: hint, constraint: constraint, mayHaveTakenEffect: true)

@@ -2,7 +2,7 @@
 ///
 ///     let query: Query = "select gateway.begin_turn(\(user), \(message)::text)"
 ///
-/// Parameters carry no type, the server infers it from the place where they stand; add a cast where it cannot.
+/// Parameters have no type: the server infers it from their position; add a cast where it cannot.
 public struct Query: Sendable, Hashable, ExpressibleByStringInterpolation {
     /// The pieces of SQL between the parameters: always one more than there are parameters.
     private var pieces: [String]
@@ -30,7 +30,7 @@ public struct Query: Sendable, Hashable, ExpressibleByStringInterpolation {
         self = stringInterpolation.query
     }
 
-    /// A statement that was made at run time. Only for text that is ours, such as migrations: nothing is escaped.
+    /// A statement from text. Only for trusted text such as migrations: nothing is escaped.
     public init(unsafeSQL: String) {
         self.init(stringLiteral: unsafeSQL)
     }
@@ -42,7 +42,7 @@ public struct Query: Sendable, Hashable, ExpressibleByStringInterpolation {
         parameters += fragment.parameters
     }
 
-    /// Collects what stands in `\( )`.
+    /// Collects pieces and parameters.
     public struct Interpolation: StringInterpolationProtocol {
         fileprivate var query = Query(stringLiteral: "")
 

@@ -4,24 +4,24 @@
     import Foundation
 #endif
 
-/// One value as it travels to the server.
+/// One parameter in the form that is sent to the server.
 public enum QueryParameter: Hashable, Sendable {
     /// SQL's NULL.
     case null
-    /// The value in the server's text form. Its type is what the place where it stands in the SQL asks for.
+    /// The value in the server's text form. The server infers its type from its position in the SQL.
     case text(String)
     /// Raw bytes, sent as they are, of type `bytea`.
     case bytes([UInt8])
 
-    /// The type told to the server; 0 lets the server infer it.
+    /// The type's OID for the server; 0: inferred.
     var typeID: UInt32 {
         if case .bytes = self { 17 } else { 0 }
     }
 }
 
-/// What may stand in `\( )` of a `Query`: a type that knows its form on the way to the server. Give your own identifiers a conformance.
+/// A type that can be interpolated into a `Query` as a parameter. Give your own identifiers a conformance.
 public protocol QueryValue {
-    /// The value for the server.
+    /// The value in the form that is sent.
     var queryParameter: QueryParameter { get }
 }
 
@@ -66,7 +66,7 @@ extension Array: QueryValue where Element: QueryArrayElement {
     public var queryParameter: QueryParameter { Element.parameter(of: self) }
 }
 
-/// What may be the element of an array parameter.
+/// A type that can be the element of an array parameter.
 public protocol QueryArrayElement {
     /// The parameter for a whole array of this type.
     static func parameter(of array: [Self]) -> QueryParameter

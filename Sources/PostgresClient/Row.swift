@@ -47,7 +47,7 @@ public struct Row: ~Copyable {
     }
 }
 
-/// What a column can be decoded to.
+/// A type that a column can be decoded to.
 public protocol ColumnValue {
     /// Decodes a field in the server's text form (nil: NULL). Nil when it is something else.
     init?(column: UnsafeRawBufferPointer?)
@@ -108,7 +108,7 @@ extension Array: ColumnValue where Element: ColumnArrayElement {
     }
 }
 
-/// What an array column can be decoded to.
+/// A type that the elements of an array column can be decoded to.
 public protocol ColumnArrayElement {
     /// Decodes a whole array in the server's text form. Nil when it is something else.
     static func elements(of column: UnsafeRawBufferPointer) -> [Self]?

@@ -25,6 +25,6 @@ extension PostgresError {
 }
 
 extension Rows {
-    /// What the server did, as it says it: `INSERT 0 1`, `COMMIT`.
+    /// The server's command tag: `INSERT 0 1`, `COMMIT`.
     var commandTag: String { String(cString: PQcmdStatus(result)) }
 }

@@ -1,7 +1,7 @@
 import CLibPQ
 
-/// What PostgreSQL stores of a password (RFC 5803). `ALTER ROLE … PASSWORD` takes it instead of the password, which then is in no statement, and
-/// so in no log and no statistics of the server.
+/// PostgreSQL's stored form of a password (RFC 5803). `ALTER ROLE … PASSWORD` accepts it, so the password itself is in no statement, log or
+/// statistics of the server.
 public enum ScramVerifier {
     /// `SCRAM-SHA-256$4096:…`, with a random salt. Letters, digits and `$:+/=` only. Throws `PostgresError` when libpq refuses the password.
     public static func make(password: String, user: String) throws -> String {

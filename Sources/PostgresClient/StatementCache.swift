@@ -1,4 +1,4 @@
-/// Which statements one connection has prepared, least recently used first out. Pure.
+/// The prepared statements of one connection, with least-recently-used eviction. Pure.
 ///
 /// A statement counts as prepared as soon as its preparation was sent, since the server works in order; if the preparation fails, it is
 /// forgotten and the next use prepares it again.
@@ -30,7 +30,7 @@ struct StatementCache {
 
     var count: Int { entries.count }
 
-    /// What to send for a statement.
+    /// The messages to send for a statement.
     mutating func use(_ key: Key) -> Use {
         uses += 1
         if let name = entries[key]?.name {

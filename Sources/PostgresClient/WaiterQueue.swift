@@ -1,24 +1,24 @@
-/// First in, first out, with leaving from the middle. Pure.
-struct WaiterQueue<PendingRequest: Hashable> {
-    private var order: [PendingRequest] = []
+/// A first-in, first-out queue whose elements can be removed. Pure.
+struct WaiterQueue<Request: Hashable> {
+    private var order: [Request] = []
     private var head = 0
-    private var waiting: Set<PendingRequest> = []
+    private var waiting: Set<Request> = []
 
     var count: Int { waiting.count }
     var isEmpty: Bool { waiting.isEmpty }
 
-    /// Places held, those of leavers included. For the test that bounds them.
+    /// Entries in memory, removed ones included. For the test that bounds it.
     var footprint: Int { order.count }
 
-    mutating func join(_ ticket: PendingRequest) {
-        order.append(ticket)
-        waiting.insert(ticket)
+    mutating func append(_ request: Request) {
+        order.append(request)
+        waiting.insert(request)
     }
 
-    /// False when the ticket was not waiting.
+    /// False when the request is not in the queue.
     @discardableResult
-    mutating func leave(_ ticket: PendingRequest) -> Bool {
-        guard waiting.remove(ticket) != nil else { return false }
+    mutating func remove(_ request: Request) -> Bool {
+        guard waiting.remove(request) != nil else { return false }
         if order.count > 64, order.count > 2 * waiting.count {
             order = order[head...].filter(waiting.contains)
             head = 0
@@ -26,23 +26,23 @@ struct WaiterQueue<PendingRequest: Hashable> {
         return true
     }
 
-    /// The one that `next` would return.
-    var first: PendingRequest? { order[head...].first(where: waiting.contains) }
+    /// The element that `next` would return.
+    var first: Request? { order[head...].first(where: waiting.contains) }
 
-    mutating func next() -> PendingRequest? {
+    mutating func next() -> Request? {
         while head < order.count {
-            let ticket = order[head]
+            let request = order[head]
             head += 1
             if head == order.count {
                 order.removeAll(keepingCapacity: true)
                 head = 0
             }
-            if waiting.remove(ticket) != nil { return ticket }
+            if waiting.remove(request) != nil { return request }
         }
         return nil
     }
 
-    mutating func removeAll() -> [PendingRequest] {
+    mutating func removeAll() -> [Request] {
         defer { self = WaiterQueue() }
         return order[head...].filter(waiting.contains)
     }

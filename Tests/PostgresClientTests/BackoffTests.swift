@@ -31,30 +31,3 @@ import Testing
         #expect(backoff == Backoff())
     }
 }
-
-@Suite struct WaitingLineTests {
-    private var line = WaiterQueue<Int>()
-
-    @Test("first come, first served, but for those who left")
-    mutating func order() {
-        for ticket in 1...4 { line.join(ticket) }
-        #expect(line.leave(2) == true)
-        #expect(line.leave(2) == false)
-        #expect(line.count == 3)
-        #expect([line.next(), line.next(), line.next(), line.next()] == [1, 3, 4, nil])
-        line.join(5)
-        #expect(line.next() == 5)
-    }
-
-    @Test("those who left do not pile up behind one who stays")
-    mutating func leaving() {
-        line.join(0)
-        for ticket in 1...10_000 {
-            line.join(ticket)
-            line.leave(ticket)
-        }
-        #expect(line.footprint <= 66)
-        #expect(line.removeAll() == [0])
-        #expect(line.isEmpty)
-    }
-}

@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test("a killed backend costs the callers on its lane an error, and nobody else")
+    @Test("a killed backend costs the callers on its shared connection an error, and nobody else")
     func killedBackend() async throws {
         try await withClient { client, database in
             try await expectEventually { try await connections(client) >= 3 }
@@ -77,7 +77,7 @@ import Testing
             cluster.sigstop()
             let hanging = await postgresError { _ = try await client.int("select 1", deadline: .milliseconds(500)) }
             #expect(hanging?.kind == .deadline)
-            // Silence on a busy lane and then a connection attempt without an answer: now it is known.
+            // Silence on a busy shared connection and then a connection attempt without an answer: now it is known.
             try await expectEventually {
                 _ = await postgresError { _ = try await client.int("select 1", deadline: .milliseconds(500)) }
                 if case .unreachable = client.status { return true }
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test("a client without lanes leases as soon as there is a server")
+    @Test("a client without shared connections leases as soon as there is a server")
     func leasesOnly() async throws {
         let cluster = try await ThrowawayCluster.start()
         await cluster.stop()
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test("a server without a free slot refuses leases, but the lanes go on")
+    @Test("a server without a free slot refuses leases, but the shared connections go on")
     func noSlot() async throws {
         let cluster = try await ThrowawayCluster.start(settings: ["max_connections": "8", "superuser_reserved_connections": "0"])
         try await withClient(at: cluster.url(), configure: { $0.sharedConnections = 2 }) { client in

@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test("a deadline answers its caller in time and leaves the lane usable")
+    @Test("a deadline answers its caller in time and leaves the shared connection usable")
     func deadline() async throws {
         try await withClient(configure: {
             $0.sharedConnections = 1

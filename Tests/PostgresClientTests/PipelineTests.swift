@@ -142,7 +142,7 @@ import Testing
         try await withClient { client, database in
             try await database.psql("create table t (a int); insert into t values (7)")
             for round in 0..<5 {
-                // Every lane has its own copy of the statement.
+                // Every shared connection has its own copy of the statement.
                 try await withThrowingTaskGroup { group in
                     for _ in 0..<30 {
                         group.addTask { try await expectEqual(client.query("select * from t") { $0.columnCount }, round + 1) }

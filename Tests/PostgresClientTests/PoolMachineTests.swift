@@ -9,7 +9,7 @@ import Testing
     private static func pool(sharedConnections: Int = 2, leases: Int = 1, waiters: Int = 2, depth: Int = 2) -> PoolMachine {
         PoolMachine(
             limits: .init(
-                sharedConnections: sharedConnections, leases: leases, waiters: waiters, laneDepth: depth, staleHead: .milliseconds(20),
+                sharedConnections: sharedConnections, leases: leases, waiters: waiters, pipelineDepth: depth, staleHead: .milliseconds(20),
                 leaseIdle: .seconds(60)),
             now: start)
     }
@@ -18,39 +18,39 @@ import Testing
     private func connection(_ number: Int) -> PoolMachine.ConnectionID { .init(number: number) }
     private func request(_ number: Int) -> PoolMachine.RequestID { .init(number: number) }
 
-    /// Both lanes are open: connections 1 and 2.
-    private mutating func openLanes() {
+    /// Both shared connections are open: connections 1 and 2.
+    private mutating func openSharedConnections() {
         _ = pool.start(now: at(0))
         _ = pool.opened(connection(1), now: at(0))
         _ = pool.opened(connection(2), now: at(0))
     }
 
-    // MARK: Lanes
+    // MARK: Shared connections
 
-    @Test("all lanes are opened at the start")
-    mutating func startsLanes() {
+    @Test("all shared connections are opened at the start")
+    mutating func startsSharedConnections() {
         #expect(pool.start(now: at(0)) == [.connectShared(connection(1)), .connectShared(connection(2))])
     }
 
-    @Test("a batch goes to the lane with the fewest outstanding")
+    @Test("a batch goes to the shared connection with the fewest outstanding")
     mutating func fewest() {
-        openLanes()
+        openSharedConnections()
         #expect(pool.batchArrived(request(1), now: at(0)) == [.send(request(1), on: connection(1))])
         #expect(pool.batchArrived(request(2), now: at(0)) == [.send(request(2), on: connection(2))])
         #expect(pool.batchArrived(request(3), now: at(0)) == [.send(request(3), on: connection(1))])
     }
 
-    @Test("nobody is sent behind a head older than 20 ms while another lane is there")
+    @Test("nobody is sent behind a head older than 20 ms while another shared connection is there")
     mutating func staleHead() {
-        openLanes()
+        openSharedConnections()
         _ = pool.batchArrived(request(1), now: at(0))
         _ = pool.batchArrived(request(2), now: at(19))
         #expect(pool.batchArrived(request(3), now: at(20)) == [.send(request(3), on: connection(2))])
     }
 
-    @Test("when every head is old a batch waits, and the first lane to move takes it")
+    @Test("when every head is old a batch waits, and the first shared connection to move takes it")
     mutating func allStale() {
-        openLanes()
+        openSharedConnections()
         _ = pool.batchArrived(request(1), now: at(0))
         _ = pool.batchArrived(request(2), now: at(0))
         #expect(pool.batchArrived(request(3), now: at(50)) == [])
@@ -59,15 +59,15 @@ import Testing
 
     @Test("an answer makes the next head young")
     mutating func headMoves() {
-        openLanes()
+        openSharedConnections()
         for number in 1...4 { _ = pool.batchArrived(request(number), now: at(0)) }
         _ = pool.batchEnded(on: connection(1), now: at(100))
         #expect(pool.batchArrived(request(5), now: at(110)) == [.send(request(5), on: connection(1))])
     }
 
-    @Test("full lanes make batches wait, up to the bound, in order")
+    @Test("full shared connections make batches wait, up to the bound, in order")
     mutating func waiters() {
-        openLanes()
+        openSharedConnections()
         for number in 1...6 { _ = pool.batchArrived(request(number), now: at(0)) }
         #expect(pool.batchArrived(request(7), now: at(0)) == [.reject(request(7), .poolExhausted)])
         #expect(pool.batchEnded(on: connection(1), now: at(1)) == [.send(request(5), on: connection(1))])
@@ -85,9 +85,9 @@ import Testing
 
     // MARK: Affinity
 
-    @Test("equal affinities keep to one lane, however busy it is, and different ones share the lanes")
+    @Test("equal affinities keep to one shared connection, however busy it is, and different ones share the shared connections")
     mutating func affinity() {
-        openLanes()
+        openSharedConnections()
         #expect(pool.batchArrived(request(1), affinity: 7, now: at(0)) == [.send(request(1), on: connection(2))])
         #expect(pool.batchArrived(request(2), affinity: 7, now: at(0)) == [.send(request(2), on: connection(2))])
         #expect(pool.batchArrived(request(3), affinity: 7, now: at(0)) == [])
@@ -99,16 +99,16 @@ import Testing
 
     @Test("a batch with an affinity waits behind an old head, and the others do not wait with it")
     mutating func affinityBehindOldHead() {
-        openLanes()
+        openSharedConnections()
         _ = pool.batchArrived(request(1), affinity: 0, now: at(0))
         #expect(pool.batchArrived(request(2), affinity: 0, now: at(30)) == [])
         #expect(pool.batchArrived(request(3), now: at(30)) == [.send(request(3), on: connection(2))])
         #expect(pool.batchEnded(on: connection(1), now: at(100)) == [.send(request(2), on: connection(1))])
     }
 
-    @Test("while its lane is lost an affinity keeps to the next one, and returns to the one that replaces it")
-    mutating func affinityOfLostLane() {
-        openLanes()
+    @Test("while its shared connection is lost an affinity keeps to the next one, and returns to the one that replaces it")
+    mutating func affinityOfLostConnection() {
+        openSharedConnections()
         for number in 1...3 { _ = pool.batchArrived(request(number), affinity: 0, now: at(0)) }
         #expect(pool.closed(connection(1), now: at(1)) == [.send(request(3), on: connection(2)), .scheduleRetry])
         #expect(pool.batchArrived(request(4), affinity: 0, now: at(1)) == [.send(request(4), on: connection(2))])
@@ -119,18 +119,18 @@ import Testing
 
     // MARK: The database goes away
 
-    @Test("while a lane is left, a lost one is replaced and nobody notices")
-    mutating func oneLaneLost() {
-        openLanes()
+    @Test("while a shared connection is left, a lost one is replaced and nobody notices")
+    mutating func oneConnectionLost() {
+        openSharedConnections()
         #expect(pool.closed(connection(1), now: at(5)) == [.scheduleRetry])
         #expect(pool.health == .reachable)
         #expect(pool.retryDue(now: at(6)) == [.connectShared(connection(3))])
         #expect(pool.batchArrived(request(1), now: at(7)) == [.send(request(1), on: connection(2))])
     }
 
-    @Test("after the last lane callers wait until an attempt has failed, then all fail at once")
-    mutating func allLanesLost() {
-        openLanes()
+    @Test("after the last shared connection callers wait until an attempt has failed, then all fail at once")
+    mutating func allConnectionsLost() {
+        openSharedConnections()
         _ = pool.closed(connection(1), now: at(5))
         #expect(pool.closed(connection(2), now: at(5)) == [])
         #expect(pool.health == .connecting)
@@ -159,7 +159,7 @@ import Testing
 
     @Test("an idle leased connection does not prove that the database is there")
     mutating func idleLeaseIsNoProof() {
-        openLanes()
+        openSharedConnections()
         _ = pool.leaseRequested(request(1), now: at(0))
         _ = pool.opened(connection(3), now: at(1))
         _ = pool.leaseReturned(connection(3), reusable: true, now: at(2))
@@ -174,7 +174,7 @@ import Testing
 
     @Test("a lease is connected when asked for, and lent again when it comes back")
     mutating func lease() {
-        openLanes()
+        openSharedConnections()
         #expect(pool.leaseRequested(request(1), now: at(0)) == [.connectLease(connection(3))])
         #expect(pool.opened(connection(3), now: at(1)) == [.lend(connection(3), to: request(1))])
         #expect(pool.leaseRequested(request(2), now: at(2)) == [])
@@ -185,7 +185,7 @@ import Testing
 
     @Test("a soiled lease is closed and replaced for the next in line")
     mutating func soiled() {
-        openLanes()
+        openSharedConnections()
         _ = pool.leaseRequested(request(1), now: at(0))
         _ = pool.opened(connection(3), now: at(1))
         _ = pool.leaseRequested(request(2), now: at(2))
@@ -197,7 +197,7 @@ import Testing
 
     @Test("an idle lease is closed after its time, a used one is not")
     mutating func expiry() {
-        openLanes()
+        openSharedConnections()
         _ = pool.leaseRequested(request(1), now: at(0))
         _ = pool.opened(connection(3), now: at(0))
         #expect(pool.expireIdle(now: at(100_000)) == [])
@@ -208,7 +208,7 @@ import Testing
 
     @Test("a lease returned twice is returned once")
     mutating func returnedTwice() {
-        openLanes()
+        openSharedConnections()
         _ = pool.leaseRequested(request(1), now: at(0))
         _ = pool.opened(connection(3), now: at(1))
         _ = pool.leaseReturned(connection(3), reusable: true, now: at(2))
@@ -217,22 +217,22 @@ import Testing
 
     @Test("a connection for someone who has left is kept idle")
     mutating func leftWhileConnecting() {
-        openLanes()
+        openSharedConnections()
         _ = pool.leaseRequested(request(1), now: at(0))
         pool.withdraw(request(1))
         #expect(pool.opened(connection(3), now: at(1)) == [.scheduleExpiry])
     }
 
-    @Test("leases refused while lanes work fail their waiters, not the batches")
+    @Test("leases refused while shared connections work fail their waiters, not the batches")
     mutating func leaseRefused() {
-        openLanes()
+        openSharedConnections()
         _ = pool.leaseRequested(request(1), now: at(0))
         #expect(pool.closed(connection(3), now: at(1)) == [.reject(request(1), .unavailable)])
         #expect(pool.health == .reachable)
     }
 
-    @Test("without lanes a request is itself the attempt")
-    mutating func noLanes() {
+    @Test("without shared connections a request is itself the attempt")
+    mutating func noSharedConnections() {
         pool = Self.pool(sharedConnections: 0)
         #expect(pool.start(now: at(0)) == [])
         #expect(pool.batchArrived(request(1), now: at(0)) == [.reject(request(1), .poolExhausted)])
@@ -246,7 +246,7 @@ import Testing
 
     @Test("shutting down refuses everybody, lets running work end, and closes what is idle")
     mutating func shutDown() {
-        openLanes()
+        openSharedConnections()
         _ = pool.batchArrived(request(1), now: at(0))
         _ = pool.leaseRequested(request(2), now: at(0))
         #expect(pool.shutDown(now: at(1)) == [.reject(request(2), .shutDown), .close(connection(2)), .close(connection(3))])

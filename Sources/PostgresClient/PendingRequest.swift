@@ -1,19 +1,19 @@
 import Reactor
 
-/// One caller who waits for the reactor. He is answered exactly once: with a result, by his deadline, or by his cancellation.
+/// A caller that waits for the reactor. It is answered exactly once: with a result, by its deadline, or by its cancellation.
 ///
 /// SAFETY (`@unchecked Sendable`): made by the caller and handed to the reactor once; everything mutable is touched on the reactor's
 /// thread only.
 class PendingRequest: @unchecked Sendable {
     private(set) var isAnswered = false
     private var timer: TimerHandle?
-    /// Called when the caller gives up first.
+    /// Called when the caller gives up before it is answered.
     var whenAbandoned: () -> Void = {}
 
-    /// Whether the work is out of our hands, so that the caller must be told that it may have been done.
-    var isOutOfOurHands: Bool { false }
+    /// Whether the work may take effect although the caller gave up.
+    var mayTakeEffect: Bool { false }
 
-    /// Starts the deadline, nil: none. `whenAbandoned` is called when the caller gives up first, by deadline or cancellation.
+    /// Starts the deadline (nil: none). `whenAbandoned` is called when the deadline passes or the task is cancelled first.
     func begin(on reactor: Reactor, deadline: Duration?, whenAbandoned: @escaping () -> Void) {
         guard !isAnswered else { return }
         self.whenAbandoned = whenAbandoned
@@ -23,15 +23,15 @@ class PendingRequest: @unchecked Sendable {
         }
     }
 
-    /// The caller does not wait any longer.
+    /// The caller gave up.
     func abandon(_ error: PostgresError) {
         guard !isAnswered else { return }
         let leave = whenAbandoned
-        fail(isOutOfOurHands ? error.afterSending : error)
+        fail(mayTakeEffect ? error.afterSending : error)
         leave()
     }
 
-    /// Answers with an error, unless the caller has been answered.
+    /// Answers with an error, unless the caller was answered before.
     func fail(_ error: any Error) {
         settle { deliver(error) }
     }
@@ -49,7 +49,7 @@ class PendingRequest: @unchecked Sendable {
     func deliver(_ error: any Error) {}
 }
 
-/// The suspended caller behind a ticket. A cancellation may come before he has been suspended.
+/// The continuation of a waiting task. A cancellation may come before it is suspended.
 struct Reply<Value: Sendable> {
     private var continuation: CheckedContinuation<Value, any Error>?
     private var early: Result<Value, any Error>?
@@ -72,15 +72,15 @@ struct Reply<Value: Sendable> {
     }
 }
 
-/// A ticket that is answered with a `Value`.
+/// A request that is answered with a `Value`.
 protocol Awaitable<Value>: PendingRequest {
     associatedtype Value: Sendable
     var reply: Reply<Value> { get set }
 }
 
 extension Awaitable {
-    /// Suspends the caller until the ticket is answered.
-    /// - Parameter admit: called on the reactor unless the caller gave up before.
+    /// Suspends the task until the request is answered.
+    /// - Parameter admit: called on the reactor unless the task was cancelled before.
     func answer(on reactor: Reactor, admit: @escaping @Sendable () -> Void) async throws -> Value {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
