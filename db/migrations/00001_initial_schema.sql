@@ -26,7 +26,7 @@ begin
         end if;
     end loop;
 
-    -- So that the gateway can act as a user: set_config('role', 'authenticated', true).
+    -- Lets the gateway act as a user: set_config('role', 'authenticated', true).
     if not pg_has_role('coach_gateway', 'authenticated', 'member') then
         begin
             grant authenticated to coach_gateway;
@@ -84,12 +84,12 @@ create table gateway.schema_migrations (
 );
 comment on table gateway.schema_migrations is 'Which files of db/migrations this database has, with the SHA-256 of each.';
 
--- For whom the gateway is at work: it sets this beside the claims. Asked for every row, and made ready anew by every statement that meets one, so
--- it is less than auth.uid(): claims alone do not name a user here.
+-- The user that the gateway is bound to; it sets this beside the claims. Cheaper than auth.uid(), because policies call it for every row: it does
+-- not parse the claims, so claims alone bind to no user.
 create function gateway.user_id() returns uuid language sql stable
     return nullif(current_setting('request.jwt.claim.sub', true), '')::uuid;
 
--- Whether it is at work for nobody. With claims but without their subject it is at work for no user, which is not nobody.
+-- Whether the gateway is bound to no user: no claims and no subject. With claims but without a subject it is neither bound nor unbound.
 create function gateway.is_unbound() returns boolean language sql stable
     return coalesce(current_setting('request.jwt.claims', true), '') = '' and gateway.user_id() is null;
 
@@ -103,26 +103,26 @@ end $$;
 create type public.coaching_domain as enum (
     'life_coaching', 'career_coaching', 'relationships', 'mindset', 'creativity', 'fitness', 'leadership');
 
--- What is checked at every write is an enum or a domain where it can be: a CHECK is read anew by each statement that writes to its table.
+-- Enums and domains instead of CHECK constraints where possible: each statement that writes to a table parses its CHECKs again.
 create type public.conversation_source as enum ('app', 'openai');
 create type public.message_role as enum ('user', 'assistant');
--- `failed`: a user's message that has no answer yet. `superseded`: an answer that was made again.
+-- `failed`: a user's message without an answer. `superseded`: an answer that was replaced.
 create type public.message_status as enum ('complete', 'stopped', 'interrupted', 'failed', 'superseded');
--- Who booked a turn: the gateway that ran it, or another for one that was lost.
+-- Which instance finished a turn: its owner, or another one in recovery.
 create type public.finalizer as enum ('owner', 'recovery');
 
 create table public.users (
     id uuid primary key default auth.uid(),
     display_name text check (char_length(display_name) <= 100),
-    -- BCP 47 and ISO 3166-1: the language of answers, the place for crisis resources.
+    -- BCP 47 and ISO 3166-1: the language of answers, the region of crisis resources.
     locale text check (char_length(locale) <= 35),
     country text check (country ~ '^[A-Z]{2}$'),
-    -- Names the user in the ledger, and only here: when the row is gone, what was spent is nobody's.
+    -- Identifies the user in the ledger. Only this row links both, so after its removal the ledger is anonymous.
     account_id uuid not null default gen_random_uuid(),
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now()
 );
-comment on table public.users is 'One row a person, made when his first token is seen; id is the token''s sub.';
+comment on table public.users is 'One row a user, created at the first request; id is the token''s sub.';
 
 do $$
 begin
@@ -142,23 +142,23 @@ create table public.context_profiles (
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now()
 );
-comment on table public.context_profiles is 'What a user told the coach about himself; the core of every prompt.';
+comment on table public.context_profiles is 'What a user told the coach about themselves; part of every prompt.';
 
 create table public.conversations (
     user_id uuid not null default auth.uid() references public.users (id) on delete cascade,
     id uuid not null default gen_random_uuid(),
     title varchar(200),
     domain public.coaching_domain,
-    -- The persona that speaks in it from its first turn with one, and the version that this turn met. NULL before that turn.
+    -- The persona of its turns from the first one with a persona on, and the version published then. NULL before that turn.
     persona_id uuid,
     persona_version integer,
     source public.conversation_source not null default 'app',
     -- Rolling summary of the messages up to summarised_through_seq.
     summary text,
     summarised_through_seq integer not null default 0,
-    -- The place of the newest message: a turn takes two, odd for the user's, even for the answer.
+    -- seq of the newest message: a turn has two, odd for the user's message, even for the answer.
     last_seq integer not null default 0,
-    -- When its owner last wrote: what orders the list. An answer moves only updated_at, which no index has to follow.
+    -- When its owner last wrote; orders the list. An answer changes only updated_at, which is in no index.
     last_message_at timestamptz not null default now(),
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now(),
@@ -168,8 +168,8 @@ create table public.conversations (
     primary key (user_id, id)
 ) with (fillfactor = 85);
 
--- At most 1,000 conversations without a message a user, deleted ones included, so that nobody fills the database behind PostgREST. Those that
--- begin with a message are limited with it, and do not come here. The lock makes the count exact.
+-- At most 1,000 conversations without a message a user, deleted ones included, which limits
+-- users behind PostgREST. Conversations that begin with a message are limited with it and not counted here. The lock makes the count exact.
 create index idx_conversations_empty on public.conversations (user_id) where last_seq = 0;
 create function gateway.limit_conversations() returns trigger
     language plpgsql set search_path = '' as $$
@@ -184,18 +184,18 @@ create trigger quota before insert on public.conversations for each row when (ne
     execute function gateway.limit_conversations();
 
 create table public.messages (
-    -- Goes with its conversation: see gateway.remove_conversation.
+    -- Removed with its conversation by gateway.remove_conversation.
     user_id uuid not null,
     id uuid not null default gen_random_uuid(),
     conversation_id uuid not null,
     turn_id uuid,
-    -- Order within the conversation, independent of clocks. An answer that supersedes another takes its place.
+    -- Order within the conversation, independent of clocks. An answer that supersedes another has the same seq.
     seq integer not null,
     role public.message_role not null,
     content text not null,
     status public.message_status not null default 'complete',
     domain public.coaching_domain,
-    -- The provider's count for answers, an estimate for what users wrote.
+    -- The provider's count for answers, an estimate for users' messages.
     token_count bigint not null,
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now(),

@@ -1,7 +1,7 @@
--- Creators' personas. Others meet a persona through the view of its public columns; its prompt texts are its creator's alone.
+-- Creators' personas. Others read a persona through the view of its public columns; only its creator reads the prompt texts.
 --
--- A persona is a draft that its creator edits, and published versions that nobody can change: only those enter a turn. Personas are reference
--- data: everybody reads them, so a distributed database replicates these tables whole. They have no foreign key to a user's table, and users'
+-- A persona is a draft that its creator edits, and immutable published versions, which turns use. Personas are reference
+-- data: all users read them, so a distributed database replicates these tables. They have no foreign key to a user's table, and users'
 -- tables have none to them.
 
 create table public.coaching_personas (
@@ -19,7 +19,7 @@ create table public.coaching_personas (
     methodology jsonb check (octet_length(methodology::text) <= 16000),
     personality jsonb check (octet_length(personality::text) <= 16000),
     -- `published`: new conversations may begin with it. `unpublished`: they may not, and those that have it keep their version. `withdrawn`, by
-    -- an operator: it does not speak any more.
+    -- an operator: no turn uses it.
     status text not null default 'draft' check (status in ('draft', 'published', 'unpublished', 'withdrawn')),
     -- The newest row of persona_versions, with which new conversations begin while the status is `published`.
     published_version integer,
@@ -32,7 +32,7 @@ create table public.coaching_personas (
 
 create trigger touch before update on public.coaching_personas for each row execute function gateway.touch_updated_at();
 
--- What was published, as it was then. The sizes were checked when it was a draft.
+-- Published versions. Sizes were checked in the draft.
 create table public.persona_versions (
     persona_id uuid not null references public.coaching_personas (id) on delete cascade,
     version integer not null,
@@ -46,14 +46,14 @@ create table public.persona_versions (
     primary key (persona_id, version)
 );
 
--- Privileges and policies keep everybody but the owner of the tables from changing a version; this also keeps a mistake in a function from it.
+-- Privileges and policies let only the tables' owner change a version; this also prevents a mistake in one of its functions.
 create function gateway.refuse_update() returns trigger language plpgsql set search_path = '' as $$
 begin
     raise exception '% is append-only', tg_table_name using errcode = 'integrity_constraint_violation';
 end $$;
 create trigger immutable before update on public.persona_versions for each row execute function gateway.refuse_update();
 
--- At most 100 personas a creator, deleted ones included, so that nobody fills the database behind PostgREST. The lock makes the count exact.
+-- At most 100 personas a creator, deleted ones included, which limits creators behind PostgREST. The lock makes the count exact.
 create function gateway.limit_personas() returns trigger
     language plpgsql set search_path = '' as $$
 begin
@@ -95,10 +95,10 @@ begin
     return newest.version;
 end $$;
 
--- Runs with its owner's rights, which is its purpose: the base tables' rows are their creator's alone.
+-- Runs with its owner's rights on purpose: only creators read rows of the base tables.
 create view public.published_personas with (security_barrier = true) as
     select p.id, p.slug, v.name, v.description, v.domain, v.version, p.published_at
     from public.coaching_personas p
     join public.persona_versions v on v.persona_id = p.id and v.version = p.published_version
     where p.status = 'published' and p.deleted_at is null;
-comment on view public.published_personas is 'What anybody who is signed in may know about a persona; never a prompt text.';
+comment on view public.published_personas is 'Public columns of personas, for all signed-in users; never a prompt text.';

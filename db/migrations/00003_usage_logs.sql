@@ -1,4 +1,4 @@
--- The ledger of model calls. Rows are only ever added: what corrects a row is another one with the difference.
+-- The ledger of model calls. Rows are only added: a correction is another row with the difference.
 
 create type public.usage_purpose as enum ('chat', 'judge', 'summary', 'preview');
 
@@ -14,7 +14,7 @@ create table public.usage_logs (
     -- 0: the call was recorded before its request left, and nothing is known of it yet. Then the receipt, and corrections of it.
     revision integer not null,
     purpose public.usage_purpose not null,
-    -- Whose receipt it is; NULL in revision 0.
+    -- Source of the receipt; NULL in revision 0.
     finalized_by public.finalizer,
     conversation_id uuid,
     message_id uuid,
@@ -45,7 +45,7 @@ create table public.usage_logs (
     primary key (account_id, day, turn_id, attempt, call, revision)
 ) partition by range (day);
 
--- Partitions are in a schema of their own, to which nobody has access: they are read and written through the table.
+-- Partitions are in their own schema, to which no role has access: they are read and written through the table.
 create schema ledger;
 revoke all on schema ledger from public;
 
@@ -53,7 +53,7 @@ revoke all on schema ledger from public;
 create table ledger.usage_logs_other partition of public.usage_logs default;
 alter table ledger.usage_logs_other enable row level security;
 
--- Makes the partitions of today and of so many days ahead; returns how many were missing. Attaching takes no lock that turns wait for.
+-- Creates the partitions of today and of the next days; returns the number created. Attaching takes no lock that turns wait for.
 -- Runs with its owner's rights, because the gateway's role owns no tables.
 create function gateway.make_usage_partitions(days_ahead integer) returns integer
     language plpgsql security definer set search_path = '' set lock_timeout = '1s' as $$
@@ -69,7 +69,7 @@ begin
         continue when to_regclass('ledger.' || partition) is not null;
         execute format('create table ledger.%I (like public.usage_logs including all)', partition);
         execute format('alter table ledger.%I enable row level security', partition);
-        -- Rows that came before their partition. The lock is the one that attaching takes.
+        -- Moves rows that were inserted before the partition existed. Attaching takes the same lock.
         lock table ledger.usage_logs_other in access exclusive mode;
         execute format(
             'with early as (delete from ledger.usage_logs_other where day = %L returning *) insert into ledger.%I select * from early',
@@ -83,7 +83,7 @@ end $$;
 
 select gateway.make_usage_partitions(14);
 
--- One row a call that has a receipt, with the sums of its revisions: what users read of the ledger. With the reader's rights.
+-- One row per call with a receipt, with the sums of its revisions; users read the ledger through it. With the reader's rights.
 create view public.model_calls with (security_invoker = true) as
     select u.id as user_id, l.day, l.turn_id, l.attempt, l.call, l.purpose, l.conversation_id, l.message_id, l.persona_id, l.tier,
         (array_agg(l.domain order by l.revision desc))[1] as domain,
@@ -105,4 +105,4 @@ create view public.model_calls with (security_invoker = true) as
     join public.users u on u.account_id = l.account_id
     group by u.id, l.day, l.turn_id, l.attempt, l.call, l.purpose, l.conversation_id, l.message_id, l.persona_id, l.tier
     having max(l.revision) > 0;
-comment on view public.model_calls is 'What each call of a model took and cost; the sum of its rows in the ledger.';
+comment on view public.model_calls is 'Tokens and cost of each model call: the sums of its rows in the ledger.';

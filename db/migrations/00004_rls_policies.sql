@@ -1,5 +1,5 @@
--- Who may touch what. `authenticated` is a user himself, here or behind PostgREST; `coach_gateway` is the server at work for the user
--- whose claims are set. Neither gets anything on anybody else's rows, and only the gateway writes messages and the ledger.
+-- Privileges and policies. `authenticated` is a user, here or behind PostgREST; `coach_gateway` is the server, bound to the user of the claims.
+-- Neither has access to rows of other users, and only the gateway writes messages and the ledger.
 
 revoke all on
     public.users, public.context_profiles, public.conversations, public.messages,
@@ -16,7 +16,7 @@ alter table public.persona_versions enable row level security;
 alter table public.usage_logs enable row level security;
 alter table gateway.schema_migrations enable row level security;
 
--- A user's own row, without what the operator notes in it.
+-- A user's own row, without the operators' columns.
 grant select (id, account_id, display_name, locale, country, created_at, updated_at), update (display_name, locale, country)
     on public.users to authenticated;
 grant select, insert, update on public.users to coach_gateway;
@@ -26,7 +26,7 @@ create policy users_owner_update on public.users for update to authenticated
 create policy users_gateway on public.users to coach_gateway
     using (id = gateway.user_id()) with check (id = gateway.user_id());
 
--- What he told about himself.
+-- The context profile.
 grant select, insert (user_id, values, goals, situation), update (values, goals, situation)
     on public.context_profiles to authenticated;
 grant select on public.context_profiles to coach_gateway;
@@ -35,7 +35,7 @@ create policy context_profiles_owner on public.context_profiles to authenticated
 create policy context_profiles_gateway on public.context_profiles for select to coach_gateway
     using (user_id = gateway.user_id());
 
--- His conversations: made, renamed and put away by him. Rows are never removed by hand, so that what was spent stays explained.
+-- Conversations: their owner creates, renames and soft-deletes them. Rows stay, because the ledger refers to them.
 grant select, insert (user_id, id, title, domain, persona_id), update (title, domain, deleted_at) on public.conversations to authenticated;
 grant select, insert, update on public.conversations to coach_gateway;
 create policy conversations_owner_select on public.conversations for select to authenticated using (user_id = (select auth.uid()));
@@ -55,8 +55,8 @@ create policy messages_owner_select on public.messages for select to authenticat
 create policy messages_gateway on public.messages to coach_gateway
     using (user_id = gateway.user_id()) with check (user_id = gateway.user_id());
 
--- Personas: creators edit their own drafts; status, version and slug are the server's. The gateway reads them all, to let them speak, and
--- publishes those of the user at hand.
+-- Personas: creators edit their own drafts; the server sets status, version and slug. The gateway reads all for turns, and publishes those of
+-- the user it is bound to.
 grant select, insert (id, user_id, name, description, domain, tone, methodology, personality),
     update (name, description, domain, tone, methodology, personality, deleted_at)
     on public.coaching_personas to authenticated;
@@ -80,7 +80,7 @@ create policy persona_versions_gateway_select on public.persona_versions for sel
 create policy persona_versions_gateway_insert on public.persona_versions for insert to coach_gateway
     with check (exists (select from public.coaching_personas p where p.id = persona_id and p.user_id = gateway.user_id()));
 
--- The ledger: users read the rows of their account; the gateway adds rows to the account of the user it works for. Nobody changes one.
+-- The ledger: users read the rows of their account; the gateway adds rows to the account of the user it is bound to. No role changes one.
 grant select on public.usage_logs, public.model_calls to authenticated;
 grant select, insert on public.usage_logs to coach_gateway;
 create policy usage_logs_owner_select on public.usage_logs for select to authenticated

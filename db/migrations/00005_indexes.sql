@@ -1,4 +1,4 @@
--- What is looked up otherwise than by primary key.
+-- Indexes besides the primary keys.
 
 -- History and message lists: one conversation, newest first.
 create index idx_messages_conversation_id on public.messages (user_id, conversation_id, seq);

@@ -1,4 +1,4 @@
--- Devices that may be notified; users register and remove their own.
+-- Devices for push notifications; users register and remove their own.
 
 create table public.push_tokens (
     user_id uuid not null default auth.uid() references public.users (id) on delete cascade,
@@ -10,8 +10,8 @@ create table public.push_tokens (
     primary key (user_id, token)
 );
 
--- A device belongs to the user who registered it last. The owner is looked up here, by the token and not by a user: so no key of a user's table
--- crosses users, and registering a device that another user had leaves that user's rows as they are. What counts is this table.
+-- A device belongs to the user who registered it last; this table decides. It is keyed by the token, so no key of a user's table crosses users, and
+-- registering another user's device leaves that user's rows unchanged.
 create table gateway.push_token_owners (
     token_hash bytea primary key,
     user_id uuid not null,
@@ -23,7 +23,7 @@ create function gateway.claim_push_token() returns trigger
     language plpgsql security definer set search_path = '' as $$
 begin
     perform pg_advisory_xact_lock(hashtextextended('push tokens ' || new.user_id, 0));
-    -- What another user has claimed meanwhile, and the oldest beyond 20 devices.
+    -- Tokens that another user has claimed since, and the oldest beyond 20 devices.
     delete from public.push_tokens p
     where p.user_id = new.user_id and p.token <> new.token
         and p.token not in (
@@ -49,7 +49,7 @@ create trigger claim before insert or update on public.push_tokens for each row 
 create trigger release after delete on public.push_tokens for each row execute function gateway.release_push_token();
 create trigger touch before update on public.push_tokens for each row execute function gateway.touch_updated_at();
 
--- The tokens that a notification may be sent to: all that the gateway's role can read of this.
+-- Tokens that a notification may be sent to; the only access of the gateway's role.
 create view gateway.deliverable_push_tokens with (security_barrier = true) as
     select p.user_id, p.token, p.platform, p.environment
     from public.push_tokens p

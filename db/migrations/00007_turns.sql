@@ -1,4 +1,4 @@
--- A turn: one message of a user and the answer to it, however often the model was asked.
+-- A turn: one message of a user and the answer to it, over all attempts.
 
 create type public.turn_status as enum ('running', 'complete', 'stopped', 'interrupted', 'failed');
 create type public.finish_reason as enum ('stop', 'length', 'stopped', 'safety');
@@ -14,7 +14,7 @@ create table public.turns (
     user_message_id uuid not null,
     -- Reserved at the start; the row in messages appears when the turn ends with text.
     message_id uuid not null default gen_random_uuid(),
-    -- Place of the user's message in its conversation; the answer's is the next.
+    -- seq of the user's message; the answer has the next one.
     seq integer not null,
     -- Counts model calls on this message, from 1.
     attempt integer not null default 1,
@@ -32,12 +32,12 @@ create table public.turns (
     tier text not null,
     locale text,
     country text,
-    -- What the request pinned, for its retries.
+    -- The request's pinned domain, for retries.
     pinned_domain public.coaching_domain,
     domain public.coaching_domain,
     domain_confidence real,
     domain_source public.domain_source,
-    -- What was found, never the text it was found in.
+    -- The assessment, never the assessed text.
     risk_tier public.risk_tier not null default 0,
     risk_categories text[] not null default '{}',
     risk_subject public.risk_subject not null default 'unclear',
@@ -62,8 +62,8 @@ create table public.turns (
 
 create unique index idx_turns_idempotency_key on public.turns (user_id, idempotency_key) where idempotency_key is not null;
 
--- The attempts that run, and all that another gateway needs to know of one whose gateway died. A row is added by begin_turn, removed by
--- finish_turn and changed in between without touching an index, so what is asked several times a second reads a small table.
+-- Running attempts, with everything that another instance needs to finish one after its owner died. A row is added by begin_turn, removed by
+-- finish_turn and changed in between without touching an index, so frequent queries read a small table.
 create table gateway.running_turns (
     user_id uuid not null,
     -- One running turn a conversation.
@@ -76,42 +76,41 @@ create table gateway.running_turns (
     -- As in public.turns.
     day date not null,
     started_at timestamptz not null,
-    -- Set aside in budgets for this attempt.
+    -- Reserved in budgets for this attempt.
     reserved_usd numeric(20, 9) not null default 0,
-    -- Which process of which instance runs it; gateway.instances says whether that one still lives.
+    -- The process that runs it; gateway.instances has its lease.
     owner_instance uuid,
     owner_epoch bigint,
-    -- Set through whatever gateway was asked to stop it; its owner looks for it.
+    -- Set through any instance; the owner polls it.
     stop_requested_at timestamptz,
     persona_id uuid,
-    -- What the message itself says: {tier, categories, subject, patterns}.
+    -- Assessment of the message: {tier, categories, subject, patterns}.
     risk jsonb not null,
     country text,
     locale text,
-    -- From the first checkpoint on. What was decided before the model was called: {domain, persona_id, model, risk, country, locale}.
+    -- From the first checkpoint on: the decisions before the model call, {domain, persona_id, model, risk, country, locale}.
     facts jsonb,
     -- Estimated.
     prompt_tokens bigint,
-    -- Who accepted the call; NULL: nobody yet, so nothing can have been billed.
+    -- The model that accepted the call; NULL: none yet, so nothing can have been billed.
     provider text,
     model text,
     saved_at timestamptz,
     primary key (user_id, conversation_id)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
 
--- What an owner asks several times a second; almost always empty.
+-- Read by each owner several times a second; almost always empty.
 create index idx_running_turns_stopping on gateway.running_turns (owner_instance) where stop_requested_at is not null;
 
 revoke all on gateway.running_turns from anon, authenticated, coach_gateway;
 alter table gateway.running_turns enable row level security;
 grant select, insert, update, delete on gateway.running_turns to coach_gateway;
--- At work for a user the gateway sees that user's rows; without claims, to keep turns across crashes, it sees those of all.
+-- Bound to a user the gateway sees that user's rows; unbound, for recovery, those of all.
 create policy running_turns_gateway on gateway.running_turns to coach_gateway
     using (user_id = gateway.user_id() or gateway.is_unbound()) with check (user_id = gateway.user_id() or gateway.is_unbound());
--- Removing a conversation removes what was said in it. Foreign keys would do it too, and look at the conversation again at every row of every
--- turn. The turn functions write messages only while they hold the row of the running turn, or of its conversation when it begins, so what was
--- begun is waited for, and what has not begun finds nothing. Touches rows of the conversation's own user only.
--- Runs with its owner's rights, as a foreign key does.
+-- Removes the messages and turns of a removed conversation. Foreign keys would do it, too, but check the conversation at every inserted row. Turn
+-- functions write messages only while they lock the row of the running turn, or of its conversation when it begins: so this waits for turns that
+-- have begun, and later ones find no conversation. Touches rows of the conversation's own user only. With its owner's rights, as a foreign key.
 create function gateway.remove_conversation() returns trigger
     language plpgsql security definer set search_path = '' as $$
 begin
@@ -124,7 +123,7 @@ create trigger remove after delete on public.conversations for each row execute 
 
 revoke all on public.turns from anon, authenticated, coach_gateway;
 alter table public.turns enable row level security;
--- Users read how their turns ended. How they were run, what was found in their messages and what a key names is the gateway's own.
+-- Users read how their turns ended. Execution, assessments and idempotency keys are internal.
 grant select (
     user_id, id, conversation_id, user_message_id, message_id, attempt, status, finish_reason, error_code, persona_id, domain,
     domain_confidence, retry_of, created_at, started_at, finished_at, updated_at

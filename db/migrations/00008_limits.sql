@@ -1,4 +1,4 @@
--- What a user may use, and what he has used. How much a tier allows is configuration and comes with each request.
+-- Entitlements and usage of a user. The limits of a tier are configuration and come with each request.
 
 alter table public.users
     add column suspended_at timestamptz,
@@ -14,7 +14,7 @@ create table public.entitlements (
     updated_at timestamptz not null default now()
 );
 
--- One row a user, exact across all gateways: whoever holds its lock counts, so it also is what makes a user's turns begin one after another.
+-- One row per user, exact across all instances: counting locks it, which also serializes the beginnings of a user's turns.
 create table public.rate_limits (
     user_id uuid primary key references public.users (id) on delete cascade,
     window_started_at timestamptz not null default 'epoch',
@@ -22,11 +22,11 @@ create table public.rate_limits (
     -- UTC.
     day date not null default 'epoch',
     messages integer not null default 0,
-    -- Model calls of the day past the ordinary limits, for somebody in danger.
+    -- Model calls of the day beyond the ordinary limits, for a user in danger.
     crisis_calls integer not null default 0
 ) with (fillfactor = 50);
 
--- What a user's turns of a day (UTC) cost, and what is set aside for those that run.
+-- Cost of a user's turns of a day (UTC), and reserves of the running ones.
 create table public.budgets (
     user_id uuid not null references public.users (id) on delete cascade,
     day date not null,

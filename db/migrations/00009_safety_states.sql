@@ -1,11 +1,11 @@
--- How worried the coach is about a user: 0 calm, 1 concern, 2 crisis, 3 high. Kept per persona, because each leads its own talk.
+-- Safety state of a user: 0 calm, 1 concern, 2 crisis, 3 high. Per persona, because conversations with different personas are separate.
 
 create table public.safety_states (
     user_id uuid not null references public.users (id) on delete cascade,
     -- gateway.no_persona(): the coach without a persona. A key for replication has no NULL.
     persona_id uuid not null default '00000000-0000-0000-0000-000000000000',
     level smallint not null check (level between 0 and 3),
-    -- When danger was last heard.
+    -- When danger was last found in a message.
     raised_at timestamptz not null,
     primary key (user_id, persona_id)
 );
@@ -22,7 +22,7 @@ create policy safety_states_gateway on public.safety_states to coach_gateway
 create function gateway.no_persona() returns uuid language sql immutable
     return '00000000-0000-0000-0000-000000000000'::uuid;
 
--- A stored level after a silence: after 24 hours at most 1, after 48 hours 0.
+-- A stored level decays: after 24 hours at most 1, after 48 hours 0.
 create function gateway.level_at(level smallint, raised_at timestamptz, moment timestamptz) returns integer
     language sql immutable
     return case
@@ -36,7 +36,7 @@ create function gateway.level_of_tier(tier integer) returns integer
     language sql immutable
     return least(tier, 3);
 
--- Raises the state of the user with a persona. What a message itself says (`heard`) also keeps the state from falling for another day.
+-- Raises the state of the user with a persona. A tier found in a message itself (`heard`) also restarts the decay.
 create function gateway.raise_safety(user_id uuid, persona_id uuid, tier integer, heard boolean, moment timestamptz) returns void
     language sql set search_path = '' as $$
     insert into public.safety_states as s (user_id, persona_id, level, raised_at)

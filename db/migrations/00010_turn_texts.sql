@@ -1,13 +1,13 @@
--- Small readings of texts and JSON that the turn functions share. Those without a subquery are SQL, which the planner inlines; the others are
+-- Small functions on texts and JSON, shared by the turn functions. Those without a subquery are SQL, which the planner inlines; the others are
 -- PL/pgSQL, which keeps its plans: an SQL function that is not inlined is planned again at every call. It is inlined when nothing in it is less
 -- stable than it says, and what makes JSON or reads time zones is no more than STABLE.
 
--- Tokens of a text when nobody counted them: a quarter of the ASCII bytes and about half of the others, which leans to the high side.
+-- Estimated tokens of a text: a quarter of the ASCII bytes and about half of the others, which tends to be high.
 create function gateway.estimate_tokens(content text) returns integer
     language sql immutable
     return greatest(1, (3 * octet_length(content) - 2 * char_length(content) + 3) / 4);
 
--- A conversation's name until its owner gives it one: the beginning of what he first wrote.
+-- A conversation's title until its owner sets one: the beginning of their first message.
 create function gateway.title_of(message text) returns text
     language sql immutable
     return nullif(btrim(left(btrim(
@@ -37,10 +37,10 @@ begin
         where d::text = case jsonb_typeof(setting) when 'string' then setting #>> '{}' else setting ->> 'primary' end);
 end $$;
 
--- What turn functions are told of the danger in a message: {tier, categories, subject, patterns}.
+-- Assessment of a message: {tier, categories, subject, patterns}.
 create type gateway.risk as (tier public.risk_tier, categories text[], subject public.risk_subject, patterns text[]);
 
--- Two requests with the same key are the same request when these agree.
+-- Requests with the same idempotency key are the same request when their hashes are equal.
 create function gateway.request_hash(request jsonb) returns bytea
     language sql stable
     return sha256(convert_to(

@@ -1,9 +1,9 @@
--- Counting requests: one row a user, locked while it counts, so that the count is exact whichever gateway asks.
+-- Counting requests: one row per user, locked by counting, so that the count is exact across instances.
 
--- The functions of this file and the next that pin no search path are called by others that do, at every turn: pinning it again costs more than
--- what they do.
+-- Functions of this file and the next that pin no search path are called only by functions that do: pinning it again at every turn costs more than
+-- their work.
 
--- Turn functions name the user they work for, so that a distributed database knows where to run them; it must be the user of the claims.
+-- Turn functions have the user as their first argument, so that a distributed database can route them; it must be the user of the claims.
 create function gateway.check_caller(uid uuid) returns void
     language plpgsql as $$
 begin
@@ -12,14 +12,14 @@ begin
     end if;
 end $$;
 
--- Counts a request, and so many new messages, of a user whose row is made when he is new. The row stays locked until the transaction ends, so
--- that his turns begin one after another; what was counted may be taken back until then.
+-- Counts a request and `messages` messages; creates the rows of a new user. The row stays locked until the transaction ends, which serializes the
+-- beginnings of a user's turns; until then uncount can revert the count.
 create function gateway.count_request(uid uuid, messages integer) returns public.rate_limits
     language plpgsql as $$
 declare
     counter public.rate_limits;
-    -- From before the lock was had: later transactions may have opened this window or day already, and neither goes back. What is further ahead
-    -- was written before the database's clock was set back, and counts as over.
+    -- Read before the lock is held, so another transaction may have opened a later window or day, which stays. A value further in the future was
+    -- written before the database's clock was set back, and counts as expired.
     moment constant timestamptz := clock_timestamp();
     today constant date := moment at time zone 'UTC';
 begin
@@ -42,7 +42,7 @@ begin
     return gateway.count_request(uid, $2);
 end $$;
 
--- Takes back what was counted in this transaction.
+-- Reverts a count of this transaction.
 create function gateway.uncount(user_id uuid, requests integer, messages integer) returns public.rate_limits
     language plpgsql as $$
 declare
@@ -61,7 +61,7 @@ create function gateway.rate_of(counter public.rate_limits, per_minute integer) 
         'remaining', greatest(0, per_minute - counter.requests),
         'reset_at', ceil(extract(epoch from counter.window_started_at + interval '1 minute'))::bigint);
 
--- Takes one request from the caller's minute; nobody in danger is turned away, whatever he asked before:
+-- Counts one request of the caller's minute; the limit does not apply to users in danger:
 --   {outcome: taken | rate_limited | suspended, rate: {limit, remaining, reset_at}, retry_after, safety_level, country, locale}
 create function gateway.take_request(uid uuid, per_minute integer) returns jsonb
     language plpgsql set search_path = '' set lock_timeout = '100ms' as $$

@@ -288,7 +288,7 @@ end $$;
 -- Three things begin a turn: a new message; the same message again (idempotency_key) when its turn failed, which is the next attempt of that
 -- turn; and `retry_of`, which is a new turn on the message of an ended one, whose answer it supersedes. Only the latest turn of the latest
 -- message can be tried again, because what was said later builds on it: any other is `not_found`. The idempotency key goes over to the new
--- turn, for it names the message. A turn that runs is in the way until it is settled, also when its owner is dead: that takes the reaper a
+-- turn, for it names the message. A turn that runs is in the way until it is finalized, also when its owner is dead: that takes recovery a
 -- second, keeps what it said, and bills it.
 --
 -- request: {

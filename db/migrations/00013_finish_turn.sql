@@ -182,8 +182,8 @@ end $$;
 -- receipt: {conversation_id, turn_id, attempt, status: complete | stopped | interrupted | failed, finish_reason?, error_code?, content,
 --           bill: null | {provider, model, input, cached_input, cache_write, output, reasoning, cost_nanodollars, estimated},
 --           domain: {domain, confidence, source}, risk: {tier, categories, subject, patterns}, country?, locale?,
---           time_to_first_token_ms?, duration_ms, finalized_by?: owner (default) | reaper}
--- answer: {outcome: settled}          written now
+--           time_to_first_token_ms?, duration_ms, finalized_by?: owner (default) | recovery}
+-- answer: {outcome: finalized}        written now
 --       | {outcome: already_finalized}  it was before
 --       | {outcome: superseded}       a later attempt runs or ended; only the ledger was written
 --       | {outcome: unknown_turn}     not this user's, or gone with him

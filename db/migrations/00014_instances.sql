@@ -1,15 +1,15 @@
--- The gateways that run turns. One lease each, on the database's clock, instead of one a turn: who renews it is alive, and so are his turns.
+-- Instances that run turns. One lease per instance, on the database's clock, instead of one per turn.
 
 create table gateway.instances (
-    -- Chosen by the instance and kept through its lives.
+    -- Chosen by the instance, the same after a restart.
     id uuid primary key,
-    -- Which life: each start has a higher one, the microseconds of its clock unless a higher one was here.
+    -- Higher at each start: the microseconds of the instance's clock, unless a higher one is stored.
     epoch bigint not null,
-    -- Its last word: four a second while turns run, one a second without.
+    -- The last renewal: four a second while turns run, one a second without.
     renewed_at timestamptz not null,
-    -- The gateways' clock at its last word.
+    -- The instances' clock at the last renewal.
     clock interval not null,
-    -- The gateways' clock when it was the first to come back from a time in which nobody could renew.
+    -- The instances' clock when this one was the first to renew after an outage.
     returned_at interval
 ) with (fillfactor = 20);
 
@@ -18,23 +18,23 @@ alter table gateway.instances enable row level security;
 grant select, insert, update, delete on gateway.instances to coach_gateway;
 create policy instances_gateway on gateway.instances to coach_gateway using (true) with check (true);
 
--- How long an instance is believed to live after its last word, on the gateways' clock: death is noticed within 10 s.
+-- Time on the instances' clock after which an instance without renewal counts as dead: noticed within 10 s.
 create function gateway.lease() returns interval language sql immutable
     return interval '7 seconds';
 
--- After this long without a word from anybody the database is taken to have been away. Half a lease: who was cut off for less and needs as
--- long again to come back is still believed to live.
+-- Without any renewal for this long, the database is assumed to have been unavailable. Half a lease: an instance that was cut off for less, and
+-- needs as long again to reconnect, still counts as alive.
 create function gateway.silence() returns interval language sql immutable
     return interval '3.5 seconds';
 
--- When the database was away everybody looks dead: so long after its return all are given time for theirs.
+-- After an outage all leases look expired: instances have this time to renew theirs.
 create function gateway.grace() returns interval language sql immutable
     return interval '15 seconds';
 
--- The gateways' clock: it goes while any of them renews, and stands still while nobody can. What it measures is for how long the database was
--- there, so the silence of an instance counts only while others could be heard, and no outage, however often it comes, begins the count anew.
--- A renewal in the future was written before the database's clock was set back, or by a primary whose clock was ahead: it says nothing about now
--- and counts as stale. What others write while this is asked is later by less than the tolerance.
+-- The instances' clock: it advances while any instance renews, and stops while none can. So it measures the time during which the database was
+-- available: an instance's missing renewals count only while others could renew, and repeated outages do not restart the count. A renewal in the
+-- future was written before the database's clock was set back, or by a primary whose clock was ahead, and counts as stale. The tolerance covers
+-- renewals that are written while this runs.
 create function gateway.read_clock(moment timestamptz) returns table (reading interval, stood_still boolean)
     language sql stable
 begin atomic
@@ -47,8 +47,8 @@ begin atomic
         from gateway.instances i) as heard;
 end;
 
--- Begins the life of an instance, unless a later one has begun; returns the life that holds. A process names its life itself, so that a
--- statement that was waiting in the database begins nothing anew: not when it was sent again meanwhile, and not when its process is dead.
+-- Registers an epoch (`life`) of an instance, unless a higher one is stored; returns the stored one. A process chooses its epoch itself, so that a
+-- delayed statement registers nothing again: neither a repeated one, nor one of a dead process.
 create function gateway.register_instance(instance uuid, life bigint) returns bigint
     language plpgsql set search_path = '' as $$
 declare
@@ -57,7 +57,7 @@ declare
     returned interval;
 begin
     select * into now from gateway.read_clock(moment);
-    -- Turns of others, and nobody who renewed: perhaps nobody could.
+    -- Other instances have turns and none renewed: perhaps none could.
     if now.stood_still
         and exists (select from gateway.running_turns r where r.owner_instance is distinct from instance)
     then
@@ -68,13 +68,13 @@ begin
     on conflict (id) do update
         set epoch = excluded.epoch, renewed_at = moment, clock = now.reading, returned_at = coalesce(returned, i.returned_at)
         where i.epoch <= excluded.epoch;
-    -- Who is gone for good. A turn without its owner's row is as dead as one whose owner has not renewed.
+    -- Instances that are gone. A turn without its owner's row is an orphan, too.
     delete from gateway.instances i where i.renewed_at < moment - interval '7 days';
     return (select i.epoch from gateway.instances i where i.id = instance);
 end $$;
 
--- Renews the lease of a life of an instance, and returns those of its turns that somebody wants stopped. No row: a later life has begun, this
--- one must not go on. A statement of its own: whatever else is slow or refused, the instance is believed to live.
+-- Renews the lease of an instance's epoch, and returns its turns that were asked to stop. No row: a later epoch exists, and this process must end.
+-- A separate statement, so that no other slow or failing one delays it.
 create function gateway.renew_lease(instance uuid, life bigint) returns table (stops uuid[])
     language plpgsql set search_path = '' set enable_seqscan = off as $$
 declare
@@ -84,11 +84,11 @@ begin
     select * into now from gateway.read_clock(moment);
     update gateway.instances i
     set renewed_at = moment, clock = now.reading,
-        -- One instance that was slow is no outage: others were heard meanwhile.
+        -- One slow instance is no outage, because others renewed meanwhile.
         returned_at = case when now.stood_still then now.reading else i.returned_at end
     where i.id = instance and i.epoch = life;
     if not found then
-        -- The row was lost: with a backup that was restored, for instance. Or an earlier life's last word came after that.
+        -- The row was lost, for instance when a backup was restored, or an earlier epoch's renewal came after that.
         insert into gateway.instances as i (id, epoch, renewed_at, clock, returned_at)
         values (instance, life, moment, now.reading, case when now.stood_still then now.reading end)
         on conflict (id) do update
@@ -104,8 +104,8 @@ begin
     return next;
 end $$;
 
--- Whether the life of an instance is over, as far as the asking one may judge. A later life of the same proves it at once. Otherwise it has
--- not renewed for a lease, while the asker does, and nobody has just come back; or, whatever came back meanwhile, not for the whole grace.
+-- Whether an instance's epoch is dead, as seen by the calling instance. A later epoch of the same instance proves it at once. Otherwise it has not
+-- renewed for a lease, while the caller has, and no instance has just returned from an outage; or not for the whole grace, in any case.
 create function gateway.is_dead(owner uuid, owner_life bigint, asker uuid, asker_life bigint, moment timestamptz) returns boolean
     language plpgsql stable set search_path = '' as $$
 begin

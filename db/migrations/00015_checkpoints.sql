@@ -1,13 +1,13 @@
--- What running turns have said so far, so that it survives their gateway and can be followed on another. No user reads it.
+-- Text of running turns, so that it survives a crash and other instances can stream it. No user reads it.
 
--- What the turns of one life of an instance have said between two checkpoints: one row for all of them, because a row for each costs ten times
--- as much, to write and to remove. From time to time a turn says all again from its beginning, so that older rows can go (see checkpoint).
+-- The text that an instance's turns released between two checkpoints: one row for all turns, because a row per turn costs ten times as much to
+-- write and to remove. From time to time a turn repeats its whole text, so that older rows can be removed (see checkpoint).
 create table gateway.checkpoints (
     instance uuid not null,
     epoch bigint not null,
     id bigint generated always as identity,
     saved_at timestamptz not null default clock_timestamp(),
-    -- The pieces, column by column: UTF-8 bytes from..to of the answer of a turn's attempt stand in `said` after `offset` bytes.
+    -- The pieces, column by column: UTF-8 bytes from..to of the answer of a turn's attempt are in `said` after `offset` bytes.
     turns uuid[] not null,
     attempts integer[] not null,
     from_bytes integer[] not null,
@@ -17,7 +17,7 @@ create table gateway.checkpoints (
     primary key (instance, epoch, id)
 ) with (vacuum_truncate = off, toast.vacuum_truncate = off);
 
--- Rows live for seconds, which is too short to be worth compressing, and a piece is cut from what is not compressed without reading the rest.
+-- Rows exist for seconds, too short for compression to pay; and a piece of an uncompressed value is read without the rest.
 alter table gateway.checkpoints
     alter turns set storage external, alter attempts set storage external, alter from_bytes set storage external,
     alter to_bytes set storage external, alter offsets set storage external, alter said set storage external;
@@ -25,15 +25,15 @@ alter table gateway.checkpoints
 revoke all on gateway.checkpoints from anon, authenticated, coach_gateway;
 alter table gateway.checkpoints enable row level security;
 grant select, insert, update, delete on gateway.checkpoints to coach_gateway;
--- A checkpoint is of many users, so nobody's at work for one of them.
+-- A checkpoint has text of many users, so it is not accessible to the gateway bound to one of them.
 create policy checkpoints_gateway on gateway.checkpoints to coach_gateway
     using (gateway.is_unbound()) with check (gateway.is_unbound());
 
--- These tables are empty at times and large at others, so a plan that is kept must not be one for an empty table: no sequential scans where
--- a key is looked up, and a new plan at every call where many rows meet.
+-- These tables are sometimes empty and sometimes large, so cached plans must not be those of an empty table: no sequential scans for key look-ups,
+-- and a new plan at every call for joins of many rows.
 
--- Saves what turns of a life of an instance have said. Returns the checkpoint's id (NULL without text); no row when a later life of the instance
--- has begun. Repeating a call whose answer was lost is safe: of two pieces that begin at the same byte the longer counts.
+-- Saves text of an instance's turns. Returns the checkpoint's id (NULL without text); no row when a later epoch of the instance exists. Safe to
+-- repeat when the result was lost: of two pieces that begin at the same byte the longer one counts.
 --
 -- starts: [{user_id, conversation_id, turn_id, attempt, facts, prompt_tokens, provider?, model?}], turns to be saved for the first time, or whose first text
 --         says who answers. Only turns that this life of the instance runs are taken.
@@ -58,7 +58,7 @@ begin
     end if;
     delete from gateway.checkpoints c where c.instance = $1 and c.epoch = life and c.id < needed_from;
     if cardinality(turns) > 0 then
-        -- What is no text must be refused here, not when it is needed.
+        -- Invalid UTF-8 must fail here, not when it is read.
         perform convert_from(said, 'UTF8');
         insert into gateway.checkpoints as c (instance, epoch, turns, attempts, from_bytes, to_bytes, offsets, said)
         values ($1, life, $5, $6, $7, $8, $9, $10)
@@ -67,11 +67,11 @@ begin
     return next;
 end $$;
 
--- A byte of an answer: what was said after it is wanted, from checkpoints after `seen`.
+-- A read position: the text after a byte of an answer, from checkpoints after `seen`.
 create type gateway.place as (instance uuid, epoch bigint, turn_id uuid, attempt integer, after_byte integer, seen bigint);
 
--- What is saved of attempts from a piece on that begins at or before `after_byte`, and where that piece begins. It ends before a gap, which
--- only a database that lost its last transactions (a failover) can have.
+-- The saved text of attempts from the piece on that contains `after_byte`, and where that piece begins. It ends before a gap, which only a database
+-- that lost its last transactions (a failover) can have.
 create function gateway.said(places gateway.place[])
     returns table (turn_id uuid, from_byte integer, content text, saved_at timestamptz)
     language sql stable set search_path = '' set enable_nestloop = off
@@ -109,9 +109,9 @@ create function gateway.said(places gateway.place[])
     group by c.turn_id
 $$;
 
--- What turns that run anywhere have said: [{user_id, turn_id, after_byte, seen?}] in, for each that runs its attempt, its text from a piece on
--- that begins at or before the byte, and the newest checkpoint, to be `seen` the next time: none before it is searched again. A turn that is left
--- out runs no more; its text is in messages.
+-- Text of running turns of all instances: [{user_id, turn_id, after_byte, seen?}] in, for each that runs its attempt, its text from a piece on
+-- that begins at or before the byte, and the newest checkpoint, to be `seen` the next time: none before it is searched again. A missing turn
+-- has ended; its text is in messages.
 create function gateway.tail(places jsonb)
     returns table (turn_id uuid, attempt integer, from_byte integer, content text, seen bigint)
     language plpgsql stable set search_path = '' set plan_cache_mode = force_custom_plan as $$
@@ -130,7 +130,7 @@ begin
             from place r)) as said on said.turn_id = p.turn_id;
 end $$;
 
--- Removes text of attempts that have ended where their owner did not remove it, because it died or its checkpoint was on its way at the end.
+-- Removes text of ended attempts that their owner did not remove, because it died or a checkpoint was in flight at the end.
 create function gateway.sweep_checkpoints() returns bigint
     language plpgsql set search_path = '' set plan_cache_mode = force_custom_plan as $$
 declare
@@ -142,9 +142,9 @@ begin
     return removed;
 end $$;
 
--- Turns whose owner is dead as far as the asking instance may judge, the oldest first, with all that was saved of them:
+-- Turns of dead owners, as seen by the calling instance, oldest first, with everything that was saved of them:
 --   [{user_id, turn, day, facts?, risk, persona_id, country, locale, content, provider?, model?, prompt_tokens, duration_ms}]
--- Without a checkpoint there are no facts, and the risk is what the message itself said. Sweeps about once a minute, asked once a second.
+-- Without a checkpoint there are no facts, and the risk is that of the message. Sweeps about once a minute when called once a second.
 create function gateway.orphans(instance uuid, life bigint, at_most integer) returns jsonb
     language plpgsql set search_path = '' set plan_cache_mode = force_custom_plan as $$
 declare
@@ -163,8 +163,8 @@ begin
         orphan as (
             select r.* from gateway.running_turns r
             where exists (select from dead d where d.id is not distinct from r.owner_instance and d.epoch is not distinct from r.owner_epoch)
-                -- Begun in the asker's name, but the asker never learned of it: the answer of begin_turn was lost on the way, or came after the
-                -- request had been given up. What it runs has a checkpoint long before this.
+                -- Begun by the caller, which did not learn of it: the result of begin_turn was lost, or came after the request's deadline. Turns
+                -- that it runs have a checkpoint long before this.
                 or (r.owner_instance = instance and r.owner_epoch = life and r.saved_at is null
                     and r.started_at not between moment - interval '5 seconds' and moment + interval '1 second')
             order by r.started_at
@@ -189,7 +189,7 @@ begin
             'provider', r.provider,
             'model', r.model,
             'prompt_tokens', coalesce(r.prompt_tokens, 0),
-            -- The clock may have been set back meanwhile, or far ahead.
+            -- The clock may have been changed meanwhile.
             'duration_ms', least(
                 extract(epoch from greatest(said.saved_at, r.saved_at, r.started_at) - r.started_at) * 1000, 2147483647)::integer
         ) order by r.started_at), '[]')
@@ -197,7 +197,7 @@ begin
         left join said on said.turn_id = r.turn_id);
 end $$;
 
--- Asks the owner of a turn of the user to stop it, wherever it runs. False when the user has no such turn; harmless when it has ended.
+-- Asks the owner of a turn of the user to stop it. False when the user has no such turn; no effect on an ended turn.
 create function gateway.request_stop(uid uuid, turn_id uuid) returns boolean
     language plpgsql set search_path = '' set lock_timeout = '100ms' as $$
 begin

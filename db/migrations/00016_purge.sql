@@ -1,7 +1,7 @@
--- What was said in conversations that their owner deleted is kept for a while, then removed. The ledger stays.
+-- Removes the content of soft-deleted conversations after a while. The ledger stays.
 
--- Removes messages and turns of conversations that were deleted longer ago than `keep`, of at most so many conversations; returns of how many.
--- Their rows stay, without title and summary, so that clients which were offline learn of the deletion.
+-- Removes messages and turns of at most `at_most` conversations that were deleted longer ago than `keep`; returns the number of conversations.
+-- Their rows stay, without title and summary, as tombstones for clients that were offline.
 -- Runs with its owner's rights: no role may remove messages otherwise.
 create function gateway.purge_deleted(keep interval, at_most integer) returns integer
     language plpgsql security definer set search_path = '' set lock_timeout = '100ms' as $$
@@ -14,7 +14,7 @@ begin
     with due as materialized (
         select c.user_id, c.id from public.conversations c
         where c.deleted_at < now() - keep and c.purged_at is null
-            -- A turn that still runs there is billed first.
+            -- A running turn is billed first.
             and not exists (select from gateway.running_turns r where r.user_id = c.user_id and r.conversation_id = c.id)
         order by c.deleted_at limit at_most for update skip locked
     ), said as (

@@ -1,4 +1,4 @@
--- The version of a context profile and its earlier texts, kept by the database: a client cannot choose a version, nor change without leaving one.
+-- Versions of context profiles, kept by triggers: a client cannot choose a version, nor change a profile without leaving one.
 
 create table public.context_profile_history (
     user_id uuid not null references public.users (id) on delete cascade,
@@ -6,7 +6,7 @@ create table public.context_profile_history (
     values jsonb not null,
     goals jsonb not null,
     situation jsonb not null,
-    -- When this version was written, and when the next one replaced it.
+    -- When this version was written and replaced.
     written_at timestamptz not null,
     replaced_at timestamptz not null default now(),
     primary key (user_id, version)

@@ -1,12 +1,12 @@
--- A suspended user writes nothing behind PostgREST; over the gateway every request is refused before it gets here. Nor does one without a row: an
--- account that was deleted while its token is still valid. That a user is suspended they may read, why they may not.
+-- Suspended users write nothing behind PostgREST; the gateway rejects all their requests before. Nor do users without a row: removed ones with a valid
+-- token. Users may read that they are suspended, not why.
 --
--- The condition stands in each policy, and not in a function, because users may execute none of ours. It names no column of the row at hand, so it
--- is evaluated once a statement.
+-- Each policy repeats the condition, because users may execute none of our functions. It has no column of the row, so it is evaluated once per
+-- statement.
 
 grant select (suspended_at) on public.users to authenticated;
 
--- Here a subquery would ask for this policy again.
+-- A subquery on the same table would recurse into this policy.
 create policy users_not_suspended on public.users as restrictive for update to authenticated using (suspended_at is null);
 
 do $$

@@ -5,7 +5,7 @@
 -- it compile each time: a table without an index to use has an estimated cost of 1e10 there.
 --
 -- statement_timeout is DESIGN's limit of a statement. Turn functions wait for locks for 100 ms; lock_timeout holds for everything else. The
--- gateway has no transaction that is open between two messages: one that is belongs to a process that is gone.
+-- gateway never leaves a transaction open between two messages, so an idle one belongs to a process that is gone.
 do $$
 begin
     execute format('alter role coach_gateway in database %I set jit = off', current_database());
