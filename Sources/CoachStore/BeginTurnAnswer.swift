@@ -1,10 +1,33 @@
 import CoachCore
 import JSON
+import PostgresClient
 
-/// The answer of `gateway.begin_turn`.
+extension PostgresClient {
+    /// Calls `gateway.begin_turn`. Throws `StoreFault`, or `CancellationError`.
+    func beginTurn(_ caller: Caller, _ request: BeginTurnRequest) async throws -> BeginTurnAnswer {
+        let argument = StoredJSON.encode(request)
+        let query = Claims.gateway(for: caller, calling: "gateway.begin_turn(\(caller.userID), \(argument)::jsonb)")
+        return try await StoreFault.translating {
+            do {
+                let text = try await repeatingContended { try await value(of: query, for: caller.userID, as: String.self) }
+                return try StoredJSON.decode(BeginTurnAnswer.self, from: text)
+            } catch let error as PostgresError where error.isOfRemovedUser {
+                return BeginTurnAnswer(suspended: RateLimit(limit: request.limits.requestsPerMinute, remaining: 0, resetAt: 0))
+            }
+        }
+    }
+}
+
+/// The result of `gateway.begin_turn`.
 struct BeginTurnAnswer: JSONReadable {
     private let outcome: Outcome
     private let rate: RateLimit
+
+    /// The rejection of a user who was removed or suspended.
+    init(suspended rate: RateLimit) {
+        outcome = .refused(Rejection(reason: .suspended))
+        self.rate = rate
+    }
 
     private enum Kind: String, CaseIterable {
         case begun
@@ -28,7 +51,7 @@ struct BeginTurnAnswer: JSONReadable {
         }
     }
 
-    var opening: BeginTurnResult {
+    var beginResult: BeginTurnResult {
         switch outcome {
         case .begun(let context, _): .begun(context, rate)
         case .known(let turn): .known(turn, rate)
@@ -36,13 +59,13 @@ struct BeginTurnAnswer: JSONReadable {
         }
     }
 
-    /// The answer to `retry_of`.
-    var retryOpening: RetryTurnResult {
+    /// The result when `retry_of` was given.
+    var retryResult: RetryTurnResult {
         get throws {
             switch outcome {
             case .begun(let context, let message?): return .begun(context, message: message, rate)
-            case .begun: throw StoreFault.unexpected("a turn was tried again without its message")
-            case .known: throw StoreFault.unexpected("a turn that is tried again is a new one")
+            case .begun: throw StoreFault.unexpected("begin_turn retried a turn without its message")
+            case .known: throw StoreFault.unexpected("begin_turn retried a turn and returned a known one")
             case .refused(let rejection): return .refused(rejection, rate)
             }
         }

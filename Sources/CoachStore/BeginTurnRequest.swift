@@ -1,37 +1,37 @@
 import CoachCore
 import JSON
 
-/// The argument of `gateway.begin_turn`.
+/// The second argument of `gateway.begin_turn`.
 struct BeginTurnRequest: StoredWritable {
-    private enum Wish {
-        /// A new message, and what it says about danger.
-        case say(TurnRequest, RiskAssessment)
+    private enum Kind {
+        /// A new message, and the risk found in it.
+        case message(TurnRequest, RiskAssessment)
         /// A new turn on the message of one that has ended.
         case retry(TurnID)
     }
 
-    private let wish: Wish
-    private let limits: TurnLimits
+    private let kind: Kind
+    let limits: TurnLimits
     private let owner: TurnOwner
 
     /// A new message.
     init(_ request: TurnRequest, risk: RiskAssessment, limits: TurnLimits, owner: TurnOwner) {
-        wish = .say(request, risk)
+        kind = .message(request, risk)
         self.limits = limits
         self.owner = owner
     }
 
     /// A new turn on the message of one that has ended.
     init(retryOf turnID: TurnID, limits: TurnLimits, owner: TurnOwner) {
-        wish = .retry(turnID)
+        kind = .retry(turnID)
         self.limits = limits
         self.owner = owner
     }
 
     func write(to json: inout JSONWriter) {
         json.object { json in
-            switch wish {
-            case .say(let request, let risk):
+            switch kind {
+            case .message(let request, let risk):
                 request.writeFields(to: &json)
                 json.field("risk", risk)
             case .retry(let turnID):

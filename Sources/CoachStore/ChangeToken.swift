@@ -2,13 +2,13 @@ import CoachCore
 import Foundation
 import JSON
 
-/// How far a client has come with the changes of a user's rows: `updated_since`, to clients an opaque text.
+/// A client's position in the changes of a user's rows: the value of `updated_since`, opaque to clients.
 struct ChangeToken: Equatable {
-    /// Of the database that gave out the number.
+    /// `public.database_epoch` when the number was assigned.
     var epoch: UUID
     /// The client has all changes below this number …
     var number: Int64
-    /// … and of those with it the rows up to this one; nil: all.
+    /// … and of the changes with this number the rows up to this one; nil: all.
     var row: UUID?
 
     init(epoch: UUID, number: Int64, row: UUID? = nil) {
@@ -17,7 +17,7 @@ struct ChangeToken: Equatable {
         self.row = row
     }
 
-    /// Throws `InvalidChangeToken` when the text is not one of ours.
+    /// Throws `InvalidChangeToken` for a malformed text.
     init(text: String) throws(InvalidChangeToken) {
         let parts = text.split(separator: "_", omittingEmptySubsequences: false)
         guard (2...3).contains(parts.count), let epoch = UUID(canonical: String(parts[0])), let number = Int64(parts[1], radix: 36),
@@ -34,6 +34,6 @@ struct ChangeToken: Equatable {
         return parts.joined(separator: "_")
     }
 
-    /// The greatest id, so that rows compare with every token alike.
+    /// `row`, or the greatest id, so that one comparison serves both kinds of token.
     var lastRow: UUID { row ?? UUID(uuid: (255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255)) }
 }

@@ -1,13 +1,13 @@
 import PostgresClient
 
-/// Runs `body` again while another transaction stands in its way. The function had no effect then.
+/// Retries `body` while a lock or unique key of another transaction stops it; such an attempt had no effect.
 ///
-/// Turn functions wait at most 100 ms for a lock, because others wait behind them on a shared connection. Whoever holds it is another
-/// request of the same user and lets go at its commit, so a few attempts are plenty; the last error is thrown. Before each further attempt the
-/// connection is left to others for a while, longer each time and by chance, so that two gateways that met do not meet again.
-/// - Parameter pause: suspends; given the bounds in milliseconds.
+/// Turn functions wait at most 100 ms for a lock, because other batches wait behind them on the shared connection. The holder is another
+/// request of the same user and releases the lock at its commit, so a few attempts suffice; the last error is thrown. Pauses between attempts
+/// grow and have jitter, so that two gateways do not collide again.
+/// - Parameter pause: suspends for a time between the bounds, in milliseconds.
 func repeatingContended<Value>(
-    attempts: Int = 8, pause: (ClosedRange<Int>) async throws -> Void = sleepSomewhere(between:), _ body: () async throws -> Value
+    attempts: Int = 8, pause: (ClosedRange<Int>) async throws -> Void = sleepRandomly(between:), _ body: () async throws -> Value
 ) async throws -> Value {
     for attempt in 1..<attempts {
         do {
@@ -20,14 +20,14 @@ func repeatingContended<Value>(
 }
 
 enum Contention {
-    /// Up to 10 ms after the first attempt, then twice as many each time, at most 100; half of it is certain.
+    /// Bounds in milliseconds: 5 to 10 after the first attempt, doubled each time up to 50 to 100.
     static func pause(afterAttempt attempt: Int) -> ClosedRange<Int> {
         let longest = min(10 << min(attempt - 1, 4), 100)
         return longest / 2...longest
     }
 }
 
-private func sleepSomewhere(between milliseconds: ClosedRange<Int>) async throws {
+private func sleepRandomly(between milliseconds: ClosedRange<Int>) async throws {
     try await Task.sleep(for: .milliseconds(Int.random(in: milliseconds)))
 }
 

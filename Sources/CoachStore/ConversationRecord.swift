@@ -36,7 +36,7 @@ extension MessageRecord {
 }
 
 extension Date {
-    /// PostgreSQL counts time in microseconds; a `Date` of our century holds them exactly when rounded.
+    /// PostgreSQL's times have microseconds, which a `Date` of this century represents exactly when rounded.
     init(microseconds: Int64) {
         self.init(timeIntervalSince1970: Double(microseconds) / 1_000_000)
     }

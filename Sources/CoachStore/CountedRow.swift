@@ -2,12 +2,12 @@ import CoachCore
 import Foundation
 import PostgresClient
 
-/// A row of a page beside the counter of the snapshot that it was read in. A page without rows is one without a record.
+/// A row of a page, with the change counter of the same snapshot. An empty page is one row without a record.
 struct Counted<Record: Sendable>: Sendable {
     let counter: ChangeCounter
     let record: Record?
 
-    /// `decode` reads from a column on; NULL there: no record.
+    /// `decode` starts at the given column; NULL there means no record.
     init(row: borrowing Row, decode: (borrowing Row, Int) throws -> Record) throws {
         counter = try ChangeCounter(row: row)
         let isThere = try row.value(ChangeCounter.width, as: String?.self) != nil
@@ -22,9 +22,9 @@ struct Changed<Record: Sendable>: Sendable {
 }
 
 extension Page {
-    /// A page of changes in their order, from one more than asked for, if there is one. Nil when the token means nothing any more.
+    /// A page of changes in their order, from up to `limit + 1` rows. nil when the token is no longer valid.
     init?(changes found: [Counted<Changed<Element>>], after token: ChangeToken, limit: Int, id: (Element) -> UUID) {
-        guard let counter = found.first?.counter, counter.knows(token) else { return nil }
+        guard let counter = found.first?.counter, counter.accepts(token) else { return nil }
         let changed = found.compactMap(\.record)
         let page = changed.prefix(limit)
         let resumeAt = changed.count > limit ? page.last.map { ($0.number, id($0.record)) } : nil

@@ -2,22 +2,21 @@ import CoachCore
 import Foundation
 import PostgresClient
 
-/// Whether the database is there and is the one this build was made for: for readiness and `check`. Runs as the gateway's role.
+/// Reads the schema version and the rights of the gateway's role, for readiness and `check`.
 public struct DatabaseProbe: Sendable {
-    /// What was found.
     public struct Report: Sendable, Equatable {
         /// The newest migration of the database; nil when it has none.
         public var schemaVersion: String?
         /// The oldest gateways that the schema supports, by their newest migration.
         public var minimumVersion: String?
-        /// The role that is logged in.
+        /// The login role.
         public var role: String
-        /// The role ignores row-level security (a superuser, or BYPASSRLS): then nothing in the database keeps users apart.
+        /// The role ignores row-level security (a superuser, or BYPASSRLS), so the database does not separate users.
         public var bypassesRowSecurity: Bool
         /// The role may act as `authenticated`.
         public var canActAsUser: Bool
 
-        /// Why a release whose newest migration is `needed` cannot work with this schema; nil when it can.
+        /// Why a release with `needed` as its newest migration cannot work with this schema; nil when it can.
         public func schemaFinding(needed: String) -> String? {
             let found = schemaVersion ?? "none"
             if found == "none" || found < needed {
@@ -38,7 +37,7 @@ public struct DatabaseProbe: Sendable {
         self.client = client
     }
 
-    /// Two short round trips. Throws `PostgresError`, which tells why there is no connection.
+    /// Two short round trips. Throws `PostgresError`; its `connectionFailure` explains a missing connection.
     public func report(deadline: Duration? = nil) async throws -> Report {
         var report = try await client.query(
             """
@@ -58,12 +57,12 @@ public struct DatabaseProbe: Sendable {
                 "select max(version), (select version from gateway.schema_minimum) from gateway.schema_migrations", deadline: deadline
             ) { rows in try rows.only { row in (try row.value(0), try row.value(1)) } }
         } catch let error as PostgresError where ["42P01", "3F000", "42501"].contains(error.sqlState) {
-            // No such table or schema, or not ours to read: not migrated.
+            // The table or schema does not exist or is not readable: the database is not migrated.
         }
         return report
     }
 
-    /// The newest version among the files: what `report` is compared with. Throws `MigrationError`.
+    /// The newest version among the files, to compare with a report. Throws `MigrationError`.
     public static func newestVersion(in directory: URL) throws -> String {
         guard let newest = try MigrationFile.readAll(in: directory).last else { throw MigrationError.unreadable(directory.path) }
         return newest.version

@@ -1,10 +1,10 @@
 import Foundation
 
-/// The file system refused. Names the path and the reason, never what was to be written.
+/// An error of the file system. Names the path and the reason, never the content.
 public enum FileFault: Error, Sendable, Equatable, CustomStringConvertible {
-    /// No space, or the quota is used up.
+    /// No space left, or quota exceeded.
     case diskFull(path: String)
-    /// Any other refusal: `EACCES`, `EIO`, `EROFS`, …
+    /// Any other error: `EACCES`, `EIO`, `EROFS`, …
     case failed(operation: String, path: String, code: Int32)
 
     init(_ operation: String, _ path: String, code: Int32 = errno) {
@@ -19,9 +19,9 @@ public enum FileFault: Error, Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// The few calls that durable files need. All throw `FileFault`.
+/// Calls for durable files. All throw `FileFault`.
 enum DurableFile {
-    /// Creates a folder that only its owner may enter, and those above it.
+    /// Creates a folder with mode 0700, and missing parents.
     static func makeFolder(_ folder: URL) throws {
         if mkdir(folder.path, 0o700) == 0 || errno == EEXIST { return }
         guard errno == ENOENT, folder.path.count > 1 else { throw FileFault("create the folder", folder.path) }
@@ -29,7 +29,7 @@ enum DurableFile {
         guard mkdir(folder.path, 0o700) == 0 || errno == EEXIST else { throw FileFault("create the folder", folder.path) }
     }
 
-    /// Writes a file that appears whole or not at all, and survives a power failure once this has returned. A file of that name is replaced.
+    /// Writes a file atomically and returns when it survives a power failure. Replaces an existing file.
     static func write(_ bytes: Data, to file: URL, temporary: URL) throws {
         let descriptor = open(temporary.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw FileFault("create", temporary.path) }
@@ -45,7 +45,7 @@ enum DurableFile {
         try syncFolder(file.deletingLastPathComponent())
     }
 
-    /// Makes the names in a folder survive a power failure.
+    /// Makes the folder's entries survive a power failure.
     static func syncFolder(_ folder: URL) throws {
         let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw FileFault("open", folder.path) }
@@ -53,7 +53,7 @@ enum DurableFile {
         guard fsync(descriptor) == 0 else { throw FileFault("fsync", folder.path) }
     }
 
-    /// Nil when there is no such file.
+    /// nil when the file does not exist.
     static func read(_ file: URL) throws -> Data? {
         let descriptor = open(file.path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -67,7 +67,7 @@ enum DurableFile {
         }
     }
 
-    /// The names in a folder, in order; empty when there is no such folder.
+    /// The sorted names in a folder; empty when it does not exist.
     static func names(in folder: URL) throws -> [String] {
         guard let stream = opendir(folder.path) else {
             if errno == ENOENT { return [] }

@@ -3,36 +3,35 @@ import Foundation
 import JSON
 import Synchronization
 
-/// Receipts on disk, one file each, while the database is away. A file holds a user's answer: only its owner may read it, and it is gone
-/// when the receipt is in the ledger.
+/// Receipts on disk, one file each, while the database is unavailable. A file contains a user's answer: it has mode 0600, and is removed when
+/// the receipt is in the ledger.
 public final class FileReceiptSpool: Sendable {
-    /// A file in the spool that is no receipt: cut by a crash, or not ours. It stays where it is.
+    /// A file in the spool that is not a receipt: truncated by a crash, or foreign. It is kept.
     public struct Unreadable: Sendable, Equatable {
         public var path: String
         public var reason: String
     }
 
-    /// What lies in the spool.
     public struct Contents: Sendable {
-        /// The oldest first.
-        public var receipts: [(ticket: ReceiptSpool.Handle, receipt: TurnReceipt)] = []
+        /// Oldest first.
+        public var receipts: [(handle: ReceiptSpool.Handle, receipt: TurnReceipt)] = []
         public var unreadable: [Unreadable] = []
     }
 
     private let folder: URL
     private let kept = Mutex(0)
 
-    /// `folder`: `InstanceSlot.receipts`, of a slot that is held as long as the spool is used. Created when it is missing. Throws `FileFault`.
+    /// `folder`: `InstanceSlot.receipts` of a slot that is held as long as the spool is used. Created when missing. Throws `FileFault`.
     public init(folder: URL) throws {
         self.folder = folder
         try DurableFile.makeFolder(folder)
     }
 
-    /// What the core sees; `report` is told of each unreadable file that `pending` finds.
+    /// The port. `report` is called for each unreadable file that `pending` finds.
     public func spool(report: @escaping @Sendable (Unreadable) -> Void) -> ReceiptSpool {
         ReceiptSpool(
             keep: { receipt in try self.keep(receipt) },
-            discard: { ticket in self.discard(ticket) },
+            discard: { handle in self.discard(handle) },
             pending: {
                 let contents = try self.contents()
                 contents.unreadable.forEach(report)
@@ -40,7 +39,7 @@ public final class FileReceiptSpool: Sendable {
             })
     }
 
-    /// Returns when the receipt survives a power failure: two fsyncs, which block the thread for as long as the disk takes. Throws `FileFault`.
+    /// Returns when the receipt survives a power failure. Blocks the thread for two fsyncs. Throws `FileFault`.
     public func keep(_ receipt: TurnReceipt) throws -> ReceiptSpool.Handle {
         let bytes = Data(StoredJSON.bytes(StoredReceipt(receipt)))
         let name = nextName(receipt)
@@ -49,13 +48,13 @@ public final class FileReceiptSpool: Sendable {
         return ReceiptSpool.Handle(name: name)
     }
 
-    /// A file that cannot be removed comes back with the next start, which is harmless: a receipt is booked once.
-    public func discard(_ ticket: ReceiptSpool.Handle) {
-        unlink(folder.appendingPathComponent(ticket.name).path)
+    /// A file that cannot be removed is delivered again after the next start, which is harmless: `finish` is idempotent.
+    public func discard(_ handle: ReceiptSpool.Handle) {
+        unlink(folder.appendingPathComponent(handle.name).path)
     }
 
-    /// Everything in the spool. A file that was being written when the process died is a receipt too if all of it is there. Throws `FileFault`
-    /// when the folder itself cannot be read.
+    /// Includes files that were being written when the process died, if they are complete. Throws `FileFault` when the folder cannot be
+    /// read.
     public func contents() throws -> Contents {
         var contents = Contents()
         for name in try DurableFile.names(in: folder) {
@@ -73,7 +72,7 @@ public final class FileReceiptSpool: Sendable {
         return contents
     }
 
-    /// Sorts by time: microseconds, then the number within this process, then the turn, which makes it unique among processes.
+    /// Names sort by time: microseconds, then a number within the process, then the turn, which is unique among processes.
     private func nextName(_ receipt: TurnReceipt) -> String {
         let number = kept.withLock { kept in
             kept += 1

@@ -10,10 +10,3 @@ extension Identifier: QueryArrayElement {}
 extension Domain: QueryValue {
     public var queryParameter: QueryParameter { rawValue.queryParameter }
 }
-
-extension Query.Interpolation {
-    /// A value, or NULL.
-    mutating func appendInterpolation<Value: QueryValue>(_ value: Value?) {
-        if let value { appendInterpolation(value) } else { appendLiteral("null") }
-    }
-}

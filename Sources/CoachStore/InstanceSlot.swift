@@ -1,16 +1,15 @@
 import Foundation
 import JSON
 
-/// The folder of one gateway process on this machine: `1`, `2`, … in a state directory, whichever is free. It keeps the instance's id and
-/// its spooled receipts from life to life. Held by a lock on the file `lock`, which the system releases when the process dies, however it dies.
+/// The folder of one gateway process on this machine: the first free of `1`, `2`, … in a state directory. It keeps the instance's id and
+/// its spooled receipts across restarts. The process holds a lock on the file `lock`, which the kernel releases when the process ends.
 ///
-/// The state directory belongs to one machine: a copy of it elsewhere would make two processes one instance.
+/// The state directory belongs to one machine: with a copy elsewhere two processes would have one identity.
 public final class InstanceSlot: Sendable {
-    /// Why there is none.
     public enum Failure: Error, Equatable, CustomStringConvertible {
-        /// All slots are held by running processes.
+        /// Running processes hold all slots.
         case noneFree(directory: String)
-        /// The file holds no UUID.
+        /// The file contains no UUID.
         case unreadable(path: String)
 
         public var description: String {
@@ -21,26 +20,24 @@ public final class InstanceSlot: Sendable {
         }
     }
 
-    /// How many processes may share a state directory.
+    /// Processes that can share a state directory.
     public static let count = 64
 
-    /// Of this instance, the same in all its lives.
+    /// The instance's id, the same after a restart.
     public let instance: UUID
-    /// The slot's own.
     public let folder: URL
     private let lock: Int32
 
-    /// Where `FileReceiptSpool` keeps receipts.
+    /// The folder of `FileReceiptSpool`.
     public var receipts: URL { folder.appendingPathComponent("receipts") }
 
-    /// Takes the first free slot and holds it for as long as the value lives; what was spooled in other slots that nobody holds is taken
-    /// over. Throws `Failure` or `FileFault`.
+    /// Takes the first free slot and holds it until `deinit`. Moves receipts from free slots here. Throws `Failure` or `FileFault`.
     public init(in directory: URL) throws {
         (folder, lock) = try Self.takeFirst(in: directory)
         do {
             instance = try Self.identity(in: folder)
             try DurableFile.makeFolder(folder.appendingPathComponent("receipts"))
-            try Self.inherit(from: directory, to: folder)
+            try Self.adoptReceipts(from: directory, to: folder)
         } catch {
             close(lock)
             throw error
@@ -58,7 +55,7 @@ public final class InstanceSlot: Sendable {
         throw Failure.noneFree(directory: directory.path)
     }
 
-    /// The descriptor that holds the lock; nil when somebody else does.
+    /// The descriptor that holds the lock; nil when another process has it.
     private static func take(_ folder: URL) throws -> Int32? {
         let path = folder.appendingPathComponent("lock").path
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -83,8 +80,8 @@ public final class InstanceSlot: Sendable {
         return id
     }
 
-    /// A machine that runs fewer gateways than before has slots that nobody will take again.
-    private static func inherit(from directory: URL, to own: URL) throws {
+    /// Takes over receipts of slots that are free because fewer gateways run here than before.
+    private static func adoptReceipts(from directory: URL, to own: URL) throws {
         for name in try DurableFile.names(in: directory) where Int(name) != nil && name != own.lastPathComponent {
             let folder = directory.appendingPathComponent(name)
             let receipts = folder.appendingPathComponent("receipts")

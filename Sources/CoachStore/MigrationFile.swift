@@ -4,9 +4,8 @@ import Foundation
 public struct MigrationFile: Sendable, Equatable {
     /// Five digits; they give the order.
     public let version: String
-    /// What follows the digits, without extension.
+    /// The part after the digits, without extension.
     public let name: String
-    /// The text.
     public let sql: String
 
     init(version: String, name: String, sql: String) {
@@ -15,10 +14,9 @@ public struct MigrationFile: Sendable, Equatable {
         self.sql = sql
     }
 
-    /// The file is one statement that runs by itself: some cannot run in a transaction, `create index concurrently` for one.
+    /// The file is one statement that runs outside a transaction, such as `create index concurrently`.
     var runsOutsideTransaction: Bool { sql.prefix { $0 != "\n" } == "-- migrate: no transaction" }
 
-    /// As it lies in the directory.
     public var fileName: String { "\(version)_\(name).sql" }
 
     /// Every migration of a directory, in order.
@@ -50,7 +48,7 @@ public struct MigrationFile: Sendable, Equatable {
     }
 }
 
-/// A migration that a database has.
+/// A migration that was applied to a database.
 public struct AppliedMigration: Sendable, Equatable {
     public let version: String
     public let name: String
@@ -64,7 +62,7 @@ public struct AppliedMigration: Sendable, Equatable {
     }
 }
 
-/// Why a database and a directory of migrations do not belong together. Names files, never data.
+/// Why migrations cannot be applied. Names files, never data.
 public enum MigrationError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The directory, or a file in it, cannot be read or is empty.
     case unreadable(String)
@@ -74,13 +72,13 @@ public enum MigrationError: Error, Sendable, Equatable, CustomStringConvertible 
     case duplicate(version: String)
     /// A file was changed after it was applied.
     case edited(String)
-    /// The database has a migration for which there is no file.
+    /// The database has a migration without a file.
     case missing(String)
-    /// A file was added before one that is applied already.
+    /// A file precedes one that is applied already.
     case outOfOrder(String, newest: String)
-    /// Another migrator has been at work all the time.
+    /// Another migrator held the lock until the time limit.
     case busy
-    /// What the file has to lock was in use all the time; the file had no effect.
+    /// A table that the file must lock was in use until the time limit; the file had no effect.
     case locked(String)
     /// A statement failed; the file had no effect.
     case failed(String, reason: String)

@@ -1,8 +1,8 @@
 /// Compares the files with what a database has. Pure.
 enum MigrationPlan {
-    /// The files that are still to be applied, in order.
+    /// The files that are not yet applied, in order.
     ///
-    /// `files` in order, each with its checksum; `applied` in order. Throws the first thing that does not fit.
+    /// `files` in order, each with its checksum; `applied` in order. Throws the first mismatch.
     static func pending(
         files: [(file: MigrationFile, checksum: String)], applied: [AppliedMigration]
     ) throws(MigrationError) -> [MigrationFile] {

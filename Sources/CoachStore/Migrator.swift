@@ -3,15 +3,15 @@ import PostgresClient
 
 /// Brings a database to the state of `db/migrations`. Connects as the owner of the tables, not as the gateway's role.
 ///
-/// Each file runs in a transaction of its own, together with the row that records it, or by itself when it says so. An advisory lock lets one
-/// migrator work at a time. Running it again does nothing.
+/// Each file runs in its own transaction together with the row that records it, or outside one when its first line asks for that. An advisory
+/// lock admits one migrator at a time. Idempotent.
 public struct Migrator: Sendable {
     private let client: PostgresClient
     private let directory: URL
     private let lockTimeout: Duration
     private let attempts: Int
 
-    /// `lockTimeout`: how long a file may wait for a table, since everybody else waits behind it; then it is tried again, so many times in all.
+    /// `lockTimeout`: time that a file waits for a table, because other statements queue behind it; then it is retried, up to `attempts` times.
     public init(client: PostgresClient, directory: URL, lockTimeout: Duration = .seconds(2), attempts: Int = 60) {
         self.client = client
         self.directory = directory
@@ -49,7 +49,7 @@ public struct Migrator: Sendable {
         return try MigrationPlan.pending(files: Array(zip(files, checksums)), applied: applied)
     }
 
-    /// Asks again and again: who waits inside PostgreSQL holds a snapshot, and `create index concurrently` of the one that works would wait for it.
+    /// Polls, because a wait inside PostgreSQL holds a snapshot, and `create index concurrently` of the other migrator would wait for it.
     private func lock(_ lease: Lease) async throws {
         for attempt in 1...Self.lockAttempts {
             let isLocked = try await lease.query("select pg_try_advisory_lock(\(Self.lockKey))") { rows in
@@ -66,7 +66,7 @@ public struct Migrator: Sendable {
         try await lease.execute("reset statement_timeout")
     }
 
-    /// One file, or nil when there is none left.
+    /// Returns the applied file, or nil when none is left.
     private func applyNext(of files: [(MigrationFile, String)], on lease: Lease) async throws -> MigrationFile? {
         let pending = try MigrationPlan.pending(files: files, applied: await Self.applied(on: lease))
         guard let file = pending.first, let checksum = files.first(where: { $0.0 == file })?.1 else { return nil }
@@ -93,7 +93,7 @@ public struct Migrator: Sendable {
         do {
             let milliseconds = Int64(lockTimeout / .milliseconds(1))
             try await lease.execute("select set_config('lock_timeout', \("\(milliseconds)ms"), true)")
-            try await lease.execute(script: file.sql, deadline: Self.patience)
+            try await lease.execute(script: file.sql, deadline: Self.fileTimeout)
             try await record(file, checksum, on: lease)
             try await lease.execute("commit")
         } catch {
@@ -104,7 +104,7 @@ public struct Migrator: Sendable {
     }
 
     private func applyByItself(_ file: MigrationFile, _ checksum: String, on lease: Lease) async throws {
-        // What an interrupted attempt left: an index that is maintained but not used.
+        // An interrupted attempt leaves an invalid index, which is maintained but not used.
         let pending = try await lease.query(
             """
             select format('drop index concurrently %I.%I', n.nspname, c.relname)
@@ -112,8 +112,8 @@ public struct Migrator: Sendable {
             where not i.indisvalid and n.nspname in ('public', 'gateway') and strpos(\(file.sql), c.relname) > 0
             """
         ) { rows in try rows.map { row in try row.value(0, as: String.self) } }
-        for leftover in pending { try await lease.execute(script: leftover, deadline: Self.patience) }
-        try await lease.execute(script: file.sql, deadline: Self.patience)
+        for leftover in pending { try await lease.execute(script: leftover, deadline: Self.fileTimeout) }
+        try await lease.execute(script: file.sql, deadline: Self.fileTimeout)
         try await record(file, checksum, on: lease)
     }
 
@@ -124,13 +124,13 @@ public struct Migrator: Sendable {
             """)
     }
 
-    /// Longer and longer, up to a second, and not in step with another migrator.
+    /// Grows up to a second, with jitter against another migrator.
     private static func pause(after attempt: Int) async throws {
         try await Task.sleep(for: min(.milliseconds(50 * attempt), .seconds(1)) * Double.random(in: 0.5...1))
     }
 
     private static func applied(on lease: Lease) async throws -> [AppliedMigration] {
-        // The table is made by the first migration.
+        // The first migration creates the table.
         let exists = try await lease.query("select to_regclass('gateway.schema_migrations') is not null") { rows in
             try rows.only { row in try row.value(0, as: Bool.self) }
         }
@@ -140,7 +140,7 @@ public struct Migrator: Sendable {
         }
     }
 
-    /// PostgreSQL computes them, so that no cryptography is needed here.
+    /// Computed by PostgreSQL, so that this target needs no cryptography.
     private static func checksums(of files: [MigrationFile], at client: PostgresClient) async throws -> [String] {
         try await client.query(
             """
@@ -151,10 +151,10 @@ public struct Migrator: Sendable {
     }
 
     private static let deadlock = "40P01"
-    /// Any number that nobody else uses: "coach mi" as bytes.
+    /// An arbitrary number: "coach mi" as bytes.
     private static let lockKey: Int64 = 0x636f_6163_6820_6d69
-    /// About five minutes for the migrator before this one.
+    /// About five minutes.
     private static let lockAttempts = 400
-    /// How long one file may take.
-    private static let patience = Duration.seconds(3_600)
+    /// Time limit of one file.
+    private static let fileTimeout = Duration.seconds(3_600)
 }

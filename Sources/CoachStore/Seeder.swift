@@ -1,7 +1,7 @@
 import Foundation
 import PostgresClient
 
-/// Runs `db/seed.sql`, which may be run again. Connects as the owner of the tables.
+/// Runs `db/seed.sql`, which is idempotent. Connects as the owner of the tables.
 public struct Seeder: Sendable {
     private let client: PostgresClient
     private let file: URL
@@ -11,7 +11,7 @@ public struct Seeder: Sendable {
         self.file = file
     }
 
-    /// All or nothing. Throws `MigrationError` that names the file, or `PostgresError` when the database cannot be reached.
+    /// Runs in one transaction. Throws `MigrationError` that names the file, or `PostgresError` when the database cannot be reached.
     public func seed() async throws {
         guard let sql = try? String(contentsOf: file, encoding: .utf8) else { throw MigrationError.unreadable(file.path) }
         do {

@@ -2,14 +2,13 @@ import CoachCore
 import PostgresClient
 
 extension PostgresError {
-    /// A token that has outlived its user: there is a tombstone, or, on Supabase, no row of auth.users.
+    /// The token's user was removed: there is a tombstone, or, on Supabase, no row in auth.users.
     var isOfRemovedUser: Bool { constraint == "users_removed" || constraint == "users_id_fkey" }
 }
 
 extension StoreFault {
-    /// What a failure of the database means to those who called a port.
-    ///
-    /// Refused, gone, hanging, overrun or shutting down is `unavailable`; anything else is a fault of ours, described without user data.
+    /// Maps an error of the database for callers of a port: `unavailable` when the server refuses, hangs, is overloaded or shuts down; otherwise
+    /// `unexpected`, described without user data.
     init(_ error: PostgresError) {
         switch error.kind {
         case .unavailable, .deadline, .poolExhausted, .cancelled:
@@ -28,8 +27,8 @@ extension StoreFault {
         return ["08", "53", "57", "58"].contains(String(sqlState.prefix(2))) || sqlState == "25006"
     }
 
-    /// Runs `body` and turns what the database throws into a `StoreFault`, but for the SQLSTATEs that the caller has a meaning for. A cancelled
-    /// caller gets `CancellationError`.
+    /// Runs `body` and maps `PostgresError` to `StoreFault`, except for the SQLSTATEs that the caller handles. A cancelled caller gets
+    /// `CancellationError`.
     static func translating<Value>(except sqlStates: Set<String> = [], _ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()

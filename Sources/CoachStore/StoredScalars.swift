@@ -2,7 +2,7 @@ import CoachCore
 import JSON
 
 extension JSONWriter {
-    /// A member. One that is nil is left out, which the functions of the database read as NULL.
+    /// A member; omitted when nil, which the database's functions read as NULL.
     mutating func field(_ name: StaticString, _ value: (some StoredWritable)?) {
         guard let value else { return }
         key(literal: name)

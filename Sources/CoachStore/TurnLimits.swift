@@ -1,14 +1,14 @@
 import CoachCore
 
-/// How much users may ask for, and how much of the past a turn brings back. Comes from `deploy/`, travels with each call, and is nowhere in SQL.
+/// Limits of users and of a turn's history. Read from `deploy/limits.json` and passed to each call, so that SQL contains none.
 public struct TurnLimits: Sendable, Equatable {
-    /// What one tier allows; nil does not limit.
+    /// Limits of one tier; nil does not limit.
     public struct Tier: Sendable, Equatable {
         /// New messages a day (UTC).
         public var messagesPerDay: Int?
-        /// Turns that run at the same time.
+        /// Concurrent turns.
         public var concurrentTurns: Int?
-        /// What the turns of a day (UTC) may cost.
+        /// Cost of a day's turns (UTC).
         public var costPerDay: Nanodollars?
 
         /// Unlimited by default.
@@ -19,11 +19,11 @@ public struct TurnLimits: Sendable, Equatable {
         }
     }
 
-    /// What a user in danger has past the ordinary limits (CONTRACT §4).
+    /// Allowance of a user in danger beyond the ordinary limits (CONTRACT §4).
     public struct CrisisAllowance: Sendable, Equatable {
         /// Model calls a day (UTC).
         public var modelCallsPerDay: Int
-        /// Turns that run at the same time, ordinary ones included.
+        /// Concurrent turns, ordinary ones included.
         public var concurrentTurns: Int
 
         /// The shipped defaults.
@@ -33,17 +33,17 @@ public struct TurnLimits: Sendable, Equatable {
         }
     }
 
-    /// Requests of one user in one minute, on all gateways together.
+    /// Requests of one user in one minute, over all instances.
     public var requestsPerMinute: Int
-    /// The tier of users without an entitlement, and the limits of tiers that `tiers` does not name.
+    /// The tier of users without an entitlement; its limits apply to tiers that `tiers` does not name.
     public var defaultTier: String
     public var tiers: [String: Tier]
     public var crisis: CrisisAllowance
-    /// Tokens of earlier messages that a turn brings back, estimated.
+    /// Estimated tokens of earlier messages in a turn's history.
     public var historyTokens: Int
-    /// Messages, at most.
+    /// Messages in a turn's history.
     public var historyMessages: Int
-    /// Set aside for each turn in the user's daily budget until its bill is known.
+    /// Reserved for each running turn in the user's daily budget.
     public var reservePerTurn: Nanodollars?
 
     /// The shipped defaults (CONTRACT §1): 600 requests a minute; free tier 200 messages a day and 5 concurrent turns.

@@ -378,7 +378,7 @@ private final class FakeRepository: Sendable {
     private let outcome: ReceiptOutcome
     let registry = TurnRegistry()
 
-    init(failures: Int, diskIsFull: Bool = false, outcome: ReceiptOutcome = .settled) {
+    init(failures: Int, diskIsFull: Bool = false, outcome: ReceiptOutcome = .finalized) {
         state = Mutex(State(failuresLeft: failures))
         self.outcome = outcome
         self.diskIsFull = diskIsFull

@@ -95,7 +95,7 @@ struct ChangeTests {
     func overtaken() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
-        _ = try await store.requests.take(caller, perMinute: 600)
+        _ = try await store.requests().take(caller)
         let first = try await store.conversations.create(caller, title: "a", domain: nil, personaID: nil).id
         let second = try await store.conversations.create(caller, title: "b", domain: nil, personaID: nil).id
         let token = try #require(try await store.conversations.list(caller, limit: 9).changes?.next)

@@ -10,7 +10,7 @@ struct CheckpointTests {
     private static let answer = "Grüß dich! 👩🏽‍🚀 Was heißt „gut“ für dich, e\u{301}inmal — 你好\u{2028}?"
 
     private func text(
-        _ turns: TurnStore, _ identity: TurnIdentity, _ caller: Caller, after byte: Int = 0, seen: Int64? = nil
+        _ turns: TurnPorts, _ identity: TurnIdentity, _ caller: Caller, after byte: Int = 0, seen: Int64? = nil
     ) async throws -> String? {
         try await turns.tail([TurnCursor(userID: caller.userID, turnID: identity.turnID, afterByte: byte, seen: seen)]).first?.text
     }
@@ -248,7 +248,7 @@ struct CheckpointTests {
         #expect(try await other.turns.load(identity.turnID, for: caller) == nil)
         #expect(try await other.turns.requestStop(caller, identity.turnID))
         #expect(try await peer.turns.renewLease() == [identity.turnID])
-        #expect(try await peer.turns.finish(.complete(identity, of: caller)) == .settled)
+        #expect(try await peer.turns.finish(.complete(identity, of: caller)) == .finalized)
     }
 
     private final class Asked: Sendable {
@@ -263,7 +263,7 @@ struct CheckpointTests {
         let asked = Asked()
         let heard = try await withThrowingTaskGroup(of: Bool.self) { group in
             group.addTask {
-                for await turnID in peer.turns.stops() where asked.turns.withLock({ $0.contains(turnID) }) { return true }
+                for await turnID in store.gateway.stopRequests() where asked.turns.withLock({ $0.contains(turnID) }) { return true }
                 return false
             }
             group.addTask {

@@ -26,8 +26,8 @@ struct DeleteUserTests {
         #expect(try await delete(caller, store) == "stopping")
         #expect(try await delete(caller, store) == "stopping")
         #expect(try await store.turns().begin(caller, TurnRequest(message: "Hi"), risk: .calm).rejection.reason == .suspended)
-        #expect(try await store.requests.take(caller, perMinute: 600).outcome == .suspended)
-        #expect(try await store.turns().finish(.complete(running, of: caller)) == .settled)
+        #expect(try await store.requests().rejection(of: caller) == .suspended)
+        #expect(try await store.turns().finish(.complete(running, of: caller)) == .finalized)
 
         var outcomes: [String?] = []
         repeat { outcomes.append(try await delete(caller, store)) } while outcomes.last == "removing"
@@ -39,7 +39,7 @@ struct DeleteUserTests {
         #expect(try await store.turns().load(kept.turnID, for: neighbour) != nil)
 
         #expect(try await store.turns().begin(caller, TurnRequest(message: "Hi"), risk: .calm).rejection.reason == .suspended)
-        #expect(try await store.requests.take(caller, perMinute: 600).outcome == .suspended)
+        #expect(try await store.requests().rejection(of: caller) == .suspended)
         #expect(try await store.count("select count(*) from public.users where id = \(caller.userID.uuid)") == 0)
         #expect(try await store.turns().finish(.complete(running, of: caller)) == .unknownTurn)
         #expect(try await delete(caller, store) == "removed")
@@ -60,7 +60,7 @@ struct DeleteUserTests {
                             return
                         }
                         let outcome = try await store.turns().finish(.complete(context.identity, of: caller))
-                        #expect(outcome == .settled)
+                        #expect(outcome == .finalized)
                     }
                 }
             }

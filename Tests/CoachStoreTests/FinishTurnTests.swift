@@ -31,11 +31,11 @@ struct FinishTurnTests {
         let caller = Caller.someone()
         let identity = try await begun(store, caller)
         let receipt = TurnReceipt.complete(identity, of: caller, "Tell me more.")
-        #expect(try await store.turns().finish(receipt) == .settled)
+        #expect(try await store.turns().finish(receipt) == .finalized)
         var other = receipt
         other.content = "Something else."
         other.bill?.cost = Nanodollars(1)
-        #expect(try await store.turns().finish(other) == .alreadySettled)
+        #expect(try await store.turns().finish(other) == .alreadyFinalized)
 
         #expect(try await ledger(store, identity) == ["100|25|0.000123456|f|owner"])
         #expect(try await budget(store, caller) == "0.000123456|0")
@@ -78,7 +78,7 @@ struct FinishTurnTests {
             for _ in 0..<20 { group.addTask { try await turns.finish(receipt) } }
             return try await group.reduce(into: []) { $0.append($1) }
         }
-        #expect(outcomes.count { $0 == .settled } == 1 && outcomes.count { $0 == .alreadySettled } == 19)
+        #expect(outcomes.count { $0 == .finalized } == 1 && outcomes.count { $0 == .alreadyFinalized } == 19)
         #expect(try await budget(store, caller) == "0.000123456|0")
     }
 
@@ -151,7 +151,7 @@ struct FinishTurnTests {
         #expect(try await reap(cost: 5) == "already_finalized")
         #expect(try await store.turns().load(identity.turnID, for: caller)?.status == .interrupted)
 
-        #expect(try await store.turns().finish(.complete(identity, of: caller, "Tell me more.")) == .settled)
+        #expect(try await store.turns().finish(.complete(identity, of: caller, "Tell me more.")) == .finalized)
         #expect(try await ledger(store, identity) == ["100|25|0.000123456|f|owner"])
         #expect(try await budget(store, caller) == "0.000123456|0")
         let known = try #require(try await store.turns().load(identity.turnID, for: caller))
@@ -241,7 +241,7 @@ struct FinishTurnTests {
             let waits: Query = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
             while try await store.count(waits) == 0 { await Task.yield() }
             try await lease.execute("rollback")
-            #expect(try await finished.value == .settled)
+            #expect(try await finished.value == .finalized)
         }
     }
 
@@ -256,7 +256,7 @@ struct FinishTurnTests {
             values (\(caller.userID.uuid), \(identity.messageID.uuid), \(identity.conversationID.uuid), \(identity.turnID.uuid), 2, 'assistant',
                 'Half', 'interrupted', 1)
             """)
-        #expect(try await store.turns().finish(.complete(identity, of: caller, "Whole.")) == .settled)
+        #expect(try await store.turns().finish(.complete(identity, of: caller, "Whole.")) == .finalized)
         let known = try #require(try await store.turns().load(identity.turnID, for: caller))
         #expect(known.content == "Whole." && known.status == .complete)
     }
@@ -268,11 +268,11 @@ struct FinishTurnTests {
         let identity = try await begun(store, caller)
         let bad = TurnReceipt.complete(identity, of: caller, "a\0b")
         await #expect(throws: StoreFault.self) { try await store.turns().finish(bad) }
-        #expect(try await store.turns().finish(bad.failure) == .settled)
+        #expect(try await store.turns().finish(bad.failure) == .finalized)
         let known = try #require(try await store.turns().load(identity.turnID, for: caller))
         #expect(known.status == .failed && known.errorCode == "SYS_5000" && known.content.isEmpty)
         #expect(try await store.count("select count(*) from gateway.running_turns where turn_id = \(identity.turnID.uuid)") == 0)
-        #expect(try await store.turns().finish(.complete(identity, of: caller, "ab")) == .settled)
+        #expect(try await store.turns().finish(.complete(identity, of: caller, "ab")) == .finalized)
         #expect(try await store.turns().load(identity.turnID, for: caller)?.content == "ab")
         #expect(try await budget(store, caller) == "0.000123456|0")
     }

@@ -104,7 +104,7 @@ struct LeaseTests {
     func unregistered() async throws {
         let store = try await StoreFixture.shared()
         let instance = GatewayInstance(id: UUID(), client: store.gateway)
-        let turns = TurnStore(client: store.gateway, owner: { try instance.owner() }, limits: { TurnLimits() })
+        let turns = TurnPorts(client: store.gateway, owner: { try instance.owner() })
         await #expect(throws: StoreFault.unavailable(retryAfter: 1)) {
             try await turns.begin(.someone(), TurnRequest(message: "Hello"), risk: .calm)
         }

@@ -96,7 +96,7 @@ struct LedgerTests {
         let identity = try await turns.begin(caller, TurnRequest(message: "Hello"), risk: .calm).begun.identity
         var receipt = TurnReceipt.complete(identity, of: caller)
         receipt.bill?.usage = TokenUsage(input: 3_000_000_000, cachedInput: 1 << 50, output: 5_000_000_000)
-        #expect(try await turns.finish(receipt) == .settled)
+        #expect(try await turns.finish(receipt) == .finalized)
         #expect(try await turns.load(identity.turnID, for: caller)?.bill?.usage == receipt.bill?.usage)
     }
 

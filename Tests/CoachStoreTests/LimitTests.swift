@@ -71,13 +71,13 @@ struct LimitTests {
     func requestRate() async throws {
         let store = try await StoreFixture.shared()
         let (caller, turns) = (Caller.someone(), store.turns(limits(.init(), perMinute: 20)))
-        let requests = store.requests
-        let outcomes = try await withThrowingTaskGroup(of: RequestStore.Outcome.self) { group in
-            for _ in 0..<40 { group.addTask { try await requests.take(caller, perMinute: 20).outcome } }
+        let requests = store.requests(perMinute: 20)
+        let rejections = try await withThrowingTaskGroup(of: Rejection.Reason?.self) { group in
+            for _ in 0..<40 { group.addTask { try await requests.rejection(of: caller) } }
             return try await group.reduce(into: []) { $0.append($1) }
         }
-        #expect(outcomes.count { $0 == .taken } == 20)
-        #expect(outcomes.count { $0 == .rateLimited } == 20)
+        #expect(rejections.count { $0 == nil } == 20)
+        #expect(rejections.count { $0 == .rateLimited } == 20)
 
         let opening = try await turns.begin(caller, TurnRequest(message: "Hello"), risk: .calm)
         let rejection = try opening.rejection
@@ -86,14 +86,14 @@ struct LimitTests {
         #expect(opening.rate.remaining == 0)
         try await store.admin.execute(
             "update public.rate_limits set window_started_at = window_started_at - interval '61 s' where user_id = \(caller.userID.uuid)")
-        #expect(try await requests.take(caller, perMinute: 20).rate.remaining == 19)
+        #expect(try await requests.take(caller).rate.remaining == 19)
     }
 
     @Test("what is refused gives back what was counted: the message always, the request when it was refused as one")
     func givenBack() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
-        func rejection(_ request: TurnRequest, _ turns: TurnStore) async throws -> Rejection.Reason {
+        func rejection(_ request: TurnRequest, _ turns: TurnPorts) async throws -> Rejection.Reason {
             let opening = try await turns.begin(caller, request, risk: .calm)
             let left = try await store.count("select 5 - requests from public.rate_limits where user_id = \(caller.userID.uuid)")
             #expect(opening.rate.remaining == max(0, left))
@@ -153,9 +153,9 @@ struct LimitTests {
     func suspendedRequest() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
-        #expect(try await store.requests.take(caller, perMinute: 20).outcome == .taken)
+        #expect(try await store.requests().rejection(of: caller) == nil)
         try await store.admin.execute("update public.users set suspended_at = now() where id = \(caller.userID.uuid)")
-        #expect(try await store.requests.take(caller, perMinute: 20).outcome == .suspended)
+        #expect(try await store.requests().rejection(of: caller) == .suspended)
     }
 
     @Test("no limit, no persona and no budget turns away somebody in danger", arguments: [RiskTier.crisis, .high, .imminent])
@@ -199,7 +199,7 @@ struct LimitTests {
         var receipt = TurnReceipt.complete(fixed.identity, of: caller, "You are not alone.", risk: .danger(.crisis))
         receipt.bill = nil
         receipt.finishReason = .safety
-        #expect(try await turns.finish(receipt) == .settled)
+        #expect(try await turns.finish(receipt) == .finalized)
         #expect(try await turns.load(fixed.identity.turnID, for: caller)?.finishReason == .safety)
 
         // A message that says nothing itself is refused then, and the refusal knows of the danger.

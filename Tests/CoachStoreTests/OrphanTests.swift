@@ -69,7 +69,7 @@ struct OrphanTests {
             for _ in 0..<2 { group.addTask { try await turns.finish(receipt) } }
             return try await group.reduce(into: Set()) { $0.insert($1) }
         }
-        #expect(outcomes == [.settled, .alreadySettled])
+        #expect(outcomes == [.finalized, .alreadyFinalized])
         #expect(try await peer.turns.orphans().allSatisfy { $0.facts.identity != identity })
         #expect(try await store.count("select count(*) from public.model_calls where turn_id = \(identity.turnID.uuid)") == 1)
         _ = try await store.sweep()
@@ -86,9 +86,9 @@ struct OrphanTests {
         let caller = Caller.someone()
         let (identity, peer) = try await orphaned(store, caller) { [.first($0, of: caller, "Half")] }
         let reaped = estimate(try await orphan(of: identity, peer))
-        #expect(try await peer.turns.finish(reaped) == .settled)
-        #expect(try await peer.turns.finish(.complete(identity, of: caller, "Half and whole")) == .settled)
-        #expect(try await peer.turns.finish(reaped) == .alreadySettled)
+        #expect(try await peer.turns.finish(reaped) == .finalized)
+        #expect(try await peer.turns.finish(.complete(identity, of: caller, "Half and whole")) == .finalized)
+        #expect(try await peer.turns.finish(reaped) == .alreadyFinalized)
         let known = try #require(try await peer.turns.load(identity.turnID, for: caller))
         #expect(known.status == .complete && known.content == "Half and whole" && known.bill?.cost == Nanodollars(123_456))
         #expect(

@@ -48,7 +48,7 @@ struct ProfileVersionTests {
 
     private func newcomer(_ store: StoreFixture) async throws -> (Caller, UUID) {
         let caller = Caller.someone()
-        _ = try await store.requests.take(caller, perMinute: 600)
+        _ = try await store.requests().take(caller)
         return (caller, caller.userID.uuid)
     }
 }

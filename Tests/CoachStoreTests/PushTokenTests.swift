@@ -53,7 +53,7 @@ struct PushTokenTests {
 
     private func newcomer(_ store: StoreFixture) async throws -> Caller {
         let caller = Caller.someone()
-        _ = try await store.requests.take(caller, perMinute: 600)
+        _ = try await store.requests().take(caller)
         return caller
     }
 

@@ -173,7 +173,7 @@ struct RetryTests {
         estimate.finalizedBy = .recovery
         try await turns.finish(estimate)
         let second = try begun(try await turns.retry(caller, first.turnID)).context.identity
-        #expect(try await turns.finish(.complete(first, of: caller, "Whole")) == .settled)
+        #expect(try await turns.finish(.complete(first, of: caller, "Whole")) == .finalized)
         try await turns.finish(.complete(second, of: caller, "New"))
         #expect(
             try await story(store, first.conversationID) == [
@@ -197,8 +197,8 @@ struct RetryTests {
 
         var late = TurnReceipt.failed(second, of: caller)
         late.finalizedBy = .recovery
-        #expect(try await turns.finish(late) == .alreadySettled)
-        #expect(try await turns.finish(.complete(second, of: caller, "Late")) == .settled)
+        #expect(try await turns.finish(late) == .alreadyFinalized)
+        #expect(try await turns.finish(.complete(second, of: caller, "Late")) == .finalized)
         #expect(try await Set(story(store, first.conversationID)) == Set(answered + ["assistant:superseded:Late"]))
 
         let other = try await turns.begin(caller, TurnRequest(message: "Two?"), risk: .calm).begun.identity
@@ -207,7 +207,7 @@ struct RetryTests {
         try await turns.finish(lost)
         let again = try begun(try await turns.retry(caller, other.turnID)).context.identity
         try await turns.finish(.complete(again, of: caller, "New"))
-        #expect(try await turns.finish(.failed(other, of: caller)) == .settled)
+        #expect(try await turns.finish(.failed(other, of: caller)) == .finalized)
         #expect(try await story(store, other.conversationID) == ["user:complete:Two?", "assistant:complete:New"])
     }
 

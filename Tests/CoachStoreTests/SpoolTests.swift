@@ -61,21 +61,21 @@ struct SpoolTests {
         let spool = try FileReceiptSpool(folder: folder.url)
         let contents = try spool.contents()
         #expect(contents.receipts.map(\.receipt) == receipts && contents.unreadable == [])
-        for entry in contents.receipts { spool.discard(entry.ticket) }
+        for entry in contents.receipts { spool.discard(entry.handle) }
         #expect(try spool.contents().receipts.isEmpty)
-        spool.discard(contents.receipts[0].ticket)
+        spool.discard(contents.receipts[0].handle)
     }
 
     @Test("only the gateway's user can read the slot and what is in it")
     func permissions() throws {
         let folder = Folder()
         let slot = try InstanceSlot(in: folder.url)
-        let ticket = try FileReceiptSpool(folder: slot.receipts).keep(Self.receipts()[0])
+        let handle = try FileReceiptSpool(folder: slot.receipts).keep(Self.receipts()[0])
         func mode(_ url: URL) throws -> Int? {
             try FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? Int
         }
         for url in [folder.url, slot.folder, slot.receipts] { #expect(try mode(url) == 0o700) }
-        for url in [slot.receipts.appendingPathComponent(ticket.name), slot.folder.appendingPathComponent("instance")] {
+        for url in [slot.receipts.appendingPathComponent(handle.name), slot.folder.appendingPathComponent("instance")] {
             #expect(try mode(url) == 0o600)
         }
     }
@@ -88,10 +88,10 @@ struct SpoolTests {
         let spool = try FileReceiptSpool(folder: slot.receipts)
         let port = spool.spool { unreadable in reports.withLock { $0.append(unreadable) } }
         let (older, newer) = (Self.receipts()[0], Self.receipts()[1])
-        let ticket = try spool.keep(older)
-        let bytes = try Data(contentsOf: slot.receipts.appendingPathComponent(ticket.name))
+        let handle = try spool.keep(older)
+        let bytes = try Data(contentsOf: slot.receipts.appendingPathComponent(handle.name))
         _ = try spool.keep(newer)
-        let unfinished = slot.receipts.appendingPathComponent(ticket.name + ".unfinished")
+        let unfinished = slot.receipts.appendingPathComponent(handle.name + ".unfinished")
         for length in stride(from: 0, to: bytes.count, by: 7) {
             try bytes.prefix(length).write(to: unfinished)
             reports.withLock { $0 = [] }
@@ -101,9 +101,9 @@ struct SpoolTests {
         try bytes.write(to: unfinished)
         #expect(try port.pending().map(\.receipt) == [older, older, newer])
         // A file cut after it had its name, by a file system that lost its end.
-        try bytes.prefix(100).write(to: slot.receipts.appendingPathComponent(ticket.name))
+        try bytes.prefix(100).write(to: slot.receipts.appendingPathComponent(handle.name))
         #expect(try port.pending().map(\.receipt) == [older, newer])
-        #expect(FileManager.default.fileExists(atPath: slot.receipts.appendingPathComponent(ticket.name).path))
+        #expect(FileManager.default.fileExists(atPath: slot.receipts.appendingPathComponent(handle.name).path))
     }
 
     @Test("a receipt of a later version, or with a status of the future, is reported and stays")

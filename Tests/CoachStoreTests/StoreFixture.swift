@@ -62,13 +62,14 @@ final class StoreFixture: Sendable {
         return client
     }
 
-    /// Turns of an instance, by default of one that nobody has heard of: who owns a turn matters only when he may be dead.
-    func turns(_ limits: TurnLimits = TurnLimits(), owner: TurnOwner = TurnOwner(instance: UUID(), epoch: 1)) -> TurnStore {
-        TurnStore(client: gateway, owner: { owner }, limits: { limits })
+    /// The ports to turns of an instance; by default of an unregistered one, because the owner matters only to leases and checkpoints.
+    func turns(_ limits: TurnLimits = TurnLimits(), owner: TurnOwner = TurnOwner(instance: UUID(), epoch: 1)) -> TurnPorts {
+        TurnPorts(client: gateway, owner: { owner }, limits: limits)
     }
 
-    var conversations: ConversationStore { ConversationStore(client: gateway) }
-    var requests: RequestStore { RequestStore(client: gateway) }
+    var conversations: ConversationRepository { .postgres(client: gateway) }
+    /// CONTRACT §1: 600 requests a minute by default.
+    func requests(perMinute: Int = 600) -> RequestCounter { .postgres(client: gateway) { perMinute } }
 
     /// A single value, as text, seen by the superuser.
     func value(_ query: Query) async throws -> String? {
@@ -201,22 +202,5 @@ extension TurnReceipt {
         receipt.errorCode = "EXT_4001"
         receipt.timeToFirstTokenMilliseconds = nil
         return receipt
-    }
-}
-
-extension TurnStore {
-    func load(_ turnID: TurnID, for caller: Caller) async throws -> KnownTurn? { try await load(turnID, of: caller.userID) }
-
-    /// One whole turn; returns its identity.
-    @discardableResult
-    func talk(
-        _ caller: Caller, _ message: String, in conversation: ConversationID? = nil, answer: String = "Good question.",
-        status: TurnStatus = .complete
-    ) async throws -> TurnIdentity {
-        let context = try await begin(caller, TurnRequest(message: message, conversationID: conversation), risk: .calm).begun
-        var receipt = status == .failed ? TurnReceipt.failed(context.identity, of: caller) : .complete(context.identity, of: caller, answer)
-        receipt.status = status
-        try await finish(receipt)
-        return context.identity
     }
 }

@@ -9,7 +9,7 @@ struct SuspensionTests {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone(role: .creator)
         let id = caller.userID.uuid
-        _ = try await store.requests.take(caller, perMinute: 600)
+        _ = try await store.requests().take(caller)
         let inserts: [Query] = [
             "insert into public.context_profiles (user_id) values (\(id))", "insert into public.conversations (user_id) values (\(id))",
             "insert into public.push_tokens (user_id, token) values (\(id), 'a')",

@@ -7,7 +7,7 @@ import PostgresClient
 struct TestInstance: Sendable {
     let instance: UUID
     let owner: TurnOwner
-    let turns: TurnStore
+    let turns: TurnPorts
 
     /// Registers a new life, of an instance of its own when none is named.
     init(_ store: StoreFixture, of instance: UUID = UUID(), limits: TurnLimits = TurnLimits()) async throws {

@@ -10,7 +10,7 @@ struct UserTextLimitTests {
     func sizes() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone(role: .creator)
-        _ = try await store.requests.take(caller, perMinute: 600)
+        _ = try await store.requests().take(caller)
         let persona = try await store.persona(status: "draft", of: caller.userID)
         try await store.postgrest(caller, "insert into public.context_profiles (user_id) values (\(caller.userID.uuid))")
         try await store.postgrest(caller, "insert into public.conversations (user_id) values (\(caller.userID.uuid))")
@@ -50,7 +50,7 @@ struct UserTextLimitTests {
     func personas() async throws {
         let store = try await StoreFixture.shared()
         let creator = Caller.someone(role: .creator)
-        _ = try await store.requests.take(creator, perMinute: 600)
+        _ = try await store.requests().take(creator)
         let insert: Query = """
             insert into public.coaching_personas (user_id, name) select \(creator.userID.uuid), 'x' from generate_series(1, \(20)::integer)
             """
@@ -63,7 +63,7 @@ struct UserTextLimitTests {
     func conversations() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
-        _ = try await store.requests.take(caller, perMinute: 600)
+        _ = try await store.requests().take(caller)
         let insert: Query = """
             insert into public.conversations (user_id) select \(caller.userID.uuid) from generate_series(1, \(200)::integer)
             """

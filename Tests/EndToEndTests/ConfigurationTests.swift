@@ -35,7 +35,7 @@ struct ConfigurationTests {
                 begin: { _, _, _ in throw Full() }, repeated: { _, _ in nil },
                 finish: { _ in
                     if let fault = script.fault { throw fault }
-                    return .settled
+                    return .finalized
                 }))
         let spool = storage.watch(ReceiptSpool(keep: { _ in throw Full() }, discard: { _ in }, pending: { [] }))
         #expect(throws: Full.self) { try spool.keep(Self.receipt) }

@@ -71,31 +71,31 @@ public struct TurnFinalizer: Sendable {
     /// delay, so that streams end without waiting for the database; when the disk fails, too, they end as unsaved. A receipt that the database
     /// rejects is not reported as saved, because its turn may have to fail.
     private func save(
-        _ receipt: TurnReceipt, requestID: String, ticket kept: ReceiptSpool.Handle? = nil, onDelay: (_ isOnDisk: Bool) -> Void = { _ in }
+        _ receipt: TurnReceipt, requestID: String, handle kept: ReceiptSpool.Handle? = nil, onDelay: (_ isOnDisk: Bool) -> Void = { _ in }
     ) async -> Delivery {
-        var ticket = kept
+        var handle = kept
         var attempt = 0
         var refusals = 0
         var isReported = false
         while true {
             do {
                 let outcome = try await repository.finish(receipt)
-                if let ticket { spool.discard(ticket) }
+                if let handle { spool.discard(handle) }
                 return .written(outcome)
             } catch {
                 if attempt == 0 {
                     logger.error("a turn could not be saved yet", metadata: naming(receipt, requestID, error))
-                    if ticket == nil { ticket = await keep(receipt, requestID) }
+                    if handle == nil { handle = await keep(receipt, requestID) }
                 }
                 attempt += 1
                 if case StoreFault.unexpected? = error as? StoreFault {
                     refusals += 1
                     if refusals >= Self.maximumRejections { return await fail(receipt, requestID, error) }
                 } else if !isReported {
-                    onDelay(ticket != nil)
+                    onDelay(handle != nil)
                     isReported = true
                 }
-                if Task.isCancelled || (ticket != nil && isClosing()) { return .leftOnDisk }
+                if Task.isCancelled || (handle != nil && isClosing()) { return .leftOnDisk }
                 try? await Task.sleep(for: pauses[min(attempt, pauses.count) - 1])
             }
         }
@@ -139,12 +139,12 @@ public struct TurnFinalizer: Sendable {
 
     /// Delivers the receipts of earlier processes of this instance. Returns when all are in the ledger.
     public func deliverLeftovers() async {
-        let pending: [(ticket: ReceiptSpool.Handle, receipt: TurnReceipt)]
+        let pending: [(handle: ReceiptSpool.Handle, receipt: TurnReceipt)]
         do { pending = try spool.pending() } catch {
             return logger.critical("the spool cannot be read", metadata: ["error": "\(error)"])
         }
-        for (ticket, receipt) in pending {
-            guard case .written = await save(receipt, requestID: "spool", ticket: ticket) else { continue }
+        for (handle, receipt) in pending {
+            guard case .written = await save(receipt, requestID: "spool", handle: handle) else { continue }
             logger.notice("a spooled receipt was delivered", metadata: ["turn_id": "\(receipt.identity.turnID)"])
         }
     }

@@ -11,11 +11,11 @@ public struct ReceiptSpool: Sendable {
     /// Deletes a receipt that the database now has.
     public var discard: @Sendable (Handle) -> Void
     /// Receipts that an earlier process of this instance kept and did not discard.
-    public var pending: @Sendable () throws -> [(ticket: Handle, receipt: TurnReceipt)]
+    public var pending: @Sendable () throws -> [(handle: Handle, receipt: TurnReceipt)]
 
     public init(
         keep: @escaping @Sendable (TurnReceipt) throws -> Handle, discard: @escaping @Sendable (Handle) -> Void,
-        pending: @escaping @Sendable () throws -> [(ticket: Handle, receipt: TurnReceipt)]
+        pending: @escaping @Sendable () throws -> [(handle: Handle, receipt: TurnReceipt)]
     ) {
         self.keep = keep
         self.discard = discard

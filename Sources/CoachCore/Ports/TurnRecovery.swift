@@ -1,24 +1,27 @@
-/// What keeps running turns across crashes and makes them visible to other instances. `CoachStore` implements it on PostgreSQL.
+/// Port that keeps running turns across crashes and makes them visible to other instances. `CoachStore` implements it on PostgreSQL.
 /// Every closure throws `StoreFault`; `renewLease` and `checkpoint` also `LeaseLost`.
 public struct TurnRecovery: Sendable {
     /// Renews this instance's lease: one small statement, several times a second. Returns turns of this instance that were asked to stop
     /// through another one.
     public var renewLease: @Sendable () async throws -> [TurnID]
-    /// Saves what running turns of this instance have said since the last time; the caller bounds the bytes. Checkpoints with an id below
-    /// `neededFrom` are removed: each turn has said all of theirs again since, or has ended. Returns the checkpoint's id, higher than those
-    /// before; nil when there was no text.
+    /// Saves the text that running turns of this instance released since the last checkpoint; the caller bounds the bytes. Removes
+    /// checkpoints with an id below `neededFrom`: later ones repeat their text, or the turn has ended. Returns the checkpoint's id, higher
+    /// than all before; nil without text. Safe to repeat when its result was lost.
     public var checkpoint: @Sendable (_ turns: [TurnProgress], _ neededFrom: Int64) async throws -> Int64?
-    /// A turn of the caller as it stands; nil when there is none, it is somebody else's, or its conversation was deleted.
+    /// The current state of the user's turn, with its text when it has ended; nil when it does not exist, belongs to another user, or its
+    /// conversation was deleted.
     public var load: @Sendable (UserID, TurnID) async throws -> KnownTurn?
-    /// What turns that run elsewhere have said after a byte. Turns that run no more are left out: `load` tells their end.
+    /// Checkpointed text of turns on other instances after a read position. Omits ended turns, which `load` returns. A turn of a dead owner
+    /// counts as running until it is finalized.
     public var tail: @Sendable ([TurnCursor]) async throws -> [TurnTail]
     /// Asks the instance that runs a turn to stop it; no effect on an ended turn. Returns false when the caller has no such turn.
     public var requestStop: @Sendable (Caller, TurnID) async throws -> Bool
     /// Turns of dead owners: their lease expired on the database's clock, or the owner was an earlier process of this instance. None
     /// shortly after an outage of the database, when live owners cannot have renewed their leases. The caller finalizes them; concurrent
-    /// callers are safe.
+    /// callers are safe. At most 200, the oldest first: call again after finalizing them.
     public var orphans: @Sendable () async throws -> [OrphanedTurn]
-    /// Begins a new attempt on the user message of an ended turn. The old answer is kept as superseded and is no longer sent to the model.
+    /// Begins a new turn on the user message of an ended one. The old answer is kept as superseded and is no longer sent to the model.
+    /// Rejects with `notFound` all but the latest turn of a conversation's latest message, and with `turnInProgress` while a turn runs there.
     public var retry: @Sendable (Caller, TurnID) async throws -> RetryTurnResult
 
     public init(
@@ -45,7 +48,7 @@ public struct LeaseLost: Error, Sendable, Equatable {
     public init() {}
 }
 
-/// What became of the wish to try a turn again.
+/// The result of `retry`.
 public enum RetryTurnResult: Sendable, Equatable {
     /// A new attempt began. The caller calls the model with this message.
     case begun(TurnContext, message: String, RateLimit)

@@ -33,9 +33,9 @@ final class AnswerStorage: Sendable {
         ReceiptSpool(
             keep: { [self] receipt in
                 do {
-                    let ticket = try spool.keep(receipt)
+                    let handle = try spool.keep(receipt)
                     state.withLock { $0.diskRefuses = false }
-                    return ticket
+                    return handle
                 } catch {
                     state.withLock { $0.diskRefuses = true }
                     throw error

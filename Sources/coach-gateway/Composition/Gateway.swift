@@ -52,9 +52,9 @@ struct Gateway {
             client: database, needed: try DatabaseProbe.newestVersion(in: configuration.root.appendingPathComponent("db/migrations")))
 
         // The ports.
-        let turns = TurnStore(client: database, owner: { try instance.owner() }, limits: { files.limits })
-        let repository = storage.watch(turns.repository)
-        let recovery = turns.recovery
+        let owner: @Sendable () throws -> TurnOwner = { try instance.owner() }
+        let repository = storage.watch(.postgres(client: database, owner: owner, limits: { files.limits }))
+        let recovery = TurnRecovery.postgres(client: database, owner: owner, limits: { files.limits })
         let keys = ProviderKeys(of: files.models, environment: configuration.processEnvironment)
         let transfers = TransferPool(reactor: reactor, configuration: configuration.transfers)
         let model = makeLanguageModel(configuration: files.models, keys: keys, transfers: transfers)
@@ -96,7 +96,7 @@ struct Gateway {
                     "turns": "\(registry.count)", "executor_takeover": "\(ExecutorTakeover.isInstalled)", "instance": "\(instance.id)",
                 ])
         }
-        let counter = RequestStore(client: database).counter { files.limits.requestsPerMinute }
+        let counter = RequestCounter.postgres(client: database) { files.limits.requestsPerMinute }
         let application = GatewayApplication(
             .init(host: configuration.listen.host, port: configuration.listen.port, corsOrigins: configuration.corsOrigins),
             features: [
@@ -104,7 +104,7 @@ struct Gateway {
                     coaching: files.coaching, repository: repository, recovery: recovery, counter: counter, model: model,
                     finalizer: finalizer, registry: registry, remoteTurns: remoteTurns, admission: admission, streamLoop: streamLoop),
                 ConversationRoutes(
-                    conversations: ConversationStore(client: database).repository, registry: registry, recovery: recovery),
+                    conversations: .postgres(client: database), registry: registry, recovery: recovery),
                 WebhookRoutes(senders: webhooks.senders, inbox: inbox), SubscriptionRoutes(inbox: inbox),
             ],
             authenticator: Authenticator(
@@ -131,7 +131,7 @@ struct Gateway {
                 case nil: break
                 }
             },
-            Background { for await turnID in turns.stops() { registry.turn(turnID)?.stop() } },
+            Background { for await turnID in database.stopRequests() { registry.turn(turnID)?.stop() } },
             Background { try await remoteTurns.run() },
             jobs,
             // On every instance: what one does the others find done.

@@ -77,7 +77,7 @@ private enum Forgetful {
                     safetyLevel: .calm, conversationDomain: nil,
                     region: request.region), unlimited)
         },
-        finish: { _ in .settled })
+        finish: { _ in .finalized })
 
     static let recovery = TurnRecovery(
         renewLease: { [] }, checkpoint: { _, _ in nil }, load: { _, _ in nil }, tail: { _ in [] }, requestStop: { _, _ in false },

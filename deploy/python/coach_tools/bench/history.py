@@ -38,7 +38,7 @@ insert into public.messages (user_id, conversation_id, seq, role, content, domai
 commit;
 """
 
-# The statements of CoachStore's TurnStore, with RLS, and rolled back, so that the time does not include the commit's fsync.
+# The statement of TurnRepository.postgres, with RLS, and rolled back, so that the time does not include the commit's fsync.
 BEGIN = r"""\set n random({first}, {last})
 begin\; select set_config('request.jwt.claims', json_build_object('sub', 'be9c0000-0000-4000-8000-' || lpad(to_hex(:n), 12, '0'), 'role', 'authenticated')::text, true), set_config('request.jwt.claim.sub', 'be9c0000-0000-4000-8000-' || lpad(to_hex(:n), 12, '0'), true)\; select gateway.begin_turn(('be9c0000-0000-4000-8000-' || lpad(to_hex(:n), 12, '0'))::uuid, jsonb_build_object('message', 'I keep putting off a hard talk with my manager about my workload. Where do I start?', 'conversation_id', 'be9cc000-0000-4000-8000-' || lpad(to_hex(:n), 12, '0'), 'risk', '{{"tier": 0, "categories": [], "subject": "unclear", "patterns": []}}'::jsonb, 'history', '{{"tokens": 3000, "messages": 100}}'::jsonb, 'limits', '{{"requests_per_minute": 1000000, "default_tier": "free", "tiers": {{"free": {{"messages_per_day": 1000000, "concurrent_turns": 100}}}}}}'::jsonb, 'owner', jsonb_build_object('instance', 'be9c0000-0000-4000-8000-000000000000', 'epoch', 1)))\; rollback;
 """

@@ -5,10 +5,10 @@ import PostgresClient
 import Testing
 
 @Suite("A user's conversations")
-struct ConversationStoreTests {
+struct ConversationRepositoryTests {
     private func newcomer(_ store: StoreFixture) async throws -> Caller {
         let caller = Caller.someone()
-        _ = try await store.requests.take(caller, perMinute: 600)
+        _ = try await store.requests().take(caller)
         return caller
     }
 
@@ -34,7 +34,7 @@ struct ConversationStoreTests {
         #expect(tombstones.items.map(\.id) == [made.id] && tombstones.items[0].deletedAt != nil)
     }
 
-    @Test("what is somebody else's, deleted or nobody's is not found, by any call")
+    @Test("a conversation of another user, deleted or unknown is not found by any call")
     func notFound() async throws {
         let store = try await StoreFixture.shared()
         let (owner, stranger, conversations) = (try await newcomer(store), try await newcomer(store), store.conversations)
@@ -65,11 +65,7 @@ struct ConversationStoreTests {
         for number in 1...3 { try await store.turns().talk(caller, "q\(number)", in: conversation, answer: "a\(number)") }
         let oldest = try await collect { try await conversations.messages(caller, conversation, limit: 4, cursor: $0) }
         #expect(oldest.map(\.content) == ["q1", "a1", "q2", "a2", "q3", "a3"])
-        let newest = try await collect {
-            try await conversations.messages(caller, conversation, limit: 3, cursor: $0, order: .newestFirst)
-        }
-        #expect(newest == oldest.reversed())
-        #expect(newest[0].role == .assistant && newest[0].status == .complete)
+        #expect(oldest[5].role == .assistant && oldest[5].status == .complete)
         #expect(oldest[0].domain == .mindset && oldest[0].turnID == oldest[1].turnID)
         #expect(try await conversations.list(caller, limit: 1).items.map(\.id) == [conversation])
     }

@@ -1,0 +1,88 @@
+import Foundation
+
+/// Initial fields of a new conversation.
+public struct ConversationDraft: Sendable, Equatable {
+    public var title: String?
+    public var domain: Domain?
+    public var personaID: PersonaID?
+
+    public init(title: String? = nil, domain: Domain? = nil, personaID: PersonaID? = nil) {
+        self.title = title
+        self.domain = domain
+        self.personaID = personaID
+    }
+}
+
+/// Changes to a conversation. nil leaves a field unchanged, `.some(nil)` clears it.
+public struct ConversationPatch: Sendable, Equatable {
+    public var title: String??
+    public var domain: Domain??
+
+    public init(title: String?? = nil, domain: Domain?? = nil) {
+        self.title = title
+        self.domain = domain
+    }
+}
+
+/// A conversation as its owner sees it (CONTRACT §5).
+public struct ConversationRecord: Sendable, Equatable {
+    public var id: ConversationID
+    public var title: String?
+    public var domain: Domain?
+    public var personaID: PersonaID?
+    public var lastMessageAt: Date
+    public var createdAt: Date
+    public var updatedAt: Date
+    /// Set for a deleted conversation, which lists report to synchronising clients only.
+    public var deletedAt: Date?
+
+    public init(
+        id: ConversationID, title: String?, domain: Domain?, personaID: PersonaID?, lastMessageAt: Date, createdAt: Date, updatedAt: Date,
+        deletedAt: Date?
+    ) {
+        self.id = id
+        self.title = title
+        self.domain = domain
+        self.personaID = personaID
+        self.lastMessageAt = lastMessageAt
+        self.createdAt = createdAt
+        self.updatedAt = updatedAt
+        self.deletedAt = deletedAt
+    }
+}
+
+/// A message as its owner sees it (CONTRACT §5).
+public struct MessageRecord: Sendable, Equatable {
+    /// State of an assistant's message; for a user's message the state of its answer.
+    public enum Status: String, Sendable {
+        case complete, stopped, interrupted, failed, superseded
+    }
+
+    public var id: MessageID
+    public var role: MessageRole
+    public var content: String
+    public var status: Status
+    /// Domain of its turn.
+    public var domain: Domain?
+    public var createdAt: Date
+    public var updatedAt: Date
+    public var turnID: TurnID?
+    /// Order in the conversation, ascending.
+    public var position: Int
+
+    public init(
+        id: MessageID, role: MessageRole, content: String, status: Status, domain: Domain?, createdAt: Date, updatedAt: Date,
+        turnID: TurnID?,
+        position: Int
+    ) {
+        self.id = id
+        self.role = role
+        self.content = content
+        self.status = status
+        self.domain = domain
+        self.createdAt = createdAt
+        self.updatedAt = updatedAt
+        self.turnID = turnID
+        self.position = position
+    }
+}

@@ -1,0 +1,36 @@
+/// An existing turn, with all that a replay of its stream needs.
+public struct KnownTurn: Sendable, Equatable {
+    public var userID: UserID
+    public var identity: TurnIdentity
+    /// UTC day on which the current attempt began, on the database's clock.
+    public var day: CalendarDay
+    public var status: TurnStatus
+    public var finishReason: FinishReason?
+    public var errorCode: String?
+    /// The saved text; empty while the turn runs.
+    public var content: String
+    public var bill: TurnBill?
+    public var domain: DomainDecision
+    public var personaID: PersonaID?
+    public var risk: RiskAssessment
+    public var region: Region
+
+    public init(
+        userID: UserID, identity: TurnIdentity, day: CalendarDay, status: TurnStatus, finishReason: FinishReason?, errorCode: String?,
+        content: String,
+        bill: TurnBill?, domain: DomainDecision, personaID: PersonaID?, risk: RiskAssessment, region: Region
+    ) {
+        self.userID = userID
+        self.identity = identity
+        self.day = day
+        self.status = status
+        self.finishReason = finishReason
+        self.errorCode = errorCode
+        self.content = content
+        self.bill = bill
+        self.domain = domain
+        self.personaID = personaID
+        self.risk = risk
+        self.region = region
+    }
+}

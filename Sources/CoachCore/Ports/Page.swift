@@ -1,0 +1,58 @@
+/// Parameters of a list request.
+public struct PageRequest: Sendable, Equatable {
+    /// Maximum number of items: 1…100.
+    public var limit: Int
+    /// `Page.nextCursor` of the previous page; nil for the first.
+    public var cursor: String?
+    /// `Changes.next` of an earlier page; excludes `cursor`.
+    public var updatedSince: String?
+
+    public init(limit: Int, cursor: String? = nil, updatedSince: String? = nil) {
+        self.limit = limit
+        self.cursor = cursor
+        self.updatedSince = updatedSince
+    }
+}
+
+/// The cursor of a list request is malformed or from another list.
+public struct InvalidCursor: Error, Sendable, Equatable {
+    public init() {}
+}
+
+/// The `updatedSince` of a list request is malformed.
+public struct InvalidChangeToken: Error, Sendable, Equatable {
+    public init() {}
+}
+
+/// Position of a synchronising client in the changes of a list.
+public struct Changes: Sendable, Equatable {
+    /// `updatedSince` of the request for later changes; opaque.
+    public var next: String
+    /// True when there are later changes already.
+    public var hasMore: Bool
+    /// True when the request's `updatedSince` is no longer valid. The page is then the first of the whole list.
+    public var isReset: Bool
+
+    public init(next: String, hasMore: Bool = false, isReset: Bool = false) {
+        self.next = next
+        self.hasMore = hasMore
+        self.isReset = isReset
+    }
+}
+
+/// One page of a list.
+public struct Page<Element: Sendable>: Sendable {
+    public var items: [Element]
+    /// Opaque; nil on the last page.
+    public var nextCursor: String?
+    /// nil on pages requested by cursor, because rows of earlier pages may have changed meanwhile.
+    public var changes: Changes?
+
+    public init(items: [Element], nextCursor: String?, changes: Changes? = nil) {
+        self.items = items
+        self.nextCursor = nextCursor
+        self.changes = changes
+    }
+}
+
+extension Page: Equatable where Element: Equatable {}

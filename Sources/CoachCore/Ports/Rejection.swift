@@ -1,0 +1,36 @@
+/// A request that the database rejected. The server maps the reason to an error code (CONTRACT §2).
+public struct Rejection: Sendable, Equatable, Error {
+    /// Raw values are those of the SQL functions.
+    public enum Reason: String, Sendable, CaseIterable {
+        case notFound = "not_found"
+        case unknownPersona = "unknown_persona"
+        case turnInProgress = "turn_in_progress"
+        case idempotencyMismatch = "idempotency_mismatch"
+        case quotaExhausted = "quota_exhausted"
+        case budgetExhausted = "budget_exhausted"
+        case tooManyTurns = "too_many_turns"
+        case rateLimited = "rate_limited"
+        case subscriptionRequired = "subscription_required"
+        case consentMissing = "consent_missing"
+        case suspended
+    }
+    public var reason: Reason
+    /// Seconds until a retry can succeed; nil when a retry does not help.
+    public var retryAfter: Int?
+    /// The limit that was reached, for `details.limit`.
+    public var limit: Int?
+    /// The user's highest stored level over all personas. Above `.calm` the error response includes crisis resources.
+    public var safetyLevel: SafetyLevel
+    /// From the user's profile.
+    public var region: Region
+
+    public init(
+        reason: Reason, retryAfter: Int? = nil, limit: Int? = nil, safetyLevel: SafetyLevel = .calm, region: Region = .unknown
+    ) {
+        self.reason = reason
+        self.retryAfter = retryAfter
+        self.limit = limit
+        self.safetyLevel = safetyLevel
+        self.region = region
+    }
+}

@@ -1,0 +1,213 @@
+import CoachCore
+import Foundation
+import PostgresClient
+
+extension ConversationRepository {
+    /// Conversations in PostgreSQL. Every statement runs as role `authenticated` with the caller's claims, so that row-level security decides
+    /// what exists for them, as behind PostgREST.
+    public static func postgres(client: PostgresClient) -> ConversationRepository {
+        ConversationRepository(
+            list: { caller, request in
+                if let token = try request.changeToken {
+                    if let page = try await client.conversations(of: caller, changedAfter: token, limit: request.limit) { return page }
+                }
+                return try await client.conversations(of: caller, request)
+            },
+            get: { caller, id in try await client.conversation(id, of: caller) },
+            create: { caller, draft in try await client.createConversation(draft, of: caller) },
+            patch: { caller, id, patch in try await client.patchConversation(id, patch, of: caller) },
+            delete: { caller, id in try await client.deleteConversation(id, of: caller) },
+            messages: { caller, id, request in
+                if let token = try request.changeToken {
+                    if let page = try await client.messages(in: id, of: caller, changedAfter: token, limit: request.limit) { return page }
+                }
+                return try await client.messages(in: id, of: caller, request)
+            })
+    }
+}
+
+extension PostgresClient {
+    // MARK: Lists
+
+    fileprivate func conversations(of caller: Caller, _ request: PageRequest) async throws -> Page<ConversationRecord> {
+        var page: Query = "select * from public.conversations where user_id = \(caller.userID) and deleted_at is null"
+        if let cursor = try request.pageCursor {
+            // The years 1970 to 9999.
+            guard (0..<253_402_300_800_000_000).contains(cursor.key) else { throw InvalidCursor() }
+            page.append(" and (last_message_at, id) < (\(timestamp(microseconds: cursor.key)), \(cursor.id))")
+        }
+        page.append(" order by last_message_at desc, id desc limit \(request.limit + 1)")
+        let query: Query = """
+            select \(ChangeCounter.columns), \(ConversationRecord.columns) from (\(ChangeCounter.query(for: caller))) counter
+            left join lateral (\(page)) c on true order by c.last_message_at desc, c.id desc
+            """
+        let found = try await rows(query, for: caller) {
+            try Counted<ConversationRecord>(row: $0) { try ConversationRecord(row: $0, at: $1) }
+        }
+        return Page(found.compactMap(\.record), limit: request.limit) { PageCursor(key: $0.lastMessageAt.microseconds, id: $0.id.uuid) }
+            .with(request.cursor == nil ? found.first?.counter.start : nil, isReset: request.updatedSince != nil)
+    }
+
+    /// nil when the token is no longer valid.
+    fileprivate func conversations(
+        of caller: Caller, changedAfter token: ChangeToken, limit: Int
+    ) async throws -> Page<ConversationRecord>? {
+        let query: Query = """
+            select \(ChangeCounter.columns), c.change, \(ConversationRecord.columns) from (\(ChangeCounter.query(for: caller))) counter
+            left join lateral (
+                select * from public.conversations
+                where user_id = \(caller.userID) and (change, id) > (\(token.number), \(token.lastRow)) order by change, id limit \(limit + 1)
+            ) c on true order by c.change, c.id
+            """
+        let found = try await rows(query, for: caller) {
+            try Counted<Changed<ConversationRecord>>(row: $0) { row, column in
+                Changed(number: try row.value(column), record: try ConversationRecord(row: row, at: column + 1))
+            }
+        }
+        return Page(changes: found, after: token, limit: limit) { $0.id.uuid }
+    }
+
+    fileprivate func messages(in id: ConversationID, of caller: Caller, _ request: PageRequest) async throws -> Page<MessageRecord> {
+        var page: Query = "select * from public.messages m where m.user_id = c.user_id and m.conversation_id = c.id"
+        if let cursor = try request.pageCursor {
+            guard Int32(exactly: cursor.key) != nil else { throw InvalidCursor() }
+            page.append(" and (m.seq, m.id) > (\(cursor.key)::integer, \(cursor.id))")
+        }
+        page.append(" order by m.seq, m.id limit \(request.limit + 1)")
+        // A conversation without messages is one row of NULLs, no conversation is no row.
+        let query: Query = """
+            select \(ChangeCounter.columns), \(MessageRecord.columns) from (\(ChangeCounter.query(for: caller))) counter
+            cross join public.conversations c
+            left join lateral (\(page)) m on true
+            left join public.turns t on t.user_id = m.user_id and t.id = m.turn_id
+            where c.user_id = \(caller.userID) and c.id = \(id) and c.deleted_at is null
+            order by m.seq, m.id
+            """
+        let found = try await rows(query, for: caller) { try Counted<MessageRecord>(row: $0) { try MessageRecord(row: $0, at: $1) } }
+        guard let counter = found.first?.counter else { throw Rejection(reason: .notFound) }
+        return Page(found.compactMap(\.record), limit: request.limit) { PageCursor(key: Int64($0.position), id: $0.id.uuid) }
+            .with(request.cursor == nil ? counter.start : nil, isReset: request.updatedSince != nil)
+    }
+
+    /// nil when the token is no longer valid. A message includes the domain of its turn, so it changes with the turn.
+    fileprivate func messages(
+        in id: ConversationID, of caller: Caller, changedAfter token: ChangeToken, limit: Int
+    ) async throws -> Page<MessageRecord>? {
+        let change: Query = "greatest(m.change, t.change)"
+        let query: Query = """
+            select \(ChangeCounter.columns), \(change), \(MessageRecord.columns) from (\(ChangeCounter.query(for: caller))) counter
+            cross join public.conversations c
+            left join (public.messages m left join public.turns t on t.user_id = m.user_id and t.id = m.turn_id)
+                on m.user_id = c.user_id and m.conversation_id = c.id and (\(change), m.id) > (\(token.number), \(token.lastRow))
+            where c.user_id = \(caller.userID) and c.id = \(id) and c.deleted_at is null
+            order by \(change), m.id limit \(limit + 1)
+            """
+        let found = try await rows(query, for: caller) {
+            try Counted<Changed<MessageRecord>>(row: $0) { row, column in
+                Changed(number: try row.value(column), record: try MessageRecord(row: row, at: column + 1))
+            }
+        }
+        guard !found.isEmpty else { throw Rejection(reason: .notFound) }
+        return Page(changes: found, after: token, limit: limit) { $0.id.uuid }
+    }
+
+    // MARK: One conversation
+
+    fileprivate func conversation(_ id: ConversationID, of caller: Caller) async throws -> ConversationRecord {
+        try await record(
+            """
+            select \(ConversationRecord.columns) from public.conversations
+            where user_id = \(caller.userID) and id = \(id) and deleted_at is null
+            """, for: caller)
+    }
+
+    /// The caller's row exists already: `RequestCounter.take` creates it.
+    fileprivate func createConversation(_ draft: ConversationDraft, of caller: Caller) async throws -> ConversationRecord {
+        do {
+            return try await record(
+                """
+                insert into public.conversations (user_id, title, domain, persona_id)
+                values (\(caller.userID), \(draft.title), \(draft.domain), \(draft.personaID)) returning \(ConversationRecord.columns)
+                """, for: caller)
+        } catch let error as PostgresError where error.sqlState == SQLState.insufficientPrivilege && draft.personaID != nil {
+            // The policy requires a persona that the caller may see.
+            throw Rejection(reason: .unknownPersona)
+        } catch let error as PostgresError where error.constraint == "conversations_quota" {
+            throw Rejection(reason: .quotaExhausted)
+        }
+    }
+
+    fileprivate func patchConversation(
+        _ id: ConversationID, _ patch: ConversationPatch, of caller: Caller
+    ) async throws -> ConversationRecord {
+        var assignments: [Query] = []
+        if let title = patch.title { assignments.append("title = \(title)") }
+        if let domain = patch.domain { assignments.append("domain = \(domain)") }
+        guard var list = assignments.first else { return try await conversation(id, of: caller) }
+        for assignment in assignments.dropFirst() { list.append(", \(assignment)") }
+        return try await record(
+            """
+            update public.conversations set \(list)
+            where user_id = \(caller.userID) and id = \(id) and deleted_at is null returning \(ConversationRecord.columns)
+            """, for: caller)
+    }
+
+    /// Keeps the rows, because the ledger refers to them. Throws `Rejection` `notFound` for a second deletion, too.
+    fileprivate func deleteConversation(_ id: ConversationID, of caller: Caller) async throws -> TurnID? {
+        let update: Query = """
+            update public.conversations set deleted_at = now()
+            where user_id = \(caller.userID) and id = \(id) and deleted_at is null
+            """
+        // A separate statement, so that it sees a turn whose begin the update has waited for. now() is the transaction's time. Only the latest
+        // message of a conversation can have a running turn.
+        let query: Query = """
+            select (
+                select t.id from public.messages m
+                join public.turns t on t.user_id = m.user_id and t.id = m.turn_id and t.status = 'running'
+                where m.user_id = c.user_id and m.conversation_id = c.id and m.seq = c.last_seq - 1)
+            from public.conversations c
+            where c.user_id = \(caller.userID) and c.id = \(id) and c.deleted_at = now()
+            """
+        let found = try await rows(update, query, for: caller) { try $0.value(0, as: UUID?.self) }
+        guard let running = found.first else { throw Rejection(reason: .notFound) }
+        return running.map { TurnID($0) }
+    }
+
+    // MARK: Statements
+
+    private func record(_ query: Query, for caller: Caller) async throws -> ConversationRecord {
+        guard let record = try await rows(query, for: caller, decode: { try ConversationRecord(row: $0, at: 0) }).first else {
+            throw Rejection(reason: .notFound)
+        }
+        return record
+    }
+
+    /// The rows of the last query.
+    private func rows<Record: Sendable>(
+        _ queries: Query..., for caller: Caller, decode: @escaping @Sendable (borrowing Row) throws -> Record
+    ) async throws -> [Record] {
+        try await StoreFault.translating(except: [SQLState.insufficientPrivilege, SQLState.checkViolation]) {
+            try await batch([Claims.user(caller)] + queries, affinity: caller.userID.affinity) { rows in try rows.map(decode) }
+        }
+    }
+}
+
+private func timestamp(microseconds: Int64) -> Query {
+    "timestamptz 'epoch' + \(microseconds)::bigint * interval '1 microsecond'"
+}
+
+extension PageRequest {
+    /// Throws `InvalidCursor`.
+    fileprivate var pageCursor: PageCursor? {
+        get throws {
+            guard let cursor else { return nil }
+            guard let parsed = PageCursor(text: cursor) else { throw InvalidCursor() }
+            return parsed
+        }
+    }
+
+    /// Throws `InvalidChangeToken`.
+    fileprivate var changeToken: ChangeToken? {
+        get throws { try updatedSince.map { try ChangeToken(text: $0) } }
+    }
+}

@@ -1,0 +1,25 @@
+import CoachCore
+import PostgresClient
+
+extension UserID {
+    /// The affinity of the user's statements: FNV-1a of all bits, because ids may begin with a time or end with a counter.
+    var affinity: UInt64 {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325  // FNV-1a, 64 bits
+        withUnsafeBytes(of: uuid.uuid) { bytes in
+            for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        }
+        return hash
+    }
+}
+
+extension PostgresClient {
+    /// The only value of a statement for one user, whose statements keep to one shared connection. Throws `PostgresError`.
+    func value<Value: ColumnValue & Sendable>(of query: Query, for userID: UserID, as type: Value.Type = Value.self) async throws -> Value {
+        try await self.query(query, affinity: userID.affinity) { rows in try rows.only { row in try row.value(0) } }
+    }
+
+    /// The only value of a statement for no user. Throws `PostgresError`.
+    func value<Value: ColumnValue & Sendable>(of query: Query, as type: Value.Type = Value.self) async throws -> Value {
+        try await self.query(query) { rows in try rows.only { row in try row.value(0) } }
+    }
+}

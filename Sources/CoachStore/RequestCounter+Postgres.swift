@@ -1,0 +1,63 @@
+import CoachCore
+import JSON
+import PostgresClient
+
+extension RequestCounter {
+    /// Counts requests with `gateway.take_request`. `perMinute` is called for every request, so that a reloaded configuration takes effect at
+    /// once.
+    public static func postgres(client: PostgresClient, perMinute: @escaping @Sendable () -> Int) -> RequestCounter {
+        RequestCounter { caller in
+            let perMinute = perMinute()
+            let query = Claims.gateway(for: caller, calling: "gateway.take_request(\(caller.userID), \(perMinute)::integer)")
+            return try await StoreFault.translating {
+                do {
+                    let text = try await repeatingContended { try await client.value(of: query, for: caller.userID, as: String.self) }
+                    return try StoredJSON.decode(TakeRequestAnswer.self, from: text).counted
+                } catch let error as PostgresError where error.isOfRemovedUser {
+                    throw CountedRejection(
+                        rejection: Rejection(reason: .suspended), rate: RateLimit(limit: perMinute, remaining: 0, resetAt: 0))
+                }
+            }
+        }
+    }
+}
+
+/// The result of `gateway.take_request`.
+private struct TakeRequestAnswer: JSONReadable {
+    private enum Outcome: String, CaseIterable {
+        case taken
+        case rateLimited = "rate_limited"
+        case suspended
+    }
+
+    private let outcome: Outcome
+    private let rate: RateLimit
+    /// Seconds until the next window; nil unless rate limited.
+    private let retryAfter: Int?
+    private let safetyLevel: SafetyLevel
+    private let region: Region
+
+    init(_ json: JSONReader) throws(JSONFinding) {
+        outcome = try json.required("outcome", .choice)
+        rate = try json.required("rate")
+        retryAfter = try json.optional("retry_after")
+        safetyLevel = try json.required("safety_level", .choice)
+        region = try Region(json)
+    }
+
+    var counted: CountedRequest {
+        get throws(CountedRejection) {
+            switch outcome {
+            case .taken: CountedRequest(rate: rate, safetyLevel: safetyLevel, region: region)
+            case .rateLimited: throw rejection(.rateLimited)
+            case .suspended: throw rejection(.suspended)
+            }
+        }
+    }
+
+    private func rejection(_ reason: Rejection.Reason) -> CountedRejection {
+        CountedRejection(
+            rejection: Rejection(reason: reason, retryAfter: retryAfter, safetyLevel: safetyLevel, region: region),
+            rate: rate)
+    }
+}

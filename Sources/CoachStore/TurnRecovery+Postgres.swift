@@ -1,0 +1,118 @@
+import CoachCore
+import Foundation
+import PostgresClient
+
+extension TurnRecovery {
+    /// Leases and checkpoints in PostgreSQL. `owner` and `limits` as for `TurnRepository.postgres`.
+    public static func postgres(
+        client: PostgresClient, owner: @escaping @Sendable () throws -> TurnOwner, limits: @escaping @Sendable () -> TurnLimits
+    ) -> TurnRecovery {
+        TurnRecovery(
+            renewLease: { try await client.renewLease(of: owner()) },
+            checkpoint: { turns, neededFrom in try await client.checkpoint(turns, neededFrom: neededFrom, owner: owner()) },
+            load: { userID, turnID in
+                let query = Claims.gateway(for: userID, calling: "gateway.load_turn(\(userID), \(turnID))")
+                return try await StoreFault.translating {
+                    let text = try await client.value(of: query, for: userID, as: String?.self)
+                    return try text.map { try StoredJSON.decode(KnownTurn.self, from: $0) }
+                }
+            },
+            tail: { cursors in try await client.tail(cursors) },
+            requestStop: { caller, turnID in
+                let query = Claims.gateway(for: caller, calling: "gateway.request_stop(\(caller.userID), \(turnID))")
+                return try await StoreFault.translating {
+                    try await repeatingContended { try await client.value(of: query, for: caller.userID) }
+                }
+            },
+            orphans: {
+                let owner = try owner()
+                return try await StoreFault.translating {
+                    let text: String = try await client.value(of: "select gateway.orphans(\(owner.instance), \(owner.epoch), 200)")
+                    return try StoredJSON.decode([OrphanedTurn].self, from: text)
+                }
+            },
+            retry: { caller, turnID in
+                let request = BeginTurnRequest(retryOf: turnID, limits: limits(), owner: try owner())
+                return try await client.beginTurn(caller, request).retryResult
+            })
+    }
+}
+
+extension PostgresClient {
+    /// Turns that any instance was asked to stop, as `requestStop` notifies. Requests that are missed while the connection is away are
+    /// returned by the next `renewLease` of the owner.
+    public func stopRequests() -> some AsyncSequence<TurnID, Never> & Sendable {
+        listen(["coach_stop"]).compactMap { event in
+            guard case .notification(_, let payload, _) = event else { return nil }
+            return TurnID(validating: payload)
+        }
+    }
+
+    fileprivate func renewLease(of owner: TurnOwner) async throws -> [TurnID] {
+        let stops: [UUID]? = try await StoreFault.translating {
+            try await query("select stops from gateway.renew_lease(\(owner.instance), \(owner.epoch))") { rows in
+                try rows.first { row in try row.value(0) }
+            }
+        }
+        guard let stops else { throw LeaseLost() }
+        return stops.map { TurnID($0) }
+    }
+
+    fileprivate func checkpoint(_ turns: [TurnProgress], neededFrom: Int64, owner: TurnOwner) async throws -> Int64? {
+        let starts = StoredJSON.encode(turns.filter(\.isFirst).map(StoredProgress.init))
+        let pieces = turns.filter { !$0.text.isEmpty }
+        var text: [UInt8] = []
+        var offsets: [Int] = []
+        for piece in pieces {
+            offsets.append(text.count)
+            text += piece.text.utf8
+        }
+        // Columns and not JSON, because this is the one statement whose size grows with the tokens of all turns.
+        let query: Query = """
+            select id from gateway.checkpoint(
+                \(owner.instance), \(owner.epoch), \(starts)::jsonb, \(neededFrom),
+                \(pieces.map(\.facts.identity.turnID)), \(pieces.map(\.facts.identity.attempt)),
+                \(pieces.map(\.fromByte)), \(pieces.map { $0.fromByte + $0.text.utf8.count }), \(offsets), \(text))
+            """
+        let saved: Int64?? = try await StoreFault.translating {
+            try await self.query(query) { rows in try rows.first { row in try row.value(0, as: Int64?.self) } }
+        }
+        guard let saved else { throw LeaseLost() }
+        return saved
+    }
+
+    fileprivate func tail(_ cursors: [TurnCursor]) async throws -> [TurnTail] {
+        let argument = StoredJSON.encode(cursors)
+        let positions = Dictionary(cursors.map { ($0.turnID, $0.afterByte) }) { first, _ in first }
+        let found: [(id: TurnID, attempt: Int, text: CheckpointedText, seen: Int64?)] = try await StoreFault.translating {
+            try await query("select turn_id, attempt, from_byte, content, seen from gateway.tail(\(argument)::jsonb)") { rows in
+                try rows.map { row in
+                    (
+                        TurnID(try row.value(0)), try row.value(1),
+                        CheckpointedText(fromByte: try row.value(2, as: Int?.self) ?? 0, text: try row.value(3, as: String?.self) ?? ""),
+                        try row.value(4)
+                    )
+                }
+            }
+        }
+        return found.map {
+            TurnTail(turnID: $0.id, attempt: $0.attempt, text: $0.text.text(after: positions[$0.id] ?? 0), seen: $0.seen)
+        }
+    }
+}
+
+/// Text of a turn as the checkpoints have it, from some byte on.
+struct CheckpointedText: Sendable, Equatable {
+    var fromByte: Int
+    var text: String
+
+    /// The text after a byte of the answer. Empty when there is none, and when the byte is inside a character or before `fromByte`, because
+    /// then no text is known that continues at that byte.
+    func text(after byte: Int) -> String {
+        let utf8 = text.utf8
+        guard byte >= fromByte, let start = utf8.index(utf8.startIndex, offsetBy: byte - fromByte, limitedBy: utf8.endIndex),
+            let boundary = start.samePosition(in: text.unicodeScalars)
+        else { return "" }
+        return String(text.unicodeScalars[boundary...])
+    }
+}

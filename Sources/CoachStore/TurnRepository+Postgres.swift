@@ -1,0 +1,36 @@
+import CoachCore
+import PostgresClient
+
+extension TurnRepository {
+    /// Turns in PostgreSQL. Each closure is one round trip on a shared connection, bound to the claims of one user.
+    ///
+    /// - Parameters:
+    ///   - owner: `GatewayInstance.owner`; called for every turn.
+    ///   - limits: Called for every turn, so that a reloaded configuration takes effect at once.
+    public static func postgres(
+        client: PostgresClient, owner: @escaping @Sendable () throws -> TurnOwner, limits: @escaping @Sendable () -> TurnLimits
+    ) -> TurnRepository {
+        TurnRepository(
+            begin: { caller, request, assessment in
+                let request = BeginTurnRequest(request, risk: assessment.risk, limits: limits(), owner: try owner())
+                return try await client.beginTurn(caller, request).beginResult
+            },
+            repeated: { caller, request in
+                guard request.idempotencyKey != nil else { return nil }
+                let argument = StoredJSON.encode(BeginTurnRequest(request, risk: .calm, limits: limits(), owner: try owner()))
+                let query = Claims.gateway(for: caller, calling: "gateway.repeated_turn(\(caller.userID), \(argument)::jsonb)")
+                return try await StoreFault.translating {
+                    let text = try await client.value(of: query, for: caller.userID, as: String?.self)
+                    return try text.map { try StoredJSON.decode(BeginTurnAnswer.self, from: $0).beginResult }
+                }
+            },
+            finish: { receipt in
+                let argument = StoredJSON.encode(FinishTurnRequest(receipt: receipt))
+                let query = Claims.gateway(for: receipt.userID, calling: "gateway.finish_turn(\(receipt.userID), \(argument)::jsonb)")
+                return try await StoreFault.translating {
+                    let text = try await repeatingContended { try await client.value(of: query, for: receipt.userID, as: String.self) }
+                    return try StoredJSON.decode(FinishTurnAnswer.self, from: text).outcome
+                }
+            })
+    }
+}

@@ -1,0 +1,88 @@
+import CoachCore
+import CoachStore
+import PostgresClient
+
+/// The two ports to turns with one owner, as a gateway has them.
+struct TurnPorts: Sendable {
+    let repository: TurnRepository
+    let recovery: TurnRecovery
+
+    init(client: PostgresClient, owner: @escaping @Sendable () throws -> TurnOwner, limits: TurnLimits = TurnLimits()) {
+        repository = .postgres(client: client, owner: owner, limits: { limits })
+        recovery = .postgres(client: client, owner: owner, limits: { limits })
+    }
+
+    func begin(_ caller: Caller, _ request: TurnRequest, risk: RiskAssessment) async throws -> BeginTurnResult {
+        try await repository.begin(
+            caller, request,
+            MessageAssessment(risk: risk, domains: DomainScores(values: Domain.allCases.map { _ in 0 }, none: 1, wordCount: 1)))
+    }
+
+    func repeated(_ caller: Caller, _ request: TurnRequest) async throws -> BeginTurnResult? {
+        try await repository.repeated(caller, request)
+    }
+
+    @discardableResult
+    func finish(_ receipt: TurnReceipt) async throws -> ReceiptOutcome { try await repository.finish(receipt) }
+
+    func renewLease() async throws -> [TurnID] { try await recovery.renewLease() }
+
+    func checkpoint(_ turns: [TurnProgress], neededFrom: Int64 = 0) async throws -> Int64? {
+        try await recovery.checkpoint(turns, neededFrom)
+    }
+
+    func load(_ turnID: TurnID, for caller: Caller) async throws -> KnownTurn? { try await recovery.load(caller.userID, turnID) }
+
+    func tail(_ cursors: [TurnCursor]) async throws -> [TurnTail] { try await recovery.tail(cursors) }
+
+    func requestStop(_ caller: Caller, _ turnID: TurnID) async throws -> Bool { try await recovery.requestStop(caller, turnID) }
+
+    func orphans() async throws -> [OrphanedTurn] { try await recovery.orphans() }
+
+    func retry(_ caller: Caller, _ turnID: TurnID) async throws -> RetryTurnResult { try await recovery.retry(caller, turnID) }
+
+    /// One whole turn; returns its identity.
+    @discardableResult
+    func talk(
+        _ caller: Caller, _ message: String, in conversation: ConversationID? = nil, answer: String = "Good question.",
+        status: TurnStatus = .complete
+    ) async throws -> TurnIdentity {
+        let context = try await begin(caller, TurnRequest(message: message, conversationID: conversation), risk: .calm).begun
+        var receipt = status == .failed ? TurnReceipt.failed(context.identity, of: caller) : .complete(context.identity, of: caller, answer)
+        receipt.status = status
+        try await finish(receipt)
+        return context.identity
+    }
+}
+
+extension ConversationRepository {
+    func list(
+        _ caller: Caller, limit: Int, cursor: String? = nil, updatedSince: String? = nil
+    ) async throws -> Page<ConversationRecord> {
+        try await list(caller, PageRequest(limit: limit, cursor: cursor, updatedSince: updatedSince))
+    }
+
+    func messages(
+        _ caller: Caller, _ id: ConversationID, limit: Int, cursor: String? = nil, updatedSince: String? = nil
+    ) async throws -> Page<MessageRecord> {
+        try await messages(caller, id, PageRequest(limit: limit, cursor: cursor, updatedSince: updatedSince))
+    }
+
+    func create(
+        _ caller: Caller, title: String? = nil, domain: Domain? = nil, personaID: PersonaID? = nil
+    ) async throws -> ConversationRecord {
+        try await create(caller, ConversationDraft(title: title, domain: domain, personaID: personaID))
+    }
+}
+
+extension RequestCounter {
+    /// nil when the request was counted.
+    func rejection(of caller: Caller) async throws -> Rejection.Reason? {
+        do {
+            _ = try await take(caller)
+            return nil
+        } catch let rejected as CountedRejection {
+            return rejected.rejection.reason
+        }
+    }
+}
