@@ -129,7 +129,7 @@ struct FinishTurnTests {
             try await store.value("select cost_usd::text from public.model_calls where turn_id = \(identity.turnID.uuid)") == expected)
     }
 
-    @Test("the owner's receipt replaces a reaper's estimate, adds nothing, and an estimate replaces no receipt")
+    @Test("the owner's receipt replaces an estimate of recovery, adds nothing, and an estimate replaces no receipt")
     func finalizer() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -147,7 +147,7 @@ struct FinishTurnTests {
             ]) { rows in try rows.only { row in try row.value(0) } }
         }
         #expect(try await reap(cost: 900_000) == "finalized")
-        #expect(try await ledger(store, identity) == ["10|1|0.000900000|t|reaper"])
+        #expect(try await ledger(store, identity) == ["10|1|0.000900000|t|recovery"])
         #expect(try await reap(cost: 5) == "already_finalized")
         #expect(try await store.turns().load(identity.turnID, for: caller)?.status == .interrupted)
 

@@ -39,10 +39,10 @@ struct LedgerTests {
         let identity = try await turns.begin(caller, TurnRequest(message: "Hello"), risk: .calm).begun.identity
         #expect(try await rows(store, identity) == ["0|-|-|-|-|0"])
         try await turns.finish(estimate(identity, of: caller, cost: Nanodollars(900)))
-        #expect(try await rows(store, identity).last == "1|reaper|10|1|0.000000900|0")
+        #expect(try await rows(store, identity).last == "1|recovery|10|1|0.000000900|0")
         try await turns.finish(.complete(identity, of: caller))
         #expect(
-            try await rows(store, identity) == ["0|-|-|-|-|0", "1|reaper|10|1|0.000000900|0", "2|owner|90|24|0.000122556|0"])
+            try await rows(store, identity) == ["0|-|-|-|-|0", "1|recovery|10|1|0.000000900|0", "2|owner|90|24|0.000122556|0"])
         #expect(try await spent(store, caller) == "0.000123456|0")
         let known = try #require(try await turns.load(identity.turnID, for: caller))
         #expect(known.bill == TurnReceipt.complete(identity, of: caller).bill)

@@ -59,7 +59,7 @@ struct OrphanTests {
         #expect(orphan.facts.risk == .danger(.concern) && orphan.facts.userID == caller.userID)
     }
 
-    @Test("two reapers at once settle a turn once, and nothing that was known of it on the way is left")
+    @Test("two collectors at once finalize a turn once, and its running state is removed")
     func twoReapers() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()

@@ -57,6 +57,8 @@ struct AccessGround: Sendable {
         try await store.admin.execute("insert into gateway.jobs (user_id, kind, due_at, max_attempts) values (\(owner), 'test', now(), 1)")
         try await store.admin.execute("insert into gateway.done_jobs (user_id, kind, idempotency_key) values (\(owner), 'test', 'k')")
         try await store.admin.execute("insert into public.push_tokens (user_id, token) values (\(owner), 'abc')")
+        let edit = DocumentEdit(name: DocumentName(kind: .limits, id: "default"), expectedVersion: 1, content: .body([:]))
+        _ = try await VersionedDocuments.postgres(client: store.gateway).put(.someone(UserID(other), role: .operator), edit)
         _ = try await BillingInbox.postgres(client: store.gateway, includingSandbox: false).store(Self.grant(to: caller.userID))
     }
 
@@ -80,7 +82,8 @@ struct AccessGround: Sendable {
             case "public.users": "where id = :owner"
             case "public.published_personas", "public.database_epoch", "gateway.schema_migrations", "gateway.instances",
                 "gateway.schema_minimum", "gateway.tombstone_key", "gateway.removed_users",
-                "gateway.checkpoints", "gateway.subscribers", "gateway.subscriber_ids", "gateway.billing_events":
+                "gateway.checkpoints", "gateway.audit_log", "gateway.documents", "gateway.document_versions",
+                "gateway.subscribers", "gateway.subscriber_ids", "gateway.billing_events":
                 ""
             case "public.persona_versions": "where persona_id in (select id from public.coaching_personas where user_id = :owner)"
             case "public.usage_logs": "where account_id = :account"

@@ -17,7 +17,7 @@ struct AccessMatrixTests {
         let names = try await ground.names(
             """
             select format('%s.%s', n.nspname, c.relname) from pg_class c join pg_namespace n on n.oid = c.relnamespace
-            where n.nspname in ('public', 'gateway') and c.relkind in ('r', 'p', 'v', 'm', 'f')
+            where n.nspname in ('public', 'gateway', 'operator') and c.relkind in ('r', 'p', 'v', 'm', 'f')
             """)
         #expect(names == Set(TableExpectation.all.map(\.name)))
 
@@ -73,7 +73,7 @@ struct AccessMatrixTests {
         let ground = try await AccessGround.on(server)
         let ours: Query = """
             from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-            where n.nspname in ('public', 'gateway') and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
+            where n.nspname in ('public', 'gateway', 'operator') and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
             """
         let signature: Query = """
             format('%s.%s(%s)', n.nspname, p.proname, (

@@ -70,6 +70,14 @@ enum FunctionExpectation {
         "gateway.ignore_billing_event(text, text, text, text, bytea, text)",
         "gateway.fold_billing_event(text, text, text, text, bytea, text, text[], bigint[], integer[], integer, jsonb)",
         "gateway.subscription(uuid)",
+        "gateway.verify_audit_log()",
+        "operator.costs(date, date, text[], text)",
+        "operator.user_status(uuid)",
+        "operator.suspend_user(uuid, text, text)",
+        "operator.unsuspend_user(uuid, text, text)",
+        "operator.put_document(text, text, integer, jsonb, text, text, integer)",
+        "operator.roll_back_document(text, text, integer, integer, text, text)",
+        "operator.audit_log(bigint, integer)",
     ]
 
     /// Called at every turn by functions that have pinned the search path, and by nobody else: to pin it again costs more than what they do.
@@ -91,13 +99,15 @@ enum FunctionExpectation {
         "gateway.finish_late(uuid, uuid, integer, jsonb, jsonb, public.finalizer, timestamp with time zone)",
     ]
 
-    /// Called by triggers only, which ask nobody for permission.
+    /// Called by triggers and by functions with their owner's rights only.
     static let forNobody: Set<String> = [
         "gateway.touch_updated_at()", "gateway.remove_conversation()", "gateway.refuse_update()",
         "gateway.limit_personas()", "gateway.limit_conversations()",
         "gateway.claim_push_token()", "gateway.release_push_token()", "gateway.version_profile()",
         "gateway.number_change()", "gateway.take_change(uuid)", "gateway.note_removal()", "gateway.number_statement()",
         "gateway.user_hash(uuid)", "gateway.leave_tombstone()", "gateway.refuse_removed_user()",
+        "gateway.audit_hash(gateway.audit_log)", "gateway.claimed_role()", "gateway.append_audit(text, text, integer, integer, text, text)",
+        "operator.require_operator()",
     ]
 
     /// Run with their owner's rights: triggers that write what users only read or stand in the place of a foreign key, and work on tables that the
@@ -109,5 +119,10 @@ enum FunctionExpectation {
         // Remove a user, and remember that there was one.
         "gateway.leave_tombstone()", "gateway.refuse_removed_user()", "gateway.delete_user(uuid, integer)",
         "gateway.refuse_user(uuid)",
+        // Operators' functions check the role in the claims.
+        "gateway.append_audit(text, text, integer, integer, text, text)", "gateway.verify_audit_log()", "operator.require_operator()",
+        "operator.costs(date, date, text[], text)", "operator.user_status(uuid)", "operator.suspend_user(uuid, text, text)",
+        "operator.unsuspend_user(uuid, text, text)", "operator.put_document(text, text, integer, jsonb, text, text, integer)",
+        "operator.roll_back_document(text, text, integer, integer, text, text)", "operator.audit_log(bigint, integer)",
     ]
 }

@@ -15,6 +15,10 @@ struct TableExpectation: Sendable {
         .owner: "S...", .creator: "S...", .postgrest: "S...", .other: "S...", .otherCreator: "S...", .operator: "S...",
     ]
 
+    static let everyGateway: [Actor: String] = [
+        .gateway: "S...", .gatewayForOther: "S...", .gatewayForNobody: "S...", .gatewayHalfBound: "S...",
+    ]
+
     /// His own rows, and the gateway for him.
     static func own(_ verbs: String, gateway: String) -> [Actor: String] {
         [.owner: verbs, .creator: verbs, .postgrest: verbs, .gateway: gateway]
@@ -169,6 +173,20 @@ struct TableExpectation: Sendable {
         .init(
             name: "public.database_epoch",
             allowed: everybodySignedIn, insert: "insert into public.database_epoch default values", update: "set epoch = gen_random_uuid()"),
+
+        // What operators edit: every instance reads it, functions of schema operator write it. The log of it is theirs alone.
+        .init(
+            name: "gateway.documents", allowed: everyGateway,
+            insert: "insert into gateway.documents values ('limits', 'x', 2, 99)", update: "set current_version = 9"),
+        .init(
+            name: "gateway.document_versions", allowed: everyGateway,
+            insert: """
+                insert into gateway.document_versions (kind, id, version, author, created_at) values ('limits', 'default', 9, :owner, now())
+                """, update: "set body = '{}'"),
+        .init(
+            name: "gateway.audit_log", allowed: [:],
+            insert: "insert into gateway.audit_log values (9, null, 'system', 'x', 'x', null, null, null, null, now(), '', '')",
+            update: "set action = 'x'"),
 
         // The house's own.
         .init(

@@ -1,0 +1,135 @@
+import Foundation
+import JSON
+
+/// Port to the documents that operators edit while the gateway runs. `CoachStore` implements it on PostgreSQL.
+///
+/// Version 1 of a document is the file that the gateway ships; the store holds the versions from 2 on. A document that was never edited is
+/// not in the store. Closures throw `StoreFault`.
+public struct VersionedDocuments: Sendable {
+    /// The current versions of a kind, by id.
+    public var current: @Sendable (_ kind: DocumentKind) async throws -> [DocumentVersion]
+    /// One version; nil when the store does not have it.
+    public var version: @Sendable (DocumentName, Int) async throws -> DocumentVersion?
+    /// Versions below `before` (nil: from the newest), newest first.
+    public var history: @Sendable (DocumentName, _ before: Int?, _ limit: Int) async throws -> [DocumentVersion]
+    /// Adds a version, makes it the current one and logs it, in one transaction. Returns its number. Throws `StaleVersion`,
+    /// `UnknownVersion`, and `NotAllowed` when the caller is not an operator.
+    public var put: @Sendable (Caller, DocumentEdit) async throws -> Int
+    /// Documents whose current version was set after a number, in the order of their changes; 0 returns all.
+    public var changed: @Sendable (_ after: Int64) async throws -> [DocumentChange]
+
+    public init(
+        current: @escaping @Sendable (_ kind: DocumentKind) async throws -> [DocumentVersion],
+        version: @escaping @Sendable (DocumentName, Int) async throws -> DocumentVersion?,
+        history: @escaping @Sendable (DocumentName, _ before: Int?, _ limit: Int) async throws -> [DocumentVersion],
+        put: @escaping @Sendable (Caller, DocumentEdit) async throws -> Int,
+        changed: @escaping @Sendable (_ after: Int64) async throws -> [DocumentChange]
+    ) {
+        self.current = current
+        self.version = version
+        self.history = history
+        self.put = put
+        self.changed = changed
+    }
+}
+
+/// What a document configures. Raw values are lower-case names, stored in the database.
+public struct DocumentKind: RawRepresentable, Hashable, Sendable {
+    public var rawValue: String
+
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    public static let domain = Self(rawValue: "domain")
+    public static let limits = Self(rawValue: "limits")
+    public static let prices = Self(rawValue: "prices")
+    public static let alertRules = Self(rawValue: "alert-rules")
+}
+
+/// Identifies a document.
+public struct DocumentName: Hashable, Sendable {
+    public var kind: DocumentKind
+    /// Lower-case letters, digits, `_` and `-`, unique within the kind.
+    public var id: String
+
+    public init(kind: DocumentKind, id: String) {
+        self.kind = kind
+        self.id = id
+    }
+}
+
+/// One immutable version of a document.
+public struct DocumentVersion: Sendable, Equatable {
+    public var name: DocumentName
+    /// From 2 on; version 1 is the shipped file.
+    public var version: Int
+    /// nil: the shipped file, after a rollback to version 1.
+    public var body: JSONValue?
+    public var author: UserID
+    public var reason: String?
+    /// The version that a rollback restored.
+    public var restores: Int?
+    public var createdAt: Date
+
+    public init(
+        name: DocumentName, version: Int, body: JSONValue?, author: UserID, reason: String?, restores: Int?, createdAt: Date
+    ) {
+        self.name = name
+        self.version = version
+        self.body = body
+        self.author = author
+        self.reason = reason
+        self.restores = restores
+        self.createdAt = createdAt
+    }
+}
+
+/// A new version of a document: input of `put`.
+public struct DocumentEdit: Sendable, Equatable {
+    public enum Content: Sendable, Equatable {
+        case body(JSONValue)
+        /// The body of an earlier version; 1 is the shipped file.
+        case rollback(to: Int)
+    }
+
+    public var name: DocumentName
+    /// The version that the editor saw (`If-Match`); 1 for a document that is not in the store.
+    public var expectedVersion: Int
+    public var content: Content
+    public var reason: String?
+    /// For the audit log.
+    public var requestID: String?
+
+    public init(name: DocumentName, expectedVersion: Int, content: Content, reason: String? = nil, requestID: String? = nil) {
+        self.name = name
+        self.expectedVersion = expectedVersion
+        self.content = content
+        self.reason = reason
+        self.requestID = requestID
+    }
+}
+
+/// A document's current version and its place in the order of all changes: output of `changed`.
+public struct DocumentChange: Sendable, Equatable {
+    public var number: Int64
+    public var document: DocumentVersion
+
+    public init(number: Int64, document: DocumentVersion) {
+        self.number = number
+        self.document = document
+    }
+}
+
+/// Another version became the current one since the editor read the document: `BIZ_2008`, status 412.
+public struct StaleVersion: Error, Sendable, Equatable {
+    public init() {}
+}
+
+/// A rollback names a version that does not exist.
+public struct UnknownVersion: Error, Sendable, Equatable {
+    public init() {}
+}
+
+/// The caller's role does not allow an operator's function: `AUTH_1003`.
+public struct NotAllowed: Error, Sendable, Equatable {
+    public init() {}
+}

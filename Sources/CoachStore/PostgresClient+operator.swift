@@ -1,0 +1,21 @@
+import CoachCore
+import PostgresClient
+
+extension PostgresClient {
+    /// Runs a statement that calls a function of schema `operator`, and again while another transaction is in its way. Throws `NotAllowed`
+    /// when the caller is not an operator, `StoreFault`, and `PostgresError` for the given SQLSTATEs.
+    func operatorQuery<Value: Sendable>(
+        _ query: Query, for caller: Caller, except sqlStates: Set<String> = [],
+        decode: @escaping @Sendable (borrowing Rows) throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await StoreFault.translating(except: sqlStates.union([SQLState.insufficientPrivilege])) {
+                try await repeatingContended {
+                    try await batch([Claims.gateway(for: caller), query], affinity: caller.userID.affinity, decode: decode)
+                }
+            }
+        } catch let error as PostgresError where error.sqlState == SQLState.insufficientPrivilege {
+            throw NotAllowed()
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import CoachCore
+import CoachStore
+import Foundation
+import PostgresClient
+import Testing
+
+@Suite("Schema operator")
+struct OperatorTests {
+    /// What a call of a function returns as text, as the gateway with a caller's claims.
+    private func call(_ function: Query, as caller: Caller, _ store: StoreFixture) async throws -> [[String?]] {
+        let claims: Query = """
+            select set_config('request.jwt.claims', \(caller.claims), true), \
+            set_config('request.jwt.claim.sub', \(caller.userID.description), true)
+            """
+        return try await store.gateway.batch([claims, "select * from \(function)"]) { rows in
+            (0..<rows.count).map { row in (0..<rows.columnCount).map { rows.text(row, $0) } }
+        }
+    }
+
+    private static let calls: [String] = [
+        "operator.costs(current_date, current_date, '{}')",
+        "operator.user_status(gen_random_uuid())",
+        "operator.suspend_user(gen_random_uuid(), 'x', null)",
+        "operator.unsuspend_user(gen_random_uuid(), 'x', null)",
+        "operator.put_document('limits', 'refused', 9, '{}', null, null)",
+        "operator.roll_back_document('limits', 'refused', 9, 1, null, null)",
+        "operator.audit_log(null, 1)",
+    ]
+
+    @Test("operators may call every function, and nobody else any", arguments: calls)
+    func roles(function: String) async throws {
+        let store = try await StoreFixture.shared()
+        _ = try await call(Query(unsafeSQL: function), as: .someone(role: .operator), store)
+        let suspended = Caller.someone(role: .operator)
+        try await store.admin.execute("insert into public.users (id, suspended_at) values (\(suspended.userID.uuid), now())")
+        let userID = UserID.random()
+        func claims(_ json: String) -> Caller { Caller(userID: userID, claims: json, expiresAt: .distantFuture) }
+        let others: [Caller] = [
+            .someone(), .someone(role: .creator), suspended,
+            claims(#"{"sub":"\#(userID)","role":"authenticated","user_metadata":{"role":"operator"}}"#),
+            claims(#"{"sub":"\#(userID)","role":"anon","app_metadata":{"role":"operator"}}"#),
+            claims(#"{"sub":"\#(UserID.random())","role":"authenticated","app_metadata":{"role":"operator"}}"#),
+            claims(""),
+        ]
+        for other in others {
+            let error = await #expect(throws: PostgresError.self, "\(other.claims)") {
+                try await call(Query(unsafeSQL: function), as: other, store)
+            }
+            #expect(error?.sqlState == "42501", "\(other.claims)")
+        }
+    }
+
+    @Test("the list of functions above is complete")
+    func complete() async throws {
+        let store = try await StoreFixture.shared()
+        let functions = try await store.admin.query(
+            """
+            select 'operator.' || p.proname from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+            where n.nspname = 'operator' and p.proname <> 'require_operator'
+            """
+        ) { rows in try rows.map { row in try row.value(0, as: String.self) } }
+        #expect(Set(functions) == Set(Self.calls.map { String($0.prefix { $0 != "(" }) }))
+    }
+
+    @Test("costs are sums of calls in the wanted groups, a correction counts once, and an unknown price is no cost")
+    func costs() async throws {
+        let store = try await StoreFixture()
+        let (alice, bob, turns) = (Caller.someone(), Caller.someone(), store.turns())
+        for caller in [alice, alice, bob] { try await turns.talk(caller, "Hello") }
+        let unpriced = try await turns.begin(bob, TurnRequest(message: "Hi"), risk: .calm).begun.identity
+        try await turns.finish(.complete(unpriced, of: bob, domain: .fitness, cost: nil))
+        // Recorded before its request, without a receipt: not a cost yet.
+        _ = try await turns.begin(bob, TurnRequest(message: "Still running"), risk: .calm).begun
+        // An estimate of recovery, and the owner's receipt that replaces it.
+        let late = try await turns.begin(alice, TurnRequest(message: "Late"), risk: .calm).begun.identity
+        var estimate = TurnReceipt.complete(late, of: alice, "Part", cost: Nanodollars(1_000_000))
+        estimate.finalizedBy = .recovery
+        try await turns.finish(estimate)
+        try await turns.finish(.complete(late, of: alice, "Whole"))
+
+        let admin = Caller.someone(role: .operator)
+        func costs(_ groups: String, grain: String = "day") async throws -> [[String?]] {
+            try await call(
+                "operator.costs((now() at time zone 'UTC')::date - 1, (now() at time zone 'UTC')::date + 1, \(groups)::text[], \(grain))",
+                as: admin, store)
+        }
+        // bucket, model, provider, domain, persona, user, tier, turns, input, cached, output, cost, unpriced
+        #expect(try await costs("{}").map { Array($0[7...]) } == [["5", "450", "50", "100", "0.000493824", "1"]])
+        let byDomain = try await costs("{domain}")
+        #expect(byDomain.map { [$0[3], $0[7], $0[11], $0[12]] } == [["mindset", "4", "0.000493824", "0"], ["fitness", "1", nil, "1"]])
+        let byUser = try await costs("{user,model,day}")
+        let today = try await store.value("select date_trunc('day', now(), 'UTC')::text")
+        #expect(Set(byUser.map { $0[5] }) == [alice.userID.description, bob.userID.description])
+        #expect(byUser.allSatisfy { $0[0] == today && $0[1] == "coach-sim" && $0[2] == nil })
+        for grain in ["hour", "week"] {
+            let truncated = try await store.value("select date_trunc(\(grain), now(), 'UTC')::text")
+            #expect(try await costs("{day}", grain: grain).map { $0[0] } == [truncated])
+        }
+        await #expect(throws: PostgresError.self) { try await costs("{message}") }
+        await #expect(throws: PostgresError.self) { try await costs("{day}", grain: "minute") }
+    }
+
+    @Test("an operator suspends a user, which refuses their requests and is logged, and ends it again")
+    func suspension() async throws {
+        let store = try await StoreFixture()
+        let (caller, admin) = (Caller.someone(), Caller.someone(role: .operator))
+        try await store.turns().talk(caller, "Hello")
+        func status() async throws -> [String?] {
+            try await call("operator.user_status(\(caller.userID.uuid))", as: admin, store).first ?? []
+        }
+        let before = try await status()
+        #expect(before.count == 10 && before[1] == nil)
+        #expect(before.suffix(4) == ["0", "1", "0.000123456", "0"])
+
+        func suspend(_ reason: String) async throws -> String? {
+            try await call("operator.suspend_user(\(caller.userID.uuid), \(reason), 'request-1')", as: admin, store)[0][0]
+        }
+        #expect(try await suspend("spam") == "t")
+        #expect(try await suspend("again") == "t")
+        #expect(try await status().dropFirst(2).first == "spam")
+        #expect(try await store.requests().rejection(of: caller) == .suspended)
+        let end: Query = "operator.unsuspend_user(\(caller.userID.uuid), 'appeal', null)"
+        #expect(try await call(end, as: admin, store) == [["t"]])
+        #expect(try await store.requests().rejection(of: caller) == nil)
+
+        let account = try await store.value("select 'account/' || account_id from public.users where id = \(caller.userID.uuid)")
+        let entries = try await AuditLog.postgres(client: store.gateway).entries(admin, nil, 10)
+        #expect(entries.map(\.action) == ["user.unsuspend", "user.suspend"])
+        #expect(entries.allSatisfy { $0.target == account && $0.actor == admin.userID })
+        #expect(entries.map(\.reason) == ["appeal", "spam"] && entries[1].requestID == "request-1")
+
+        #expect(try await call("operator.suspend_user(gen_random_uuid(), 'spam', null)", as: admin, store) == [["f"]])
+        await #expect(throws: PostgresError.self) { try await suspend(" ") }
+        // A removal has begun, which nothing stops.
+        try await store.admin.execute(
+            "update public.users set suspended_at = now(), suspended_reason = 'removal' where id = \(caller.userID.uuid)")
+        #expect(try await call(end, as: admin, store) == [["f"]])
+    }
+}

@@ -1,0 +1,98 @@
+import CoachCore
+import CoachStore
+import Foundation
+import JSON
+import PostgresClient
+import Synchronization
+import Testing
+
+@Suite("Versioned documents")
+struct VersionedDocumentsTests {
+    private let editor = Caller.someone(role: .operator)
+
+    private func name() -> DocumentName { DocumentName(kind: .limits, id: "t\(UserID.random())") }
+
+    @Test("an edit makes a version, a rollback another one with the old body, and all stay readable")
+    func versions() async throws {
+        let store = try await StoreFixture.shared()
+        let (documents, name) = (VersionedDocuments.postgres(client: store.gateway), name())
+        #expect(try await documents.version(name, 1) == nil, "version 1 is the file")
+        #expect(
+            try await documents.put(editor, DocumentEdit(name: name, expectedVersion: 1, content: .body(["a": 1]), reason: "first")) == 2)
+        #expect(try await documents.put(editor, DocumentEdit(name: name, expectedVersion: 2, content: .body(["a": 2]))) == 3)
+        #expect(try await documents.put(editor, DocumentEdit(name: name, expectedVersion: 3, content: .rollback(to: 2))) == 4)
+        let restored = try #require(try await documents.version(name, 4))
+        #expect(restored.body == ["a": 1] && restored.restores == 2 && restored.author == editor.userID)
+        #expect(try await documents.put(editor, DocumentEdit(name: name, expectedVersion: 4, content: .rollback(to: 1))) == 5)
+        #expect(try await documents.current(.limits).first { $0.name == name }?.body == .some(nil))
+        #expect(try await documents.history(name, nil, 3).map(\.version) == [5, 4, 3])
+        #expect(try await documents.history(name, 3, 3).map(\.reason) == ["first"])
+        await #expect(throws: UnknownVersion()) {
+            try await documents.put(editor, DocumentEdit(name: name, expectedVersion: 5, content: .rollback(to: 9)))
+        }
+    }
+
+    @Test("of many editors who saw the same version one succeeds, and the others learn that it is stale")
+    func concurrentEdits() async throws {
+        let store = try await StoreFixture.shared()
+        let (documents, name) = (VersionedDocuments.postgres(client: store.gateway), name())
+        let outcomes = await withTaskGroup(of: Result<Int, any Error>.self) { group in
+            for number in 0..<10 {
+                group.addTask {
+                    let edit = DocumentEdit(name: name, expectedVersion: 1, content: .body(.integer(Int64(number))))
+                    do { return .success(try await documents.put(.someone(role: .operator), edit)) } catch { return .failure(error) }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(outcomes.count { (try? $0.get()) == 2 } == 1)
+        let failures = outcomes.compactMap { outcome in if case .failure(let error) = outcome { error } else { nil } }
+        #expect(failures.count == 9 && failures.allSatisfy { $0 as? StaleVersion == StaleVersion() }, "\(failures)")
+    }
+
+    @Test("nobody but an operator edits, and a version cannot be changed", arguments: [nil, Role.creator])
+    func rights(role: Role?) async throws {
+        let store = try await StoreFixture.shared()
+        let (documents, name) = (VersionedDocuments.postgres(client: store.gateway), name())
+        await #expect(throws: NotAllowed()) {
+            try await documents.put(.someone(role: role), DocumentEdit(name: name, expectedVersion: 1, content: .body([:])))
+        }
+        #expect(try await documents.put(editor, DocumentEdit(name: name, expectedVersion: 1, content: .body([:]))) == 2)
+        for statement in ["update gateway.document_versions set version = 9", "delete from gateway.document_versions"] {
+            await #expect(throws: PostgresError.self) { try await store.admin.execute(Query(unsafeSQL: statement)) }
+        }
+    }
+
+    @Test("an edit through one instance is applied by two others within 2 s, and one that was made before they started at once")
+    func reload() async throws {
+        let store = try await StoreFixture.shared()
+        let (documents, name) = (VersionedDocuments.postgres(client: store.gateway), name())
+        _ = try await documents.put(editor, DocumentEdit(name: name, expectedVersion: 1, content: .body("before")))
+        let (stream, seen) = AsyncStream<(Int, DocumentVersion)>.makeStream()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for instance in 0..<2 {
+                group.addTask {
+                    let handler: DocumentReloader.Handler = { if $0.name == name { seen.yield((instance, $0)) } }
+                    let documents = VersionedDocuments.postgres(client: instance == 0 ? store.gateway : store.admin)
+                    try await DocumentReloader(documents: documents, handlers: [.limits: handler]).run()
+                }
+            }
+            var versions: [Int: [Int]] = [:]
+            var edited: ContinuousClock.Instant?
+            for await (instance, document) in stream {
+                versions[instance, default: []].append(document.version)
+                if edited == nil, versions.count == 2 {
+                    edited = .now
+                    _ = try await documents.put(editor, DocumentEdit(name: name, expectedVersion: 2, content: .body("after")))
+                }
+                if versions == [0: [2, 3], 1: [2, 3]] { break }
+            }
+            let took = try #require(edited).duration(to: .now)
+            #expect(took < .seconds(2), "took \(took)")
+            group.cancelAll()
+            while let result = await group.nextResult() {
+                if case .failure(let error) = result, !(error is CancellationError) { throw error }
+            }
+        }
+    }
+}
