@@ -85,6 +85,23 @@ struct CatalogueTests {
         #expect(wrong == ["public.conversations number_statement"])
     }
 
+    @Test("functions that write messages, turns or conversations number the change, because triggers number only what users write")
+    func changeNumbers() async throws {
+        let wrong = try await names(
+            """
+            select p.proname || ': ' || left(written.statement[1], 80)
+            from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+            cross join lateral regexp_matches(
+                p.prosrc, '((?:insert into|update) public\\.(?:messages|turns|conversations) [^;]*;)', 'g') as written (statement)
+            where n.nspname = 'gateway' and written.statement[1] !~ '\\mchange\\M'
+                -- A message shows its turn's domain, and nothing else of it.
+                and not (written.statement[1] ~ '^(insert into|update) public\\.turns' and written.statement[1] !~ '\\mdomain =')
+                -- Its trigger numbers the change.
+                and written.statement[1] !~ '^update public\\.conversations c set title ='
+            """)
+        #expect(wrong == [])
+    }
+
     @Test("functions that work for a user name the user first")
     func functions() async throws {
         // What reads or writes a user's table says so with the user's id.

@@ -209,6 +209,3 @@ end $$;
 
 create trigger touch before update on public.users for each row execute function gateway.touch_updated_at();
 create trigger touch before update on public.context_profiles for each row execute function gateway.touch_updated_at();
--- The turn functions write updated_at themselves.
-create trigger touch before update on public.conversations for each row
-    when (old.updated_at = new.updated_at) execute function gateway.touch_updated_at();

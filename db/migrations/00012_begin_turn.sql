@@ -1,4 +1,4 @@
--- The first of a turn's two round trips.
+-- Beginning a turn: the first of its two round trips.
 
 -- The bill of an attempt: the sums of its ledger rows; NULL when it has no receipt. Planned at each call, for then only one day is looked at.
 create function gateway.bill_of(uid uuid, turn_id uuid, attempt integer, day date) returns jsonb
@@ -18,8 +18,8 @@ begin
         having max(l.revision) > 0);
 end $$;
 
--- A turn as it stands, for attaching to it or telling it again; NULL when there is none, it is another user's or its conversation is deleted.
--- While it runs, what was decided about it is known from its first checkpoint on; before, the risk is what the message itself said.
+-- The current state of a turn, for subscribers and replays; NULL when it does not exist, belongs to another user, or its conversation is deleted.
+-- Decisions about a running turn are those of its first checkpoint; before that the risk is the message's.
 create function gateway.load_turn(uid uuid, turn_id uuid) returns jsonb
     language plpgsql stable set search_path = '' as $$
 begin
@@ -51,21 +51,21 @@ begin
         where t.user_id = gateway.user_id() and t.id = $2);
 end $$;
 
--- Puts away the answers to a user's message because the turn begins anew: kept, but not sent to the model any more.
-create function gateway.supersede_answers(uid uuid, conversation_id uuid, seq integer) returns void
+-- Supersedes the answers to a user's message because the turn begins again: they are kept, but not sent to the model.
+create function gateway.supersede_answers(uid uuid, conversation_id uuid, seq integer, change bigint) returns void
     language plpgsql as $$
 begin
-    update public.messages m set status = 'superseded', updated_at = clock_timestamp()
+    update public.messages m set status = 'superseded', updated_at = clock_timestamp(), change = $4
     where m.user_id = uid and m.conversation_id = $2 and m.seq = $3 + 1 and m.role = 'assistant' and m.status <> 'superseded';
 end $$;
 
--- What was said before a place in a conversation: the newest messages that fit into so many tokens, oldest first. Messages without an
--- answer and answers that were superseded are left out. Four tokens a message for its role and delimiters.
+-- The messages before a place in a conversation, as a JSON array: the newest that fit into so many tokens, oldest first. Without messages that have
+-- no answer, and superseded answers. Four tokens a message for its role and delimiters.
 create function gateway.history(uid uuid, conversation_id uuid, before_seq integer, tokens integer, messages integer) returns json
     language plpgsql stable as $$
 begin
     return (
-        select coalesce(json_agg(said), '[]')
+        select coalesce(json_agg(message), '[]')
         -- Rows in their order, which cost less than objects that the aggregate has to sort.
         from (
             select recent.role::text, recent.content
@@ -80,7 +80,7 @@ begin
             ) recent
             where recent.tokens_so_far <= $4
             order by recent.seq
-        ) said);
+        ) message);
 end $$;
 
 create function gateway.rejection(reason text, retry_after integer, hit_limit integer, safety_level integer) returns jsonb
@@ -88,9 +88,11 @@ create function gateway.rejection(reason text, retry_after integer, hit_limit in
     return jsonb_build_object(
         'outcome', 'refused', 'reason', reason, 'retry_after', retry_after, 'limit', hit_limit, 'safety_level', safety_level);
 
--- What a message is begun with, for the functions that write it.
+-- Values that the writing functions share.
 create type gateway.turn_plan as (
     moment timestamptz,
+    -- The user's change number of this transaction.
+    change bigint,
     -- UTC; of budget and ledger alike, however long the transaction takes.
     day date,
     tier text,
@@ -108,7 +110,7 @@ create type gateway.turn_plan as (
     owner_instance uuid,
     owner_epoch bigint
 );
--- What was begun.
+-- The attempt that began.
 create type gateway.begun_turn as (
     id uuid, conversation_id uuid, user_message_id uuid, message_id uuid, seq integer, attempt integer, persona_id uuid,
     -- {tier, categories, subject, patterns}
@@ -116,7 +118,7 @@ create type gateway.begun_turn as (
 );
 create type gateway.limit_hit as (reason text, retry_after integer, hit_limit integer);
 
--- Which of the ordinary limits a turn would pass; NULL when none. `running`: turns of the user that run. An absent limit does not limit.
+-- The ordinary limit that a turn would exceed; NULL when none. `running`: number of the user's running turns. An absent limit does not limit.
 create function gateway.ordinary_limit(
     uid uuid, counter public.rate_limits, limits jsonb, tier_limits jsonb, running integer, is_counted boolean, reserve numeric,
     day date, moment timestamptz)
@@ -143,7 +145,7 @@ begin
     return null;
 end $$;
 
--- Takes one model call from what somebody in danger has past the ordinary limits (CONTRACT §4); false when it is spent.
+-- Takes one model call from the allowance of a user in danger beyond the ordinary limits (CONTRACT §4); false when it is spent.
 create function gateway.take_crisis_call(uid uuid, allowance jsonb, running integer) returns boolean
     language plpgsql as $$
 begin
@@ -155,7 +157,7 @@ begin
     return found;
 end $$;
 
--- The version of a persona that answers: the published one, or the one that a conversation keeps when its persona is published no more. NULL when
+-- The version of a persona that answers: the published one, or `kept_version` of a conversation, also after the persona was unpublished. NULL when
 -- there is none.
 create function gateway.find_persona(persona_id uuid, kept_version integer) returns public.persona_versions
     language plpgsql stable as $$
@@ -168,8 +170,8 @@ begin
     return persona;
 end $$;
 
--- Begins the next attempt of a turn that failed. Another transaction may have ended it otherwise since it was read: an owner's late receipt.
--- Then this one begins anew.
+-- Begins the next attempt of a failed turn. An owner's late receipt may have changed the turn since it was read: then the caller must repeat the
+-- transaction.
 create function gateway.restart_turn(uid uuid, turn public.turns, plan gateway.turn_plan) returns gateway.begun_turn
     language plpgsql as $$
 declare
@@ -184,27 +186,28 @@ begin
         jsonb_build_object('tier', t.risk_tier, 'categories', t.risk_categories, 'subject', t.risk_subject, 'patterns', t.risk_patterns),
         t.country, t.locale into begun;
     if not found then
-        raise exception 'the turn has ended otherwise meanwhile' using errcode = 'serialization_failure';
+        raise exception 'the turn was changed meanwhile' using errcode = 'serialization_failure';
     end if;
     if turn.retry_of is not null then
-        perform gateway.supersede_answers(uid, turn.conversation_id, turn.seq);
+        perform gateway.supersede_answers(uid, turn.conversation_id, turn.seq, plan.change);
     end if;
-    update public.messages m set status = 'complete', updated_at = plan.moment where m.user_id = uid and m.id = turn.user_message_id;
+    update public.messages m set status = 'complete', updated_at = plan.moment, change = plan.change
+    where m.user_id = uid and m.id = turn.user_message_id;
     return begun;
 end $$;
 
--- Begins a new turn on the message of one that has ended, whose answer it supersedes. The key goes over to it.
+-- Begins a new turn on the message of an ended one, and supersedes its answer. The idempotency key moves to the new turn.
 create function gateway.replace_turn(uid uuid, former public.turns, plan gateway.turn_plan) returns gateway.begun_turn
     language plpgsql as $$
 declare
     begun gateway.begun_turn;
 begin
-    perform gateway.supersede_answers(uid, former.conversation_id, former.seq);
-    -- The key is unique, so the former turn gives it away first.
+    perform gateway.supersede_answers(uid, former.conversation_id, former.seq, plan.change);
+    -- The key is unique, so it is removed from the former turn first.
     update public.turns t set idempotency_key = null, updated_at = plan.moment
     where t.user_id = uid and t.id = former.id and t.status = former.status and t.attempt = former.attempt;
     if not found then
-        raise exception 'the turn has ended otherwise meanwhile' using errcode = 'serialization_failure';
+        raise exception 'the turn was changed meanwhile' using errcode = 'serialization_failure';
     end if;
     insert into public.turns as t (
         user_id, conversation_id, user_message_id, seq, retry_of, idempotency_key, request_hash, conversation_named, persona_id,
@@ -212,7 +215,7 @@ begin
         updated_at)
     values (
         uid, former.conversation_id, former.user_message_id, former.seq,
-        -- The one whose answer may have to come back.
+        -- The turn whose answer is restored when this one fails.
         case when former.status = 'failed' then coalesce(former.retry_of, former.id) else former.id end,
         former.idempotency_key, former.request_hash, former.conversation_named, plan.persona_id, former.pinned_domain, plan.tier,
         plan.locale, plan.country, former.risk_tier, former.risk_categories, former.risk_subject, former.risk_patterns, plan.day,
@@ -220,13 +223,13 @@ begin
     returning t.id, t.conversation_id, t.user_message_id, t.message_id, t.seq, t.attempt, t.persona_id,
         jsonb_build_object('tier', t.risk_tier, 'categories', t.risk_categories, 'subject', t.risk_subject, 'patterns', t.risk_patterns),
         t.country, t.locale into begun;
-    update public.messages m set status = 'complete', turn_id = begun.id, updated_at = plan.moment
+    update public.messages m set status = 'complete', turn_id = begun.id, updated_at = plan.moment, change = plan.change
     where m.user_id = uid and m.id = begun.user_message_id;
     return begun;
 end $$;
 
 -- Begins the turn of a new message, and saves the message.
-create function gateway.insert_turn(uid uuid, request jsonb, heard gateway.risk, fingerprint bytea, plan gateway.turn_plan)
+create function gateway.insert_turn(uid uuid, request jsonb, risk gateway.risk, fingerprint bytea, plan gateway.turn_plan)
     returns gateway.begun_turn
     language plpgsql as $$
 declare
@@ -242,11 +245,11 @@ begin
     begun.risk := coalesce(request -> 'risk', '{"tier": 0, "categories": [], "subject": "unclear", "patterns": []}');
     begun.country := coalesce(request ->> 'country', plan.country);
     begun.locale := coalesce(request ->> 'locale', plan.locale);
-    with said as (
-        insert into public.messages (user_id, id, conversation_id, turn_id, seq, role, content, token_count, created_at, updated_at)
+    with message as (
+        insert into public.messages (user_id, id, conversation_id, turn_id, seq, role, content, token_count, created_at, updated_at, change)
         values (
             uid, begun.user_message_id, plan.conversation_id, begun.id, plan.seq, 'user', request ->> 'message',
-            gateway.estimate_tokens(request ->> 'message'), plan.moment, plan.moment)
+            gateway.estimate_tokens(request ->> 'message'), plan.moment, plan.moment, plan.change)
     )
     insert into public.turns (
         user_id, id, conversation_id, user_message_id, message_id, seq, idempotency_key, request_hash, conversation_named, persona_id,
@@ -255,12 +258,12 @@ begin
     values (
         uid, begun.id, plan.conversation_id, begun.user_message_id, begun.message_id, plan.seq, request ->> 'idempotency_key', fingerprint,
         request ->> 'conversation_id' is not null, plan.persona_id, (request ->> 'domain')::public.coaching_domain, plan.tier,
-        begun.locale, begun.country, coalesce(heard.tier, 0), coalesce(heard.categories, '{}'), coalesce(heard.subject, 'unclear'),
-        coalesce(heard.patterns, '{}'), plan.day, plan.moment, plan.moment, plan.moment);
+        begun.locale, begun.country, coalesce(risk.tier, 0), coalesce(risk.categories, '{}'), coalesce(risk.subject, 'unclear'),
+        coalesce(risk.patterns, '{}'), plan.day, plan.moment, plan.moment, plan.moment);
     return begun;
 end $$;
 
--- Notes that an attempt runs, records its first call before it is made, and sets the reserve aside.
+-- Records a running attempt, its first model call before it is made (revision 0), and its reserve.
 create function gateway.start_attempt(uid uuid, account_id uuid, turn gateway.begun_turn, plan gateway.turn_plan) returns void
     language plpgsql as $$
 begin
@@ -283,289 +286,297 @@ begin
     end if;
 end $$;
 
--- Begins a turn for the user of `request.jwt.claims`, or says why not. One call, one transaction.
+-- What begin_turn reads about a user.
+create type gateway.turn_user as (
+    suspended boolean,
+    account_id uuid,
+    country text,
+    locale text,
+    tier text,
+    -- There are safety states; whether one still applies depends on the time.
+    was_in_danger boolean,
+    -- Conversations with a running turn.
+    running_in uuid[],
+    -- The turn of the request's idempotency key.
+    known_turn uuid,
+    profile jsonb
+);
+
+-- SQL, which the planner inlines. Here and below rows are compared with gateway.user_id() and not with an argument, because the policies do so too:
+-- equal conditions are tested once.
+create function gateway.turn_user(uid uuid, request jsonb, key text, moment timestamptz) returns setof gateway.turn_user
+    language sql stable
+begin atomic
+    select u.suspended_at is not null, u.account_id, u.country, u.locale,
+        coalesce(
+            (select e.tier from public.entitlements e
+                where e.user_id = gateway.user_id() and (e.expires_at is null or e.expires_at > $4)),
+            request #>> '{limits,default_tier}', 'free'),
+        exists (select from public.safety_states s where s.user_id = gateway.user_id()),
+        array(select r.conversation_id from gateway.running_turns r where r.user_id = gateway.user_id()),
+        (select t.id from public.turns t where t.user_id = gateway.user_id() and t.idempotency_key = $3),
+        (select jsonb_build_object('values', p."values", 'goals', p.goals, 'situation', p.situation)
+            from public.context_profiles p where p.user_id = gateway.user_id())
+    from public.users u
+    where u.id = gateway.user_id();
+end;
+
+-- The rejection of a request: reverts what was counted, and adds the rate limit and the profile's region.
+create function gateway.refuse(
+    uid uuid, hit gateway.limit_hit, safety_level integer, counted_requests integer, per_minute integer, person gateway.turn_user)
+    returns jsonb
+    language plpgsql as $$
+declare
+    counter constant public.rate_limits := gateway.uncount(uid, counted_requests, 1);
+begin
+    return gateway.rejection(hit.reason, hit.retry_after, hit.hit_limit, safety_level) || jsonb_build_object(
+        'rate', gateway.rate_of(counter, per_minute), 'country', person.country, 'locale', person.locale);
+end $$;
+
+-- The result for a request whose turn exists and needs no new attempt: it does not count.
+create function gateway.known_answer(uid uuid, turn_id uuid, safety_level integer, per_minute integer) returns jsonb
+    language plpgsql as $$
+declare
+    counter constant public.rate_limits := gateway.uncount(uid, 1, 1);
+    known constant jsonb := gateway.load_turn(uid, turn_id);
+begin
+    return case when known is null then gateway.rejection('not_found', null, null, safety_level)
+        else jsonb_build_object('outcome', 'known', 'known', known) end
+        || jsonb_build_object('rate', gateway.rate_of(counter, per_minute));
+end $$;
+
+-- What begin_turn reads about the conversation.
+create type gateway.turn_conversation as (
+    id uuid, persona_id uuid, persona_version integer, last_seq integer, domain public.coaching_domain, summary text, title text);
+
+create function gateway.turn_conversation(uid uuid, conversation_id uuid) returns setof gateway.turn_conversation
+    language sql stable
+begin atomic
+    select c.id, c.persona_id, c.persona_version, c.last_seq, c.domain, c.summary, c.title::text from public.conversations c
+    where c.user_id = gateway.user_id() and c.id = $2 and c.deleted_at is null;
+end;
+
+-- Makes room for a turn's two messages: in a new conversation (`title` is its title), or in an existing one, unless the turn repeats a message.
+-- Returns the seq of the user's message.
+create function gateway.extend_conversation(uid uuid, plan gateway.turn_plan, is_new boolean, seqs integer, title text) returns integer
+    language plpgsql as $$
+declare
+    seq integer;
+begin
+    if is_new then
+        insert into public.conversations (user_id, id, persona_id, persona_version, title, last_seq, last_message_at, change)
+        values (uid, plan.conversation_id, plan.persona_id, plan.persona_version, $5, 2, plan.moment, plan.change);
+        return 1;
+    end if;
+    update public.conversations c
+    set last_seq = c.last_seq + seqs,
+        last_message_at = plan.moment,
+        updated_at = plan.moment,
+        change = plan.change,
+        persona_id = coalesce(c.persona_id, plan.persona_id),
+        persona_version = coalesce(c.persona_version, plan.persona_version)
+    where c.user_id = gateway.user_id() and c.id = plan.conversation_id and c.deleted_at is null
+    returning c.last_seq - 1 into seq;
+    if not found then
+        raise exception 'the conversation was deleted meanwhile' using errcode = 'serialization_failure';
+    end if;
+    -- A separate statement, because triggers fire for this column.
+    if $5 is not null then
+        update public.conversations c set title = $5 where c.user_id = uid and c.id = plan.conversation_id and c.title is null;
+    end if;
+    return seq;
+end $$;
+
+-- Begins a turn for the user of `request.jwt.claims`, or returns the reason why not. One call, one transaction.
 --
--- Three things begin a turn: a new message; the same message again (idempotency_key) when its turn failed, which is the next attempt of that
--- turn; and `retry_of`, which is a new turn on the message of an ended one, whose answer it supersedes. Only the latest turn of the latest
--- message can be tried again, because what was said later builds on it: any other is `not_found`. The idempotency key goes over to the new
--- turn, for it names the message. A turn that runs is in the way until it is finalized, also when its owner is dead: that takes recovery a
--- second, keeps what it said, and bills it.
+-- Three requests begin a turn: a new message; the same message again (idempotency_key) when its turn failed, which is the turn's next attempt; and
+-- `retry_of`, which is a new turn on the message of an ended one and supersedes its answer. Only the latest turn of the latest message can be
+-- retried, because later messages depend on it: any other is `not_found`. A running turn of a dead owner blocks its conversation until recovery
+-- finalizes it, within about a second of noticing the death.
 --
 -- request: {
 --   message, conversation_id?, persona_id?, share_token?, domain?, idempotency_key?, locale?, country?,
 --   retry_of?,                                                a turn; then none of the line above, and no risk
---   risk: {tier, categories, subject, patterns},              what the message itself says
---   history: {tokens, messages},                              how much of the past to bring back
+--   risk: {tier, categories, subject, patterns},              assessment of the message
+--   history: {tokens, messages},                              limits of the history
 --   limits: {requests_per_minute, default_tier, tiers: {<tier>: {messages_per_day, concurrent_turns, nanodollars_per_day}},
---            crisis: {model_calls_per_day, concurrent_turns}},    what somebody in danger has past the others
+--            crisis: {model_calls_per_day, concurrent_turns}},    allowance of a user in danger beyond the others
 --   reserve_nanodollars?, owner: {instance, epoch} }
 --   An absent limit does not limit.
--- answer: {outcome: begun,   rate, turn: {turn_id, conversation_id, user_message_id, message_id, attempt}, day, tier, profile, summary,
---                            calls_model: false when somebody in acute danger has spent that as well: then the fixed text is the answer,
+-- result: {outcome: begun,   rate, turn: {turn_id, conversation_id, user_message_id, message_id, attempt}, day, tier, profile, summary,
+--                            calls_model: false when the allowance is spent, too: then the fixed text is the answer,
 --                            history: [{role, content}], persona, safety_level, conversation_domain, pinned_domain, country,
---                            locale, message: the user's, when it was `retry_of`}
+--                            locale, message: the user's, for `retry_of`}
 --       | {outcome: known,   rate, known: <load_turn>}
---       | {outcome: refused, rate, reason, retry_after, limit, safety_level, country, locale}    the profile's place
--- A refusal writes nothing but the user's row and his counter. `lock_not_available` means: ask again.
+--       | {outcome: refused, rate, reason, retry_after, limit, safety_level, country, locale}    the profile's region
+-- A refusal writes only the user's row and counter. `lock_not_available` and `serialization_failure` mean: repeat the call.
 create function gateway.begin_turn(uid uuid, request jsonb) returns json
     language plpgsql
     set search_path = '' set lock_timeout = '100ms'
-    -- Plans are kept, and one made while a table was empty would read it from end to end for ever.
+    -- Plans are cached, and one made for an empty table would use sequential scans later, too.
     set enable_seqscan = off
     as $$
 declare
-    message text := request ->> 'message';
-    -- Empty, which no stored key is, instead of NULL: a comparison with that is planned as a scan that never starts, at a sequential one's price.
+    -- The empty string, which no stored key is, instead of NULL: a comparison with NULL is planned at the price of a sequential scan.
     key constant text := coalesce(request ->> 'idempotency_key', '');
     fingerprint constant bytea := gateway.request_hash(request);
-    heard gateway.risk := jsonb_populate_record(null::gateway.risk, request -> 'risk');
     per_minute constant integer := request #>> '{limits,requests_per_minute}';
+    is_retry constant boolean := request ->> 'retry_of' is not null;
+    is_new boolean := request ->> 'conversation_id' is null and not is_retry;
+    message text := request ->> 'message';
+    risk gateway.risk := jsonb_populate_record(null::gateway.risk, request -> 'risk');
+    pinned public.coaching_domain := request ->> 'domain';
+    conversation_id uuid := request ->> 'conversation_id';
 
     counter public.rate_limits;
-    moment timestamptz;
-    plan gateway.turn_plan;
-    person record;
-    allowed jsonb;
-    exempt boolean;
-    -- The turn of this key, when it is to be tried again, and the one that `retry_of` names. Only then are they looked at: even a row of NULLs
-    -- is made at the first look.
+    person gateway.turn_user;
+    -- Highest stored level over all personas.
+    danger integer := 0;
+    -- The failed turn of the key, whose next attempt this is, and the turn that `retry_of` names. Read only then: even a row of NULLs costs.
     turn public.turns;
     again boolean := false;
-    is_retry constant boolean := request ->> 'retry_of' is not null;
     former public.turns;
-    -- Where it is said, NULL: in a new conversation; who answers, NULL: the coach without a persona.
-    conversation record;
-    said_in uuid;
-    kept_persona uuid;
-    kept_version integer;
-    conversation_domain public.coaching_domain;
-    summary text;
-    persona public.persona_versions;
-    speaker_id uuid;
-    speaker json;
-    safety_level integer;
-    -- What a refusal has to take back.
-    counted_request boolean := false;
+    exempt boolean;
     hit gateway.limit_hit;
-    refused text;
-    retry_after integer;
-    -- What begins.
+    conversation gateway.turn_conversation;
+    persona public.persona_versions;
+    plan gateway.turn_plan;
     begun gateway.begun_turn;
-    pinned public.coaching_domain := request ->> 'domain';
+    safety_level integer;
     past json;
 begin
-    -- From here on the user's other turns wait until this one is committed, and what is read is what they left.
+    -- The user. Counting locks their row, so their other turns wait for this transaction, and what is read now includes what those wrote.
     counter := gateway.count_request(uid, 1);
-    moment := clock_timestamp();
-
-    -- Here and below rows are compared with gateway.user_id() and not with a variable, because that is what the policies say as well: the same
-    -- condition twice is tested once.
-    select u.suspended_at is not null as suspended, u.account_id, u.country, u.locale,
-        coalesce(
-            (select e.tier from public.entitlements e
-                where e.user_id = gateway.user_id() and (e.expires_at is null or e.expires_at > moment)),
-            request #>> '{limits,default_tier}', 'free') as tier,
-        exists (select from public.safety_states s where s.user_id = gateway.user_id()) as was_in_danger,
-        0 as safety_level,
-        array(select r.conversation_id from gateway.running_turns r where r.user_id = gateway.user_id()) as talking_in,
-        (select t.id from public.turns t where t.user_id = gateway.user_id() and t.idempotency_key = key) as known,
-        (select jsonb_build_object('values', p."values", 'goals', p.goals, 'situation', p.situation)
-            from public.context_profiles p where p.user_id = gateway.user_id()) as profile
-    into strict person
-    from public.users u
-    where u.id = gateway.user_id();
+    plan.moment := clock_timestamp();
+    plan.day := plan.moment at time zone 'UTC';
+    select * into strict person from gateway.turn_user(uid, request, key, plan.moment);
     if person.was_in_danger then
-        -- Danger is the person's, whichever persona heard of it.
-        select max(gateway.level_at(s.level, s.raised_at, moment)) into person.safety_level
-        from public.safety_states s where s.user_id = uid;
+        select max(gateway.level_at(s.level, s.raised_at, plan.moment)) into danger from public.safety_states s where s.user_id = uid;
     end if;
-
-    allowed := coalesce(
-        request #> array['limits', 'tiers', person.tier], request #> array['limits', 'tiers', request #>> '{limits,default_tier}'], '{}');
     if is_retry then
         select * into former from public.turns t where t.user_id = uid and t.id = (request ->> 'retry_of')::uuid;
-        heard := (former.risk_tier, former.risk_categories, former.risk_subject, former.risk_patterns);
+        risk := (former.risk_tier, former.risk_categories, former.risk_subject, former.risk_patterns);
         pinned := former.pinned_domain;
+        conversation_id := former.conversation_id;
         person.country := coalesce(former.country, person.country);
         person.locale := coalesce(former.locale, person.locale);
     end if;
-    -- Nobody in danger is turned away for want of money, patience or a persona.
-    exempt := coalesce(heard.tier >= 2, false) or person.safety_level >= 1;
+    -- Limits and persona errors do not refuse a user in danger (CONTRACT §4).
+    exempt := coalesce(risk.tier >= 2, false) or danger >= 1;
+    if person.suspended then
+        return gateway.refuse(uid, ('suspended', null, null), danger, 1, per_minute, person);
+    end if;
 
-    <<checks>>
-    begin
-        if person.suspended then
-            refused := 'suspended';
-            exit checks;
+    -- A repeated request.
+    if person.known_turn is not null then
+        select * into strict turn from public.turns t where t.user_id = uid and t.id = person.known_turn;
+        if turn.request_hash <> fingerprint or (turn.conversation_named and turn.conversation_id <> conversation_id) then
+            return gateway.refuse(uid, ('idempotency_mismatch', null, null), danger, 1, per_minute, person);
+        elsif turn.status <> 'failed' then
+            return gateway.known_answer(uid, turn.id, danger, per_minute);
         end if;
+        again := true;
+        pinned := turn.pinned_domain;
+        conversation_id := turn.conversation_id;
+        is_new := false;
+    end if;
 
-        -- The same request again?
-        if person.known is not null then
-            select * into strict turn from public.turns t where t.user_id = uid and t.id = person.known;
-            if turn.request_hash <> fingerprint
-                or (turn.conversation_named and turn.conversation_id <> (request ->> 'conversation_id')::uuid)
-            then
-                refused := 'idempotency_mismatch';
-                exit checks;
-            end if;
-            again := turn.status = 'failed';
-            pinned := turn.pinned_domain;
-            if not again then
-                counter := gateway.uncount(uid, 1, 1);
-                return case when story.known is null
-                    then gateway.rejection('not_found', null, null, person.safety_level)
-                    else jsonb_build_object('outcome', 'known', 'known', story.known)
-                    end || jsonb_build_object('rate', gateway.rate_of(counter, per_minute))
-                from (select gateway.load_turn(uid, turn.id)) as story (known);
-            end if;
+    -- The limits. Those but the rate refuse only a turn that nothing else refuses.
+    plan.reserve := coalesce(gateway.to_usd((request ->> 'reserve_nanodollars')::bigint), 0);
+    hit := gateway.ordinary_limit(
+        uid, counter, request -> 'limits',
+        coalesce(
+            request #> array['limits', 'tiers', person.tier],
+            request #> array['limits', 'tiers', request #>> '{limits,default_tier}'], '{}'),
+        cardinality(person.running_in), not again, plan.reserve, plan.day, plan.moment);
+    if hit.reason = 'rate_limited' and not exempt then
+        return gateway.refuse(uid, hit, danger, 1, per_minute, person);
+    end if;
+
+    -- The conversation.
+    if not is_new then
+        select * into conversation from gateway.turn_conversation(uid, conversation_id);
+        if not found then
+            return gateway.refuse(uid, ('not_found', null, null), danger, 0, per_minute, person);
+        elsif conversation.id = any (person.running_in) then
+            return gateway.refuse(uid, ('turn_in_progress', 1, null), danger, 0, per_minute, person);
         end if;
-
-        plan.moment := moment;
-        plan.day := moment at time zone 'UTC';
-        plan.reserve := coalesce(gateway.to_usd((request ->> 'reserve_nanodollars')::bigint), 0);
-        hit := gateway.ordinary_limit(
-            uid, counter, request -> 'limits', allowed, cardinality(person.talking_in), not again, plan.reserve, plan.day, moment);
-        if hit.reason = 'rate_limited' and not exempt then
-            refused := hit.reason;
-            exit checks;
-        end if;
-        counted_request := true;
-
-        -- Where it is said.
-        if again or is_retry or request ->> 'conversation_id' is not null then
-            select c.id, c.persona_id, c.persona_version, c.last_seq, c.domain, c.summary into conversation from public.conversations c
-            where c.user_id = gateway.user_id() and c.deleted_at is null
-                and c.id = case
-                    when again then turn.conversation_id
-                    when is_retry then former.conversation_id
-                    else (request ->> 'conversation_id')::uuid end;
+        if is_retry then
+            select m.content into message from public.messages m
+            where m.user_id = uid and m.id = former.user_message_id and m.turn_id = former.id and m.seq = conversation.last_seq - 1;
             if not found then
-                refused := 'not_found';
-                exit checks;
+                return gateway.refuse(uid, ('not_found', null, null), danger, 0, per_minute, person);
             end if;
-            if conversation.id = any (person.talking_in) then
-                refused := 'turn_in_progress';
-                retry_after := 1;
-                exit checks;
-            end if;
-            said_in := conversation.id;
-            kept_persona := conversation.persona_id;
-            kept_version := conversation.persona_version;
-            conversation_domain := conversation.domain;
-            summary := conversation.summary;
-            if is_retry then
-                select m.content into message from public.messages m
-                where m.user_id = uid and m.id = former.user_message_id and m.turn_id = former.id and m.seq = conversation.last_seq - 1;
-                if not found then
-                    refused := 'not_found';
-                    exit checks;
-                end if;
-            end if;
-        end if;
-
-        -- Who answers.
-        if request ->> 'persona_id' is not null or request ->> 'share_token' is not null then
-            persona := gateway.find_persona((request ->> 'persona_id')::uuid, null);
-            if persona.persona_id is null and not exempt then
-                refused := 'unknown_persona';
-                exit checks;
-            end if;
-            speaker_id := persona.persona_id;
-        end if;
-
-        -- A conversation keeps the persona that it has, in the version that its first turn met.
-        if kept_persona is not null then
-            persona := gateway.find_persona(kept_persona, kept_version);
-            speaker_id := persona.persona_id;
-        end if;
-
-        -- What is allowed past the limits, and what is said when that is spent.
-        plan.calls_model := true;
-        if hit.reason is not null then
-            if not exempt then
-                refused := hit.reason;
-            elsif not gateway.take_crisis_call(uid, request #> '{limits,crisis}', cardinality(person.talking_in)) then
-                plan.calls_model := false;
-                plan.reserve := 0;
-                if coalesce(heard.tier, 0) < 2 then
-                    refused := hit.reason;
-                end if;
-            end if;
-        end if;
-    end checks;
-
-    if refused is not null or again then
-        counter := gateway.uncount(uid, (refused is not null and not counted_request)::integer, 1);
-        if refused is not null then
-            if refused is distinct from hit.reason then
-                hit := (refused, retry_after, null)::gateway.limit_hit;
-            end if;
-            return gateway.rejection(refused, hit.retry_after, hit.hit_limit, person.safety_level)
-                || jsonb_build_object(
-                    'rate', gateway.rate_of(counter, per_minute), 'country', person.country, 'locale', person.locale);
         end if;
     end if;
 
-    -- Nothing stands in the way: write.
+    -- The persona: the conversation keeps the one of its first turn, in the version of then.
+    if request ->> 'persona_id' is not null or request ->> 'share_token' is not null then
+        persona := gateway.find_persona((request ->> 'persona_id')::uuid, null);
+        if persona.persona_id is null and not exempt then
+            return gateway.refuse(uid, ('unknown_persona', null, null), danger, 0, per_minute, person);
+        end if;
+    end if;
+    if conversation.persona_id is not null then
+        persona := gateway.find_persona(conversation.persona_id, conversation.persona_version);
+    end if;
+
+    -- A reached limit refuses, or takes from the allowance of a user in danger. When that is spent, only a message of acute danger is answered, by
+    -- the fixed text.
+    plan.calls_model := true;
+    if hit.reason is not null then
+        if not exempt then
+            return gateway.refuse(uid, hit, danger, 0, per_minute, person);
+        elsif not gateway.take_crisis_call(uid, request #> '{limits,crisis}', cardinality(person.running_in)) then
+            if coalesce(risk.tier, 0) < 2 then
+                return gateway.refuse(uid, hit, danger, 0, per_minute, person);
+            end if;
+            plan.calls_model := false;
+            plan.reserve := 0;
+        end if;
+    end if;
+    if again then
+        counter := gateway.uncount(uid, 0, 1);
+    end if;
+
+    -- Insertion.
     plan.tier := person.tier;
-    plan.persona_id := speaker_id;
+    plan.persona_id := persona.persona_id;
     plan.persona_version := persona.version;
     plan.country := person.country;
     plan.locale := person.locale;
     plan.owner_instance := request #>> '{owner,instance}';
     plan.owner_epoch := request #>> '{owner,epoch}';
-    if said_in is null then
-        plan.conversation_id := gen_random_uuid();
-        plan.seq := 1;
-        insert into public.conversations (user_id, id, persona_id, persona_version, title, last_seq, last_message_at)
-        values (uid, plan.conversation_id, plan.persona_id, plan.persona_version, gateway.title_of(message), 2, moment);
-    else
-        plan.conversation_id := said_in;
-        update public.conversations c
-        set last_seq = c.last_seq + case when again or is_retry then 0 else 2 end,
-            last_message_at = moment,
-            updated_at = moment,
-            title = coalesce(c.title, gateway.title_of(message)),
-            persona_id = coalesce(c.persona_id, plan.persona_id),
-            persona_version = coalesce(c.persona_version, plan.persona_version)
-        where c.user_id = gateway.user_id() and c.id = said_in and c.deleted_at is null
-        returning c.last_seq - 1 into plan.seq;
-        if not found then
-            raise exception 'the conversation was deleted meanwhile' using errcode = 'serialization_failure';
-        end if;
-    end if;
+    plan.change := gateway.next_change(uid);
+    plan.conversation_id := coalesce(conversation.id, gen_random_uuid());
+    plan.seq := gateway.extend_conversation(
+        uid, plan, is_new, case when again or is_retry then 0 else 2 end,
+        case when conversation.title is null then gateway.title_of(message) end);
     if again then
         begun := gateway.restart_turn(uid, turn, plan);
     elsif is_retry then
         begun := gateway.replace_turn(uid, former, plan);
     else
-        begun := gateway.insert_turn(uid, request, heard, fingerprint, plan);
+        begun := gateway.insert_turn(uid, request, risk, fingerprint, plan);
     end if;
     perform gateway.start_attempt(uid, person.account_id, begun, plan);
 
-    -- The state before this message: what it adds is for the caller to fuse. Stored already, in case he does not live to say so.
-    if person.safety_level > 0 then
-        select max(gateway.level_at(s.level, s.raised_at, moment)) into safety_level
-        from public.safety_states s where s.user_id = uid and s.persona_id = coalesce(speaker_id, gateway.no_persona());
+    -- The stored state is that before this message, whose own tier the caller fuses. It is raised here already, in case the caller dies; once for
+    -- each message.
+    if danger > 0 then
+        select max(gateway.level_at(s.level, s.raised_at, plan.moment)) into safety_level
+        from public.safety_states s where s.user_id = uid and s.persona_id = coalesce(persona.persona_id, gateway.no_persona());
     end if;
-    -- A message is heard once, however often it is answered.
-    if heard.tier > 0 and not is_retry then
-        perform gateway.raise_safety(uid, speaker_id, heard.tier, true, moment);
+    if risk.tier > 0 and not is_retry then
+        perform gateway.raise_safety(uid, persona.persona_id, risk.tier, true, plan.moment);
     end if;
-
     if begun.seq > 1 then
         past := gateway.history(
             uid, begun.conversation_id, begun.seq,
             coalesce((request #>> '{history,tokens}')::integer, 0), coalesce((request #>> '{history,messages}')::integer, 0));
     end if;
 
-    if speaker_id is not null then
-        speaker := json_build_object(
-            'id', speaker_id, 'name', persona.name, 'domain', gateway.domain_of(persona.domain), 'tone', gateway.prompt_text(persona.tone),
-            'methodology', gateway.prompt_text(persona.methodology), 'personality', gateway.prompt_text(persona.personality));
-    end if;
-
-    -- Not jsonb: nobody here reads it, and the history can be long.
+    -- Not jsonb, because the history can be long and is not read here.
     return json_build_object(
         'outcome', 'begun',
         'rate', gateway.rate_of(counter, per_minute),
@@ -577,18 +588,21 @@ begin
         'tier', person.tier,
         'message', case when is_retry then message end,
         'profile', person.profile,
-        'summary', summary,
+        'summary', conversation.summary,
         'history', coalesce(past, '[]'),
-        'persona', speaker,
+        'persona', case when persona.persona_id is not null then json_build_object(
+            'id', persona.persona_id, 'name', persona.name, 'domain', gateway.domain_of(persona.domain),
+            'tone', gateway.prompt_text(persona.tone), 'methodology', gateway.prompt_text(persona.methodology),
+            'personality', gateway.prompt_text(persona.personality)) end,
         'safety_level', coalesce(safety_level, 0),
-        'conversation_domain', conversation_domain,
+        'conversation_domain', conversation.domain,
         'pinned_domain', pinned,
         'country', person.country,
         'locale', person.locale);
 end $$;
 
--- What begin_turn answers to a request that was made before and needs no turn of its own; NULL when it needs one. Writes nothing: for an
--- instance that can begin none. request: as there.
+-- The result of begin_turn for a repeated request that needs no new attempt; NULL when it needs one. Writes nothing: for an instance that cannot
+-- begin turns. request: as there.
 create function gateway.repeated_turn(uid uuid, request jsonb) returns jsonb
     language plpgsql stable set search_path = '' as $$
 declare
@@ -615,12 +629,14 @@ end $$;
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
-    gateway.bill_of(uuid, uuid, integer, date), gateway.load_turn(uuid, uuid), gateway.supersede_answers(uuid, uuid, integer),
+    gateway.bill_of(uuid, uuid, integer, date), gateway.load_turn(uuid, uuid), gateway.supersede_answers(uuid, uuid, integer, bigint),
     gateway.history(uuid, uuid, integer, integer, integer),
     gateway.ordinary_limit(uuid, public.rate_limits, jsonb, jsonb, integer, boolean, numeric, date, timestamptz),
     gateway.take_crisis_call(uuid, jsonb, integer), gateway.find_persona(uuid, integer),
     gateway.restart_turn(uuid, public.turns, gateway.turn_plan), gateway.replace_turn(uuid, public.turns, gateway.turn_plan),
     gateway.insert_turn(uuid, jsonb, gateway.risk, bytea, gateway.turn_plan),
-    gateway.start_attempt(uuid, uuid, gateway.begun_turn, gateway.turn_plan),
+    gateway.start_attempt(uuid, uuid, gateway.begun_turn, gateway.turn_plan), gateway.turn_user(uuid, jsonb, text, timestamptz),
+    gateway.refuse(uuid, gateway.limit_hit, integer, integer, integer, gateway.turn_user), gateway.known_answer(uuid, uuid, integer, integer),
+    gateway.turn_conversation(uuid, uuid), gateway.extend_conversation(uuid, gateway.turn_plan, boolean, integer, text),
     gateway.begin_turn(uuid, jsonb), gateway.repeated_turn(uuid, jsonb), gateway.rejection(text, integer, integer, integer)
     to coach_gateway;

@@ -1,6 +1,6 @@
--- The second of a turn's two round trips.
+-- Finishing a turn: the second of its two round trips.
 
--- All tokens of a bill, whatever their class.
+-- Tokens of a bill, over all classes.
 create function gateway.tokens_in(bill jsonb) returns bigint
     language sql immutable
     return (bill ->> 'input')::bigint + coalesce((bill ->> 'cached_input')::bigint, 0) + coalesce((bill ->> 'cache_write')::bigint, 0);
@@ -9,9 +9,8 @@ create function gateway.tokens_out(bill jsonb) returns bigint
     language sql immutable
     return (bill ->> 'output')::bigint + coalesce((bill ->> 'reasoning')::bigint, 0);
 
--- Books the bill of an attempt that runs no more, as the difference to what its ledger rows say already. An owner's bill outweighs an estimate
--- of recovery and never adds to it; an estimate changes nothing that was booked. The day is that on which the attempt began.
--- Planned at each call, for then only the days between are looked at.
+-- Books the bill of an ended attempt as the difference to its ledger rows. An owner's bill replaces an estimate of recovery; an estimate replaces
+-- nothing. The day is that on which the attempt began. Planned at each call, so that only the partitions of the days between are read.
 create function gateway.finalize_late(
     uid uuid, turn public.turns, nth integer, bill jsonb, decided public.coaching_domain, finalizer public.finalizer)
     returns void
@@ -19,7 +18,7 @@ create function gateway.finalize_late(
 declare
     account constant uuid := (select u.account_id from public.users u where u.id = gateway.user_id());
     cost constant numeric := gateway.to_usd((bill ->> 'cost_nanodollars')::bigint);
-    -- An owner without a bill knows that no provider took the call: then it cost nothing, and took no tokens.
+    -- An owner without a bill knows that no provider accepted the call, so it took no tokens and cost nothing.
     is_free constant boolean := bill is null;
     former record;
     booked public.usage_logs;
@@ -64,60 +63,62 @@ begin
         set spent_usd = b.spent_usd + excluded.spent_usd, unpriced_turns = b.unpriced_turns + excluded.unpriced_turns;
 end $$;
 
--- The turn whose attempt ended, as far as the functions below need it.
+-- The ended turn, as far as the functions below need it.
 create type gateway.ended_turn as (
     id uuid, conversation_id uuid, user_message_id uuid, message_id uuid, seq integer, status public.turn_status,
     domain public.coaching_domain, persona_id uuid, tier text, risk_tier smallint, retry_of uuid,
-    -- No later turn answered the message.
+    -- No later turn answers the message.
     is_latest boolean,
-    -- Of the row of gateway.running_turns; NULL when it had ended before.
+    change bigint,
+    -- From gateway.running_turns; NULL when the attempt had ended before.
     account_id uuid, day date, reserved_usd numeric
 );
 
--- Writes the answer of an ended attempt and what hangs on it; for one that ran, its receipt in the ledger too.
-create function gateway.write_answer(uid uuid, turn gateway.ended_turn, nth integer, receipt jsonb, bill jsonb, finalizer public.finalizer, moment timestamptz)
-    returns void
+-- Writes the answer of an ended attempt, its effect on conversation and safety state, and, for a running one, its receipt in the ledger.
+create function gateway.write_answer(
+    uid uuid, turn gateway.ended_turn, nth integer, receipt jsonb, bill jsonb, finalizer public.finalizer, moment timestamptz) returns void
     language plpgsql as $$
 declare
     answer constant text := coalesce(receipt ->> 'content', '');
     cost constant numeric := gateway.to_usd((bill ->> 'cost_nanodollars')::bigint);
 begin
-    with said as (
+    with message as (
         insert into public.messages as m (
-            user_id, id, conversation_id, turn_id, seq, role, content, status, domain, token_count, created_at, updated_at)
+            user_id, id, conversation_id, turn_id, seq, role, content, status, domain, token_count, created_at, updated_at, change)
         select
             uid, turn.message_id, turn.conversation_id, turn.id, turn.seq + 1, 'assistant', answer,
             case when turn.is_latest then turn.status::text else 'superseded' end::public.message_status,
-            turn.domain, coalesce((bill ->> 'output')::bigint, gateway.estimate_tokens(answer)), moment, moment
-        -- A turn that was stopped before its first word has no answer.
+            turn.domain, coalesce((bill ->> 'output')::bigint, gateway.estimate_tokens(answer)), moment, moment, turn.change
+        -- A turn that was stopped before its first token has no answer.
         where turn.status <> 'failed' and answer <> ''
         on conflict (user_id, id) do update
-            set content = excluded.content, domain = excluded.domain, token_count = excluded.token_count, updated_at = excluded.updated_at,
+            set content = excluded.content, domain = excluded.domain, token_count = excluded.token_count,
+                updated_at = excluded.updated_at, change = excluded.change,
                 status = case when m.status = 'superseded' then m.status else excluded.status end
-    ), conversation as (
-        update public.conversations c
-        set domain = coalesce(turn.domain, c.domain), updated_at = moment
-        where c.user_id = gateway.user_id() and c.id = turn.conversation_id and turn.status <> 'failed'
+    ), booking as (
+        insert into public.usage_logs (
+            account_id, day, turn_id, attempt, call, revision, purpose, finalized_by, conversation_id, message_id, persona_id, domain, tier,
+            provider, model, input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, tokens_in, tokens_out,
+            cost_usd, unpriced, estimated)
+        select
+            turn.account_id, turn.day, turn.id, nth, 1, 1, 'chat', finalizer, turn.conversation_id, turn.message_id, turn.persona_id, turn.domain,
+            turn.tier, bill ->> 'provider', bill ->> 'model', (bill ->> 'input')::bigint, (bill ->> 'cached_input')::bigint,
+            (bill ->> 'cache_write')::bigint, (bill ->> 'output')::bigint, (bill ->> 'reasoning')::bigint,
+            gateway.tokens_in(bill), gateway.tokens_out(bill), cost, (cost is null)::integer, (bill ->> 'estimated')::boolean
+        where bill is not null and turn.account_id is not null
     )
-    insert into public.usage_logs (
-        account_id, day, turn_id, attempt, call, revision, purpose, finalized_by, conversation_id, message_id, persona_id, domain, tier,
-        provider, model, input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, tokens_in, tokens_out,
-        cost_usd, unpriced, estimated)
-    select
-        turn.account_id, turn.day, turn.id, nth, 1, 1, 'chat', finalizer, turn.conversation_id, turn.message_id, turn.persona_id, turn.domain,
-        turn.tier, bill ->> 'provider', bill ->> 'model', (bill ->> 'input')::bigint, (bill ->> 'cached_input')::bigint,
-        (bill ->> 'cache_write')::bigint, (bill ->> 'output')::bigint, (bill ->> 'reasoning')::bigint,
-        gateway.tokens_in(bill), gateway.tokens_out(bill), cost, (cost is null)::integer, (bill ->> 'estimated')::boolean
-    where bill is not null and turn.account_id is not null;
+    update public.conversations c set domain = coalesce(turn.domain, c.domain), updated_at = moment, change = turn.change
+    where c.user_id = gateway.user_id() and c.id = turn.conversation_id and turn.status <> 'failed';
 
     if turn.is_latest and (turn.status = 'failed' or answer = '') then
-        -- Trying again brought nothing: what it was to replace is the answer again.
-        update public.messages m set status = former.status::text::public.message_status, updated_at = moment
+        -- The retry has no text, so the answer that it superseded is restored.
+        update public.messages m set status = former.status::text::public.message_status, updated_at = moment, change = turn.change
         from public.turns former
         where former.user_id = uid and former.id = turn.retry_of and former.status <> 'failed'
             and m.user_id = uid and m.id = former.message_id;
         if not found and turn.status = 'failed' then
-            update public.messages m set status = 'failed', updated_at = moment where m.user_id = uid and m.id = turn.user_message_id;
+            update public.messages m set status = 'failed', updated_at = moment, change = turn.change
+            where m.user_id = uid and m.id = turn.user_message_id;
         end if;
     end if;
     if turn.risk_tier > 0 then
@@ -125,7 +126,7 @@ begin
     end if;
 end $$;
 
--- A receipt for an attempt that runs no more: of an owner that was taken for dead, or one that was delivered before.
+-- A receipt for an attempt that is not running: of an owner that counted as dead, or one that was delivered before.
 create function gateway.finish_late(
     uid uuid, turn_id uuid, nth integer, receipt jsonb, bill jsonb, finalizer public.finalizer, moment timestamptz) returns text
     language plpgsql as $$
@@ -148,7 +149,8 @@ begin
         return 'already_finalized';
     end if;
 
-    -- The owner lives, and knows better than recovery.
+    -- The owner's receipt replaces recovery's.
+    turn.change := gateway.next_change(uid);
     update public.turns t
     set status = (receipt ->> 'status')::public.turn_status, finish_reason = (receipt ->> 'finish_reason')::public.finish_reason,
         error_code = receipt ->> 'error_code', domain = decided, domain_confidence = (receipt #>> '{domain,confidence}')::real,
@@ -158,7 +160,7 @@ begin
         risk_tier = coalesce(risk.tier, 0), risk_categories = coalesce(risk.categories, '{}'),
         risk_subject = coalesce(risk.subject, 'unclear'), risk_patterns = coalesce(risk.patterns, '{}'),
         time_to_first_token_ms = (receipt ->> 'time_to_first_token_ms')::integer, duration_ms = (receipt ->> 'duration_ms')::integer,
-        finalized_by = finalizer, finished_at = moment, updated_at = moment
+        finalized_by = finalizer, finished_at = moment, updated_at = moment, change = turn.change
     where t.user_id = gateway.user_id() and t.id = ended.id
     returning t.id, t.conversation_id, t.user_message_id, t.message_id, t.seq, t.status, t.domain, t.persona_id, t.tier, t.risk_tier,
         t.retry_of, exists (
@@ -167,9 +169,9 @@ begin
         turn.tier, turn.risk_tier, turn.retry_of, turn.is_latest;
     if ended.status = 'failed' and turn.status <> 'failed' and turn.is_latest then
         if ended.retry_of is not null then
-            perform gateway.supersede_answers(uid, ended.conversation_id, ended.seq);
+            perform gateway.supersede_answers(uid, ended.conversation_id, ended.seq, turn.change);
         end if;
-        update public.messages m set status = 'complete', updated_at = moment
+        update public.messages m set status = 'complete', updated_at = moment, change = turn.change
         where m.user_id = gateway.user_id() and m.id = ended.user_message_id;
     end if;
     perform gateway.finalize_late(uid, ended, nth, bill, decided, finalizer);
@@ -177,20 +179,20 @@ begin
     return 'finalized';
 end $$;
 
--- Ends an attempt of a turn of the caller in `request.jwt.claims`: answer, ledger, budget, state, all or nothing. Repeating it changes nothing.
+-- Ends an attempt of a turn of the user of `request.jwt.claims`: answer, ledger, budget, state, in one transaction. Idempotent.
 --
 -- receipt: {conversation_id, turn_id, attempt, status: complete | stopped | interrupted | failed, finish_reason?, error_code?, content,
 --           bill: null | {provider, model, input, cached_input, cache_write, output, reasoning, cost_nanodollars, estimated},
 --           domain: {domain, confidence, source}, risk: {tier, categories, subject, patterns}, country?, locale?,
 --           time_to_first_token_ms?, duration_ms, finalized_by?: owner (default) | recovery}
--- answer: {outcome: finalized}        written now
---       | {outcome: already_finalized}  it was before
---       | {outcome: superseded}       a later attempt runs or ended; only the ledger was written
---       | {outcome: unknown_turn}     not this user's, or gone with him
+-- result: {outcome: finalized}          written now
+--       | {outcome: already_finalized}  written before
+--       | {outcome: superseded}         there is a later attempt; only the ledger was written
+--       | {outcome: unknown_turn}       not a turn of this user, or removed with them
 create function gateway.finish_turn(uid uuid, receipt jsonb) returns jsonb
     language plpgsql
     set search_path = '' set lock_timeout = '100ms'
-    -- Plans are kept, and one made while a table was empty would read it from end to end for ever.
+    -- Plans are cached, and one made for an empty table would use sequential scans later, too.
     set enable_seqscan = off
     as $$
 declare
@@ -201,17 +203,18 @@ declare
     cost constant numeric := gateway.to_usd((bill ->> 'cost_nanodollars')::bigint);
     risk constant gateway.risk := jsonb_populate_record(null::gateway.risk, receipt -> 'risk');
     moment constant timestamptz := clock_timestamp();
-    -- One place, taken whole: what the turn began with may be put together of two.
+    -- Country and locale are replaced together, or not at all.
     is_placed constant boolean := receipt ->> 'country' is not null or receipt ->> 'locale' is not null;
     turn gateway.ended_turn;
     account uuid;
     begun_on date;
     reserved numeric;
+    number bigint;
 begin
     if uid is distinct from gateway.user_id() then
         perform gateway.check_caller(uid);
     end if;
-    -- An attempt that runs is ended at once, without looking at it first; only when there is none it is asked why.
+    -- Removes the running attempt without reading it first; only when there is none, finish_late finds out why.
     delete from gateway.running_turns r
     where r.user_id = gateway.user_id() and r.conversation_id = (receipt ->> 'conversation_id')::uuid
         and r.turn_id = ended_id and r.attempt = nth
@@ -219,6 +222,7 @@ begin
     if not found then
         return jsonb_build_object('outcome', gateway.finish_late(uid, ended_id, nth, receipt, bill, finalizer, moment));
     end if;
+    number := gateway.next_change(uid);
     update public.turns t
     set status = (receipt ->> 'status')::public.turn_status, finish_reason = (receipt ->> 'finish_reason')::public.finish_reason,
         error_code = receipt ->> 'error_code',
@@ -231,10 +235,10 @@ begin
         risk_subject = coalesce(risk.subject, 'unclear'), risk_patterns = coalesce(risk.patterns, '{}'),
         time_to_first_token_ms = (receipt ->> 'time_to_first_token_ms')::integer,
         duration_ms = (receipt ->> 'duration_ms')::integer,
-        finalized_by = finalizer, finished_at = moment, updated_at = moment
+        finalized_by = finalizer, finished_at = moment, updated_at = moment, change = number
     where t.user_id = gateway.user_id() and t.id = ended_id
     returning t.id, t.conversation_id, t.user_message_id, t.message_id, t.seq, t.status, t.domain, t.persona_id, t.tier, t.risk_tier,
-        t.retry_of, true, account, begun_on, reserved
+        t.retry_of, true, number, account, begun_on, reserved
     into turn;
     if not found then
         return jsonb_build_object('outcome', 'unknown_turn');
@@ -242,7 +246,7 @@ begin
 
     perform gateway.write_answer(uid, turn, nth, receipt, bill, finalizer, moment);
 
-    -- The row of the day is nearly always there, and what was set aside for the attempt is in it.
+    -- The day's row nearly always exists, and includes the attempt's reserve.
     if bill is not null or turn.reserved_usd <> 0 then
         update public.budgets b
         set spent_usd = b.spent_usd + coalesce(cost, 0), reserved_usd = b.reserved_usd - turn.reserved_usd,

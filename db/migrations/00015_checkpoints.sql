@@ -36,7 +36,7 @@ create policy checkpoints_gateway on gateway.checkpoints to coach_gateway
 -- repeat when the result was lost: of two pieces that begin at the same byte the longer one counts.
 --
 -- starts: [{user_id, conversation_id, turn_id, attempt, facts, prompt_tokens, provider?, model?}], turns to be saved for the first time, or whose first text
---         says who answers. Only turns that this life of the instance runs are taken.
+--         names the answering model. Only turns of this epoch of the instance are taken.
 -- needed_from: earlier checkpoints of this life are removed; each of its running turns has said all again since, or has ended.
 -- turns, attempts, from_bytes, to_bytes, offsets, said: see the table.
 create function gateway.checkpoint(

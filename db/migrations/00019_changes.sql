@@ -1,8 +1,8 @@
--- What a client asks that was offline: which of a user's rows have changed since. Times cannot answer it: a row is visible at its commit, which is
--- later than any time that was written into it. So each transaction that changes rows of a user takes that user's next number, while it holds the
--- user's counter until its commit: whoever reads number n has all rows of the numbers up to n.
+-- Numbers of changes, for clients that synchronise: which of a user's rows changed since a number. Times do not work, because a row is visible at
+-- its commit, later than any time written into it. Each transaction that changes rows of a user takes that user's next number and locks the
+-- counter until its commit, so a reader who sees number n sees all rows with numbers up to n.
 
--- A part of every token. Numbers mean nothing in another database, nor in this one after a backup was restored: then give it another value, see
+-- Part of every token, because numbers are valid in one database only, and not after a backup was restored: then set another value, see
 -- db/README.md.
 create table public.database_epoch (
     epoch uuid not null default gen_random_uuid(),
@@ -13,16 +13,32 @@ insert into public.database_epoch default values;
 create table public.change_counters (
     user_id uuid primary key references public.users (id) on delete cascade,
     last_change bigint not null default 0,
-    -- Rows that had a number up to this one have been removed without a trace, so a client with an older token starts again.
+    -- Rows with numbers up to this one may have been removed without a tombstone, so a client with an older token starts again.
     removed_through bigint not null default 0
 ) with (fillfactor = 50);
 
 alter table public.conversations add column change bigint not null default 0;
 alter table public.messages add column change bigint not null default 0;
--- A message is shown with its turn's domain, which is known later.
+-- A message is shown with its turn's domain, which is decided later.
 alter table public.turns add column change bigint not null default 0;
 -- Users read columns of turns, not rows.
 grant select (change) on public.turns to authenticated;
+
+-- The user's next change number. Locks their counter until the transaction ends. Turn functions call it once and set `change` themselves; every
+-- other writer is numbered by the triggers below.
+create function gateway.next_change(user_id uuid) returns bigint
+    language plpgsql as $$
+declare
+    number bigint;
+begin
+    update public.change_counters c set last_change = c.last_change + 1 where c.user_id = $1 returning c.last_change into number;
+    if not found then
+        insert into public.change_counters as c (user_id, last_change) values ($1, 1)
+        on conflict on constraint change_counters_pkey do update set last_change = c.last_change + 1
+        returning c.last_change into number;
+    end if;
+    return number;
+end $$;
 
 -- The number of this transaction for a user. Taken once: the setting ends with the transaction, or with the subtransaction that is rolled back.
 create function gateway.take_change(user_id uuid) returns bigint
@@ -34,53 +50,43 @@ begin
     if left(taken, 36) = user_id::text then
         return substr(taken, 38)::bigint;
     end if;
-    update public.change_counters c set last_change = c.last_change + 1 where c.user_id = $1 returning c.last_change into number;
-    if not found then
-        insert into public.change_counters as c (user_id, last_change) values ($1, 1)
-        on conflict on constraint change_counters_pkey do update set last_change = c.last_change + 1
-        returning c.last_change into number;
-    end if;
+    number := gateway.next_change(user_id);
     perform set_config('gateway.change', user_id || ' ' || number, true);
     return number;
 end $$;
 
--- Row-local, with its owner's rights: the counter is written by nobody else.
-create function gateway.number_change() returns trigger
-    language plpgsql security definer set search_path = '' as $$
-declare
-    -- As in take_change; a turn comes here several times, and each call of a function costs more than this.
-    taken constant text := current_setting('gateway.change', true);
-begin
-    if left(taken, 36) = new.user_id::text then
-        new.change := substr(taken, 38)::bigint;
-    else
-        new.change := gateway.take_change(new.user_id);
-    end if;
-    return new;
-end $$;
--- The counter is locked before any conversation, in every statement of a user: two that change conversations, and take the number at the first,
--- would otherwise wait for each other.
+-- Locks the counter before any conversation: two statements of a user that update conversations, and took the number at their first row, could wait
+-- for each other. Turn functions lock the counter before, too.
 create function gateway.number_statement() returns trigger
     language plpgsql security definer set search_path = '' as $$
 declare
-    uid uuid;
+    uid constant uuid := coalesce(gateway.user_id(), auth.uid());
 begin
-    if current_setting('gateway.change', true) <> '' then
-        return null;
-    end if;
-    uid := coalesce(gateway.user_id(), auth.uid());
     if exists (select from public.users u where u.id = uid) then
         perform gateway.take_change(uid);
     end if;
     return null;
 end $$;
-create trigger number_statement before update on public.conversations for each statement execute function gateway.number_statement();
-create trigger number before insert or update on public.conversations for each row execute function gateway.number_change();
-create trigger number before insert or update on public.messages for each row execute function gateway.number_change();
-create trigger number before update on public.turns for each row when (old.domain is distinct from new.domain)
-    execute function gateway.number_change();
+-- Users insert and edit conversations themselves; all else is written by functions, which set `change`. Row-local, with its owner's rights: users
+-- do not write counters.
+create function gateway.number_edit() returns trigger
+    language plpgsql security definer set search_path = '' as $$
+begin
+    new.change := gateway.take_change(new.user_id);
+    if tg_op = 'UPDATE' and new.updated_at = old.updated_at then
+        new.updated_at := now();
+    end if;
+    return new;
+end $$;
+-- For these columns only, because each statement parses the conditions of its triggers again: most updates of the turn functions have none of them.
+create trigger number_statement before update of title, domain, deleted_at on public.conversations for each statement
+    when (current_user <> 'coach_gateway') execute function gateway.number_statement();
+create trigger number_edit before update of title, domain, deleted_at on public.conversations for each row
+    when (new.change = old.change) execute function gateway.number_edit();
+create trigger number_insert before insert on public.conversations for each row when (new.change = 0)
+    execute function gateway.number_edit();
 
--- A removed conversation leaves no row to tell of it. With its user no counter is left either.
+-- A removed conversation leaves no tombstone. When its user is removed, too, there is no counter.
 create function gateway.note_removal() returns trigger
     language plpgsql security definer set search_path = '' as $$
 begin
@@ -94,6 +100,10 @@ alter table public.database_epoch enable row level security;
 alter table public.change_counters enable row level security;
 grant select on public.database_epoch, public.change_counters to authenticated;
 create policy database_epoch_select on public.database_epoch for select to authenticated using (true);
+grant select, insert, update on public.change_counters to coach_gateway;
+create policy change_counters_gateway on public.change_counters to coach_gateway
+    using (user_id = gateway.user_id()) with check (user_id = gateway.user_id());
 create policy change_counters_owner_select on public.change_counters for select to authenticated using (user_id = (select auth.uid()));
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
+grant execute on function gateway.next_change(uuid) to coach_gateway;

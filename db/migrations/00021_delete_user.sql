@@ -19,8 +19,8 @@ begin
     return (select sha256(k.key || uuid_send($1)) from gateway.tombstone_key k);
 end $$;
 
--- Whoever removes the row of a user, delete_user below or the cascade from Supabase's auth.users, leaves the tombstone; nobody with one gets a row
--- again. With their owner's rights: nobody else reads or writes tombstones.
+-- Every removal of a user's row, by delete_user below or the cascade from Supabase's auth.users, leaves a tombstone, which prevents a new row. With
+-- their owner's rights: no role reads or writes tombstones.
 create function gateway.leave_tombstone() returns trigger
     language plpgsql security definer set search_path = '' as $$
 begin

@@ -21,8 +21,8 @@ end $$;
 --
 -- group_by: of day, model, provider, domain, persona, user, tier; columns of other groups are NULL. grain: hour, day or week (from Monday), the
 -- length of `bucket` when grouped by day. An hour is that of the booking; days and weeks are the ledger's. Only calls with a receipt count;
--- corrections count in the call they correct. A cost is the sum of the priced calls, NULL when there is none; unpriced_turns says how many turns
--- are missing from it. Turns of removed users have no user_id.
+-- corrections count in the call they correct. A cost is the sum of the priced calls, NULL when there is none; unpriced_turns is the number of turns
+-- missing from it. Turns of removed users have no user_id.
 create function operator.costs(first_day date, last_day date, group_by text[], grain text default 'day')
     returns table (
         bucket timestamptz, model text, provider text, domain public.coaching_domain, persona_id uuid, user_id uuid, tier text,
@@ -109,7 +109,7 @@ begin
     return true;
 end $$;
 
--- Ends a suspension. False when there is no such user, or they are being removed, which nobody can stop.
+-- Ends a suspension. False when there is no such user, or they are being removed, which is final.
 create function operator.unsuspend_user(user_id uuid, reason text, request_id text) returns boolean
     language plpgsql security definer set search_path = '' as $$
 declare

@@ -21,7 +21,7 @@ enum FunctionExpectation {
         "gateway.take_request(uuid, integer)",
         "gateway.bill_of(uuid, uuid, integer, date)",
         "gateway.load_turn(uuid, uuid)",
-        "gateway.supersede_answers(uuid, uuid, integer)",
+        "gateway.supersede_answers(uuid, uuid, integer, bigint)",
         "gateway.history(uuid, uuid, integer, integer, integer)",
         "gateway.rejection(text, integer, integer, integer)",
         "gateway.ordinary_limit(uuid, public.rate_limits, jsonb, jsonb, integer, boolean, numeric, date, timestamp with time zone)",
@@ -31,6 +31,12 @@ enum FunctionExpectation {
         "gateway.replace_turn(uuid, public.turns, gateway.turn_plan)",
         "gateway.insert_turn(uuid, jsonb, gateway.risk, bytea, gateway.turn_plan)",
         "gateway.start_attempt(uuid, uuid, gateway.begun_turn, gateway.turn_plan)",
+        "gateway.turn_user(uuid, jsonb, text, timestamp with time zone)",
+        "gateway.turn_conversation(uuid, uuid)",
+        "gateway.refuse(uuid, gateway.limit_hit, integer, integer, integer, gateway.turn_user)",
+        "gateway.known_answer(uuid, uuid, integer, integer)",
+        "gateway.extend_conversation(uuid, gateway.turn_plan, boolean, integer, text)",
+        "gateway.next_change(uuid)",
         "gateway.begin_turn(uuid, jsonb)",
         "gateway.repeated_turn(uuid, jsonb)",
         "gateway.finalize_late(uuid, public.turns, integer, jsonb, public.coaching_domain, public.finalizer)",
@@ -82,11 +88,15 @@ enum FunctionExpectation {
 
     /// Called at every turn by functions that have pinned the search path, and by nobody else: to pin it again costs more than what they do.
     static let nested: Set<String> = [
+        "gateway.next_change(uuid)",
         "gateway.take_change(uuid)",
+        "gateway.refuse(uuid, gateway.limit_hit, integer, integer, integer, gateway.turn_user)",
+        "gateway.known_answer(uuid, uuid, integer, integer)",
+        "gateway.extend_conversation(uuid, gateway.turn_plan, boolean, integer, text)",
         "gateway.check_caller(uuid)",
         "gateway.count_request(uuid, integer)",
         "gateway.uncount(uuid, integer, integer)",
-        "gateway.supersede_answers(uuid, uuid, integer)",
+        "gateway.supersede_answers(uuid, uuid, integer, bigint)",
         "gateway.history(uuid, uuid, integer, integer, integer)",
         "gateway.ordinary_limit(uuid, public.rate_limits, jsonb, jsonb, integer, boolean, numeric, date, timestamp with time zone)",
         "gateway.take_crisis_call(uuid, jsonb, integer)",
@@ -104,7 +114,7 @@ enum FunctionExpectation {
         "gateway.touch_updated_at()", "gateway.remove_conversation()", "gateway.refuse_update()",
         "gateway.limit_personas()", "gateway.limit_conversations()",
         "gateway.claim_push_token()", "gateway.release_push_token()", "gateway.version_profile()",
-        "gateway.number_change()", "gateway.take_change(uuid)", "gateway.note_removal()", "gateway.number_statement()",
+        "gateway.number_edit()", "gateway.take_change(uuid)", "gateway.note_removal()", "gateway.number_statement()",
         "gateway.user_hash(uuid)", "gateway.leave_tombstone()", "gateway.refuse_removed_user()",
         "gateway.audit_hash(gateway.audit_log)", "gateway.claimed_role()", "gateway.append_audit(text, text, integer, integer, text, text)",
         "operator.require_operator()",
@@ -114,7 +124,7 @@ enum FunctionExpectation {
     /// gateway's role does not own or may not remove rows from.
     static let withOwnersRights: Set<String> = [
         "gateway.remove_conversation()", "gateway.make_usage_partitions(integer)", "gateway.purge_deleted(interval, integer)",
-        "gateway.claim_push_token()", "gateway.release_push_token()", "gateway.version_profile()", "gateway.number_change()",
+        "gateway.claim_push_token()", "gateway.release_push_token()", "gateway.version_profile()", "gateway.number_edit()",
         "gateway.note_removal()", "gateway.number_statement()",
         // Remove a user, and remember that there was one.
         "gateway.leave_tombstone()", "gateway.refuse_removed_user()", "gateway.delete_user(uuid, integer)",
