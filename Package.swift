@@ -68,7 +68,7 @@ let package = Package(
         module("BackgroundJobs", ["CoachCore", .logging, .metrics, .serviceLifecycle]),
         module("OutboundHTTP", ["CLibCurl", "Reactor"], exclude: ["README.md"]),
         module("CoachStore", ["CoachCore", "JSON", "PostgresClient"]),
-        module("TokenRelay", ["CoachCore", "CLibSSL", "Reactor"], exclude: ["README.md"]),
+        module("TokenRelay", ["CoachCore", "CLibSSL", "Reactor", "OutboundHTTP"], exclude: ["README.md"]),
         module("ModelProviders", ["CoachCore", "JSON", "EventStream", "TokenRelay"]),
         module("Identity", ["CoachCore", "JSON", "OutboundHTTP", .jwtKit, .crypto]),
         module("Webhooks", ["HTTPEdge", "CoachCore", "JSON", .crypto, .x509, .hummingbird]),
@@ -100,6 +100,7 @@ let package = Package(
 
         // One test target for each target; TestSupport has what several of them share, such as real PostgreSQL clusters.
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
+        .target(name: "HTTPTestServers", dependencies: ["TestSupport"], path: "Tests/HTTPTestServers", exclude: ["Servers"], swiftSettings: strict),
         tests("JSONTests", ["JSON", "TestSupport"]),
         tests("EventStreamTests", ["EventStream", "TestSupport"]),
         tests("GatewayAPITests", ["GatewayAPI", "JSON", "EventStream", "TestSupport"]),
@@ -109,11 +110,11 @@ let package = Package(
         tests("PostgresClientTests", ["PostgresClient", "Reactor", "TestSupport"]),
         tests("CoachStoreTests", ["CoachStore", "CoachCore", "JSON", "PostgresClient", "Reactor", "TestSupport"]),
         tests("BackgroundJobsTests", ["BackgroundJobs", "CoachCore", "JSON", .logging, .serviceLifecycle]),
-        tests("TokenRelayTests", ["TokenRelay", "CoachCore", "Reactor", "CGatewayShims", "TestSupport"]),
+        tests("TokenRelayTests", ["TokenRelay", "OutboundHTTP", "CoachCore", "Reactor", "CGatewayShims", "TestSupport", "HTTPTestServers"]),
         tests(
             "ModelProvidersTests",
             ["ModelProviders", "TokenRelay", "CoachCore", "JSON", "Reactor", "ProviderSimulator", "TestSupport", .nioPosix]),
-        tests("OutboundHTTPTests", ["OutboundHTTP", "Reactor", "TestSupport"], exclude: ["Servers"]),
+        tests("OutboundHTTPTests", ["OutboundHTTP", "Reactor", "TestSupport", "HTTPTestServers"]),
         tests("IdentityTests", ["Identity", "CoachCore", "OutboundHTTP", .jwtKit, .crypto]),
         tests("WebhooksTests", ["Webhooks", "CoachCore", "JSON", "TestSupport", .crypto, .x509]),
         tests(
@@ -125,7 +126,7 @@ let package = Package(
         tests("CoachBenchTests", ["coach-bench"]),
         tests("ArchitectureTests", ["TestSupport"]),
         tests(
-            "EndToEndTests", ["coach-gateway", "TestSupport", "CoachClient", "GatewayAPI"],
+            "EndToEndTests", ["coach-gateway", "TestSupport", "HTTPTestServers", "CoachClient", "GatewayAPI"],
             exclude: ["KeepAlive/Clients", "OpenAPI/openapi.py"]),
 
         // What micro-benchmarks repeat, and what deploy/instructions counts. Identity's stand apart: with them come minutes of cryptography to build.

@@ -93,10 +93,10 @@ extension ModelCall {
     private func ask(_ choice: ModelChoice) {
         giveUpTransfer()
         current = choice
-        guard let (provider, key) = router.provider(of: choice), let prompt = prompts[provider.dialect] else {
+        guard let provider = router.provider(of: choice), let prompt = prompts[provider.dialect] else {
             return perform(machine.failed(AttemptFailure(fault: ModelFault(kind: .refused, detail: "unknown provider")), at: .now))
         }
-        let request = provider.dialect.request(prompt, to: choice, at: provider, key: key, connectTimeout: router.limits.connect)
+        let request = provider.dialect.request(prompt, to: choice, at: provider, keys: router.keys, connectTimeout: router.limits.connect)
         transfer = router.transfers.start(request, handlers(attempt, provider.dialect))
     }
 
@@ -267,7 +267,7 @@ extension ModelCall {
     private func judgeErrorResponse() {
         guard case .refusal(let head, let body) = reading else { return }
         let provider = current.name.provider
-        let code = router.provider(of: current)?.provider.dialect.errorCode(in: body)
+        let code = router.provider(of: current)?.dialect.errorCode(in: body)
         fail(AttemptFailure(head, code: code, at: provider))
     }
 

@@ -9,7 +9,8 @@ public func makeLanguageModel(
 ) -> LanguageModel {
     let route = route ?? configuration.defaultRoute
     let router = ModelRouter(configuration: configuration, route: route, keys: keys, transfers: transfers)
-    let secure = route.choices.compactMap { configuration.providers[$0.name.provider] }.filter { $0.baseURL.hasPrefix("https:") }
+    let secure = route.choices.compactMap { configuration.providers[$0.name.provider] }
+        .filter { $0.route == .direct && $0.baseURL.lowercased().hasPrefix("https:") }
     for authorityFile in Set(secure.map(\.authorityFile)) { transfers.prepare(authorityFile: authorityFile) }
     return LanguageModel(firstChoice: route.first.name) { prompt, receive in
         let call = ModelCall(prompt: prompt, router: router, receive: receive)
@@ -26,7 +27,7 @@ final class ModelRouter: Sendable {
     let limits: CallLimits
     let transfers: TransferPool
     private let configuration: ModelConfiguration
-    private let keys: ProviderKeys
+    let keys: ProviderKeys
     // SAFETY: used only on the transfers' thread, by `ModelCall`.
     /// What a call reads at present: emptied before each reading and told after it, so all calls share one buffer that stays in the cache.
     nonisolated(unsafe) var update = ParsedUpdate()
@@ -56,7 +57,7 @@ final class ModelRouter: Sendable {
 
     /// A prompt in every dialect that this route's providers speak: whoever takes over needs no more time for it. Any thread.
     func encode(_ prompt: Prompt) -> [Dialect: EncodedPrompt] {
-        let dialects = Set(route.choices.compactMap { provider(of: $0)?.provider.dialect })
+        let dialects = Set(route.choices.compactMap { provider(of: $0)?.dialect })
         return Dictionary(uniqueKeysWithValues: dialects.map { ($0, $0.encode(prompt)) })
     }
 
@@ -69,7 +70,5 @@ final class ModelRouter: Sendable {
     }
 
     /// nil when the configuration does not know the provider, which its loader rules out.
-    func provider(of choice: ModelChoice) -> (provider: Provider, key: String?)? {
-        configuration.providers[choice.name.provider].map { ($0, keys[$0.name]) }
-    }
+    func provider(of choice: ModelChoice) -> Provider? { configuration.providers[choice.name.provider] }
 }

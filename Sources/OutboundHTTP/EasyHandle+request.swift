@@ -47,13 +47,13 @@ extension EasyHandle {
 
     private func setProxy(_ prepared: PreparedRequest) throws(OutboundError) {
         // Always set: otherwise libcurl reads the environment. The exceptions were applied before.
-        try set(CURLOPT_PROXY, prepared.proxy?.url ?? "")
+        try set(CURLOPT_PROXY, prepared.proxy?.address.url ?? "")
         try set(CURLOPT_NOPROXY, "")
         // Request headers are not for the proxy, and its headers are not the response's.
         try set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
         try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
         let authentication =
-            switch prepared.proxies.authentication {
+            switch prepared.proxy?.authentication ?? .basic {
             case .basic: GATEWAY_CURL_AUTH_BASIC
             case .ntlm: GATEWAY_CURL_AUTH_NTLM
             case .negotiate: GATEWAY_CURL_AUTH_NEGOTIATE
@@ -61,7 +61,7 @@ extension EasyHandle {
         try set(CURLOPT_PROXYAUTH, Int(authentication))
         try set(CURLOPT_PROXY_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         try set(CURLOPT_PROXY_CAPATH, nil)
-        if let file = prepared.proxies.authorityFile { try set(CURLOPT_PROXY_CAINFO, file) }
+        if let file = prepared.proxy?.authorityFile { try set(CURLOPT_PROXY_CAINFO, file) }
     }
 
     private func setTrust(_ prepared: PreparedRequest) throws(OutboundError) {

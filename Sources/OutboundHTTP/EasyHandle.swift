@@ -75,13 +75,20 @@ final class EasyHandle {
     /// The connection is closed when the transfer ends. Allowed inside callbacks.
     func closeConnectionAtEnd() { _ = gateway_curl_set_long(pointer, CURLOPT_FORBID_REUSE, 1) }
 
-    /// What there is to say when the transfer is over.
-    func result(_ code: CURLcode, isConnected: Bool) -> CurlResult {
+    /// Receives nothing more until `resume`.
+    func pause() { curl_easy_pause(pointer, CURLPAUSE_RECV) }
+
+    /// Receives again; the callbacks may be called before this returns.
+    func resume() { curl_easy_pause(pointer, CURLPAUSE_CONT) }
+
+    /// What libcurl reports when the transfer is over.
+    func result(_ code: CURLcode, isConnected: Bool, hasBegun: Bool) -> CurlResult {
         let text = String(cString: message)
         return CurlResult(
             code: code, message: text.isEmpty ? String(cString: curl_easy_strerror(code)) : text, systemError: number(CURLINFO_OS_ERRNO),
             certificateError: [number(CURLINFO_SSL_VERIFYRESULT), number(CURLINFO_PROXY_SSL_VERIFYRESULT)].first { $0 != 0 } ?? 0,
-            tunnelStatus: number(CURLINFO_HTTP_CONNECTCODE), socksError: number(CURLINFO_PROXY_ERROR), isConnected: isConnected)
+            tunnelStatus: number(CURLINFO_HTTP_CONNECTCODE), socksError: number(CURLINFO_PROXY_ERROR), isConnected: isConnected,
+            hasBegun: hasBegun)
     }
 
     private func number(_ info: CURLINFO) -> Int {

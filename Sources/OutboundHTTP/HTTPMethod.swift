@@ -35,6 +35,9 @@ public struct HTTPHeader: Sendable, Equatable {
         return value.allSatisfy(\.isWhitespace) ? "\(name);" : "\(name): \(value)"
     }
 
+    /// Whether the name is no token, or the value has a control character.
+    public var isMalformed: Bool { line == nil }
+
     private static func isToken(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true

@@ -74,14 +74,14 @@ struct IPNetwork: Sendable {
         self.bits = bits
     }
 
-    /// An address, or an address, a slash and a number of bits; nil for anything else. As in curl, 0 bits are all bits.
+    /// An address, or an address, a slash and a number of bits (RFC 4632 §3.1); nil for anything else.
     init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, let address = IPAddress(String(first)) else { return nil }
         let all = address.bytes.count * 8
         let bits = parts.count == 1 ? all : Int(parts[1]) ?? -1
         guard (0...all).contains(bits) else { return nil }
-        self.init(address, bits: bits == 0 ? all : bits)
+        self.init(address, bits: bits)
     }
 
     func contains(_ address: IPAddress) -> Bool {

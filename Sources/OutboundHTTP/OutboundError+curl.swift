@@ -15,6 +15,8 @@ struct CurlResult {
     var socksError = 0
     /// The request was handed to a connection.
     var isConnected = false
+    /// Something of a response arrived.
+    var hasBegun = false
 }
 
 extension OutboundError {
@@ -32,6 +34,8 @@ extension OutboundError {
             return OutboundError(.tls, result.message, cause: .certificate(result.certificateError))
         // Limits of the whole request are our own timers; libcurl has the one of connecting.
         case CURLE_OPERATION_TIMEDOUT: return OutboundError(.connectTimeout, result.message, cause: curl)
+        case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM:
+            return OutboundError(!result.isConnected ? .connect : result.hasBegun ? .cut : .unanswered, result.message, cause: curl)
         default: return OutboundError(codes[result.code.rawValue] ?? (result.isConnected ? .cut : .other), result.message, cause: curl)
         }
     }
@@ -52,10 +56,5 @@ extension OutboundError {
         CURLE_SSL_CERTPROBLEM.rawValue: .invalidRequest,
         CURLE_SSL_CACERT_BADFILE.rawValue: .invalidRequest,
         CURLE_PARTIAL_FILE.rawValue: .cut,
-        CURLE_GOT_NOTHING.rawValue: .cut,
-        CURLE_SEND_ERROR.rawValue: .cut,
-        CURLE_RECV_ERROR.rawValue: .cut,
-        CURLE_HTTP2.rawValue: .cut,
-        CURLE_HTTP2_STREAM.rawValue: .cut,
     ]
 }

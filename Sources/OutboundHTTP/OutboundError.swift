@@ -10,7 +10,7 @@ public struct OutboundError: Error, Sendable, Equatable, CustomStringConvertible
         public static let invalidRequest = Code(rawValue: "invalid_request")
         /// The name has no address.
         public static let resolve = Code(rawValue: "resolve")
-        /// Nobody took the connection.
+        /// The server, or the proxy, did not accept the connection.
         public static let connect = Code(rawValue: "connect")
         /// No connection within `OutboundLimits.connect`.
         public static let connectTimeout = Code(rawValue: "connect_timeout")
@@ -20,6 +20,9 @@ public struct OutboundError: Error, Sendable, Equatable, CustomStringConvertible
         public static let proxy = Code(rawValue: "proxy")
         /// No whole response within `OutboundLimits.total`.
         public static let timeout = Code(rawValue: "timeout")
+        /// The connection ended after the request was given to it, and before anything of a response arrived. The server may have accepted the
+        /// request.
+        public static let unanswered = Code(rawValue: "no_response")
         /// The connection broke before the response was whole.
         public static let cut = Code(rawValue: "cut")
         /// What came is no HTTP response.

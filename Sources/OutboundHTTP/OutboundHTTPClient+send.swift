@@ -10,7 +10,10 @@ extension OutboundHTTPClient {
                 let response = Mutex(OutboundResponse(head: OutboundResponseHead(status: 0), body: []))
                 let handlers = OutboundHandlers(
                     head: { head in response.withLock { $0.head = head } },
-                    bytes: { bytes in response.withLock { $0.body += bytes } },
+                    bytes: { bytes in
+                        response.withLock { $0.body += bytes }
+                        return .more
+                    },
                     end: { error in
                         continuation.resume(returning: error.map(Result.failure) ?? .success(response.withLock(\.self)))
                     })

@@ -48,7 +48,7 @@ public struct OutboundLimits: Sendable, Equatable {
     }
 }
 
-/// Whether the operator or a user chose the address.of a request.
+/// Whether the operator or a user chose the address of a request.
 public enum Destination: Sendable {
     /// The operator: any address.
     case any
@@ -56,29 +56,18 @@ public enum Destination: Sendable {
     case publicOnly
 }
 
-/// The HTTP version to ask for.
-public enum HTTPVersion: Sendable {
-    case http1
+/// The HTTP version to ask for, as configurations name it.
+public enum HTTPVersion: String, Sendable, CaseIterable {
+    case http1 = "1.1"
     /// HTTP/2 where TLS negotiates it, else HTTP/1.1.
-    case http2
+    case http2 = "2"
 }
 
 /// Which proxy a request goes through.
-public enum ProxyChoice: Sendable {
+public enum ProxyChoice: Sendable, Equatable {
     /// What the client's configuration says.
     case configured
     case none
-}
-
-/// A certificate with its key, in PEM.
-public struct ClientCertificate: Sendable {
-    /// The certificate, then intermediate ones.
-    public var chain: [UInt8]
-    /// Not encrypted.
-    public var key: [UInt8]
-
-    public init(chain: [UInt8], key: [UInt8]) {
-        self.chain = chain
-        self.key = key
-    }
+    /// This one, whatever the configuration says.
+    case use(Proxy)
 }

@@ -27,17 +27,25 @@ public struct OutboundResponse: Sendable, Equatable {
     }
 }
 
+/// Whether a receiver takes more of a response.
+public enum ReceiveDemand: Sendable {
+    case more
+    /// Nothing more until `OutboundTransfer.resume()`. The socket is not read meanwhile; over HTTP/2, where the connection belongs to other streams
+    /// too, libcurl keeps what arrives: up to its window of 32 MB a stream.
+    case pause
+}
+
 /// What is called, on the client's thread, while a response arrives: `head` at most once, then `bytes` whenever some arrived, then `end`
 /// exactly once. None may block; all may start and cancel requests.
 public struct OutboundHandlers: Sendable {
     public var head: @Sendable (OutboundResponseHead) -> Void
     /// The bytes are lent for the duration of the call; never empty.
-    public var bytes: @Sendable (UnsafeRawBufferPointer) -> Void
+    public var bytes: @Sendable (UnsafeRawBufferPointer) -> ReceiveDemand
     /// nil: the response arrived whole, as its framing says.
     public var end: @Sendable (OutboundError?) -> Void
 
     public init(
-        head: @escaping @Sendable (OutboundResponseHead) -> Void, bytes: @escaping @Sendable (UnsafeRawBufferPointer) -> Void,
+        head: @escaping @Sendable (OutboundResponseHead) -> Void, bytes: @escaping @Sendable (UnsafeRawBufferPointer) -> ReceiveDemand,
         end: @escaping @Sendable (OutboundError?) -> Void
     ) {
         self.head = head

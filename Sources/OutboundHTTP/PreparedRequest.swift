@@ -3,16 +3,16 @@ struct PreparedRequest {
     let request: OutboundRequest
     let target: TargetURL
     /// nil: directly.
-    let proxy: ProxyAddress?
-    let proxies: ProxyRules
+    let proxy: Proxy?
+    private let guardsPrivateAddresses: Bool
     let headerLines: [String]
     let isPipelined: Bool
 
     init(_ request: OutboundRequest, _ configuration: OutboundConfiguration) throws(OutboundError) {
         self.request = request
         target = try TargetURL(request.url)
-        proxies = configuration.proxies
-        proxy = if case .configured = request.proxy { try configuration.proxies.proxy(for: target) } else { nil }
+        proxy = try configuration.proxies.proxy(for: target, request.proxy)
+        guardsPrivateAddresses = configuration.proxies.guardPrivateAddresses
         isPipelined = configuration.connectionsPerHost != nil
         headerLines = try Self.headerLines(request)
         try checkDestination()
@@ -21,7 +21,7 @@ struct PreparedRequest {
     /// Names whose addresses libcurl will need.
     var namesToResolve: [(host: String, port: Int)] {
         guard let proxy else { return [(target.host, target.port)] }
-        return [(proxy.host, proxy.port)] + (proxy.resolvesTargetHere ? [(target.host, target.port)] : [])
+        return [(proxy.address.host, proxy.address.port)] + (proxy.address.resolvesTargetHere ? [(target.host, target.port)] : [])
     }
 
     /// Whether a connection may be made to the address, or used that was made before. Through a proxy, only the proxy's address is seen.
@@ -37,7 +37,7 @@ struct PreparedRequest {
     private func checkDestination() throws(OutboundError) {
         guard case .publicOnly = request.destination else { return }
         if let address = IPAddress(target.host), !address.isPublic { throw Self.forbidden(target.host) }
-        guard proxy == nil || proxies.guardPrivateAddresses else {
+        guard proxy == nil || guardsPrivateAddresses else {
             throw OutboundError(
                 .forbiddenAddress, "\(target.host) would be reached through a proxy, which is not known to refuse private addresses")
         }

@@ -14,8 +14,10 @@ public struct ProxyRules: Sendable {
     /// the proxy sees the address.
     public var guardPrivateAddresses = false
 
-    /// The variables that are set and hold no proxy's URL.
+    /// Why the variables that are set cannot be used, by the scheme of the URLs that need them.
     private var unusable: (plain: String?, secure: String?)
+    /// The variable that `exceptions` were read from.
+    private var exceptionsName = "no_proxy"
 
     /// No proxy.
     public static let none = ProxyRules()
@@ -23,60 +25,42 @@ public struct ProxyRules: Sendable {
     /// No proxy.
     public init() {}
 
-    /// The customary variables as curl reads them: `http_proxy` (in lower case only, as a CGI's `HTTP_PROXY` is a client's header),
+    /// The customary variables: `http_proxy` (in lower case only, as a CGI's `HTTP_PROXY` is a client's header; that one alone is an error),
     /// `https_proxy`, `all_proxy`, `no_proxy`. Beyond curl, names and addresses of this machine are always reached directly.
     public init(environment: [String: String]) {
         func isSet(_ name: String) -> Bool { environment[name]?.isEmpty == false }
         func proxy(_ names: String...) -> (address: ProxyAddress?, unusable: String?) {
             guard let name = names.first(where: isSet), let text = environment[name] else { return (nil, nil) }
             let address = ProxyAddress(text)
-            return (address, address == nil ? name : nil)
+            return (address, address == nil ? "\(name): is no URL of a proxy, such as http://proxy.example.com:3128" : nil)
         }
         (plain, unusable.plain) = proxy("http_proxy", "all_proxy", "ALL_PROXY")
         (secure, unusable.secure) = proxy("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
-        exceptions = NoProxyList(
-            ["no_proxy", "NO_PROXY"].first(where: isSet).flatMap { environment[$0] } ?? "", exceptsLoopback: true)
-    }
-
-    /// nil: directly. A proxy that is set and cannot be used is an error, never a reason to go around it.
-    func proxy(for target: TargetURL) throws(OutboundError) -> ProxyAddress? {
-        guard !exceptions.contains(target.host) else { return nil }
-        if let name = target.isSecure ? unusable.secure : unusable.plain {
-            throw OutboundError(.invalidRequest, "\(name) is no URL of a proxy, such as http://proxy.example.com:3128")
+        if plain == nil, unusable.plain == nil, isSet("HTTP_PROXY") {
+            unusable.plain = "HTTP_PROXY: is read in lower case only: set http_proxy"
         }
-        return target.isSecure ? secure : plain
-    }
-}
-
-/// How a client proves to a proxy who it is.
-public enum ProxyAuthentication: Sendable {
-    case basic
-    case ntlm
-    /// Kerberos by SPNEGO.
-    case negotiate
-}
-
-/// A proxy's URL: `http`, `https`, `socks4`, `socks4a`, `socks5`, `socks5h`, with credentials or without.
-public struct ProxyAddress: Sendable, Equatable {
-    let url: String
-    /// Of the proxy; a name, or an address without brackets.
-    let host: String
-    let port: Int
-    /// The client looks the target's name up, and not the proxy.
-    let resolvesTargetHere: Bool
-
-    /// `http` when there is no scheme. nil: not such a URL.
-    public init?(_ text: String) {
-        let url = text.contains("://") ? text : "http://\(text)"
-        guard let parsed = ParsedURL(url, defaultPorts: Self.defaultPorts) else { return nil }
-        self.url = url
-        host = parsed.host
-        port = parsed.port
-        resolvesTargetHere = parsed.scheme == "socks4" || parsed.scheme == "socks5"
+        exceptionsName = ["no_proxy", "NO_PROXY"].first(where: isSet) ?? exceptionsName
+        exceptions = NoProxyList(environment[exceptionsName] ?? "", exceptsLoopback: true)
     }
 
-    /// libcurl's defaults.
-    private static let defaultPorts = [
-        "http": 1080, "https": 443, "socks4": 1080, "socks4a": 1080, "socks5": 1080, "socks5h": 1080,
-    ]
+    /// The proxy that a request for a URL goes through; nil: directly. A proxy that is set and cannot be used is an error, never a reason to go
+    /// around it.
+    /// - Throws: `OutboundError` (`invalidRequest`): the URL, the variables of its scheme, or an exception is malformed. It quotes no proxy, as its URL
+    ///   may hold a password.
+    public func proxy(for url: String, _ choice: ProxyChoice = .configured) throws(OutboundError) -> Proxy? {
+        try proxy(for: TargetURL(url), choice)
+    }
+
+    func proxy(for target: TargetURL, _ choice: ProxyChoice = .configured) throws(OutboundError) -> Proxy? {
+        switch choice {
+        case .none: return nil
+        case .use(let proxy): return proxy
+        case .configured: break
+        }
+        let (address, unusable) = target.isSecure ? (secure, unusable.secure) : (plain, unusable.plain)
+        guard address != nil || unusable != nil, !exceptions.contains(target.host, port: target.port) else { return nil }
+        let malformed = exceptions.malformedEntry.map { "\(exceptionsName): '\($0)' is no name, address or network" }
+        if let reason = malformed ?? unusable { throw OutboundError(.invalidRequest, "\(reason) (needed for \(target.host))") }
+        return address.map { Proxy($0, authentication: authentication, authorityFile: authorityFile) }
+    }
 }

@@ -70,6 +70,9 @@ struct ResponseMachine {
         return head
     }
 
+    /// Whether anything has arrived.
+    var hasBegun: Bool { headBytes > 0 }
+
     /// Whether a final head was seen.
     var hasHead: Bool { if case .final = state { true } else { false } }
 

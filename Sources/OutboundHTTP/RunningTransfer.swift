@@ -27,6 +27,8 @@ final class RunningTransfer {
     /// Why a callback ended the transfer; libcurl then reports a code of its own.
     private var failure: OutboundError?
     private var isConnected = false
+    /// The receiver takes nothing more at present.
+    private var isPaused = false
 
     init(id: UInt64, _ prepared: PreparedRequest, _ handlers: OutboundHandlers, driver: TransferDriver) {
         self.id = id
@@ -64,6 +66,13 @@ final class RunningTransfer {
         finish(error)
     }
 
+    /// The receiver takes more. Never inside libcurl.
+    func resume() {
+        guard isPaused, case .running(let handle) = phase else { return }
+        isPaused = false
+        handle.resume()
+    }
+
     /// Hands over what arrived. Never inside libcurl.
     func deliver() {
         if let head {
@@ -71,15 +80,19 @@ final class RunningTransfer {
             handlers.head(head)
         }
         guard !bytes.isEmpty else { return }
-        bytes.withUnsafeBytes(handlers.bytes)
+        let demand = bytes.withUnsafeBytes(handlers.bytes)
         // A burst may bring 1.6 MB at once, and a stream lives long.
         bytes.removeAll(keepingCapacity: bytes.capacity <= Self.keptCapacity)
+        if case .pause = demand, !isPaused, case .running(let handle) = phase {
+            isPaused = true
+            handle.pause()
+        }
     }
 
     /// libcurl is done.
     func ended(_ code: CURLcode) {
         guard case .running(let handle) = phase else { return }
-        let result = handle.result(code, isConnected: isConnected)
+        let result = handle.result(code, isConnected: isConnected, hasBegun: response.hasBegun)
         if code == CURLE_OK, let open = response.finish() { head = open }
         deliver()
         finish(failure ?? OutboundError.of(result))
@@ -97,6 +110,8 @@ final class RunningTransfer {
     }
 
     func received(body: UnsafeRawBufferPointer) -> Bool {
+        // A paused transfer is resumed before it is removed: what libcurl has kept meanwhile goes nowhere.
+        if case .over = phase { return true }
         let step = response.body(byteCount: body.count)
         guard !step.isTooLarge else {
             return abort(OutboundError(.responseTooLarge, "the response has more than \(prepared.request.limits.responseBytes) bytes"))
@@ -172,7 +187,11 @@ final class RunningTransfer {
         totalTimer?.cancel()
         head = nil
         bytes = []
-        if case .running(let handle) = before { driver.remove(handle) }
+        if case .running(let handle) = before {
+            // libcurl before 8.1 leaks what it keeps for a paused HTTP/2 stream that is removed.
+            if isPaused { handle.resume() }
+            driver.remove(handle)
+        }
         driver.forget(self)
         handlers.end(error)
     }

@@ -12,6 +12,8 @@ struct ParsedURL: Equatable {
     /// As libcurl writes it, without the fragment.
     let text: String
     let hasCredentials: Bool
+    /// Neither a path but `/`, nor a query.
+    let isBare: Bool
 
     /// - Parameter defaultPorts: the schemes that are accepted, with the port that each has.
     init?(_ url: String, defaultPorts: [String: Int]) {
@@ -34,6 +36,7 @@ struct ParsedURL: Equatable {
         self.host = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
         self.port = port
         self.text = text
+        isBare = part(CURLUPART_PATH) == "/" && part(CURLUPART_QUERY) == nil
         hasCredentials = part(CURLUPART_USER) != nil || part(CURLUPART_PASSWORD) != nil
     }
 }

@@ -53,6 +53,8 @@ final class TransferDriver {
         }
     }
 
+    func resume(_ id: UInt64) { act { _ in transfers[id]?.resume() } }
+
     func cancel(_ id: UInt64) { transfers[id]?.end(OutboundError(.cancelled, "the request was cancelled")) }
 
     func close() {

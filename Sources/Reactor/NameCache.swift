@@ -1,21 +1,25 @@
-/// The addresses of names, looked up on helper threads: once for all who ask meanwhile, and remembered for a minute. Failures are not
-/// remembered. Belongs to the reactor's thread.
+/// The addresses of names, looked up on helper threads: once for all who ask meanwhile, and remembered. An old answer is used while a newer one is
+/// asked for; failures are not remembered. Belongs to the reactor's thread.
 public final class NameCache {
     public typealias Answer = Result<[String], NameLookup.Failure>
+    /// Finds a name's addresses; blocks, on a helper thread.
+    public typealias Resolver = @Sendable (String) -> Answer
 
-    /// How long an answer is used. The system's resolver does not report how long it is valid; libcurl's default is a minute too.
-    private static let validity = Duration.seconds(60)
-    /// Names remembered.
-    private static let capacity = 256
-    /// Helper threads at a time. A resolver that hangs holds each for as long as `resolv.conf` says, by default 10 s.
-    private static let maximumLookups = 32
+    private static let limits = NameTable<(Answer) -> Void>.Limits(
+        // The system's resolver does not report how long an answer is valid; libcurl's default is a minute too.
+        freshness: .seconds(60),
+        // RFC 8767 recommends one to three days for resolvers; servers move their addresses within minutes to hours.
+        staleness: .seconds(3600),
+        retryInterval: .seconds(5),
+        capacity: 256,
+        // A resolver that hangs holds each for as long as `resolv.conf` says, by default 10 s.
+        lookups: 32)
 
     private let reactor: Reactor
-    private let lookUp: @Sendable (String) -> Answer
-    private var table = NameTable<(Answer) -> Void>(validity: validity, capacity: capacity, maximumLookups: maximumLookups)
+    private let lookUp: Resolver
+    private var table = NameTable<(Answer) -> Void>(limits)
 
-    /// - Parameter lookUp: blocks, on a helper thread.
-    public init(reactor: Reactor, lookUp: @escaping @Sendable (String) -> Answer = { NameLookup.addresses(of: $0) }) {
+    public init(reactor: Reactor, lookUp: @escaping Resolver = { NameLookup.addresses(of: $0) }) {
         self.reactor = reactor
         self.lookUp = lookUp
     }
@@ -24,19 +28,20 @@ public final class NameCache {
     public func addresses(of name: String, onAnswer: @escaping (Answer) -> Void) {
         if NameLookup.isAddress(name) { return onAnswer(.success([name])) }
         switch table.ask(name, onAnswer, at: .now) {
-        case .known(let addresses): onAnswer(.success(addresses))
+        case .known(let addresses, let startsLookup):
+            if startsLookup { start(name) }
+            onAnswer(.success(addresses))
         case .startLookup: start(name)
         case .wait: break
         }
     }
 
     private func start(_ name: String) {
-        // SAFETY: the cache is touched on the reactor's thread alone, inside the submitted work.
-        nonisolated(unsafe) let cache = self
-        let (reactor, lookUp) = (reactor, lookUp)
+        let cache = ReactorBound(self, to: reactor)
+        let lookUp = lookUp
         let isRunning = HelperThread.run {
             let answer = lookUp(name)
-            reactor.submit { cache.answered(name, answer) }
+            cache.submit { $0.answered(name, answer) }
         }
         if !isRunning { answered(name, .failure(NameLookup.Failure(code: 0))) }
     }

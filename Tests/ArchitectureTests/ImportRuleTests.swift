@@ -18,7 +18,7 @@ private let mayImport: [String: Set<String>] = [
     "OutboundHTTP": ["CLibCurl", "Reactor"],
     "CoachStore": ["CoachCore", "JSON", "PostgresClient"],
     "BackgroundJobs": ["CoachCore", "Logging", "CoreMetrics", "ServiceLifecycle"],
-    "TokenRelay": ["CoachCore", "CLibSSL", "Reactor"],
+    "TokenRelay": ["CoachCore", "CLibSSL", "Reactor", "OutboundHTTP"],
     "ModelProviders": ["CoachCore", "JSON", "EventStream", "TokenRelay"],
     "Identity": ["CoachCore", "JSON", "OutboundHTTP", "JWTKit", "Crypto"],
     "Webhooks": ["HTTPEdge", "CoachCore", "JSON", "Crypto", "X509", "Hummingbird", "HTTPTypes"],

@@ -106,8 +106,8 @@ struct ModelConfigurationTests {
     func keys() throws {
         let environment = ["OPENAI_API_KEY": " sk-canary\n"]
         let keys = ProviderKeys(of: try #require(read(environment).configuration), environment: environment)
-        #expect(keys["openai"] == "sk-canary")
-        #expect(keys["simulator"] == nil)
+        #expect(keys["OPENAI_API_KEY"] == "sk-canary")
+        #expect(keys["COACH_SIMULATOR_KEY"] == nil)
         var dumped = ""
         dump(keys, to: &dumped)
         for text in ["\(keys)", String(reflecting: keys), dumped] { #expect(!text.contains("canary")) }

@@ -39,12 +39,6 @@ struct OpenAIRequestTests {
         #expect(json["temperature"] == nil)
     }
 
-    @Test("the key is sent when there is one")
-    func headers() {
-        #expect(OpenAIRequest.headers(key: "k").contains(TransferHeader("Authorization", "Bearer k")))
-        #expect(!OpenAIRequest.headers(key: nil).contains { $0.name == "Authorization" })
-    }
-
     @Test("the provider's code is found in error bodies, its message never")
     func errorCodes() {
         func code(_ body: String) -> String? { OpenAIError.code(inBody: Array(body.utf8)) }

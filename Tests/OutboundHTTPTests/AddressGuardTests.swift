@@ -1,3 +1,4 @@
+import HTTPTestServers
 import Synchronization
 import Testing
 

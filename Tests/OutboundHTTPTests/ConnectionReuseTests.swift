@@ -1,3 +1,4 @@
+import HTTPTestServers
 import OutboundHTTP
 import Testing
 

@@ -1,3 +1,4 @@
+import HTTPTestServers
 import OutboundHTTP
 import Testing
 
@@ -54,9 +55,11 @@ struct FaultTests {
         #expect(try await client.error(of: OutboundRequest(url: origin.url("/garbage"))).code == .malformedResponse)
     }
 
-    @Test("a response that breaks off is cut", arguments: ["/cut", "/empty"])
-    func cut(path: String) async throws {
-        #expect(try await client.error(of: OutboundRequest(url: origin.url(path))).code == .cut)
+    @Test(
+        "a response that breaks off is cut, and one that never began is no_response",
+        arguments: [("/cut", OutboundError.Code.cut), ("/empty", .unanswered)])
+    func cut(path: String, code: OutboundError.Code) async throws {
+        #expect(try await client.error(of: OutboundRequest(url: origin.url(path))).code == code)
     }
 
     @Test("a port that nobody listens on is connect, with the system's reason")

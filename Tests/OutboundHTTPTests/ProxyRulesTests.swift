@@ -7,7 +7,7 @@ import Testing
 @Suite("Which proxy")
 struct ProxyRulesTests {
     private func proxy(_ url: String, _ environment: [String: String]) throws -> String? {
-        try ProxyRules(environment: environment).proxy(for: try TargetURL(url)).map { "\($0.host):\($0.port)" }
+        try ProxyRules(environment: environment).proxy(for: try TargetURL(url)).map { "\($0.address)" }
     }
 
     @Test("the customary variables, each for its scheme")
@@ -17,7 +17,6 @@ struct ProxyRulesTests {
         #expect(try proxy("https://a.test/", both) == "s:2")
         #expect(try proxy("https://c.test/", both) == nil)
         #expect(try proxy("https://x.d.test/", both) == nil)
-        #expect(try proxy("http://a.test/", ["HTTP_PROXY": "http://p:1"]) == nil)
         #expect(try proxy("http://a.test/", ["http_proxy": "", "ALL_PROXY": "socks5h://[::1]:9"]) == "::1:9")
         #expect(try proxy("http://127.0.0.1/", both) == nil)
         #expect(try proxy("http://localhost/", both) == nil)
@@ -31,6 +30,36 @@ struct ProxyRulesTests {
         #expect(try proxy("https://a.test/", environment) == nil)
     }
 
+    @Test(
+        "what is malformed is an error that quotes no password, and never a reason to go around the proxy",
+        arguments: [
+            ["https_proxy": "ftp://u:secret@p:1"], ["https_proxy": "http://"], ["https_proxy": "http://u:secret@p:x"],
+            ["https_proxy": "p:1/path"], ["ALL_PROXY": "p p"], ["https_proxy": "p:1", "no_proxy": "10.0.0.0/33"],
+            ["https_proxy": "p:1", "no_proxy": "10.0.0/8"], ["https_proxy": "p:1", "no_proxy": "a:99999"],
+            ["https_proxy": "p:1", "no_proxy": "a,http://b"],
+        ])
+    func malformed(_ environment: [String: String]) throws {
+        let error = #expect(throws: OutboundError.self) { try proxy("https://a.test/", environment) }
+        #expect(error?.code == .invalidRequest && error?.message.contains("secret") == false && error?.message.contains("a.test") == true)
+        // This machine is reached without one.
+        #expect(try proxy("https://localhost/", environment) == nil)
+    }
+
+    @Test("HTTP_PROXY alone is not read, and not passed over either")
+    func upperCase() throws {
+        #expect(throws: OutboundError.self) { try proxy("http://a.test/", ["HTTP_PROXY": "p:1"]) }
+        #expect(try proxy("https://a.test/", ["HTTP_PROXY": "p:1"]) == nil)
+        #expect(try proxy("http://a.test/", ["HTTP_PROXY": "evil:1", "http_proxy": "p:1"]) == "p:1")
+    }
+
+    @Test("nothing prints a proxy's password")
+    func secret() throws {
+        let address = try #require(ProxyAddress("http://u:secret@p:1"))
+        var dumped = ""
+        dump(Proxy(address), to: &dumped)
+        for text in ["\(address)", String(reflecting: address), dumped] { #expect(!text.contains("secret"), "\(text)") }
+    }
+
     @Test("ports by default are curl's")
     func ports() throws {
         #expect(ProxyAddress("p")?.port == 1080)
@@ -40,18 +69,25 @@ struct ProxyRulesTests {
 
     private static let lists = [
         "*", "test", ".test", "a.test", "a.test.", "b.test", "A.TEST", "a.test,b.test", "b.test a.test", " , ,a.test", "est", ".a.test",
-        "*.test",
-        "a.test:9400", "10.1.2.3", "10.1.0.0/16", "10.1.2.3/32", "10.1.2.3/0", "10.0.0.0/8", "10.2.0.0/16", "10.1.2.3/33",
-        "fd00::1", "[fd00::1]", "",
+        "a.test:9400", "10.1.2.3", "10.1.0.0/16", "10.1.2.3/32", "10.0.0.0/8", "10.2.0.0/16", "10.1.2.3/33", "fd00::1", "",
     ]
     private static let hosts = ["a.test", "x.a.test", "ba.test", "a.test.", "10.1.2.3", "[fd00::1]"]
 
-    @Test("networks of IPv6 addresses are understood too, which this libcurl misses")
-    func sixthVersion() throws {
-        #expect(NoProxyList("fd00::/8").contains("fd00::1"))
-        #expect(!NoProxyList("fd00::/8").contains("fe00::1"))
-        #expect(NoProxyList("fd00::/9").contains("fd7f::1"))
-        #expect(!NoProxyList("fd00::/9").contains("fd80::1"))
+    @Test(
+        "beyond curl, ports, *. and networks of IPv6 addresses are understood, and /0 is every address",
+        arguments: [
+            ("*.example.com", "https://api.example.com/", true), ("example.com:443", "https://example.com/", true),
+            ("example.com:8443", "https://example.com/", false), ("example.com:8443", "https://example.com:8443/", true),
+            ("10.1.2.3:443", "https://10.1.2.3/", true), ("10.1.2.3:80", "https://10.1.2.3/", false),
+            ("[fd00::1]:443", "https://[fd00:0::1]/", true), ("[fd00::1]:80", "https://[fd00::1]/", false),
+            ("192.168.10.0/23", "https://192.168.11.255/", true), ("192.168.10.0/23", "https://192.168.12.0/", false),
+            ("fd00::/8", "https://[fd12::1]/", true), ("fd00::/9", "https://[fd80::1]/", false), ("fd00::/8", "https://10.0.0.1/", false),
+            ("0.0.0.0/0", "https://10.0.0.1/", true), ("10.0.0.0/8", "https://ten.example.com/", false),
+        ])
+    func extensions(_ exception: String, _ url: String, _ isDirect: Bool) throws {
+        for list in [exception, "other.example, \(exception)", "\(exception.uppercased()),x"] {
+            #expect(try (proxy(url, ["https_proxy": "p:1", "NO_PROXY": list]) == nil) == isDirect, "\(list)")
+        }
     }
 
     @Test("no_proxy is understood as curl understands it", arguments: lists)
@@ -61,7 +97,7 @@ struct ProxyRulesTests {
             ["curl", "-q", "-sv", "--max-time", "5", "-x", "http://127.0.0.1:1", "--noproxy", list, "--connect-to", "::127.0.0.2:1"]
                 + Self.hosts.map { "http://\($0)/" }, output: .null, errors: .pipe, mayFail: true)
         let direct = text.split(separator: "\n").filter { $0.contains("Trying ") }.map { $0.contains("127.0.0.2:1") }
-        let ours = try Self.hosts.map { NoProxyList(list).contains(try TargetURL("http://\($0)/").host) }
+        let ours = try Self.hosts.map { NoProxyList(list).contains(try TargetURL("http://\($0)/").host, port: 80) }
         #expect(ours == direct, "\(Self.hosts)")
     }
 }

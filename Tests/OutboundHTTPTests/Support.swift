@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTestServers
 import OutboundHTTP
 import Reactor
 import Synchronization
@@ -59,10 +60,16 @@ final class TransferRecorder: Sendable {
         var reportedAfterEnd = false
     }
     private let record = Mutex(Record())
+    /// What is answered to the bytes that arrive from now on.
+    let demand = Mutex(ReceiveDemand.more)
 
     var handlers: OutboundHandlers {
         OutboundHandlers(
-            head: { head in self.change { $0.heads.append(head) } }, bytes: { bytes in self.change { $0.body += bytes } },
+            head: { head in self.change { $0.heads.append(head) } },
+            bytes: { bytes in
+                self.change { $0.body += bytes }
+                return self.demand.withLock(\.self)
+            },
             end: { error in self.record.withLock { $0.ends.append(error) } })
     }
 

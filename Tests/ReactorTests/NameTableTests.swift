@@ -7,17 +7,43 @@ struct NameTableTests {
     private let start = ContinuousClock.now
 
     private func table(lookups: Int = 2, capacity: Int = 2) -> NameTable<Int> {
-        NameTable(validity: .seconds(60), capacity: capacity, maximumLookups: lookups)
+        NameTable(
+            .init(freshness: .seconds(60), staleness: .seconds(3600), retryInterval: .seconds(5), capacity: capacity, lookups: lookups))
     }
 
-    @Test("one lookup for all who ask meanwhile; its answer is valid for a while")
+    @Test("one lookup for all who ask meanwhile; its answer is used without asking again for a while")
     func shared() {
         var table = table()
         #expect(table.ask("a", 1, at: start) == .startLookup)
         #expect(table.ask("a", 2, at: start) == .wait)
         #expect(table.answered("a", ["1.1.1.1"], at: start).waiters == [1, 2])
-        #expect(table.ask("a", 3, at: start + .seconds(59)) == .known(["1.1.1.1"]))
-        #expect(table.ask("a", 4, at: start + .seconds(60)) == .startLookup)
+        #expect(table.ask("a", 3, at: start + .seconds(59)) == .known(["1.1.1.1"], startsLookup: false))
+        #expect(table.ask("a", 4, at: start + .seconds(60)) == .known(["1.1.1.1"], startsLookup: true))
+    }
+
+    @Test("an old answer is used while a newer one is asked for, every few seconds while there is none, for an hour at the most")
+    func stale() {
+        var table = table()
+        _ = table.ask("a", 1, at: start)
+        _ = table.answered("a", ["1.1.1.1"], at: start)
+        #expect(table.ask("a", 2, at: start + .seconds(60)) == .known(["1.1.1.1"], startsLookup: true))
+        #expect(table.ask("a", 3, at: start + .seconds(61)) == .known(["1.1.1.1"], startsLookup: false))
+        #expect(table.answered("a", nil, at: start + .seconds(62)) == ([], nil))
+        #expect(table.ask("a", 4, at: start + .seconds(66)) == .known(["1.1.1.1"], startsLookup: false))
+        #expect(table.ask("a", 5, at: start + .seconds(67)) == .known(["1.1.1.1"], startsLookup: true))
+        #expect(table.answered("a", ["2.2.2.2"], at: start + .seconds(68)) == ([], nil))
+        #expect(table.ask("a", 6, at: start + .seconds(127)) == .known(["2.2.2.2"], startsLookup: false))
+        #expect(table.ask("a", 7, at: start + .seconds(68 + 3600)) == .startLookup)
+    }
+
+    @Test("who asks when the old answer may not be used any more waits for the lookup that runs")
+    func expiredWhileRefreshing() {
+        var table = table()
+        _ = table.ask("a", 1, at: start)
+        _ = table.answered("a", ["1.1.1.1"], at: start)
+        #expect(table.ask("a", 2, at: start + .seconds(3599)) == .known(["1.1.1.1"], startsLookup: true))
+        #expect(table.ask("a", 3, at: start + .seconds(3600)) == .wait)
+        #expect(table.answered("a", ["2.2.2.2"], at: start + .seconds(3601)).waiters == [3])
     }
 
     @Test("a failure is not remembered")
@@ -28,16 +54,20 @@ struct NameTableTests {
         #expect(table.ask("a", 2, at: start) == .startLookup)
     }
 
-    @Test("more lookups than allowed wait for one to end")
+    @Test("more lookups than allowed wait for one to end; an old answer is used meanwhile")
     func bounded() {
         var table = table(lookups: 1)
-        #expect(table.ask("a", 1, at: start) == .startLookup)
-        #expect(table.ask("b", 2, at: start) == .wait)
-        #expect(table.ask("c", 3, at: start) == .wait)
-        #expect(table.answered("a", nil, at: start).next == "b")
-        #expect(table.answered("b", nil, at: start) == ([2], "c"))
-        #expect(table.answered("c", nil, at: start) == ([3], nil))
-        #expect(table.ask("d", 4, at: start) == .startLookup)
+        #expect(table.ask("z", 0, at: start) == .startLookup)
+        #expect(table.answered("z", ["1.1.1.1"], at: start) == ([0], nil))
+        let later = start + .seconds(60)
+        #expect(table.ask("a", 1, at: later) == .startLookup)
+        #expect(table.ask("z", 0, at: later) == .known(["1.1.1.1"], startsLookup: false))
+        #expect(table.ask("b", 2, at: later) == .wait)
+        #expect(table.ask("c", 3, at: later) == .wait)
+        #expect(table.answered("a", nil, at: later).next == "b")
+        #expect(table.answered("b", nil, at: later) == ([2], "c"))
+        #expect(table.answered("c", nil, at: later) == ([3], nil))
+        #expect(table.ask("d", 4, at: later) == .startLookup)
     }
 
     @Test("the names remembered are bounded")
@@ -47,7 +77,7 @@ struct NameTableTests {
             _ = table.ask(name, 0, at: start)
             _ = table.answered(name, ["1.1.1.1"], at: start)
         }
-        #expect(table.ask("c", 1, at: start) == .known(["1.1.1.1"]))
+        #expect(table.ask("c", 1, at: start) == .known(["1.1.1.1"], startsLookup: false))
         #expect(table.ask("a", 1, at: start) == .startLookup)
     }
 }

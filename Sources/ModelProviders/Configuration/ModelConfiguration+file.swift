@@ -4,9 +4,9 @@ import JSON
 extension ModelConfiguration {
     /// Reads `deploy/models.json`. `findings` has a line for each error, and is empty exactly when there is a configuration.
     ///
-    /// The environment decides which providers can be used: one with `api_key_env` when that variable is set, or when its address was
-    /// overridden by the variable that `base_url_env` names; one without when its address is known. A provider marked `stand_in` is used
-    /// only in routes where no other one can be. Unusable choices are left out; a route of which none is left is a finding.
+    /// The environment decides which providers can be used: those whose address is known and whose variables are set. `api_key_env` may be missing
+    /// when the variable that `base_url_env` names overrides the address. A provider marked `stand_in` is used only in routes where no other one
+    /// can be. Unusable choices are left out; a route of which none is left is a finding. Client certificates are read from their files.
     public static func read(
         _ file: some Sequence<UInt8>, environment: [String: String]
     ) -> (configuration: ModelConfiguration?, findings: [String]) {
@@ -15,17 +15,6 @@ extension ModelConfiguration {
         let all = reader.environmentFindings + findings.map { "models: \($0)" }
         return (all.isEmpty ? read ?? nil : nil, all)
     }
-}
-
-/// A provider as the file and the environment describe it, usable or not.
-private struct ProviderEntry {
-    /// nil when its address is not known, or when the entry has a finding.
-    var provider: Provider?
-    var isStandIn: Bool
-    /// Whether it can be called with the values of the environment.
-    var isUsable: Bool
-    /// The setting that would make it usable.
-    var remedy: String
 }
 
 private struct ModelFileReader {
@@ -52,33 +41,10 @@ private struct ModelFileReader {
     }
 
     private mutating func provider(_ name: String, _ json: JSONReader) throws(JSONFinding) -> ProviderEntry {
-        let dialect: Dialect = try json.required("dialect", .choice)
-        let ownURL = try json.optional("base_url", .text(1...2_000))
-        let urlVariable = try json.optional("base_url_env", .text(1...200))
-        let keyVariable = try json.optional("api_key_env", .text(1...200))
-        let authorityFile = try json.optional("ca_file", .text(1...4_000))
-        let isStandIn = try json.optional("stand_in") ?? false
-        try json.rejectUnknown(besides: ["note"])
-
-        let overridingURL = urlVariable.flatMap { environment[$0] }
-        let baseURL = (overridingURL ?? ownURL).flatMap { BaseURL.normalized(ProviderKeys.trimmed($0)) }
-        if baseURL == nil, let urlVariable, overridingURL != nil {
-            environmentFindings.append("\(urlVariable): not an http or https address")
-        } else if baseURL == nil, ownURL != nil {
-            try json.report("base_url", .invalid("must be an http or https address"))
-        }
-        let key = keyVariable.flatMap { environment[$0] }.map(ProviderKeys.trimmed)
-        if let keyVariable, let key, !key.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) {
-            environmentFindings.append("\(keyVariable): contains a character that cannot stand in a header")
-        }
-        let hasKey = keyVariable == nil || key != nil || overridingURL != nil
-        var provider: Provider?
-        if json.isSound, let baseURL {
-            provider = Provider(name: name, dialect: dialect, baseURL: baseURL, keyVariable: keyVariable, authorityFile: authorityFile)
-        }
-        return ProviderEntry(
-            provider: provider, isStandIn: isStandIn, isUsable: provider != nil && hasKey,
-            remedy: (provider == nil ? urlVariable : keyVariable) ?? "models: \(json.path).base_url")
+        var reader = ProviderReader(json, environment: environment)
+        let entry = try reader.provider(name)
+        environmentFindings += reader.environmentFindings
+        return entry
     }
 
     /// nil with a finding when the route has an error or no provider that can be used.

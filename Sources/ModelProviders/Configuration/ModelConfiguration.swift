@@ -18,27 +18,6 @@ public struct ModelConfiguration: Sendable, Equatable {
     }
 }
 
-/// A service that runs models.
-public struct Provider: Sendable, Equatable {
-    /// The name in routes and prices.
-    public var name: String
-    public var dialect: Dialect
-    /// Without a slash at its end; the dialect appends its path.
-    public var baseURL: String
-    /// The environment variable that holds the key; nil: none is sent.
-    public var keyVariable: String?
-    /// PEM file of the only authorities to trust; nil: those of the system.
-    public var authorityFile: String?
-
-    public init(name: String, dialect: Dialect, baseURL: String, keyVariable: String? = nil, authorityFile: String? = nil) {
-        self.name = name
-        self.dialect = dialect
-        self.baseURL = baseURL
-        self.keyVariable = keyVariable
-        self.authorityFile = authorityFile
-    }
-}
-
 /// Models in the order of the attempts; never empty.
 public struct Route: Sendable, Equatable {
     public let first: ModelChoice

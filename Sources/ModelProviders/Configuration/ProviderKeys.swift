@@ -1,18 +1,17 @@
-/// The providers' API keys. `print`, `dump` and string interpolation do not show them.
+/// The secrets that providers get: API keys, and fields from the environment. `print`, `dump` and string interpolation do not show them.
 public struct ProviderKeys: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    private let keys: [String: String]
+    private let values: [String: String]
 
-    /// Takes the keys of the configuration's providers from the environment.
+    /// Takes the variables that the configuration's providers name from the environment.
     public init(of configuration: ModelConfiguration, environment: [String: String]) {
-        keys = configuration.providers.compactMapValues { provider in
-            provider.keyVariable.flatMap { environment[$0] }.map(Self.trimmed).flatMap { $0.isEmpty ? nil : $0 }
-        }
+        let names = Set(configuration.providers.values.flatMap(\.variables))
+        values = environment.filter { names.contains($0.key) }.mapValues(Self.trimmed).filter { !$0.value.isEmpty }
     }
 
-    /// The key of a provider, by its name.
-    subscript(provider: String) -> String? { keys[provider] }
+    /// The value of an environment variable.
+    subscript(variable: String) -> String? { values[variable] }
 
-    public var description: String { "keys of \(keys.count) providers" }
+    public var description: String { "\(values.count) secrets" }
     public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: []) }
 

@@ -17,14 +17,14 @@ extension Dialect {
 
     /// The call as it goes over the wire.
     func request(
-        _ prompt: EncodedPrompt, to choice: ModelChoice, at provider: Provider, key: String?, connectTimeout: Duration
+        _ prompt: EncodedPrompt, to choice: ModelChoice, at provider: Provider, keys: ProviderKeys, connectTimeout: Duration
     ) -> TransferRequest {
         switch self {
         case .openAI:
             TransferRequest(
-                url: provider.baseURL + OpenAIRequest.path, headers: OpenAIRequest.headers(key: key),
+                url: provider.url(OpenAIRequest.path, keys), headers: OpenAIRequest.headers + provider.headers(keys),
                 body: OpenAIRequest.body(messages: prompt.messages, maximumOutputTokens: prompt.maximumOutputTokens, choice),
-                connectTimeout: connectTimeout, authorityFile: provider.authorityFile)
+                connectTimeout: connectTimeout, authorityFile: provider.authorityFile, route: provider.route)
         }
     }
 

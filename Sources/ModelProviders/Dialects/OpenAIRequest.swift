@@ -6,13 +6,10 @@ import TokenRelay
 enum OpenAIRequest {
     static let path = "/chat/completions"
 
-    static func headers(key: String?) -> [TransferHeader] {
-        let common = [
-            TransferHeader("Content-Type", "application/json"), TransferHeader("Accept", "text/event-stream"),
-            TransferHeader("User-Agent", "coach-gateway"),
-        ]
-        return key.map { common + [TransferHeader("Authorization", "Bearer \($0)")] } ?? common
-    }
+    static let headers = [
+        TransferHeader("Content-Type", "application/json"), TransferHeader("Accept", "text/event-stream"),
+        TransferHeader("User-Agent", "coach-gateway"),
+    ]
 
     /// The prompt's part of a body: the only one whose length grows with it.
     static func messages(_ prompt: Prompt) -> [UInt8] {

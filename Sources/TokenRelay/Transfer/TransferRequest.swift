@@ -1,26 +1,31 @@
+import OutboundHTTP
+
 /// One HTTP request whose answer is received as it arrives.
 public struct TransferRequest: Sendable {
     /// Absolute, `http` or `https`.
     public var url: String
-    /// Names and values, sent in this order. None may contain a control character; such a request fails before it is sent.
+    /// Sent in this order. With a malformed one the request fails before it is sent.
     public var headers: [TransferHeader]
     /// nil: `GET`; else `POST`.
     public var body: [UInt8]?
-    /// Bounds name resolution, connecting and TLS together. Everything after that is the caller's to bound, with `Transfer.cancel()`.
+    /// Bounds name resolution, connecting, the proxy and TLS together. Everything after that is the caller's to bound, with `Transfer.cancel()`.
     public var connectTimeout: Duration
     /// PEM file of the only authorities to trust; nil: those of the system.
     public var authorityFile: String?
+    /// Which driver carries it.
+    public var route: TransferRoute
 
     /// A request; a `POST` if it has a body.
     public init(
         url: String, headers: [TransferHeader] = [], body: [UInt8]? = nil, connectTimeout: Duration = .seconds(1),
-        authorityFile: String? = nil
+        authorityFile: String? = nil, route: TransferRoute = .direct
     ) {
         self.url = url
         self.headers = headers
         self.body = body
         self.connectTimeout = connectTimeout
         self.authorityFile = authorityFile
+        self.route = route
     }
 }
 
@@ -33,6 +38,9 @@ public struct TransferHeader: Sendable, Equatable {
         self.name = name
         self.value = value
     }
+
+    /// Whether the name is no token (RFC 9110 §5.6.2), or the value has a control character.
+    public var isMalformed: Bool { HTTPHeader(name, value).isMalformed }
 }
 
 /// Status and headers of the final response; interim ones (1xx) and trailers are not reported.

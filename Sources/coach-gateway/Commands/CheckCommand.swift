@@ -37,7 +37,6 @@ struct CheckCommand: AsyncParsableCommand {
             let environment = configuration?.processEnvironment ?? environment
             let (files, unfit) = ProductFiles.load(root: root, environment: environment)
             findings += unfit + (files?.warnings() ?? [])
-            if let files, let configuration { findings += ServeCommand.unreachable(files, configuration) }
         }
         if let configuration {
             findings += ServeCommand.missing(configuration) + configuration.warnings

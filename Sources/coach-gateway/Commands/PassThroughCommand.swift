@@ -16,9 +16,8 @@ struct PassThroughCommand: AsyncParsableCommand {
         }
         guard let secret = configuration.jwtSecret else { throw ValidationError("COACH_JWT_SECRET is not set") }
         let (files, findings) = ProductFiles.load(root: configuration.root, environment: configuration.processEnvironment)
-        let unreachable = files.map { ServeCommand.unreachable($0, configuration) } ?? []
-        guard let files, unreachable.isEmpty else {
-            Console.error((findings + unreachable).map { "- \($0)" }.joined(separator: "\n"))
+        guard let files else {
+            Console.error(findings.map { "- \($0)" }.joined(separator: "\n"))
             throw ExitCode(78)
         }
         let logger = ProcessLog.bootstrap(level: configuration.logLevel)

@@ -13,7 +13,7 @@ struct ServeCommand: AsyncParsableCommand {
     func run() async throws {
         let configuration = try options.load()
         let (files, findings) = ProductFiles.load(root: configuration.root, environment: configuration.processEnvironment)
-        let missing = Self.missing(configuration) + (files.map { Self.unreachable($0, configuration) } ?? [])
+        let missing = Self.missing(configuration)
         guard let files, missing.isEmpty, let databaseURL = configuration.databaseURL else {
             Console.error((missing + findings).map { "- \($0)" }.joined(separator: "\n"))
             throw ExitCode(78)
@@ -36,10 +36,5 @@ struct ServeCommand: AsyncParsableCommand {
             missing.append("COACH_JWT_SECRET, COACH_JWKS_URL or COACH_JWKS_FILE: one of them is required")
         }
         return missing
-    }
-
-    /// Providers that cannot be reached in the way that the environment's proxy variables want: they are not reached in another way.
-    static func unreachable(_ files: ProductFiles, _ configuration: GatewayConfiguration) -> [String] {
-        configuration.transfers.findings(for: files.models.providers.values.map(\.baseURL).sorted())
     }
 }

@@ -45,9 +45,7 @@ struct GatewayConfiguration: Sendable {
     var processEnvironment: [String: String]
 
     /// How providers are reached. Each running turn may leave a connection behind for the next.
-    var transfers: TransferConfiguration {
-        TransferConfiguration(proxyEnvironment: processEnvironment, idleConnections: maximumTurns)
-    }
+    var transfers: TransferConfiguration { TransferConfiguration(idleConnections: maximumTurns, libcurlTransfers: maximumTurns) }
 
     /// Reads everything; `findings` has a line for each value that is wrong, and is empty exactly when the result is not nil.
     static func read(_ settings: Settings, environment: [String: String]) -> (configuration: GatewayConfiguration?, findings: [String]) {

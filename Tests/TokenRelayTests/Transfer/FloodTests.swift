@@ -6,10 +6,6 @@ import Testing
 
 @Suite("A provider that sends as fast as it can", .timeLimit(.minutes(2)))
 struct FloodTests {
-    let bench: PoolBench
-
-    init() throws { bench = try PoolBench() }
-
     /// What a server sends without end, after its head.
     enum Flood: String, CaseIterable {
         case comments, oneLine, smallChunks, fields
@@ -45,8 +41,11 @@ struct FloodTests {
         }
     }
 
-    @Test("keeps nothing else on the thread waiting, and can be cancelled", arguments: [Flood.comments, .oneLine, .smallChunks])
-    func fair(_ flood: Flood) async throws {
+    @Test(
+        "keeps nothing else on the thread waiting, and can be cancelled", arguments: DriverKind.allCases,
+        [Flood.comments, .oneLine, .smallChunks])
+    func fair(_ driver: DriverKind, _ flood: Flood) async throws {
+        let bench = try PoolBench(driver)
         let block = flood.block
         let server = try RawServer { connection in
             _ = connection.request()
@@ -54,7 +53,7 @@ struct FloodTests {
             while connection.write(bytes: block) {}
         }
         let counters = (0..<4).map { _ in Counter() }
-        let transfers = counters.map { bench.pool.start(TransferRequest(url: server.url), $0.handlers) }
+        let transfers = counters.map { bench.start(TransferRequest(url: server.url), $0.handlers) }
         try await eventually { counters.allSatisfy { $0.bytes.load(ordering: .relaxed) > 1 << 18 } }
         let probe = ThreadProbe(bench.reactor)
         try await eventually { probe.rounds > 200 }
@@ -63,12 +62,13 @@ struct FloodTests {
         try await eventually { counters.allSatisfy { $0.end.withLock { $0 } == .cancelled } }
     }
 
-    @Test("over TLS too", .enabled(if: TLSServer.isAvailable))
-    func fairOverTLS() async throws {
+    @Test("over TLS too", .enabled(if: TLSServer.isAvailable), arguments: DriverKind.allCases)
+    func fairOverTLS(_ driver: DriverKind) async throws {
+        let bench = try PoolBench(driver)
         // s_server sends the file that is asked for.
         let server = try TLSServer(mode: "-WWW", file: (name: "flood", size: 1 << 30))
         let counter = Counter()
-        let transfer = bench.pool.start(
+        let transfer = bench.start(
             TransferRequest(
                 url: "https://127.0.0.1:\(server.port)/flood", connectTimeout: .seconds(20), authorityFile: server.certificate),
             counter.handlers)
@@ -81,8 +81,9 @@ struct FloodTests {
         #expect(counter.bytes.load(ordering: .relaxed) < 1 << 30)
     }
 
-    @Test("is not read any further once a handler has cancelled")
-    func cancelAtOnce() async throws {
+    @Test("is not read any further once a handler has cancelled", arguments: DriverKind.allCases)
+    func cancelAtOnce(_ driver: DriverKind) async throws {
+        let bench = try PoolBench(driver)
         let block = Flood.smallChunks.block
         let server = try RawServer { connection in
             _ = connection.request()
@@ -93,7 +94,7 @@ struct FloodTests {
         let wasCancelled = Atomic(false)
         let later = Atomic(0)
         let ended = Atomic(false)
-        let started = bench.pool.start(
+        let started = bench.start(
             TransferRequest(url: server.url),
             TransferHandlers(
                 head: { _ in },
@@ -109,8 +110,9 @@ struct FloodTests {
         #expect(wasCancelled.load(ordering: .relaxed) && later.load(ordering: .relaxed) == 0)
     }
 
-    @Test("with fields without end is refused")
-    func fields() async throws {
+    @Test("with fields without end is refused", arguments: DriverKind.allCases)
+    func fields(_ driver: DriverKind) async throws {
+        let bench = try PoolBench(driver)
         let block = Flood.fields.block
         let server = try RawServer { connection in
             _ = connection.request()

@@ -52,16 +52,13 @@ final class TLSServer {
 
 @Suite("Transfer over TLS", .enabled(if: TLSServer.isAvailable))
 struct TransferTLSTests {
-    let bench: PoolBench
     let server: TLSServer
 
-    init() throws {
-        bench = try PoolBench()
-        server = try TLSServer()
-    }
+    init() throws { server = try TLSServer() }
 
-    @Test("a peer whose authority is trusted is served")
-    func trusted() async throws {
+    @Test("a peer whose authority is trusted is served", arguments: DriverKind.allCases)
+    func trusted(_ driver: DriverKind) async throws {
+        let bench = try PoolBench(driver)
         let (recorder, _) = bench.start(
             TransferRequest(url: "https://127.0.0.1:\(server.port)/", connectTimeout: .seconds(20), authorityFile: server.certificate))
         #expect(try await recorder.end() == .complete)
@@ -69,8 +66,9 @@ struct TransferTLSTests {
         #expect(!recorder.text.isEmpty)
     }
 
-    @Test("a peer whose authority is unknown is refused")
-    func unknown() async throws {
+    @Test("a peer whose authority is unknown is refused", arguments: DriverKind.allCases)
+    func unknown(_ driver: DriverKind) async throws {
+        let bench = try PoolBench(driver)
         let other = try TLSServer()
         for authority in [nil, other.certificate] {
             let end = try await bench.end(
@@ -81,23 +79,25 @@ struct TransferTLSTests {
         }
     }
 
-    @Test("a certificate for another host is refused")
-    func otherHost() async throws {
+    @Test("a certificate for another host is refused", arguments: DriverKind.allCases)
+    func otherHost(_ driver: DriverKind) async throws {
+        let bench = try PoolBench(driver)
         let end = try await bench.end(
             of: TransferRequest(url: "https://localhost:\(server.port)/", connectTimeout: .seconds(20), authorityFile: server.certificate))
-        // X509_V_ERR_HOSTNAME_MISMATCH
-        #expect(end == .failed(.init(kind: .tls, code: 62)))
+        #expect(Self.isHostMismatch(end, driver), "\(end)")
     }
 
-    @Test("an authority file that cannot be read is the request's fault")
-    func noFile() async throws {
+    @Test("an authority file that cannot be read is the request's fault", arguments: DriverKind.allCases)
+    func noFile(_ driver: DriverKind) async throws {
+        let bench = try PoolBench(driver)
         let end = try await bench.end(
             of: TransferRequest(url: "https://127.0.0.1:\(server.port)/", connectTimeout: .seconds(20), authorityFile: "/nonexistent.pem"))
         #expect(end == .failed(.init(kind: .request)))
     }
 
-    @Test("a peer that does not speak TLS is refused")
-    func plain() async throws {
+    @Test("a peer that does not speak TLS is refused", arguments: DriverKind.allCases)
+    func plain(_ driver: DriverKind) async throws {
+        let bench = try PoolBench(driver)
         let plain = try RawServer { connection in connection.write("HTTP/1.1 400 no\r\n\r\n") }
         guard
             case .failed(let failure) = try await bench.end(
@@ -106,8 +106,9 @@ struct TransferTLSTests {
         #expect(failure.kind == .tls)
     }
 
-    @Test("a second connection resumes the session of the first", arguments: ["-tls1_3", "-tls1_2"])
-    func resumption(_ version: String) async throws {
+    @Test("a second connection resumes the session of the first", arguments: DriverKind.allCases, ["-tls1_3", "-tls1_2"])
+    func resumption(_ driver: DriverKind, _ version: String) async throws {
+        let bench = try PoolBench(driver)
         let server = try TLSServer([version])
         let request = TransferRequest(
             url: "https://127.0.0.1:\(server.port)/", connectTimeout: .seconds(20), authorityFile: server.certificate)
@@ -122,16 +123,23 @@ struct TransferTLSTests {
         #expect(reused == [false, true, true, true])
     }
 
-    @Test("a session is not resumed for another authority, nor for another host")
-    func trustOfSession() async throws {
+    @Test("a session is not resumed for another authority, nor for another host", arguments: DriverKind.allCases)
+    func trustOfSession(_ driver: DriverKind) async throws {
+        let bench = try PoolBench(driver)
         func end(_ host: String, _ authority: String?) async throws -> TransferEnd {
             try await bench.end(
                 of: TransferRequest(url: "https://\(host):\(server.port)/", connectTimeout: .seconds(20), authorityFile: authority))
         }
         for _ in 0..<2 { #expect(try await end("127.0.0.1", server.certificate) == .complete) }
         #expect(try await end("127.0.0.1", nil) == .failed(.init(kind: .tls, code: 18)))
-        #expect(try await end("localhost", server.certificate) == .failed(.init(kind: .tls, code: 62)))
+        #expect(Self.isHostMismatch(try await end("localhost", server.certificate), driver))
         #expect(try await end("127.0.0.1", server.certificate) == .complete)
+    }
+
+    /// X509_V_ERR_HOSTNAME_MISMATCH; libcurl compares the name itself, and has no code of its own for it.
+    private static func isHostMismatch(_ end: TransferEnd, _ driver: DriverKind) -> Bool {
+        guard case .failed(let failure) = end else { return false }
+        return failure.kind == .tls && (failure.code == 62 || driver == .libcurl)
     }
 }
 
@@ -146,11 +154,10 @@ struct TrustStoreTests {
         let file = FileManager.default.temporaryDirectory.appending(path: "ca-\(UUID().uuidString).pem")
         defer { try? FileManager.default.removeItem(at: file) }
         try FileManager.default.copyItem(atPath: one.certificate, toPath: file.path)
-        // SAFETY: used on the reactor's thread only.
-        nonisolated(unsafe) let store = TrustStore(reactor: reactor, checkInterval: .zero)
+        let store = ReactorBound(TrustStore(reactor: reactor, checkInterval: .zero), to: reactor)
         func context() async throws -> ObjectIdentifier {
             try await withCheckedThrowingContinuation { continuation in
-                reactor.submit { store.context(file.path) { continuation.resume(with: $0.map { ObjectIdentifier($0) }) } }
+                store.submit { $0.context(file.path) { continuation.resume(with: $0.map { ObjectIdentifier($0) }) } }
             }
         }
         let first = try await context()

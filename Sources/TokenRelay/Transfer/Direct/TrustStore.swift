@@ -40,14 +40,13 @@ final class TrustStore {
     }
 
     private func load(_ authorityFile: String?, unless known: FileStamp?) {
-        // SAFETY: the store is touched on the reactor's thread alone, inside the submitted work; the context is handed over to it there.
-        nonisolated(unsafe) let store = self
-        let reactor = reactor
+        let store = ReactorBound(self, to: reactor)
         let isRunning = HelperThread.run {
             let stamp = FileStamp(authorityFile.map { [$0] } ?? TLSContext.systemPaths)
             guard stamp != known else { return }
-            nonisolated(unsafe) let answer = Answer { () throws(TransferFailure) in try TLSContext(authorityFile: authorityFile) }
-            reactor.submit { store.loaded(authorityFile, answer, stamp) }
+            let answer = ReactorBound(
+                Answer { () throws(TransferFailure) in try TLSContext(authorityFile: authorityFile) }, to: store.reactor)
+            store.submit { $0.loaded(authorityFile, answer.current, stamp) }
         }
         if !isRunning { loaded(authorityFile, .failure(TransferFailure(kind: .other)), FileStamp([])) }
     }

@@ -1,7 +1,7 @@
 import Glibc
 import Reactor
 
-/// Who uses a connection at present. Called on the reactor's thread.
+/// The present user of a connection. Called on the reactor's thread.
 protocol ConnectionUser: AnyObject {
     /// Plain text arrived; lent for the call, and the user may change it in place.
     func received(_ bytes: UnsafeMutableRawBufferPointer, on connection: ProviderConnection)
@@ -13,14 +13,14 @@ protocol ConnectionUser: AnyObject {
 
 /// How a connection ended by itself.
 enum ConnectionEnd: Equatable {
-    /// The peer has said all it wanted to.
+    /// The peer closed its side.
     case closed
     case failed(TransferFailure)
 }
 
 /// What connections receive into, one after the other: none holds a buffer of its own. Belongs to the reactor's thread.
 final class ReceiveBuffers {
-    /// More than a wake-up of a token stream brings, and little enough that the one who reads it keeps nobody waiting. One TLS record fits.
+    /// More than a wake-up of a token stream brings, and little enough that reading it delays no other stream. One TLS record fits.
     private static let size = 16 << 10
 
     let received = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
@@ -32,7 +32,7 @@ final class ReceiveBuffers {
     }
 }
 
-/// A connection to a provider or a proxy: bytes in both directions, encrypted when it was secured. Belongs to the reactor's thread.
+/// A connection to a provider: bytes in both directions, encrypted when it was secured. Belongs to the reactor's thread.
 ///
 /// One wake-up is one `recv`, and hands over all it brought. When it brings as much as there is room for, the next one is deferred: a peer that sends
 /// faster than it is read takes its turn with all the others. So is each step of a handshake, which takes about as long as 200 tokens.
@@ -43,9 +43,9 @@ final class ProviderConnection: ReadinessHandler, DeferredWork {
         case secured(TLSSession)
     }
 
-    let key: ConnectionKey
+    let origin: Origin
     var user: (any ConnectionUser)?
-    /// While nobody uses it: how long it may be kept.
+    /// While it is idle: how long it may be kept.
     var idleUntil: Moment?
     /// Bytes that the kernel has taken over so far, those of handshakes included.
     private(set) var sentBytes = 0
@@ -61,13 +61,13 @@ final class ProviderConnection: ReadinessHandler, DeferredWork {
     private var isOpen = true
     /// Reading goes on in `continueWork`.
     private var isDeferred = false
-    /// The peer has said that it ends: a read that brings little is not the last.
+    /// The peer has ended its side: a read that brings little is not the last.
     private var isEnding = false
 
     /// Takes a connected descriptor over.
-    init(_ descriptor: Int32, key: ConnectionKey, reactor: Reactor, buffers: ReceiveBuffers) {
+    init(_ descriptor: Int32, origin: Origin, reactor: Reactor, buffers: ReceiveBuffers) {
         self.descriptor = descriptor
-        self.key = key
+        self.origin = origin
         self.reactor = reactor
         self.buffers = buffers
     }
@@ -75,7 +75,7 @@ final class ProviderConnection: ReadinessHandler, DeferredWork {
     /// Whether everything was sent.
     var isQuiet: Bool { unsent.isEmpty }
 
-    /// For a connection that nobody uses: takes in what the peer has sent since, such as session tickets or its end. False when it was ended.
+    /// For an idle connection: takes in what the peer has sent since, such as session tickets or its end. False when it was ended.
     func isStillOpen() -> Bool {
         receive()
         return isOpen
@@ -103,7 +103,7 @@ final class ProviderConnection: ReadinessHandler, DeferredWork {
         Glibc.close(descriptor)
     }
 
-    /// Encrypts from now on; `secured` follows when the peer is who he should be.
+    /// Encrypts from now on; `secured` follows when the peer has proved its name.
     func secure(with session: TLSSession) {
         security = .handshaking(session)
         deferReading()
@@ -153,7 +153,7 @@ extension ProviderConnection {
                 // Less than there was room for: that was all, and what comes later wakes again.
                 if !isEnding { return }
             } else if count == 0 {
-                // Encrypted, a peer says so before it closes: without that, somebody cut the line.
+                // TLS announces the close (RFC 8446 §6.1): without that, the connection was cut.
                 if case .none = security { end(.closed) } else { end(.failed(TransferFailure(kind: isShaking ? .tls : .cut))) }
             } else if errno == EAGAIN {
                 return
@@ -208,7 +208,7 @@ extension ProviderConnection {
         case .done:
             security = .secured(session)
             user?.secured(self)
-            // The peer may have spoken right behind its part of the handshake.
+            // The peer may have sent data right behind its part of the handshake.
             if isOpen { decrypt(session) }
         }
     }

@@ -1,23 +1,17 @@
 import Reactor
 
-/// Transfers with the same key may use the same connection.
-struct ConnectionKey: Hashable {
-    var origin: Origin
-    var proxy: Proxy?
-}
-
-/// Connections that nobody uses at present. Belongs to the reactor's thread.
+/// Idle connections, by origin. Belongs to the reactor's thread.
 final class ConnectionPool: ConnectionUser {
-    /// An older one may have been forgotten by something between us and the provider, which nobody would tell us. libcurl's default.
+    /// A firewall on the way may silently forget a connection that is idle for longer. libcurl's default.
     private static let longestRest = Duration.seconds(118)
     /// A peer that names its limit may count from an earlier moment than we do, and what is sent shortly before it arrives after it.
     private static let margin = Duration.seconds(1)
-    /// A short limit of a peer is kept by `take`; the sweep only gives back what nobody asks for.
+    /// `take` keeps a peer's shorter limit; the sweep closes what is not asked for again.
     private static let sweepInterval = Duration.seconds(15)
 
     private let reactor: Reactor
     private let capacity: Int
-    private var idle: [ConnectionKey: [ProviderConnection]] = [:]
+    private var idle: [Origin: [ProviderConnection]] = [:]
     private var count = 0
     private var sweep: TimerHandle?
 
@@ -28,13 +22,13 @@ final class ConnectionPool: ConnectionUser {
     }
 
     /// The one that was used last, as it is the likeliest to be alive.
-    func take(_ key: ConnectionKey) -> ProviderConnection? {
-        guard let connection = idle[key]?.popLast() else { return nil }
+    func take(_ origin: Origin) -> ProviderConnection? {
+        guard let connection = idle[origin]?.popLast() else { return nil }
         count -= 1
-        if idle[key]?.isEmpty == true { idle[key] = nil }
+        if idle[origin]?.isEmpty == true { idle[origin] = nil }
         guard connection.idleUntil.map({ $0 > .now }) ?? false, connection.isStillOpen() else {
             connection.close()
-            return take(key)
+            return take(origin)
         }
         return connection
     }
@@ -45,7 +39,7 @@ final class ConnectionPool: ConnectionUser {
         guard count < capacity, .zero < rest else { return connection.close() }
         connection.user = self
         connection.idleUntil = .now + rest
-        idle[connection.key, default: []].append(connection)
+        idle[connection.origin, default: []].append(connection)
         count += 1
         if sweep == nil { sweepLater() }
     }
@@ -62,7 +56,7 @@ final class ConnectionPool: ConnectionUser {
         sweep?.cancel()
     }
 
-    /// Nobody asked for anything.
+    /// Bytes that answer no request.
     func received(_ bytes: UnsafeMutableRawBufferPointer, on connection: ProviderConnection) {
         forget(connection)
         connection.close()
@@ -73,10 +67,10 @@ final class ConnectionPool: ConnectionUser {
     func ended(_ end: ConnectionEnd, on connection: ProviderConnection) { forget(connection) }
 
     private func forget(_ connection: ProviderConnection) {
-        guard let index = idle[connection.key]?.firstIndex(where: { $0 === connection }) else { return }
-        idle[connection.key]?.remove(at: index)
+        guard let index = idle[connection.origin]?.firstIndex(where: { $0 === connection }) else { return }
+        idle[connection.origin]?.remove(at: index)
         count -= 1
-        if idle[connection.key]?.isEmpty == true { idle[connection.key] = nil }
+        if idle[connection.origin]?.isEmpty == true { idle[connection.origin] = nil }
     }
 
     private func sweepLater() {

@@ -6,6 +6,7 @@ final class ConnectionTools {
     let names: NameCache
     let trust: TrustStore
     let buffers = ReceiveBuffers()
+    var order = AddressOrder()
 
     init(reactor: Reactor) {
         self.reactor = reactor
@@ -14,22 +15,20 @@ final class ConnectionTools {
     }
 }
 
-/// From a key to a connection that a request can be sent over: name, socket, tunnel, handshake. Belongs to the reactor's thread.
+/// From an origin to a connection that a request can be sent over: name, socket, handshake. Belongs to the reactor's thread.
 final class ConnectionSetup: ConnectionUser {
     typealias Outcome = Result<ProviderConnection, TransferFailure>
 
-    private let key: ConnectionKey
+    private let origin: Origin
     private let tools: ConnectionTools
     private var timer: TimerHandle?
     private var connector: HappyEyeballsConnector?
     private var connection: ProviderConnection?
-    /// While a proxy is asked for a tunnel: reads its answer.
-    private var tunnelReply: ResponseReader?
     /// nil when over.
     private var onEnd: ((Outcome) -> Void)?
 
-    init(_ key: ConnectionKey, with tools: ConnectionTools, onEnd: @escaping (Outcome) -> Void) {
-        self.key = key
+    init(_ origin: Origin, with tools: ConnectionTools, onEnd: @escaping (Outcome) -> Void) {
+        self.origin = origin
         self.tools = tools
         self.onEnd = onEnd
     }
@@ -40,21 +39,21 @@ final class ConnectionSetup: ConnectionUser {
             connector?.giveUp()
             finish(.failure(TransferFailure(kind: .connectTimeout)))
         }
-        tools.names.addresses(of: key.proxy?.host ?? key.origin.host) { [self] answer in
+        tools.names.addresses(of: origin.host) { [self] answer in
             guard onEnd != nil else { return }
             switch answer {
-            case .success(let addresses): dial(tools.names.ordered(addresses))
-            case .failure(let failure): finish(.failure(failure))
+            case .success(let addresses): connect(to: tools.order.ordered(addresses, at: .now))
+            case .failure(let failure): finish(.failure(TransferFailure(kind: .resolve, code: failure.code)))
             }
         }
     }
 
-    /// Ends it without a word.
+    /// Ends the setup without calling `onEnd`.
     func cancel() { finish(nil) }
 
-    private func dial(_ addresses: [String]) {
+    private func connect(to addresses: [String]) {
         let connector = HappyEyeballsConnector(
-            addresses, port: key.proxy?.port ?? key.origin.port, on: tools.reactor, onFailedAddress: tools.names.failed
+            addresses, port: origin.port, on: tools.reactor, onFailedAddress: { [tools] in tools.order.failed($0, at: .now) }
         ) { [self] result in
             switch result {
             case .success(let descriptor): connected(descriptor)
@@ -66,44 +65,28 @@ final class ConnectionSetup: ConnectionUser {
     }
 
     private func connected(_ descriptor: Int32) {
-        let connection = ProviderConnection(descriptor, key: key, reactor: tools.reactor, buffers: tools.buffers)
+        let connection = ProviderConnection(descriptor, origin: origin, reactor: tools.reactor, buffers: tools.buffers)
         self.connection = connection
         connection.user = self
         do { try connection.begin() } catch { return finish(.failure(TransferFailure(kind: .other))) }
-        if !key.origin.isSecure {
-            finish(.success(connection))
-        } else if let proxy = key.proxy {
-            tunnelReply = ResponseReader()
-            connection.send(RequestEncoder.tunnel(to: key.origin, through: proxy))
-        } else {
-            secure(connection)
-        }
+        if origin.isSecure { secure(connection) } else { finish(.success(connection)) }
     }
 
     private func secure(_ connection: ProviderConnection) {
-        tunnelReply = nil
-        tools.trust.context(key.origin.authorityFile) { [self] answer in
+        tools.trust.context(origin.authorityFile) { [self] answer in
             // The connection may have ended while the authorities were read.
             guard onEnd != nil else { return }
             do throws(TransferFailure) {
-                connection.secure(with: try TLSSession(try answer.get(), host: key.origin.host, port: key.origin.port))
+                connection.secure(with: try TLSSession(try answer.get(), host: origin.host, port: origin.port))
             } catch {
                 finish(.failure(error))
             }
         }
     }
 
-    /// The proxy's answer: no body belongs to a tunnel that was opened (RFC 9110 §9.3.6).
+    /// A TLS server does not send before the client hello.
     func received(_ bytes: UnsafeMutableRawBufferPointer, on connection: ProviderConnection) {
-        // A TLS server does not speak first.
-        guard tunnelReply != nil else { return finish(.failure(TransferFailure(kind: .tls))) }
-        var status: Int?
-        let isReadable = (try? tunnelReply?.read(bytes) { status = $0.status }) != nil
-        switch status {
-        case 200?: secure(connection)
-        case nil where isReadable: break
-        default: finish(.failure(TransferFailure(kind: .connect)))
-        }
+        finish(.failure(TransferFailure(kind: .tls)))
     }
 
     func secured(_ connection: ProviderConnection) { finish(.success(connection)) }

@@ -2,19 +2,19 @@ import Foundation
 import TestSupport
 
 /// A certificate authority of the tests' own, a server's certificate for `localhost`, `a.test` and 127.0.0.1, and a client's.
-enum TestAuthority {
-    static let folder: URL = {
+package enum TestAuthority {
+    package static let folder: URL = {
         let folder = FileManager.default.temporaryDirectory.appending(
             path: "outbound-http-authority-\(ProcessInfo.processInfo.processIdentifier)")
         do { try make(in: folder) } catch { fatalError("no test authority: \(error)") }
         return folder
     }()
 
-    static var authority: String { file("ca.pem") }
-    static var serverCertificate: String { file("server.pem") }
-    static var serverKey: String { file("server.key") }
-    static func bytes(_ name: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(filePath: file(name)))) }
-    static func file(_ name: String) -> String { folder.appending(path: name).path }
+    package static var authority: String { file("ca.pem") }
+    package static var serverCertificate: String { file("server.pem") }
+    package static var serverKey: String { file("server.key") }
+    package static func bytes(_ name: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(filePath: file(name)))) }
+    package static func file(_ name: String) -> String { folder.appending(path: name).path }
 
     private static func make(in folder: URL) throws {
         try? FileManager.default.removeItem(at: folder)

@@ -1,11 +1,11 @@
 import Reactor
 
-/// One request on its way, and its response. Belongs to the reactor's thread.
-final class RunningTransfer: ConnectionUser {
+/// One request over a direct connection, and its response. Belongs to the reactor's thread.
+final class DirectTransfer: ConnectionUser {
     private enum Phase {
         case opening(ConnectionSetup)
-        case talking(ProviderConnection, Sending?)
-        /// Cancelled; the end is told by `cancel`.
+        case active(ProviderConnection, Sending?)
+        /// `cancel` reports the end.
         case stopped
         case over
     }
@@ -33,23 +33,23 @@ final class RunningTransfer: ConnectionUser {
     }
 
     let id: UInt64
-    private let key: ConnectionKey
+    private let origin: Origin
     /// Kept until the response begins: a kept connection that was closed meanwhile is replaced.
     private var request: [UInt8]
     /// A request without effect may be sent again whatever became of the first (RFC 9110 §9.2.2).
     private let isIdempotent: Bool
     private let connectTimeout: Duration
     private let handlers: TransferHandlers
-    private unowned let driver: TransferDriver
+    private unowned let driver: DirectDriver
     private var phase = Phase.over
     private var reader = ResponseReader()
 
     init(
-        id: UInt64, key: ConnectionKey, request: [UInt8], isIdempotent: Bool, connectTimeout: Duration, handlers: TransferHandlers,
-        driver: TransferDriver
+        id: UInt64, origin: Origin, request: [UInt8], isIdempotent: Bool, connectTimeout: Duration, handlers: TransferHandlers,
+        driver: DirectDriver
     ) {
         self.id = id
-        self.key = key
+        self.origin = origin
         self.request = request
         self.isIdempotent = isIdempotent
         self.connectTimeout = connectTimeout
@@ -58,26 +58,26 @@ final class RunningTransfer: ConnectionUser {
     }
 
     func begin() {
-        guard let connection = driver.pool.take(key) else { return open() }
-        talk(connection, Sending(on: connection))
+        guard let connection = driver.pool.take(origin) else { return open() }
+        send(over: connection, Sending(on: connection))
     }
 
     func cancel() { finish(.cancelled) }
 
-    /// Closes the connection at once: no more of the response is handed over. `cancel` is to follow. Allowed inside handlers.
+    /// Closes the connection at once. See `TransferDriver.stop`.
     func stop() {
         switch phase {
         case .stopped, .over: return
         case .opening(let opening): opening.cancel()
-        case .talking(let connection, _): connection.close()
+        case .active(let connection, _): connection.close()
         }
         phase = .stopped
     }
 
     private func open() {
-        let opening = ConnectionSetup(key, with: driver.tools) { [self] outcome in
+        let opening = ConnectionSetup(origin, with: driver.tools) { [self] outcome in
             switch outcome {
-            case .success(let connection): talk(connection, nil)
+            case .success(let connection): send(over: connection, nil)
             case .failure(let failure): finish(.failed(failure))
             }
         }
@@ -85,8 +85,8 @@ final class RunningTransfer: ConnectionUser {
         opening.begin(within: connectTimeout)
     }
 
-    private func talk(_ connection: ProviderConnection, _ sending: Sending?) {
-        phase = .talking(connection, sending)
+    private func send(over connection: ProviderConnection, _ sending: Sending?) {
+        phase = .active(connection, sending)
         connection.user = self
         connection.send(request)
     }
@@ -95,11 +95,11 @@ final class RunningTransfer: ConnectionUser {
         do throws(HeadReader.Malformed) {
             let count = try reader.read(bytes, onHead: handlers.head)
             // The head's handler may have cancelled.
-            if count > 0, isTalking { handlers.bytes(UnsafeRawBufferPointer(rebasing: bytes[..<count])) }
+            if count > 0, isActive { handlers.bytes(UnsafeRawBufferPointer(rebasing: bytes[..<count])) }
         } catch {
             return finish(.failed(TransferFailure(kind: .cut)))
         }
-        guard isTalking else { return }
+        guard isActive else { return }
         if !request.isEmpty { request = [] }
         if reader.isComplete { finish(.complete) }
     }
@@ -107,7 +107,7 @@ final class RunningTransfer: ConnectionUser {
     func secured(_ connection: ProviderConnection) {}
 
     func ended(_ end: ConnectionEnd, on connection: ProviderConnection) {
-        if case .talking(_, let sending?) = phase, !reader.hasBegun, isIdempotent || sending.isUnseen(by: connection) { return open() }
+        if case .active(_, let sending?) = phase, !reader.hasBegun, isIdempotent || sending.isUnseen(by: connection) { return open() }
         switch end {
         case .closed where reader.close(): finish(.complete)
         case .closed: finish(.failed(TransferFailure(kind: reader.hasBegun ? .cut : .unanswered)))
@@ -117,7 +117,7 @@ final class RunningTransfer: ConnectionUser {
         }
     }
 
-    private var isTalking: Bool { if case .talking = phase { true } else { false } }
+    private var isActive: Bool { if case .active = phase { true } else { false } }
 
     private func finish(_ end: TransferEnd) {
         let before = phase
@@ -126,7 +126,7 @@ final class RunningTransfer: ConnectionUser {
         case .over: return
         case .stopped: break
         case .opening(let opening): opening.cancel()
-        case .talking(let connection, _):
+        case .active(let connection, _):
             if end == .complete, reader.mayReuse, connection.isQuiet {
                 driver.pool.keep(connection, within: reader.keepAlive)
             } else {

@@ -1,10 +1,10 @@
-// One of the three files that touch OpenSSL's pointers.
+// One of the four files that touch OpenSSL's pointers.
 
 import CLibSSL
 
 /// What sessions with the same trust share: the authorities, and the sessions that servers offer to resume. Made on any thread, afterwards used on
 /// one.
-// SAFETY: the pointer is created in `init`, freed in `deinit`, and never handed out of the three TLS files; sessions hold a reference of
+// SAFETY: the pointer is created in `init`, freed in `deinit`, and never handed out of the TLS files; sessions hold a reference of
 // OpenSSL's own.
 final class TLSContext {
     let pointer: OpaquePointer

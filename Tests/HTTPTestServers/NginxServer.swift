@@ -1,16 +1,15 @@
 import Foundation
 import TestSupport
-import Testing
 
 /// nginx with TLS and HTTP/2 before `origin.py`: libcurl cannot be made to speak HTTP/2 with anything simpler.
-final class NginxServer: Sendable {
-    let origin: TestServer
-    let port: Int
+package final class NginxServer: Sendable {
+    package let origin: TestServer
+    package let port: Int
     private let folder: URL
 
-    static let isInstalled = FileManager.default.isExecutableFile(atPath: "/usr/sbin/nginx")
+    package static let isInstalled = FileManager.default.isExecutableFile(atPath: "/usr/sbin/nginx")
 
-    init() throws {
+    package init() throws {
         origin = try TestServer("origin")
         folder = FileManager.default.temporaryDirectory.appending(path: "outbound-http-nginx-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -22,7 +21,8 @@ final class NginxServer: Sendable {
                 to: folder.appending(path: "nginx.conf"), atomically: true, encoding: .utf8)
             found = Self.start(folder) ? port : nil
         }
-        port = try #require(found, "nginx did not start")
+        guard let found else { throw ChildProcess.Failure(description: "nginx did not start") }
+        port = found
     }
 
     deinit {
@@ -34,7 +34,7 @@ final class NginxServer: Sendable {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    func url(_ path: String) -> String { "https://localhost:\(port)\(path)" }
+    package func url(_ path: String) -> String { "https://localhost:\(port)\(path)" }
 
     /// nginx goes to the background when it listens, and fails when it cannot.
     private static func start(_ folder: URL) -> Bool {
@@ -84,7 +84,7 @@ final class NginxServer: Sendable {
                 bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
             }
         }
-        try #require(isBound)
+        guard isBound else { throw POSIXError(.EADDRINUSE) }
         return Int(UInt16(bigEndian: address.sin_port))
     }
 }

@@ -1,0 +1,100 @@
+import TokenRelay
+
+/// A service that runs models.
+public struct Provider: Sendable, Equatable {
+    /// How a request carries the key.
+    public enum KeyHeader: Sendable, Equatable {
+        /// `Authorization: Bearer KEY`.
+        case bearer
+        /// The key alone in this field, such as `api-key`.
+        case field(String)
+    }
+
+    /// A header field or query parameter of each request.
+    public struct Field: Sendable, Equatable {
+        public enum Value: Sendable, Equatable {
+            case constant(String)
+            /// What an environment variable holds.
+            case variable(String)
+        }
+
+        public var name: String
+        public var value: Value
+
+        public init(_ name: String, _ value: Value) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// The name in routes and prices.
+    public var name: String
+    public var dialect: Dialect
+    /// Without a slash at its end; the dialect appends its path.
+    public var baseURL: String
+    /// The environment variable that holds the key; nil: none is sent.
+    public var keyVariable: String?
+    public var keyHeader = KeyHeader.bearer
+    public var headers: [Field] = []
+    public var query: [Field] = []
+    /// PEM file of the only authorities to trust; nil: those of the system.
+    public var authorityFile: String?
+    /// Which driver carries the requests.
+    public var route = TransferRoute.direct
+
+    public init(name: String, dialect: Dialect, baseURL: String, keyVariable: String? = nil, authorityFile: String? = nil) {
+        self.name = name
+        self.dialect = dialect
+        self.baseURL = baseURL
+        self.keyVariable = keyVariable
+        self.authorityFile = authorityFile
+    }
+
+    /// The environment variables whose values requests carry.
+    var variables: [String] {
+        (headers + query).compactMap { if case .variable(let name) = $0.value { name } else { nil } } + (keyVariable.map { [$0] } ?? [])
+    }
+}
+
+extension Provider {
+    /// The address of a path below the base address, with the query.
+    func url(_ path: String, _ keys: ProviderKeys) -> String {
+        let parameters = query.compactMap { field in
+            keys.value(of: field).map { "\(Self.percentEncoded(field.name))=\(Self.percentEncoded($0))" }
+        }
+        return baseURL + path + (parameters.isEmpty ? "" : "?\(parameters.joined(separator: "&"))")
+    }
+
+    /// The fields that the configuration adds to each request, the key among them.
+    func headers(_ keys: ProviderKeys) -> [TransferHeader] {
+        var fields = headers.compactMap { field in keys.value(of: field).map { TransferHeader(field.name, $0) } }
+        if let key = keyVariable.flatMap({ keys[$0] }) {
+            switch keyHeader {
+            case .bearer: fields.append(TransferHeader("Authorization", "Bearer \(key)"))
+            case .field(let name): fields.append(TransferHeader(name, key))
+            }
+        }
+        return fields
+    }
+
+    /// RFC 3986 §2.1: all but unreserved characters.
+    static func percentEncoded(_ text: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        let bytes = text.utf8.flatMap { byte -> [UInt8] in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): [byte]
+            default: "-._~".utf8.contains(byte) ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension ProviderKeys {
+    fileprivate func value(of field: Provider.Field) -> String? {
+        switch field.value {
+        case .constant(let value): value
+        case .variable(let name): self[name]
+        }
+    }
+}

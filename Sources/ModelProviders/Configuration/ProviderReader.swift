@@ -1,0 +1,161 @@
+import JSON
+import TokenRelay
+
+/// A provider as the file and the environment describe it, usable or not.
+struct ProviderEntry {
+    /// nil when its address is not known, or when the entry has a finding.
+    var provider: Provider?
+    var isStandIn: Bool
+    /// Whether it can be called with the values of the environment.
+    var isUsable: Bool
+    /// The setting that would make it usable.
+    var remedy: String
+}
+
+/// Reads one provider of the file.
+struct ProviderReader {
+    private let json: JSONReader
+    private let environment: [String: String]
+    /// Findings in variables of the environment, which have no path in the file.
+    private(set) var environmentFindings: [String] = []
+
+    /// - Parameter environment: without empty values.
+    init(_ json: JSONReader, environment: [String: String]) {
+        self.json = json
+        self.environment = environment
+    }
+
+    mutating func provider(_ name: String) throws(JSONFinding) -> ProviderEntry {
+        let dialect: Dialect = try json.required("dialect", .choice)
+        let ownURL = try json.optional("base_url", .text(1...2_000))
+        let urlVariable = try json.optional("base_url_env", .text(1...200))
+        let keyVariable = try json.optional("api_key_env", .text(1...200))
+        let keyHeader = try json.optional("api_key_header", .text(1...200))
+        let authorityFile = try json.optional("ca_file", .text(1...4_000))
+        let isStandIn = try json.optional("stand_in") ?? false
+        let headers = try fields("headers")
+        let query = try fields("query")
+        let needs = try needs()
+        try json.rejectUnknown(besides: ["note"])
+        if let keyHeader, HeaderName.isReserved(keyHeader) { try json.report("api_key_header", .invalid("must be a field that may be set")) }
+        for header in headers { try check(header) }
+
+        let overridingURL = urlVariable.flatMap { environment[$0] }
+        let baseURL = (overridingURL ?? ownURL).flatMap { BaseURL.normalized(ProviderKeys.trimmed($0)) }
+        if baseURL == nil, let urlVariable, overridingURL != nil {
+            environmentFindings.append("\(urlVariable): not an http or https address")
+        } else if baseURL == nil, ownURL != nil {
+            try json.report("base_url", .invalid("must be an http or https address"))
+        }
+        var provider: Provider?
+        if json.isSound, let baseURL {
+            provider = Provider(name: name, dialect: dialect, baseURL: baseURL, keyVariable: keyVariable, authorityFile: authorityFile)
+        }
+        provider?.keyHeader = keyHeader.map { .field($0) } ?? .bearer
+        provider?.headers = headers
+        provider?.query = query
+        let missing = missingVariable(provider?.variables ?? [], optional: overridingURL == nil ? nil : keyVariable)
+        let isUsable = provider != nil && missing == nil
+        if isUsable, let baseURL { provider?.route = try route(to: baseURL, needs) }
+        return ProviderEntry(
+            provider: provider, isStandIn: isStandIn, isUsable: isUsable,
+            remedy: (provider == nil ? urlVariable : missing) ?? "models: \(json.path).base_url")
+    }
+
+    /// The first variable that is needed and not set. Checks the values of the others.
+    private mutating func missingVariable(_ variables: [String], optional: String?) -> String? {
+        var missing: String?
+        for variable in variables {
+            if let value = environment[variable].map(ProviderKeys.trimmed) {
+                if !value.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) {
+                    environmentFindings.append("\(variable): contains a character that cannot stand in a header")
+                }
+            } else if variable != optional {
+                missing = missing ?? variable
+            }
+        }
+        return missing
+    }
+
+    private mutating func route(to url: String, _ needs: TransferNeeds) throws(JSONFinding) -> TransferRoute {
+        do throws(UnusableRoute) {
+            return try TransferRoute.decide(for: url, needs, environment: environment)
+        } catch {
+            environmentFindings.append("models: \(json.path): \(error)")
+            return .direct
+        }
+    }
+}
+
+// MARK: - Members
+
+extension ProviderReader {
+    /// The objects `name` (constants) and `name_env` (names of variables).
+    private func fields(_ name: String) throws(JSONFinding) -> [Provider.Field] {
+        var fields: [Provider.Field] = []
+        for (member, isVariable) in [(name, false), ("\(name)_env", true)] where json.contains(member) {
+            let object = try json.object(member)
+            for field in object.names {
+                let text = try object.required(field, .text(1...4_000))
+                if fields.contains(where: { $0.name.lowercased() == field.lowercased() }) {
+                    try object.report(field, .invalid("is set twice"))
+                }
+                fields.append(Provider.Field(field, isVariable ? .variable(text) : .constant(text)))
+            }
+        }
+        return fields
+    }
+
+    private func check(_ header: Provider.Field) throws(JSONFinding) {
+        if HeaderName.isReserved(header.name) { try json.report("headers", .invalid("must not set \(header.name)")) }
+        if case .constant(let value) = header.value, !value.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) {
+            try json.report("headers", .invalid("must have printable ASCII values: \(header.name)"))
+        }
+    }
+
+    private func needs() throws(JSONFinding) -> TransferNeeds {
+        var needs = TransferNeeds()
+        needs.proxy = try proxySetting()
+        needs.proxyAuthentication = try json.optional("proxy_auth", .choice) ?? .basic
+        needs.proxyAuthorityFile = try json.optional("proxy_ca_file", .text(1...4_000))
+        needs.version = try json.optional("http_version", .choice) ?? .http1
+        let chain = try json.optional("client_certificate", .text(1...4_000))
+        let key = try json.optional("client_key", .text(1...4_000))
+        switch (chain, key) {
+        case (nil, nil): break
+        case (let chain?, let key?): needs.certificate = try certificate(chain, key)
+        case (.some, nil): try json.report("client_key", .missing)
+        case (nil, .some): try json.report("client_certificate", .missing)
+        }
+        return needs
+    }
+
+    private func certificate(_ chain: String, _ key: String) throws(JSONFinding) -> TransferCertificate? {
+        let defect: UnusableRoute
+        do throws(UnusableRoute) { return try TransferCertificate(chainFile: chain, keyFile: key) } catch { defect = error }
+        try json.report("client_certificate", .invalid("cannot be used: \(defect)"))
+        return nil
+    }
+
+    /// The variable that `proxy_env` names wins over `proxy`, and both over the environment's own variables.
+    private func proxySetting() throws(JSONFinding) -> TransferNeeds.ProxySetting {
+        let own = try json.optional("proxy", .text(1...2_000))
+        let variable = try json.optional("proxy_env", .text(1...200))
+        if own?.contains("@") == true { try json.report("proxy", .invalid("must not hold credentials: set proxy_env")) }
+        guard let text = variable.flatMap({ environment[$0] }).map(ProviderKeys.trimmed) ?? own else { return .environment }
+        return text == "none" ? .none : .url(text)
+    }
+}
+
+/// Names of header fields that a configuration may set.
+enum HeaderName {
+    /// Whether a field is no token (RFC 9110 §5.6.2), or is set by the client itself.
+    static func isReserved(_ name: String) -> Bool {
+        TransferHeader(name, "value").isMalformed || own.contains(name.lowercased())
+    }
+
+    private static let own: Set<String> = [
+        "accept", "connection", "content-length", "content-type", "expect", "host", "keep-alive", "proxy-authorization", "te", "trailer",
+        "transfer-encoding", "upgrade",
+    ]
+}

@@ -1,0 +1,17 @@
+/// Writes a request as it goes over the wire (RFC 9112). Pure.
+enum RequestEncoder {
+    /// nil: a header is malformed.
+    static func encode(_ request: TransferRequest, to address: TransferAddress) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(512 + (request.body?.count ?? 0))
+        bytes += "\(request.body == nil ? "GET" : "POST") \(address.target) HTTP/1.1\r\nHost: \(address.origin.authority)\r\n".utf8
+        for header in request.headers {
+            guard !header.isMalformed else { return nil }
+            bytes += "\(header.name): \(header.value)\r\n".utf8
+        }
+        if let body = request.body { bytes += "Content-Length: \(body.count)\r\n".utf8 }
+        bytes += "\r\n".utf8
+        if let body = request.body { bytes += body }
+        return bytes
+    }
+}

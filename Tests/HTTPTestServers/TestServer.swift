@@ -1,0 +1,53 @@
+import Foundation
+import TestSupport
+
+/// A server of a test, on a free port of 127.0.0.1; killed with the object.
+package final class TestServer: Sendable {
+    package let port: Int
+    private let process: ChildProcess
+
+    /// A script of `Servers`, which prints its port first.
+    package convenience init(_ script: String, _ arguments: String...) throws { try self.init(script, arguments: arguments) }
+
+    /// The same with a list of arguments.
+    package init(_ script: String, arguments: [String]) throws {
+        let path = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Servers/\(script).py").path
+        process = try ChildProcess(["python3", "-B", path] + arguments, output: .pipe)
+        guard let port = Int(process.line()) else { throw ChildProcess.Failure(description: "\(script) did not print its port") }
+        self.port = port
+    }
+
+    deinit {
+        process.kill()
+    }
+
+    /// The next line that the server prints. Blocks.
+    package func line() -> String { process.line() }
+
+    package func url(_ path: String, scheme: String = "http", host: String = "127.0.0.1") -> String { "\(scheme)://\(host):\(port)\(path)" }
+}
+
+/// What `origin.py` has seen.
+package struct OriginJournal: Decodable {
+    package var requests: [String]
+    /// Nanoseconds of the system's monotonic clock at which the reader of a stream was seen to have left.
+    package var stream_ends: [UInt64]
+    package var connections: Int
+}
+
+/// What `/echo` answers.
+package struct Echo: Decodable {
+    package var method: String
+    package var headers: [[String]]
+    package var body: String
+
+    package subscript(name: String) -> String? { headers.first { $0.first == name }?.last }
+}
+
+/// What `http_proxy.py` has seen.
+package struct ProxyJournal: Decodable {
+    package var requests: [String]
+    package var headers: [[String: String]]
+    /// Kinds of NTLM messages.
+    package var ntlm: [Int]
+}

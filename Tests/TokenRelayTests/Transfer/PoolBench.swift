@@ -1,0 +1,49 @@
+import Reactor
+import Testing
+
+@testable import TokenRelay
+
+/// The drivers, each with what makes a request take it and changes nothing else.
+enum DriverKind: String, CaseIterable {
+    case direct, libcurl
+
+    var route: TransferRoute {
+        switch self {
+        case .direct: .direct
+        case .libcurl: .libcurl(LibcurlOptions(version: .http1))
+        }
+    }
+}
+
+/// A reactor with a pool; both end with the test.
+final class PoolBench: Sendable {
+    let reactor: Reactor
+    let pool: TransferPool
+    private let driver: DriverKind
+
+    init(_ driver: DriverKind = .direct) throws {
+        self.driver = driver
+        reactor = try Reactor(name: "transfers")
+        reactor.start()
+        pool = TransferPool(reactor: reactor)
+    }
+
+    deinit {
+        pool.close()
+        reactor.stop()
+    }
+
+    /// Starts a request with the bench's driver.
+    func start(_ request: TransferRequest, _ handlers: TransferHandlers) -> Transfer {
+        var request = request
+        if request.route == .direct { request.route = driver.route }
+        return pool.start(request, handlers)
+    }
+
+    func start(_ request: TransferRequest) -> (recorder: TransferRecorder, transfer: Transfer) {
+        let recorder = TransferRecorder()
+        return (recorder, start(request, recorder.handlers))
+    }
+
+    func end(of request: TransferRequest) async throws -> TransferEnd { try await start(request).recorder.end() }
+}
