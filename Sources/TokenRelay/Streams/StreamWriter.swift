@@ -2,15 +2,14 @@ import CoachCore
 import Glibc
 import Reactor
 
-/// Tells a turn to one client: greeting, everything after its cursor, the end. Belongs to the reactor's thread.
+/// Writes a turn to one client: opening events, everything after its cursor, terminal events. Belongs to the reactor's thread.
 ///
-/// Nothing is queued for a slow client: what its socket does not take at once waits here, at most one write; everything behind it waits where
-/// it is, in the answer.
-// SAFETY: it is touched on the reactor's thread alone; `signalled` may be called on any, and goes there.
-final class StreamWriter: SubscriberListener, ReadinessHandler, DeferredWork, @unchecked Sendable {
+/// Nothing is queued for a slow client: what its socket does not take at once waits in the machine, at most one write; everything behind it
+/// waits where it is, in the answer.
+final class StreamWriter: ReadinessHandler, DeferredWork {
     /// Bytes of answer text that one write takes at most: what a slow client holds in memory is one write.
     private static let pieceBytes = 8 * 1024
-    /// Bytes that a client may say in one breath while it is told a stream: nothing is expected of it.
+    /// Bytes that a client may send in one wake-up while it is written to: none are expected.
     private static let maximumInputBytes = 64 * 1024
 
     private let turn: LiveTurn
@@ -23,153 +22,150 @@ final class StreamWriter: SubscriberListener, ReadinessHandler, DeferredWork, @u
     private let reactor: Reactor
     private let onEnd: @Sendable (StreamResult) -> Void
 
+    private var machine = StreamWriterMachine()
     private var cursor: Cursor
     private var timers: StreamTimers
     private var timer: TimerHandle?
     private var watch: Watch?
-    /// What the socket did not take.
-    private var unsent: ArraySlice<UInt8> = []
     /// Whether the watch waits for the socket to take more.
-    private var isBlocked = false
-    /// `progressed` goes on in `continueWork`.
-    private var isDeferred = false
-    /// What ends the line when `unsent` is gone.
-    private var closing: StreamResult?
-    private var isOver = false
+    private var isWaitingForSocket = false
 
     /// Takes the descriptor over.
-    init(_ order: StreamRequest, streamLoop: StreamLoopDriver) {
-        turn = order.turn
-        subscriber = order.subscriber
-        format = order.format
-        descriptor = order.descriptor
-        isChunked = order.isChunked
-        cursor = order.cursor
-        onEnd = order.onEnd
+    init(_ request: StreamRequest, streamLoop: StreamLoopDriver) {
+        turn = request.turn
+        subscriber = request.subscriber
+        format = request.format
+        descriptor = request.descriptor
+        isChunked = request.isChunked
+        cursor = request.cursor
+        onEnd = request.onEnd
         self.streamLoop = streamLoop
         reactor = streamLoop.reactor
         timers = StreamTimers(streamLoop.limits, now: .now)
     }
 
     func begin() {
-        // The client may have been handed over before anybody listened.
-        guard !isOver else { return }
+        // The subscriber may have been handed over before it had a listener.
+        guard !machine.isOver else { return }
         // It fails only when the kernel is out of memory for it.
         watch = try? reactor.watch(descriptor, interest, self)
-        guard watch != nil else { return end(.gone) }
+        guard watch != nil else { return perform(machine.end(.gone)) }
         turn.align(&cursor)
-        write { format.appendOpeningEvents(into: &$0) }
+        write(.signal) { format.appendOpeningEvents(into: &$0) }
         // The client may be gone already.
-        guard !isOver else { return }
+        guard !machine.isOver else { return }
         setTimer()
-        progressed()
+        perform(machine.progressed())
     }
 
     func signalled(_ signal: Subscriber.Signal) {
-        if reactor.isOnReactorThread { return hear(signal) }
-        reactor.submit { self.hear(signal) }
-    }
-
-    private func hear(_ signal: Subscriber.Signal) {
-        guard !isOver else { return }
         switch signal {
-        case .progressed: progressed()
-        case .handOver:
-            guard closing == nil else { return }
-            // No `done`: the client is to resume. What it has not taken it will ask for again.
-            closing = .handedOver
-            if unsent.isEmpty { write { format.appendRetry(into: &$0) } } else { end(.gone) }
+        case .progressed: perform(machine.progressed())
+        case .handOver: perform(machine.handOver())
         }
     }
 
-    private var interest: Interest { isBlocked ? [.read, .write, .edge] : [.read, .edge] }
+    func continueWork() { perform(machine.continued()) }
+
+    private func perform(_ action: StreamWriterMachine.Action) {
+        switch action {
+        case .none: break
+        case .writeNext: writeNext()
+        case .deferNext: reactor.continueLater(self)
+        case .writeRetry: write(.end(.handedOver)) { format.appendRetry(into: &$0) }
+        case .end(let result): end(result)
+        }
+    }
+}
+
+// MARK: - Writing
+
+extension StreamWriter {
+    /// Writes one piece of what there is.
+    private func writeNext() {
+        if subscriber.deliversAtEnd, turn.ending == nil { return }
+        var following = StreamWriterMachine.Following.signal
+        streamLoop.frame.fill { output in
+            let step = turn.step(&cursor, maximum: Self.pieceBytes) { piece, cursor in
+                format.appendText(piece, cursor: cursor, into: &output)
+            }
+            switch step {
+            case .text(let isLast): following = isLast ? .signal : .piece
+            case .waiting: break
+            case .ended(let ending):
+                format.appendTerminalEvents(ending, keptBytes: turn.releasedBytes, cursor: cursor.position, into: &output)
+                following = .end(.complete)
+            }
+        }
+        writeFrame(following)
+    }
+
+    private func write(_ following: StreamWriterMachine.Following, _ body: (inout [UInt8]) -> Void) {
+        streamLoop.frame.fill(body)
+        writeFrame(following)
+    }
+
+    private func writeFrame(_ following: StreamWriterMachine.Following) {
+        let isLast = if case .end = following { true } else { false }
+        if isLast, isChunked { streamLoop.frame.finish() }
+        let framed = isChunked ? streamLoop.frame.framed : streamLoop.frame.content
+        guard !framed.isEmpty || isLast else { return }
+        guard let sent = send(framed, isLast: isLast) else { return perform(machine.end(.gone)) }
+        settle(sent, machine.wrote(sent, of: framed, following))
+    }
+
+    /// The socket is writable again.
+    private func writeWaiting() {
+        guard let (bytes, isLast) = machine.unsent else { return }
+        guard let sent = send(bytes, isLast: isLast) else { return perform(machine.end(.gone)) }
+        settle(sent, machine.sentWaiting(sent))
+    }
+
+    private func settle(_ sent: Int, _ action: StreamWriterMachine.Action) {
+        let isBlocked = machine.isBlocked
+        if sent > 0 { timers.wrote(isWaiting: isBlocked, at: .now) } else { timers.refused(at: .now) }
+        // Looked at for each token: the watch itself is left alone while nothing changes.
+        if isWaitingForSocket != isBlocked {
+            isWaitingForSocket = isBlocked
+            if let watch { reactor.update(watch, interest) }
+        }
+        perform(action)
+    }
+
+    /// Bytes that the socket took; nil when the connection is broken.
+    private func send(_ bytes: ArraySlice<UInt8>, isLast: Bool) -> Int? {
+        guard !bytes.isEmpty else { return 0 }
+        var flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
+        // The connection's end goes out with the last bytes, in one segment.
+        if isLast { flags |= Int32(MSG_MORE) }
+        let sent = bytes.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, flags) }
+        if sent >= 0 { return sent }
+        return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? 0 : nil
+    }
+}
+
+// MARK: - Socket and time
+
+extension StreamWriter {
+    private var interest: Interest { isWaitingForSocket ? [.read, .write, .edge] : [.read, .edge] }
 
     func ready(_ readiness: Readiness) {
-        if readiness.contains(.failed) { return end(.gone) }
+        if readiness.contains(.failed) { return perform(machine.end(.gone)) }
         if readiness.contains(.readable) { discardInput() }
-        // It sends no more, and may be gone: only a write shows which.
-        if readiness.contains(.ending), !isOver, unsent.isEmpty, closing == nil { write { format.appendHeartbeat(into: &$0) } }
-        if readiness.contains(.writable), !isOver, !unsent.isEmpty { resume() }
+        // The client sends no more, and may be gone: only a write shows which.
+        if readiness.contains(.ending), machine.mayWrite { write(.signal) { format.appendHeartbeat(into: &$0) } }
+        if readiness.contains(.writable) { writeWaiting() }
     }
 
     /// Discards what the client sends. The head announced the end of the connection, so no answer to it is expected (RFC 9112 §9.6); but a
     /// connection that is closed over unread bytes is reset, and its client may lose what it has not read either.
     private func discardInput() {
-        var signalled = 0
-        while signalled <= Self.maximumInputBytes {
+        var received = 0
+        while received <= Self.maximumInputBytes {
             let count = recv(descriptor, streamLoop.discarded.baseAddress, streamLoop.discarded.count, Int32(MSG_DONTWAIT))
-            if count > 0 { signalled += count } else if count == 0 || errno != EINTR { return }
+            if count > 0 { received += count } else if count == 0 || errno != EINTR { return }
         }
-        end(.gone)
-    }
-
-    /// Writes one piece of what there is. More than that is deferred: it would keep the streams of others waiting.
-    private func progressed() {
-        guard !isOver, unsent.isEmpty, closing == nil, !isDeferred else { return }
-        if subscriber.deliversAtEnd, turn.ending == nil { return }
-        var isWaiting = false
-        write { output in
-            let step = turn.step(&cursor, maximum: Self.pieceBytes) { piece, cursor in
-                format.appendText(piece, cursor: cursor, into: &output)
-            }
-            switch step {
-            case .text(let isLast): isWaiting = isLast
-            case .waiting: isWaiting = true
-            case .ended(let ending):
-                format.appendTerminalEvents(ending, keptBytes: turn.releasedBytes, cursor: cursor.position, into: &output)
-                closing = .told
-            }
-        }
-        guard !isWaiting, !isOver, unsent.isEmpty, closing == nil else { return }
-        isDeferred = true
-        reactor.continueLater(self)
-    }
-
-    func continueWork() {
-        isDeferred = false
-        progressed()
-    }
-
-    private func write(_ body: (inout [UInt8]) -> Void) {
-        streamLoop.frame.fill(body)
-        if closing != nil, isChunked { streamLoop.frame.finish() }
-        let framed = isChunked ? streamLoop.frame.framed : streamLoop.frame.content
-        guard !framed.isEmpty else { return }
-        let sent = send(framed)
-        guard !isOver else { return }
-        if sent < framed.count { unsent = ArraySlice(Array(framed.dropFirst(sent))) }
-        settle(sent)
-    }
-
-    /// The socket is writable again.
-    private func resume() {
-        let sent = send(unsent)
-        guard !isOver else { return }
-        unsent = unsent.dropFirst(sent)
-        if unsent.isEmpty { unsent = [] }
-        settle(sent)
-        progressed()
-    }
-
-    private func settle(_ sent: Int) {
-        if sent > 0 { timers.wrote(isWaiting: !unsent.isEmpty, at: .now) } else { timers.refused(at: .now) }
-        // Looked at for each token: the watch itself is left alone while nothing changes.
-        if isBlocked == unsent.isEmpty {
-            isBlocked.toggle()
-            if let watch { reactor.update(watch, interest) }
-        }
-        if unsent.isEmpty, let closing { end(closing) }
-    }
-
-    /// Bytes that the socket took. A broken connection ends the line.
-    private func send(_ bytes: ArraySlice<UInt8>) -> Int {
-        var flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
-        // The connection's end goes out with the last bytes, in one segment.
-        if closing != nil { flags |= Int32(MSG_MORE) }
-        let sent = bytes.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, flags) }
-        if sent >= 0 { return sent }
-        if errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR { end(.gone) }
-        return 0
+        perform(machine.end(.gone))
     }
 
     /// The timer is left alone while the deadline only moves away, as it does with every write; when it fires too early, it is set again.
@@ -178,18 +174,16 @@ final class StreamWriter: SubscriberListener, ReadinessHandler, DeferredWork, @u
         timer = reactor.schedule(after: max(wait, .zero)) { [self] in
             switch timers.due(at: .now) {
             case .none: break
-            case .heartbeat: write { format.appendHeartbeat(into: &$0) }
-            case .cutOff: end(.stalled)
+            case .heartbeat: write(.signal) { format.appendHeartbeat(into: &$0) }
+            case .cutOff: perform(machine.end(.stalled))
             }
-            if !isOver { setTimer() }
+            if !machine.isOver { setTimer() }
         }
     }
 
-    /// Lets go of all that holds the line: bell, timer, watch and driver. Strong references that end here cost less than weak ones, which
+    /// Releases all that holds the writer: subscriber, timer, watch and driver. Strong references that end here cost less than weak ones, which
     /// make every other reference slow.
-    private func end(_ end: StreamResult) {
-        guard !isOver else { return }
-        isOver = true
+    private func end(_ result: StreamResult) {
         subscriber.stopListening()
         timer?.cancel()
         if let watch { reactor.unwatch(watch) }
@@ -198,6 +192,16 @@ final class StreamWriter: SubscriberListener, ReadinessHandler, DeferredWork, @u
         close(descriptor)
         turn.remove(subscriber)
         streamLoop.forget(self)
-        onEnd(end)
+        onEnd(result)
+    }
+}
+
+/// Brings a subscriber's signals to its writer's thread; on that thread it is a call.
+struct StreamWriterListener: SubscriberListener {
+    let writer: ReactorBound<StreamWriter>
+
+    func signalled(_ signal: Subscriber.Signal) {
+        if let writer = writer.ifCurrent { return writer.signalled(signal) }
+        writer.submit { $0.signalled(signal) }
     }
 }

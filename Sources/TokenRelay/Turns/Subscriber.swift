@@ -1,34 +1,35 @@
 import Synchronization
 
-/// Who hears a follower's bell, on the thread that rings it. An object and not a closure: see `ReadinessHandler`.
-public protocol SubscriberListener: AnyObject, Sendable {
+/// Receives a subscriber's signals, on the thread that signals. No closure, as that would be one more object for each token to touch: see
+/// `ReadinessHandler`.
+public protocol SubscriberListener: Sendable {
     func signalled(_ signal: Subscriber.Signal)
 }
 
-/// A client's place at a turn. It holds no text, only a bell: a slow client costs nothing but its place.
+/// A client's subscription to a turn. It holds no text: a slow client costs nothing but this.
 public final class Subscriber: Sendable {
-    /// Why the bell rang.
+    /// What has changed.
     public enum Signal: Sendable, Equatable {
         /// There is more text, or the end.
         case progressed
-        /// The turn is not told to its end here: the client is to resume elsewhere.
+        /// The stream ends before the turn does: the client is to resume elsewhere.
         case handOver
     }
 
     private struct State {
         var listener: (any SubscriberListener)?
-        /// Rung before anybody listened.
+        /// Signalled before there was a listener.
         var wasHandedOver = false
     }
 
     private let state = Mutex(State())
-    /// Hears nothing before the end, and then all of it: a place in the second row, of which there are more.
+    /// Delivered only at the end; has a separate, higher limit.
     public let deliversAtEnd: Bool
 
-    /// A follower whose bell nobody hears yet.
+    /// A subscriber without a listener.
     public init(deliversAtEnd: Bool = false) { self.deliversAtEnd = deliversAtEnd }
 
-    /// From now on `listener` hears the bell, on the thread that rings it; at once when the client was handed over before.
+    /// Calls `listener` from now on; at once when the client was handed over before.
     public func listen(_ listener: any SubscriberListener) {
         let wasHandedOver = state.withLock { state in
             state.listener = listener
@@ -37,10 +38,10 @@ public final class Subscriber: Sendable {
         if wasHandedOver { listener.signalled(.handOver) }
     }
 
-    /// Nobody listens any more.
+    /// Removes the listener.
     public func stopListening() { state.withLock { $0.listener = nil } }
 
-    /// Rings. Progress that nobody hears is not remembered: who begins to listen looks at the turn first.
+    /// Signals the listener. Progress without a listener is not remembered: a new listener looks at the turn first.
     public func notify(_ signal: Signal) {
         let listener = state.withLock { state in
             if signal == .handOver { state.wasHandedOver = true }
@@ -50,14 +51,14 @@ public final class Subscriber: Sendable {
     }
 }
 
-/// The followers of a turn, in the order in which they came. Nearly always there is one, and it stands in the turn itself.
+/// The subscribers of a turn, in the order in which they came. Nearly always there is one, and it stands in the turn itself.
 struct Subscribers: Sendable {
     private var first: Subscriber?
     private var others: [Subscriber] = []
 
     var isEmpty: Bool { first == nil }
 
-    /// How many wait for the end, or how many hear of each piece.
+    /// How many are delivered at the end only, or piece by piece.
     func count(deliveringAtEnd deliversAtEnd: Bool) -> Int {
         (first?.deliversAtEnd == deliversAtEnd ? 1 : 0) + others.count { $0.deliversAtEnd == deliversAtEnd }
     }
@@ -79,7 +80,7 @@ struct Subscribers: Sendable {
         for subscriber in others { subscriber.notify(signal) }
     }
 
-    /// Rings those who do not wait for the end.
+    /// Signals those that are delivered piece by piece.
     func notifyLive() {
         if let first, !first.deliversAtEnd { first.notify(.progressed) }
         for subscriber in others where !subscriber.deliversAtEnd { subscriber.notify(.progressed) }

@@ -20,7 +20,7 @@ struct StreamWriterTests {
         script.end(.stop)
         turn.close(.sample)
         for client in clients {
-            #expect(await client.end() == .told)
+            #expect(await client.end() == .complete)
             #expect(client.readAll() == "<" + words.joined() + ">")
         }
         bench.reactor.stop()
@@ -40,7 +40,7 @@ struct StreamWriterTests {
         }
         script.end(.stop)
         turn.close(.sample)
-        #expect(await client.end() == .told)
+        #expect(await client.end() == .complete)
         bench.reactor.stop()
     }
 
@@ -51,7 +51,7 @@ struct StreamWriterTests {
         let turn = LiveTurn(replaying: .sample, content: text, ending: .sample)
         let client = try bench.follow(turn)
         #expect(client.readAll(pieces: 4096) == "<" + text + ">")
-        #expect(await client.end() == .told)
+        #expect(await client.end() == .complete)
         bench.reactor.stop()
     }
 
@@ -114,7 +114,7 @@ struct StreamWriterTests {
         script.say("more")
         script.end(.stop)
         turn.close(.sample)
-        #expect(await client.end() == .told)
+        #expect(await client.end() == .complete)
         #expect(client.readAll() == "more>")
         bench.reactor.stop()
     }
@@ -123,7 +123,7 @@ struct StreamWriterTests {
     func ends() async throws {
         let bench = try LineBench()
         let client = try bench.follow(LiveTurn(replaying: .sample, content: "text", ending: .sample))
-        #expect(await client.end() == .told)
+        #expect(await client.end() == .complete)
         #expect(client.readAll() == "<text>" && client.isWhole && client.endings == 1)
         try await eventually { bench.lines.count == 0 }
         bench.reactor.stop()
@@ -140,7 +140,7 @@ struct StreamWriterTests {
         script.say(" and more")
         script.end(.stop)
         turn.close(.sample)
-        #expect(await client.end() == .told)
+        #expect(await client.end() == .complete)
         #expect(client.readAllRaw() == "<more and more>")
         bench.reactor.stop()
     }
@@ -190,7 +190,7 @@ struct StreamWriterTests {
         do {
             let whole = LiveTurn(replaying: .sample, content: "text", ending: .sample)
             turn = whole
-            #expect(try await bench.follow(whole).end() == .told)
+            #expect(try await bench.follow(whole).end() == .complete)
         }
         try await eventually { turn == nil }
         bench.reactor.stop()
@@ -208,7 +208,7 @@ struct StreamWriterTests {
         script.say("it")
         script.end(.stop)
         turn.close(.sample)
-        #expect(await client.end() == .told)
+        #expect(await client.end() == .complete)
         #expect(client.readAll() == "all of it>")
         #expect(client.chunks == 3)
         bench.reactor.stop()
@@ -241,7 +241,7 @@ struct StreamWriterTests {
             bench.reactor.submit { turn.close(.sample) }
         case .handOver: bench.lines.handOver()
         }
-        for client in clients { #expect(await client.end() == (crowd == .handOver ? .handedOver : .told)) }
+        for client in clients { #expect(await client.end() == (crowd == .handOver ? .handedOver : .complete)) }
         #expect(probe.longest < .milliseconds(5), "\(probe.longest)")
         let text = crowd == .handOver ? "!" : String(repeating: "0123456789abcdef", count: 4 * 1024) + ">"
         for client in clients { #expect(client.readAll() == text) }

@@ -1,0 +1,11 @@
+/// How a writer to a client ended, and with it the connection.
+public enum StreamResult: String, Sendable {
+    /// The client has the whole stream.
+    case complete
+    /// The client was told to resume.
+    case handedOver
+    /// The connection broke, or the client left.
+    case gone
+    /// The client took nothing for too long.
+    case stalled
+}
