@@ -100,7 +100,9 @@ let package = Package(
 
         // One test target for each target; TestSupport has what several of them share, such as real PostgreSQL clusters.
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
-        .target(name: "HTTPTestServers", dependencies: ["TestSupport"], path: "Tests/HTTPTestServers", exclude: ["Servers"], swiftSettings: strict),
+        .target(
+            name: "HTTPTestServers", dependencies: ["TestSupport"], path: "Tests/HTTPTestServers", exclude: ["Servers"],
+            swiftSettings: strict),
         tests("JSONTests", ["JSON", "TestSupport"]),
         tests("EventStreamTests", ["EventStream", "TestSupport"]),
         tests("GatewayAPITests", ["GatewayAPI", "JSON", "EventStream", "TestSupport"]),
@@ -110,7 +112,8 @@ let package = Package(
         tests("PostgresClientTests", ["PostgresClient", "Reactor", "TestSupport"]),
         tests("CoachStoreTests", ["CoachStore", "CoachCore", "JSON", "PostgresClient", "Reactor", "TestSupport"]),
         tests("BackgroundJobsTests", ["BackgroundJobs", "CoachCore", "JSON", .logging, .serviceLifecycle]),
-        tests("TokenRelayTests", ["TokenRelay", "OutboundHTTP", "CoachCore", "Reactor", "CGatewayShims", "TestSupport", "HTTPTestServers"]),
+        tests(
+            "TokenRelayTests", ["TokenRelay", "OutboundHTTP", "CoachCore", "Reactor", "CGatewayShims", "TestSupport", "HTTPTestServers"]),
         tests(
             "ModelProvidersTests",
             ["ModelProviders", "TokenRelay", "CoachCore", "JSON", "Reactor", "ProviderSimulator", "TestSupport", .nioPosix]),

@@ -64,12 +64,7 @@ extension TurnPipeline {
 
     /// Waits up to 2 s for the end, so that the answer to a stop has the final status.
     private func status(after turn: LiveTurn) async -> TurnStatus {
-        let deadline = ContinuousClock.now + .seconds(2)
-        let subscriber = Subscriber(deliversAtEnd: true)
-        guard turn.add(subscriber, limit: .max) else { return .running }
-        defer { turn.remove(subscriber) }
-        while turn.ending == nil, ContinuousClock.now < deadline, (try? await Task.sleep(for: .milliseconds(5))) != nil {}
-        return turn.ending?.status ?? .running
+        await turn.ending(within: .seconds(2))?.status ?? .running
     }
 }
 

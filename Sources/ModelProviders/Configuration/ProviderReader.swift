@@ -37,7 +37,9 @@ struct ProviderReader {
         let query = try fields("query")
         let needs = try needs()
         try json.rejectUnknown(besides: ["note"])
-        if let keyHeader, HeaderName.isReserved(keyHeader) { try json.report("api_key_header", .invalid("must be a field that may be set")) }
+        if let keyHeader, HeaderName.isReserved(keyHeader) {
+            try json.report("api_key_header", .invalid("must be a field that may be set"))
+        }
         for header in headers { try check(header) }
 
         let overridingURL = urlVariable.flatMap { environment[$0] }

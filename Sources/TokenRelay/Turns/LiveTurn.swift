@@ -1,10 +1,10 @@
 import CoachCore
 import Synchronization
 
-/// A turn while it runs, and while it is replayed: the answer, its end, and who follows it. It belongs to the `TurnRegistry`, not to
-/// a connection; the client that asked is merely its first follower.
+/// A turn while it runs, and while it is replayed: the answer, its end, and its subscribers. It belongs to the `TurnRegistry`, not to
+/// a connection; the client that began it is merely its first subscriber.
 public final class LiveTurn: Sendable {
-    /// What every follower is greeted with.
+    /// What the opening events of every subscriber say.
     public let facts: TurnFacts
     /// Estimated tokens of the prompt: what a crash is billed for.
     public let promptTokens: Int
@@ -32,14 +32,14 @@ public final class LiveTurn: Sendable {
         state = Mutex(State(answer: Answer(), machine: TurnMachine(safetyText: safetyText)))
     }
 
-    /// A turn that runs elsewhere, or whose end is not known here yet: `mirror` tells what is learnt of it, `close` its end.
+    /// A turn that runs elsewhere, or whose end is not known here yet: `appendRemote` adds what is learnt of it, `close` its end.
     public init(tailing facts: TurnFacts) {
         self.facts = facts
         promptTokens = 0
         state = Mutex(State(answer: Answer(), machine: TurnMachine()))
     }
 
-    /// A turn that is over, told again from what was saved.
+    /// A turn that is over, replayed from what was saved.
     public init(replaying facts: TurnFacts, content: String, ending: TurnEnding) {
         self.facts = facts
         promptTokens = 0
@@ -48,7 +48,7 @@ public final class LiveTurn: Sendable {
 
     // MARK: The model's side
 
-    /// Starts the model. Its events arrive on the model's thread and are handed over together, with one bell a follower.
+    /// Starts the model. Its events arrive on the model's thread and are handed over together, with one signal a subscriber.
     public func generate(with model: LanguageModel, _ prompt: Prompt) {
         // Not weakly: an object that ever had a weak reference pays for it with every other one. The turn holds the call and the call the
         // turn until the call's end, which always comes: `State.take` lets the call go, and the call its receiver.
@@ -60,17 +60,17 @@ public final class LiveTurn: Sendable {
         if cancel { generation.cancel() }
     }
 
-    /// Calls `hear` once with the model's end, on the thread that brings it; at once when it is known. For one listener, who saves the turn.
-    /// Nobody waits in a task for it: a task that waits holds its stack for as long as the model speaks.
-    public func onOutcome(_ hear: @escaping @Sendable (TurnOutcome) -> Void) {
+    /// Calls `receive` once with the model's end, on the thread that brings it; at once when it is known. For one listener, which saves the turn.
+    /// No task waits for it: a task that waits holds its stack for as long as the model generates.
+    public func onOutcome(_ receive: @escaping @Sendable (TurnOutcome) -> Void) {
         let outcome: TurnOutcome? = state.withLock { state in
-            if state.outcome == nil { state.outcomeListener = hear }
+            if state.outcome == nil { state.outcomeListener = receive }
             return state.outcome
         }
-        if let outcome { hear(outcome) }
+        if let outcome { receive(outcome) }
     }
 
-    /// Tells the followers the end, after it was saved: who sees `done` can rely on the row.
+    /// Reports the end to the subscribers, after it was saved: a client that gets `done` can rely on the row.
     public func close(_ ending: TurnEnding) {
         let subscribers = state.withLock { state in
             state.ending = ending
@@ -82,10 +82,10 @@ public final class LiveTurn: Sendable {
     private func received(_ update: ModelUpdate) {
         let (subscribers, listener) = state.withLock { $0.take(update, madeAt) }
         subscribers.notifyLive()
-        if let listener { listener.hear(listener.outcome) }
+        if let listener { listener.receive(listener.outcome) }
     }
 
-    /// Ends the model call; what was said is kept. Idempotent, also when it races with the natural end.
+    /// Ends the model call; what was released is kept. Idempotent, also when it races with the natural end.
     public func stop() {
         let generation = state.withLock { state in
             state.machine.stopRequested() ? state.generation : nil
@@ -93,7 +93,7 @@ public final class LiveTurn: Sendable {
         generation?.cancel()
     }
 
-    /// Adds what the owner of a mirrored turn has said after byte `position`; what is here already is skipped.
+    /// Adds what the owner of a remote turn has released after byte `position`; what is here already is skipped.
     public func appendRemote(_ text: [UInt8], from position: Int) {
         let subscribers: Subscribers = state.withLock { state in
             let known = state.answer.end - position
@@ -104,10 +104,10 @@ public final class LiveTurn: Sendable {
         subscribers.notifyLive()
     }
 
-    /// Whether anybody follows.
+    /// Whether there are subscribers.
     public var hasSubscribers: Bool { state.withLock { !$0.subscribers.isEmpty } }
 
-    /// What was said from byte `position` on, and who says it: for a checkpoint.
+    /// What was released from byte `position` on, and the model: for a checkpoint.
     public func said(from position: Int) -> (text: [UInt8], answeredBy: ModelName?) {
         state.withLock { state in
             (position < state.answer.end ? Array(state.answer.bytes[position...]) : [], state.machine.answeredBy)
@@ -125,9 +125,31 @@ public final class LiveTurn: Sendable {
     /// The end, once it was saved.
     public var ending: TurnEnding? { state.withLock { $0.ending } }
 
+    /// The end, waiting for it; nil: it was not saved within that time.
+    public func ending(within patience: Duration) async -> TurnEnding? {
+        let subscriber = Subscriber(deliversAtEnd: true)
+        guard add(subscriber, limit: .max) else { return ending }
+        defer { remove(subscriber) }
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+        subscriber.listen(EndListener(continuation: continuation))
+        // It may have come before the subscription.
+        if let ending { return ending }
+        _ = await stream.first(within: patience)
+        return ending
+    }
+
+    /// Waits for a turn's end.
+    private struct EndListener: SubscriberListener {
+        let continuation: AsyncStream<Void>.Continuation
+
+        func signalled(_ signal: Subscriber.Signal) {
+            if signal == .progressed { continuation.yield() }
+        }
+    }
+
     // MARK: The clients' side
 
-    /// Adds a follower unless `limit` of its kind, patient or not, are there already.
+    /// Adds a subscriber unless `limit` of its kind, delivered at the end or not, are there already.
     public func add(_ subscriber: Subscriber, limit: Int) -> Bool {
         state.withLock { state in
             guard state.subscribers.count(deliveringAtEnd: subscriber.deliversAtEnd) < limit else { return false }
@@ -136,12 +158,12 @@ public final class LiveTurn: Sendable {
         }
     }
 
-    /// Removes a follower; the turn goes on.
+    /// Removes a subscriber; the turn goes on.
     public func remove(_ subscriber: Subscriber) {
         state.withLock { $0.subscribers.remove(subscriber) }
     }
 
-    /// Rings every follower.
+    /// Signals every subscriber.
     public func notifyAll(_ signal: Subscriber.Signal) {
         state.withLock({ $0.subscribers }).notify(signal)
     }
@@ -156,7 +178,7 @@ public final class LiveTurn: Sendable {
     /// the place behind it. `read` is called inside the turn's lock, at most once.
     public func step(_ cursor: inout Cursor, maximum: Int, read: (UnsafeBufferPointer<UInt8>, Int) -> Void) -> CursorStep {
         state.withLock { state in
-            // A mirror's text may come after its follower: only now can a cursor inside a character be seen.
+            // A remote turn's text may come after its subscriber: only now can a cursor inside a character be seen.
             cursor.moveBack(to: state.answer.characterStart(at: cursor.position))
             let piece = state.answer.read(from: cursor.position, maximum: maximum)
             guard !piece.isEmpty else { return state.ending.map(CursorStep.ended) ?? .waiting }
@@ -167,13 +189,13 @@ public final class LiveTurn: Sendable {
     }
 }
 
-// MARK: - What news change
+// MARK: - What updates change
 
 extension LiveTurn.State {
-    /// Returns whom to ring when the answer grew, and whom to tell the outcome when it is known.
+    /// Returns the subscribers to signal when the answer grew, and the listener of the outcome when it is known.
     fileprivate mutating func take(
         _ update: ModelUpdate, _ madeAt: @autoclosure () -> ContinuousClock.Instant
-    ) -> (notify: Subscribers, tell: (hear: @Sendable (TurnOutcome) -> Void, outcome: TurnOutcome)?) {
+    ) -> (notify: Subscribers, outcome: (receive: @Sendable (TurnOutcome) -> Void, outcome: TurnOutcome)?) {
         if let name = update.acceptedBy { machine.accepted(by: name) }
         let before = answer.end
         if machine.isReleasing { machine.released(answer.append(update.text)) }
@@ -186,7 +208,7 @@ extension LiveTurn.State {
         }
         let grew = answer.end > before
         if grew, firstTextAfter == nil { firstTextAfter = madeAt().duration(to: .now) }
-        guard let outcome, let hear = outcomeListener.take() else { return (grew ? subscribers : Subscribers(), nil) }
-        return (grew ? subscribers : Subscribers(), (hear, outcome))
+        guard let outcome, let receive = outcomeListener.take() else { return (grew ? subscribers : Subscribers(), nil) }
+        return (grew ? subscribers : Subscribers(), (receive, outcome))
     }
 }

@@ -1,45 +1,61 @@
 import CoachCore
 import Synchronization
 
-/// The turns that run in this process. A closed connection removes a follower, never a turn.
+/// The turns that run in this process. A closed connection removes a subscriber, never a turn.
 public final class TurnRegistry: Sendable {
     private struct State {
         var turns: [TurnID: LiveTurn] = [:]
-        var idle: [CheckedContinuation<Void, Never>] = []
+        /// Those who wait for a turn to be inserted.
+        var waiters: [TurnID: [Int: AsyncStream<LiveTurn>.Continuation]] = [:]
+        var lastWaiter = 0
     }
 
     private let state = Mutex(State())
+    private let active = ActiveCount()
 
     /// An empty registry.
     public init() {}
 
     /// Adds a turn; it stays until `remove`.
     public func insert(_ turn: LiveTurn) {
-        state.withLock { $0.turns[turn.facts.identity.turnID] = turn }
+        let id = turn.facts.identity.turnID
+        let (isNew, waiters) = state.withLock { state in
+            (state.turns.updateValue(turn, forKey: id) == nil, state.waiters.removeValue(forKey: id) ?? [:])
+        }
+        if isNew { active.increment() }
+        for continuation in waiters.values { continuation.yield(turn) }
     }
 
-    /// Removes a turn that is saved. Its followers keep it alive until they have read it.
+    /// Removes a turn that is saved. Its subscribers keep it alive until they have read it.
     public func remove(_ turn: LiveTurn) {
-        let idle: [CheckedContinuation<Void, Never>] = state.withLock { state in
+        let wasPresent = state.withLock { state in
             let id = turn.facts.identity.turnID
-            if state.turns[id] === turn { state.turns[id] = nil }
-            guard state.turns.isEmpty else { return [] }
-            defer { state.idle = [] }
-            return state.idle
+            guard state.turns[id] === turn else { return false }
+            state.turns[id] = nil
+            return true
         }
-        for continuation in idle { continuation.resume() }
+        if wasPresent { active.decrement() }
     }
 
     /// The running turn of that id.
     public func turn(_ id: TurnID) -> LiveTurn? { state.withLock { $0.turns[id] } }
 
-    /// The same, waiting for a turn that was begun a moment ago by a request that has not entered it yet.
+    /// The same, waiting for a turn that was begun a moment ago by a request that has not inserted it yet.
     public func turn(_ id: TurnID, within patience: Duration) async -> LiveTurn? {
-        let deadline = ContinuousClock.now + patience
-        while true {
-            if let turn = turn(id) { return turn }
-            guard ContinuousClock.now < deadline, (try? await Task.sleep(for: .milliseconds(10))) != nil else { return nil }
+        let (stream, continuation) = AsyncStream.makeStream(of: LiveTurn.self)
+        let (known, waiter) = state.withLock { state in
+            state.lastWaiter += 1
+            if state.turns[id] == nil { state.waiters[id, default: [:]][state.lastWaiter] = continuation }
+            return (state.turns[id], state.lastWaiter)
         }
+        if let known { return known }
+        defer {
+            state.withLock { state in
+                state.waiters[id]?[waiter] = nil
+                if state.waiters[id]?.isEmpty == true { state.waiters[id] = nil }
+            }
+        }
+        return await stream.first(within: patience)
     }
 
     /// All running turns.
@@ -48,14 +64,6 @@ public final class TurnRegistry: Sendable {
     /// Running turns.
     public var count: Int { state.withLock { $0.turns.count } }
 
-    /// Suspends until no turn runs. The caller bounds the wait.
-    public func drained() async {
-        await withCheckedContinuation { continuation in
-            let empty = state.withLock { state in
-                if !state.turns.isEmpty { state.idle.append(continuation) }
-                return state.turns.isEmpty
-            }
-            if empty { continuation.resume() }
-        }
-    }
+    /// Suspends until no turn runs, or the task is cancelled.
+    public func drained() async { await active.drained() }
 }

@@ -4,7 +4,7 @@ import Logging
 import ServiceLifecycle
 import TokenRelay
 
-/// The application, and what a shutdown means for it: readiness goes false, then nobody is let in, running turns get time, then their
+/// The application, and what a shutdown means for it: readiness goes false, then connections are refused, running turns get time, then their
 /// clients are handed over. Turns are never cut: the process waits until the last is saved.
 struct DrainingService: Service {
     private let application: GatewayApplication
@@ -32,18 +32,17 @@ struct DrainingService: Service {
 
     func run() async throws {
         let server = ServiceGroup(configuration: .init(services: [application], logger: logger))
-        // Detached, so that it hears of the shutdown from `drain` and not before; cancelled with this task.
+        // Detached, so that `drain` shuts it down and no one else; cancelled with this task.
         let serving = Task.detached { try await server.run() }
         try await withTaskCancellationHandler {
             try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await serving.value }
                 group.addTask {
                     try await gracefulShutdown()
                     await drain(server)
                 }
-                // The server has ended: nobody comes in any more. Streams are not the server's, and stay as long as `drain` lets them.
-                try await group.next()
-                while registry.count > 0 || streamLoop.count > 0, !Task.isCancelled { try? await Task.sleep(for: .milliseconds(20)) }
+                // When the server has ended, no request comes any more. Streams are not the server's, and stay as long as `drain` lets them.
+                try await serving.value
+                await allEnded()
                 group.cancelAll()
             }
         } onCancel: {
@@ -57,16 +56,20 @@ struct DrainingService: Service {
         admission.close()
         try? await Task.sleep(for: notice)
         await server.triggerGracefulShutdown()
-        let deadline = ContinuousClock.now + patience - notice
-        while registry.count > 0 || streamLoop.count > 0, ContinuousClock.now < deadline {
-            guard (try? await Task.sleep(for: .milliseconds(50))) != nil else { return }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await allEnded() }
+            group.addTask { try? await Task.sleep(for: patience - notice) }
+            await group.next()
+            group.cancelAll()
         }
-        // Their turns go on here, and are followed from elsewhere through the checkpoints. Asked more than once: a client may have
-        // come in the moment before.
-        while !Task.isCancelled {
-            streamLoop.handOver()
-            guard (try? await Task.sleep(for: .milliseconds(100))) != nil else { return }
-        }
+        // The turns go on here, and other instances follow them through the checkpoints.
+        streamLoop.handOver()
+    }
+
+    /// Suspends until no turn and no stream is left, or the task is cancelled.
+    private func allEnded() async {
+        await registry.drained()
+        await streamLoop.drained()
     }
 }
 

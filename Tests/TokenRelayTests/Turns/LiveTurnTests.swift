@@ -170,6 +170,39 @@ struct TurnRegistryTests {
         await drained
         #expect(registry.count == 0)
     }
+
+    @Test("who waits for a turn gets it when it is inserted, and nothing when its time is over")
+    func arrival() async {
+        let registry = TurnRegistry()
+        let turn = LiveTurn(facts: .sample)
+        let id = turn.facts.identity.turnID
+        #expect(await registry.turn(id, within: .milliseconds(1)) == nil)
+        async let first = registry.turn(id, within: .seconds(60))
+        async let second = registry.turn(id, within: .seconds(60))
+        registry.insert(turn)
+        let (one, two) = await (first, second)
+        #expect(one === turn && two === turn)
+    }
+
+    @Test("a wait that is cancelled ends")
+    func cancelledWait() async {
+        let registry = TurnRegistry()
+        registry.insert(LiveTurn(facts: .sample))
+        let task = Task { await registry.drained() }
+        task.cancel()
+        await task.value
+    }
+
+    @Test("who waits for a turn's end gets it when it is saved, and nothing when its time is over")
+    func ending() async {
+        let turn = LiveTurn(facts: .sample)
+        #expect(await turn.ending(within: .milliseconds(1)) == nil)
+        async let ending = turn.ending(within: .seconds(60))
+        turn.close(.sample)
+        #expect(await ending?.status == TurnEnding.sample.status)
+        #expect(await turn.ending(within: .zero) != nil)
+        #expect(!turn.hasSubscribers)
+    }
 }
 
 /// A model whose mouth is the test.

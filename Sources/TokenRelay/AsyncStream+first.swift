@@ -1,0 +1,17 @@
+extension AsyncStream where Element: Sendable {
+    /// The first element that comes within a time; nil: none came, the stream ended, or the task was cancelled.
+    public func first(within patience: Duration) async -> Element? {
+        await withTaskGroup(of: Element?.self) { group in
+            group.addTask {
+                for await element in self { return element }
+                return nil
+            }
+            group.addTask {
+                try? await Task.sleep(for: patience)
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
+    }
+}
