@@ -15,9 +15,11 @@ extension Script {
 
     /// Parses a script. Throws for anything that is not a valid script, including unknown fields.
     public init(json: some Collection<UInt8>) throws(ScriptError) {
-        let value: JSONValue
-        do { value = try JSONValue(parsing: Array(json)) } catch { throw ScriptError(description: "the script is not JSON") }
-        try self.init(value)
+        // U+0000 is kept: models have sent it, and the gateway must drop it.
+        guard let document = try? JSONDocument(parsing: Array(json)), document.findings.allSatisfy({ $0.problem == .nulCharacter }) else {
+            throw ScriptError(description: "the script is not JSON")
+        }
+        try self.init(document.value)
     }
 
     init(_ value: JSONValue) throws(ScriptError) {

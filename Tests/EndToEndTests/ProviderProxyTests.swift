@@ -8,7 +8,10 @@ struct ProviderProxyTests {
     private func environment(_ more: [String: String]) async throws -> [String: String] {
         let stage = try await Stage.shared()
         return Gateway.environment(database: stage.database.gatewayURL, simulator: nil)
-            .merging(["OPENAI_API_KEY": "sk-any", "OPENAI_BASE_URL": "http://provider.test:\(stage.simulator.port)/v1"]) { $1 }
+            .merging([
+                "OPENAI_API_KEY": "sk-any", "OPENAI_MODEL": "sim-coach-1",
+                "OPENAI_BASE_URL": "http://provider.test:\(stage.simulator.port)/v1",
+            ]) { $1 }
             .merging(more) { $1 }
     }
 
