@@ -16,7 +16,7 @@ extension Script {
     /// Parses a script. Throws for anything that is not a valid script, including unknown fields.
     public init(json: some Collection<UInt8>) throws(ScriptError) {
         // U+0000 is kept: models have sent it, and the gateway must drop it.
-        guard let document = try? JSONDocument(parsing: Array(json)), document.findings.allSatisfy({ $0.problem == .nulCharacter }) else {
+        guard let document = try? JSONDocument(parsing: Array(json)), document.findings.allSatisfy({ $0.kind == .nulCharacter }) else {
             throw ScriptError(description: "the script is not JSON")
         }
         try self.init(document.value)
