@@ -61,6 +61,7 @@ let package = Package(
         module("EventStream", ["JSON"]),
         module("Telemetry", ["JSON", .logging, .metrics]),
         module("CoachCore", ["JSON"]),
+        module("ModelTraining", ["CoachCore", "JSON"]),
 
         module("GatewayAPI", ["JSON", "EventStream"], exclude: ["README.md"]),
         module("Reactor", ["CGatewayShims"]),
@@ -91,7 +92,7 @@ let package = Package(
             dependencies: [
                 "CoachCore", "GatewayAPI", "JSON", "CGatewayShims", "Reactor", "PostgresClient", "CoachStore",
                 "BackgroundJobs", "OutboundHTTP", "TokenRelay", "ModelProviders", "Identity", "Webhooks", "Telemetry", "HTTPEdge",
-                "ChatAPI", "CoachClient",
+                "ChatAPI", "CoachClient", "ModelTraining",
                 "ProviderSimulator", .nio, .nioPosix, .logging, .metrics, .serviceLifecycle, .argumentParser,
             ],
             swiftSettings: strict),
@@ -108,6 +109,7 @@ let package = Package(
         tests("GatewayAPITests", ["GatewayAPI", "JSON", "EventStream", "TestSupport"]),
         tests("TelemetryTests", ["Telemetry", "JSON", .logging, .metrics]),
         tests("CoachCoreTests", ["CoachCore", "JSON", "TestSupport"], exclude: ["Golden", "Safety/Cases"]),
+        tests("ModelTrainingTests", ["ModelTraining", "CoachCore"]),
         tests("ReactorTests", ["Reactor", "CGatewayShims"]),
         tests("PostgresClientTests", ["PostgresClient", "Reactor", "TestSupport"]),
         tests("CoachStoreTests", ["CoachStore", "CoachCore", "JSON", "PostgresClient", "Reactor", "TestSupport"]),

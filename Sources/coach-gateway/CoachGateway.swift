@@ -7,6 +7,7 @@ struct CoachGateway: AsyncParsableCommand {
         abstract: "A streaming gateway for coaching chat on PostgreSQL.",
         subcommands: [
             ServeCommand.self, MigrateCommand.self, SeedCommand.self, CheckCommand.self, TokenCommand.self, ChatCommand.self,
+            TrainCommand.self, EvaluateCommand.self,
             SimulateLLMCommand.self, VersionCommand.self, PassThroughCommand.self,
         ])
 }

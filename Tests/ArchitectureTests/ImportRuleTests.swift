@@ -12,6 +12,7 @@ private let mayImport: [String: Set<String>] = [
     "EventStream": ["JSON"],
     "Telemetry": ["JSON", "Logging", "CoreMetrics"],
     "CoachCore": ["JSON"],
+    "ModelTraining": ["CoachCore", "JSON"],
     "GatewayAPI": ["JSON", "EventStream"],
     "Reactor": ["CGatewayShims"],
     "PostgresClient": ["CLibPQ", "Reactor"],

@@ -3,9 +3,11 @@ public struct MessageAssessor: Sendable {
     private let lexicon: Lexicon
     private let detector: CrisisDetector
     private let scorer: DomainScorer
+    private let classifier: CrisisClassifier?
 
-    /// Compiles the grammar and the routing terms into one lexicon. Takes tens of milliseconds: call it at start and on reload only.
-    public init(grammar: CrisisGrammar, domains: DomainConfigurations) {
+    /// Without a classifier the grammar alone detects danger. Compiles the grammar and the routing terms into one lexicon. Takes tens of milliseconds: call it at start and on reload only.
+    public init(grammar: CrisisGrammar, domains: DomainConfigurations, classifier: CrisisClassifier?) {
+        self.classifier = classifier
         var builder = LexiconBuilder()
         detector = CrisisDetector(grammar: grammar, lexicon: &builder)
         scorer = DomainScorer(domains: domains, lexicon: &builder)
@@ -14,27 +16,28 @@ public struct MessageAssessor: Sendable {
 
     /// Never fails. Of a message over `NormalisedMessage.scalarLimit` scalars only the first and the last half of that limit count.
     public func assess(_ message: String) -> MessageAssessment {
+        let analysis = analyse(message)
+        var risk = analysis.risk
+        if let classifier { risk = risk.merged(with: classifier.assess(analysis.features)) }
+        return MessageAssessment(risk: risk, domains: analysis.domains)
+    }
+
+    /// What the grammar finds, and the features for the classifier, of each form of a message: plain and, where it differs, deobfuscated.
+    /// Training uses the same analysis as the server.
+    public func analyse(_ message: String) -> (risk: RiskAssessment, domains: DomainScores, features: [MessageFeatures]) {
         let normalised = NormalisedMessage(message)
         let plain = lexicon.annotate(normalised.plain)
         var risk = detector.assess(plain)
         if let deobfuscated = normalised.deobfuscated {
-            risk = MessageAssessor.merge(risk, detector.assess(lexicon.annotate(deobfuscated)))
+            risk = risk.merged(with: detector.assess(lexicon.annotate(deobfuscated)))
         }
-        return MessageAssessment(risk: risk, domains: scorer.scores(plain))
+        let forms = [normalised.plain] + (normalised.deobfuscated.map { [$0] } ?? [])
+        let features = forms.map { MessageFeatures($0, patterns: risk.patterns) }
+        return (risk, scorer.scores(plain), features)
     }
 
     /// True when a coach's message asks about the user's safety; see `SafetyFusion.fuse`.
     public func asksAboutSafety(_ coachMessage: String) -> Bool {
         detector.asksAboutSafety(lexicon.annotate(NormalisedMessage(coachMessage).plain))
-    }
-
-    /// The assessment with the higher tier, with the categories and patterns of both.
-    private static func merge(_ plain: RiskAssessment, _ deobfuscated: RiskAssessment) -> RiskAssessment {
-        let (higher, lower) = deobfuscated.tier > plain.tier ? (deobfuscated, plain) : (plain, deobfuscated)
-        var merged = higher
-        merged.categories += lower.categories.filter { !higher.categories.contains($0) }
-        merged.patterns += lower.patterns.filter { !higher.patterns.contains($0) }
-        if higher.subject != .user, lower.subject == .user { merged.subject = .user }
-        return merged
     }
 }

@@ -24,7 +24,8 @@ public struct SafetyFusion: Sendable {
 
     /// `grammar` must be the one that assessed the messages.
     public init(grammar: CrisisGrammar) {
-        followUps = Dictionary(grammar.followUps.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+        followUps = Dictionary(
+            (grammar.followUps + CrisisClassifier.followUps).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// `coachAskedAboutSafety`: the coach's last message asked about safety (`MessageAssessor.asksAboutSafety`), so that a bare "yes"

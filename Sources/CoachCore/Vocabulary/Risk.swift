@@ -57,6 +57,16 @@ public struct RiskAssessment: Sendable, Equatable {
         self.patterns = patterns
     }
 
+    /// The assessment with the higher tier, with the categories and patterns of both.
+    public func merged(with second: RiskAssessment) -> RiskAssessment {
+        let (higher, lower) = second.tier > tier ? (second, self) : (self, second)
+        var merged = higher
+        merged.categories += lower.categories.filter { !higher.categories.contains($0) }
+        merged.patterns += lower.patterns.filter { !higher.patterns.contains($0) }
+        if higher.subject != .user, lower.subject == .user { merged.subject = .user }
+        return merged
+    }
+
     /// No danger detected.
     public static let calm = RiskAssessment(tier: .none, categories: [], subject: .unclear, patterns: [])
 }

@@ -6,38 +6,53 @@ import Foundation
 struct CoachingFiles {
     let root: URL
 
-    func load() -> (coaching: Coaching?, findings: [String]) {
-        var findings: [String] = []
-        /// Nil, with findings, when a file cannot be read or is refused.
-        func attempt<Content, Value>(
-            _ source: (content: Content?, findings: [String]), _ parse: (Content) throws(ConfigurationRejected) -> Value
-        ) -> Value? {
-            findings += source.findings
-            guard let content = source.content else { return nil }
-            do throws(ConfigurationRejected) {
-                return try parse(content)
-            } catch {
-                findings += error.findings.map(\.description)
-                return nil
-            }
-        }
-        let grammar = attempt(file("domains/safety/crisis-grammar.json")) { json throws(ConfigurationRejected) in
-            try CrisisGrammar(json: json)
-        }
-        let resources = attempt(file("domains/safety/resources.json")) { json throws(ConfigurationRejected) in
+    /// `warnings` does not keep a gateway from serving: without its model the grammar detects danger alone.
+    func load() -> (coaching: Coaching?, findings: [String], warnings: [String]) {
+        let (grammar, domains, wrong) = detection()
+        var findings = wrong
+        let resources = Self.attempt(file("domains/safety/resources.json"), &findings) { json throws(ConfigurationRejected) in
             try CrisisResources(json: json)
         }
-        let domains = attempt(folder("domains", suffix: ".json")) { files throws(ConfigurationRejected) in
-            try DomainConfigurations(files: files)
-        }
-        let templates = attempt(folder("prompts", suffix: ".md")) { files throws(ConfigurationRejected) in
+        let templates = Self.attempt(folder("prompts", suffix: ".md"), &findings) { files throws(ConfigurationRejected) in
             try PromptTemplates(files: files)
         }
-        guard findings.isEmpty, let grammar, let resources, let domains, let templates else { return (nil, findings) }
+        var warnings: [String] = []
+        let classifier = Self.attempt(file(TrainingFiles.model), &warnings) { bytes throws(ConfigurationRejected) in
+            try CrisisClassifier(LinearClassifier(file: bytes, named: TrainingFiles.model), file: TrainingFiles.model)
+        }
+        if classifier == nil { warnings.append("\(TrainingFiles.model): crisis detection runs by the grammar alone") }
+        guard findings.isEmpty, let grammar, let resources, let domains, let templates else { return (nil, findings, warnings) }
         let coaching = Coaching(
-            assessor: MessageAssessor(grammar: grammar, domains: domains), fusion: SafetyFusion(grammar: grammar),
+            assessor: MessageAssessor(grammar: grammar, domains: domains, classifier: classifier), fusion: SafetyFusion(grammar: grammar),
             prompts: PromptBuilder(templates: templates, domains: domains), resources: resources)
-        return (coaching, [])
+        return (coaching, [], warnings)
+    }
+
+    /// What assesses a message, besides the trained model.
+    func detection() -> (grammar: CrisisGrammar?, domains: DomainConfigurations?, findings: [String]) {
+        var findings: [String] = []
+        let grammar = Self.attempt(file("domains/safety/crisis-grammar.json"), &findings) { json throws(ConfigurationRejected) in
+            try CrisisGrammar(json: json)
+        }
+        let domains = Self.attempt(folder("domains", suffix: ".json"), &findings) { files throws(ConfigurationRejected) in
+            try DomainConfigurations(files: files)
+        }
+        return (grammar, domains, findings)
+    }
+
+    /// Nil, with findings, when a file cannot be read or is refused.
+    private static func attempt<Content, Value>(
+        _ source: (content: Content?, findings: [String]), _ findings: inout [String],
+        _ parse: (Content) throws(ConfigurationRejected) -> Value
+    ) -> Value? {
+        findings += source.findings
+        guard let content = source.content else { return nil }
+        do throws(ConfigurationRejected) {
+            return try parse(content)
+        } catch {
+            findings += error.findings.map(\.description)
+            return nil
+        }
     }
 
     private func file(_ path: String) -> (content: Data?, findings: [String]) {

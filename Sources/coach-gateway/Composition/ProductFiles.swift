@@ -10,10 +10,12 @@ struct ProductFiles {
     var models: ModelConfiguration
     var prices: PriceBook
     var limits: TurnLimits
+    /// Findings of the coaching files that do not keep a gateway from serving.
+    var coachingWarnings: [String]
 
     /// All or nothing; `findings` has a line for each thing that is wrong, in any file.
     static func load(root: URL, environment: [String: String]) -> (files: ProductFiles?, findings: [String]) {
-        let (coaching, coachingFindings) = CoachingFiles(root: root).load()
+        let (coaching, coachingFindings, coachingWarnings) = CoachingFiles(root: root).load()
         var findings = coachingFindings
         func parse<Value>(_ path: String, _ parse: ([UInt8]) -> (Value?, [String])) -> Value? {
             let (bytes, unreadable) = ProductFile(root: root).read(path)
@@ -27,14 +29,15 @@ struct ProductFiles {
         let prices = parse("deploy/prices.json") { PriceBook.read($0) }
         let limits = parse("deploy/limits.json") { LimitsFile.read($0) }
         guard findings.isEmpty, let coaching, let models, let prices, let limits else { return (nil, findings) }
-        return (ProductFiles(coaching: coaching, models: models, prices: prices, limits: limits), [])
+        return (ProductFiles(coaching: coaching, models: models, prices: prices, limits: limits, coachingWarnings: coachingWarnings), [])
     }
 
-    /// What does not keep a gateway from serving and should not stay so: models whose turns would have no cost.
+    /// What does not keep a gateway from serving and should not stay so: no crisis model, models whose turns would have no cost.
     func warnings(today: CalendarDay = CalendarDay(unixSeconds: Int(Date().timeIntervalSince1970))) -> [String] {
         let names = models.routes.values.flatMap(\.choices).map(\.name)
         var seen: Set<ModelName> = []
-        return names.filter { seen.insert($0).inserted && prices.price(of: $0, on: today) == nil }
+        let unpriced = names.filter { seen.insert($0).inserted && prices.price(of: $0, on: today) == nil }
             .map { "deploy/prices.json: no price for \($0.provider) \($0.model): its turns would be recorded without a cost" }.sorted()
+        return coachingWarnings + unpriced
     }
 }

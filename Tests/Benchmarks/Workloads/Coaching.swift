@@ -59,7 +59,10 @@ private enum Sample {
 /// The files of the product, read from the checkout.
 private enum Shipped {
     static func assessor() throws -> MessageAssessor {
-        MessageAssessor(grammar: try CrisisGrammar(json: data("domains/safety/crisis-grammar.json")), domains: try domains())
+        MessageAssessor(
+            grammar: try CrisisGrammar(json: data("domains/safety/crisis-grammar.json")), domains: try domains(),
+            classifier: try CrisisClassifier(
+                LinearClassifier(file: data("domains/safety/model.bin"), named: "model.bin"), file: "model.bin"))
     }
 
     static func domains() throws -> DomainConfigurations { try DomainConfigurations(files: files(in: "domains", suffix: ".json")) }

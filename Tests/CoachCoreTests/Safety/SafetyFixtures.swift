@@ -30,7 +30,10 @@ enum Shipped {
     static let domains = must { try DomainConfigurations(files: Checkout.files(in: "domains", suffix: ".json")) }
     static let resources = must { try CrisisResources(json: Checkout.data("domains/safety/resources.json")) }
     static let templates = must { try PromptTemplates(files: Checkout.files(in: "prompts", suffix: ".md")) }
-    static let assessor = MessageAssessor(grammar: grammar, domains: domains)
+    static let classifier = must {
+        try CrisisClassifier(LinearClassifier(file: Checkout.data("domains/safety/model.bin"), named: "model.bin"), file: "model.bin")
+    }
+    static let assessor = MessageAssessor(grammar: grammar, domains: domains, classifier: classifier)
     static let fusion = SafetyFusion(grammar: grammar)
 
     /// Stops the test run when a shipped file is invalid.

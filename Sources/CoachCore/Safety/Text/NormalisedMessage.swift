@@ -4,8 +4,9 @@ struct NormalisedMessage {
     /// nil when no word was obfuscated.
     let deobfuscated: TokenSequence?
 
-    /// Maximum Unicode scalars used. Of a longer message only the first and last 2,000 are used, which bounds the work per message.
-    static let scalarLimit = 4_000
+    /// Maximum Unicode scalars used: the limit of a message (CONTRACT §2). Of a longer text only the first and last half are used, which
+    /// bounds the work.
+    static let scalarLimit = 8_000
 
     init(_ message: String) {
         let units = NormalisedMessage.fold(message)

@@ -1,0 +1,91 @@
+import Foundation
+
+/// Logistic classifiers that share features: one output per label, 8-bit weights.
+public struct LinearClassifier: Sendable, Equatable {
+    /// One label.
+    public struct Output: Sendable, Equatable {
+        public var name: String
+        /// Multiplies the sum of the weights.
+        public var scale: Float
+        public var bias: Float
+        /// Platt scaling of out-of-fold scores: the probability is the logistic function of `slope * score + offset`.
+        public var slope: Float
+        public var offset: Float
+        /// Minimum probability for the label to count.
+        public var threshold: Float
+        /// The same for a user with a stored concern.
+        public var thresholdAfterConcern: Float
+
+        public init(
+            name: String, scale: Float, bias: Float, slope: Float, offset: Float, threshold: Float, thresholdAfterConcern: Float
+        ) {
+            self.name = name
+            self.scale = scale
+            self.bias = bias
+            self.slope = slope
+            self.offset = offset
+            self.threshold = threshold
+            self.thresholdAfterConcern = thresholdAfterConcern
+        }
+    }
+
+    /// One row of weights; a model has at most this many outputs.
+    typealias Row = SIMD16<Int8>
+
+    public let outputs: [Output]
+    /// One row per bucket; outputs that do not exist are 0.
+    private let rows: [Row]
+
+    /// `weights` are `outputs.count` values per bucket, bucket after bucket.
+    public init(outputs: [Output], weights: [Int8]) {
+        precondition(outputs.count <= Row.scalarCount && weights.count == outputs.count * MessageFeatures.bucketCount)
+        self.outputs = outputs
+        rows = (0..<MessageFeatures.bucketCount).map { bucket in
+            var row = Row()
+            for output in outputs.indices { row[output] = weights[bucket * outputs.count + output] }
+            return row
+        }
+    }
+
+    private init(outputs: [Output], rows: [Row]) {
+        self.outputs = outputs
+        self.rows = rows
+    }
+
+    /// The same weights with other scales and thresholds.
+    public func replacing(_ outputs: [Output]) -> LinearClassifier { LinearClassifier(outputs: outputs, rows: rows) }
+
+    func weight(bucket: Int, output: Int) -> Int8 { rows[bucket][output] }
+
+    /// The probability of each output: the highest of all windows.
+    public func probabilities(_ features: MessageFeatures) -> [Float] {
+        zip(outputs, scores(features)).map { $0.probability($1) }
+    }
+
+    /// The uncalibrated score of each output: the highest of all windows.
+    public func scores(_ features: MessageFeatures) -> [Float] {
+        var best = [Float](repeating: -.infinity, count: outputs.count)
+        for index in features.ends.indices {
+            let window = features.window(index)
+            var sum = SIMD16<Int32>()
+            for bucket in window { sum &+= SIMD16<Int32>(truncatingIfNeeded: rows[Int(bucket)]) }
+            let norm = Float(max(window.count, 1)).squareRoot()
+            for (output, head) in outputs.enumerated() {
+                best[output] = max(best[output], head.bias + head.scale * Float(sum[output]) / norm)
+            }
+        }
+        return best
+    }
+}
+
+extension LinearClassifier.Output {
+    /// The same output with thresholds above every probability.
+    public var inactive: Self {
+        var output = self
+        output.threshold = 2
+        output.thresholdAfterConcern = 2
+        return output
+    }
+
+    public func probability(_ score: Float) -> Float { 1 / (1 + exp(-(slope * score + offset))) }
+}

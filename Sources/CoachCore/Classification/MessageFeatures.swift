@@ -1,0 +1,100 @@
+/// The features of a message for linear classifiers: folded words, pairs of words, character n-grams and grammar hits, each hashed to
+/// one of `bucketCount` buckets. Training and the server use this type, so both see the same features.
+///
+/// A long message is read in overlapping windows, so that danger anywhere in it counts as much as in a short message.
+public struct MessageFeatures: Sendable {
+    public static let bucketCount = 1 << 16
+    /// Words of one window. Nearly all chat messages have fewer.
+    static let windowLength = 96
+    /// Words from the start of one window to the start of the next.
+    static let windowStride = 48
+    /// Lengths of the character n-grams, in bytes of the folded word with a space on either side.
+    private static let ngramLengths = 3...5
+    /// N-grams of a longer word end here, which bounds the work.
+    private static let longestWord = 40
+
+    /// The distinct buckets of all windows, window after window.
+    public private(set) var buckets: [UInt16] = []
+    /// For each window the index after its last bucket. At least one window.
+    public private(set) var ends: [Int] = []
+
+    /// The buckets of one window.
+    public func window(_ index: Int) -> ArraySlice<UInt16> { buckets[(index == 0 ? 0 : ends[index - 1])..<ends[index]] }
+
+    /// `patterns` are the ids of grammar entries that the message matches; they count in every window.
+    init(_ sequence: TokenSequence, patterns: [String]) {
+        let all = MessageFeatures.buckets(of: sequence)
+        let shared = patterns.map { pattern in
+            var hash = WordHash()
+            for byte in pattern.utf8 { hash.add(byte) }
+            return MessageFeatures.bucket(hash.value ^ Kind.pattern.rawValue)
+        }
+        buckets.reserveCapacity(all.buckets.count + shared.count)
+        var seen = [UInt64](repeating: 0, count: MessageFeatures.bucketCount / 64)
+        var start = 0
+        repeat {
+            let end = min(start + MessageFeatures.windowLength, sequence.tokens.count)
+            let first = buckets.count
+            for bucket in shared { append(bucket, &seen) }
+            let lower = start == 0 ? 0 : all.ends[start - 1]
+            for index in lower..<(end == 0 ? 0 : all.ends[end - 1]) { append(all.buckets[index], &seen) }
+            for index in first..<buckets.count { seen[Int(buckets[index] >> 6)] = 0 }
+            ends.append(buckets.count)
+            if end == sequence.tokens.count { break }
+            start += MessageFeatures.windowStride
+        } while true
+    }
+
+    private mutating func append(_ bucket: UInt16, _ seen: inout [UInt64]) {
+        let bit: UInt64 = 1 << UInt64(bucket & 63)
+        guard seen[Int(bucket >> 6)] & bit == 0 else { return }
+        seen[Int(bucket >> 6)] |= bit
+        buckets.append(bucket)
+    }
+
+    /// Separates the hashes of features of different kinds.
+    private enum Kind: UInt64 {
+        case word = 0x9E37_79B9_7F4A_7C15
+        case pair = 0xBF58_476D_1CE4_E5B9
+        case skippedPair = 0x94D0_49BB_1331_11EB
+        case pattern = 0xD6E8_FEB8_6659_FD93
+    }
+
+    /// The buckets of each token: its word, its pairs with the two words before it, its n-grams.
+    private static func buckets(of sequence: TokenSequence) -> (buckets: [UInt16], ends: [Int]) {
+        var buckets: [UInt16] = []
+        var ends: [Int] = []
+        buckets.reserveCapacity(sequence.bytes.count * 4)
+        ends.reserveCapacity(sequence.tokens.count)
+        var last: UInt64 = 1
+        var lastButOne: UInt64 = 0
+        for token in sequence.tokens {
+            buckets.append(bucket(token.hash ^ Kind.word.rawValue))
+            buckets.append(bucket(last &* Kind.pair.rawValue ^ token.hash))
+            if lastButOne != 0 { buckets.append(bucket(lastButOne &* Kind.skippedPair.rawValue ^ token.hash)) }
+            (lastButOne, last) = (last, token.hash)
+            appendNgrams(sequence.bytes[token.bytes].prefix(longestWord), to: &buckets)
+            ends.append(buckets.count)
+        }
+        return (buckets, ends)
+    }
+
+    private static func appendNgrams(_ word: ArraySlice<UInt8>, to buckets: inout [UInt16]) {
+        let space = UInt8(ascii: " ")
+        for start in (word.startIndex - 1)..<word.endIndex {
+            var hash = WordHash()
+            for offset in 0..<ngramLengths.upperBound {
+                let index = start + offset
+                guard index <= word.endIndex else { break }
+                hash.add(word.indices.contains(index) ? word[index] : space)
+                if ngramLengths.contains(offset + 1) { buckets.append(bucket(hash.value)) }
+            }
+        }
+    }
+
+    /// The finaliser of MurmurHash3, of which the upper bits are used.
+    private static func bucket(_ hash: UInt64) -> UInt16 {
+        let mixed = (hash ^ hash >> 33) &* 0xFF51_AFD7_ED55_8CCD
+        return UInt16(truncatingIfNeeded: (mixed ^ mixed >> 33) >> 20)
+    }
+}

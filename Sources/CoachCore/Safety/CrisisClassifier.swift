@@ -1,0 +1,80 @@
+/// The trained model for danger, beside the grammar: it raises what the grammar misses, and lowers nothing.
+public struct CrisisClassifier: Sendable {
+    /// The labels that a model of danger must have besides the categories, in the order of the file.
+    public enum Label: String, CaseIterable, Sendable {
+        /// Tier 1 and above.
+        case concern
+        /// Tier 2 and above.
+        case crisis
+        /// Tier 3 and above.
+        case high
+        /// Tier 4.
+        case imminent
+        /// Danger of another person.
+        case other
+    }
+
+    /// The names of all outputs, in the order of the file.
+    public static let outputNames = Label.allCases.map(\.rawValue) + RiskCategory.allCases.map(\.rawValue)
+    /// Prefix of the pattern ids by which an assessment says that the model raised it.
+    static let patternPrefix = "model."
+
+    let classifier: LinearClassifier
+
+    /// Rejects a model with other outputs than `outputNames`.
+    public init(_ classifier: LinearClassifier, file: String) throws(ConfigurationRejected) {
+        guard classifier.outputs.map(\.name) == CrisisClassifier.outputNames else {
+            throw ConfigurationRejected(findings: [
+                ConfigurationFinding(file, "", .invalid("must have the outputs of crisis detection"))
+            ])
+        }
+        self.classifier = classifier
+    }
+
+    /// The highest probability of each output over the forms of a message.
+    private func probabilities(_ forms: [MessageFeatures]) -> [Float] {
+        forms.dropFirst().reduce(forms.first.map(classifier.probabilities) ?? []) { highest, form in
+            zip(highest, classifier.probabilities(form)).map { max($0, $1) }
+        }
+    }
+
+    /// The risk that the model finds in a message, given as its forms (plain and deobfuscated).
+    func assess(_ forms: [MessageFeatures]) -> RiskAssessment {
+        CrisisClassifier.assess(probabilities(forms), outputs: classifier.outputs)
+    }
+
+    /// The risk that calibrated probabilities stand for; both arrays are in the order of `outputNames`.
+    public static func assess(_ probabilities: [Float], outputs: [LinearClassifier.Output]) -> RiskAssessment {
+        func exceeds(_ label: Label, _ threshold: KeyPath<LinearClassifier.Output, Float> = \.threshold) -> Bool {
+            guard let index = Label.allCases.firstIndex(of: label) else { return false }
+            return probabilities[index] >= outputs[index][keyPath: threshold]
+        }
+        let first = Label.allCases.count
+        let ranked = RiskCategory.allCases.indices.sorted { probabilities[first + $0] > probabilities[first + $1] }
+        var categories = ranked.filter { probabilities[first + $0] >= outputs[first + $0].threshold }
+        if categories.isEmpty { categories = Array(ranked.prefix(1)) }
+        var risk = RiskAssessment.calm
+        if exceeds(.crisis) {
+            risk.tier = exceeds(.imminent) ? .imminent : exceeds(.high) ? .high : .crisis
+            risk.categories = categories.map { RiskCategory.allCases[$0] }
+            risk.subject = exceeds(.other) ? .other : .unclear
+            risk.patterns = risk.categories.map { CrisisClassifier.patternPrefix + $0.rawValue }
+        } else if exceeds(.concern) {
+            risk.tier = .concern
+            risk.patterns = [CrisisClassifier.patternPrefix + Label.concern.rawValue]
+        }
+        if risk.tier < .crisis, exceeds(.crisis, \.thresholdAfterConcern), let category = categories.first {
+            risk.patterns.append(CrisisClassifier.followUpID(RiskCategory.allCases[category]))
+        }
+        return risk
+    }
+
+    private static func followUpID(_ category: RiskCategory) -> String { "\(patternPrefix)after_concern.\(category.rawValue)" }
+
+    /// What the model finds only while the stored level is 1 or more, as follow-ups for `SafetyFusion`.
+    static let followUps: [CrisisGrammar.FollowUp] = RiskCategory.allCases.map { category in
+        CrisisGrammar.FollowUp(
+            id: followUpID(category), language: "", category: category, tierAtConcern: .crisis, tierAtCrisis: .crisis,
+            needsQuestion: false, patterns: [])
+    }
+}

@@ -1,0 +1,59 @@
+import CoachCore
+import Foundation
+
+/// The figures of crisis detection on labelled rows, by stratum. Holds counts only, never a row.
+public struct CrisisEvaluation: Sendable {
+    /// Share of rows of each stratum that get a card (tier 2 and above).
+    public private(set) var cards: [String: Proportion] = [:]
+    /// Share of crisis rows with a card whose categories include the row's.
+    public private(set) var category = Proportion()
+
+    /// `risks` are the assessments of the rows, in their order.
+    public init(_ rows: [TrainingRow], _ risks: [RiskAssessment]) {
+        for (row, risk) in zip(rows, risks) {
+            let hasCard = risk.tier >= .crisis
+            for stratum in CrisisEvaluation.strata(of: row) {
+                cards[stratum, default: Proportion()].total += 1
+                if hasCard { cards[stratum, default: Proportion()].hits += 1 }
+            }
+            guard row.label == .crisis else { continue }
+            if row.tier == RiskTier.imminent.rawValue {
+                cards["crisis, tier 4 shown as acute", default: Proportion()].total += 1
+                if risk.tier >= .high { cards["crisis, tier 4 shown as acute", default: Proportion()].hits += 1 }
+            }
+            if hasCard, let expected = row.category {
+                category.total += 1
+                if risk.categories.contains(expected) { category.hits += 1 }
+            }
+        }
+    }
+
+    private static func strata(of row: TrainingRow) -> [String] {
+        let label = row.label.rawValue
+        guard row.label == .crisis else {
+            return row.label == .distress
+                ? [label] : ["\(label), \(row.form == TrainingRow.ordinary ? "ordinary" : "hard negative"), \(row.language)"]
+        }
+        return [
+            label, "\(label), \(row.form)", "\(label), \(row.category?.rawValue ?? "none")", "\(label), tier \(row.tier)",
+            "\(label), \(row.language)", "\(label), \(row.file)",
+        ]
+    }
+
+    /// The lines of a Markdown table, without its head: strata, and the evaluations side by side.
+    public static func table(_ evaluations: [CrisisEvaluation]) -> String {
+        let strata = Set(evaluations.flatMap(\.cards.keys)).sorted()
+        let lines = strata.map { stratum in
+            let cells = evaluations.map { text($0.cards[stratum] ?? Proportion()) }
+            return "| \(stratum) | \(evaluations.first?.cards[stratum]?.total ?? 0) | \(cells.joined(separator: " | ")) |"
+        }
+        let categories = evaluations.map { text($0.category) }.joined(separator: " | ")
+        let rule = "|" + String(repeating: "---|", count: evaluations.count + 2)
+        return ([rule] + lines + ["| category named, of crises with a card | | \(categories) |"]).joined(separator: "\n")
+    }
+
+    private static func text(_ proportion: Proportion) -> String {
+        let interval = proportion.interval
+        return String(format: "%.3f (%.3f–%.3f)", proportion.share, interval.lowerBound, interval.upperBound)
+    }
+}

@@ -1,0 +1,165 @@
+import CoachCore
+
+/// Trains the crisis model and predicts the risk of each row by models that have not seen its fold.
+public struct CrisisTrainer {
+    /// What cross-validation leaves out at once. Rows of a minimal pair are left out together.
+    public enum Folds: String, CaseIterable, Sendable {
+        /// Whole files: each was written from a brief of its own. This decides the thresholds.
+        case briefs
+        /// A tenth of the voices.
+        case voices
+        /// A tenth of the cells of the grid.
+        case cells
+    }
+
+    /// Maximum shares of false alarms among rows without danger, at which the thresholds are set.
+    private struct Limits {
+        var ordinary: Double
+        var hardNegative: Double
+
+        static let card = Limits(ordinary: 0.003, hardNegative: 0.03)
+        static let afterConcern = Limits(ordinary: 0.03, hardNegative: 0.10)
+    }
+
+    public let rows: [TrainingRow]
+    /// What the grammar finds in each row.
+    public let grammar: [RiskAssessment]
+    private let trainer: ClassifierTrainer
+
+    /// `assessor` is the one of the server.
+    public init(rows: [TrainingRow], assessor: MessageAssessor, seed: UInt64) {
+        self.rows = rows
+        let analyses = rows.map { assessor.analyse($0.text) }
+        grammar = analyses.map(\.risk)
+        let examples = rows.indices.map { index in
+            ClassifierTrainer.Example(
+                forms: analyses[index].features, sources: [index], targets: CrisisTrainer.targets(of: rows[index]))
+        }
+        let long = CrisisTrainer.longTexts(rows).map { sources in
+            let danger = sources.first { rows[$0].label == .crisis } ?? sources[0]
+            return ClassifierTrainer.Example(
+                forms: assessor.analyse(sources.map { rows[$0].text }.joined(separator: "\n")).features, sources: sources,
+                targets: CrisisTrainer.targets(of: rows[danger]))
+        }
+        trainer = ClassifierTrainer(outputNames: CrisisClassifier.outputNames, examples: examples + long, seed: seed)
+    }
+
+    /// Ordinary rows joined to long texts, and danger between ordinary rows, so that length itself is no evidence.
+    private static func longTexts(_ rows: [TrainingRow]) -> [[Int]] {
+        var texts: [[Int]] = []
+        for language in Set(rows.map(\.language)).sorted() {
+            let ordinary = rows.indices.filter { rows[$0].language == language && rows[$0].form == TrainingRow.ordinary }
+            for start in stride(from: 0, to: ordinary.count, by: 3) {
+                texts.append(Array(ordinary[start..<min(start + 6, ordinary.count)]))
+            }
+            guard ordinary.count > 1 else { continue }
+            let danger = rows.indices.filter { rows[$0].language == language && rows[$0].label == .crisis }
+            for (number, index) in danger.enumerated() where number % 4 == 0 {
+                texts.append([ordinary[number % (ordinary.count - 1)], index, ordinary[number % (ordinary.count - 1) + 1]])
+            }
+        }
+        return texts
+    }
+
+    /// Distress lies between crisis and calm and would blur the output that decides the card.
+    private static func targets(of row: TrainingRow) -> [Bool?] {
+        let labels = CrisisClassifier.Label.allCases.map { label -> Bool? in
+            switch label {
+            case .concern: row.label != .calm
+            case .crisis: row.label == .distress ? nil : row.label == .crisis
+            case .high: row.tier >= RiskTier.high.rawValue
+            case .imminent: row.tier >= RiskTier.imminent.rawValue
+            case .other: row.label == .crisis ? row.form == "third_person" : nil
+            }
+        }
+        return labels + RiskCategory.allCases.map { row.label == .crisis ? row.category == $0 : row.label == .calm ? false : nil }
+    }
+
+    /// The fold of each row.
+    private func folds(_ scheme: Folds) -> [String] {
+        var ofPair: [String: String] = [:]
+        func key(_ row: TrainingRow) -> String {
+            switch scheme {
+            case .briefs: row.file
+            case .voices: CrisisTrainer.tenth(row.voice)
+            // Ordinary messages have no cells: leaving all of a language out would leave nothing to learn from.
+            case .cells: CrisisTrainer.tenth(row.form == TrainingRow.ordinary ? row.voice : row.cell)
+            }
+        }
+        return rows.map { row in
+            guard let pair = row.pair.map({ "\(row.file) \($0)" }) else { return key(row) }
+            let fold = ofPair[pair] ?? key(row)
+            ofPair[pair] = fold
+            return fold
+        }
+    }
+
+    private static func tenth(_ text: String) -> String {
+        var generator = SplitMix64(seed: text.utf8.reduce(0) { $0 &* 131 &+ UInt64($1) })
+        return String(generator.next() % 10)
+    }
+
+    /// The model of all rows, with probabilities and thresholds from models that had not seen the row's brief.
+    public func train() -> LinearClassifier {
+        let calibrated = calibrated(trainer.outOfFold(folds(.briefs)))
+        let model = trainer.fit(Array(trainer.examples.indices))
+        let outputs = zip(model.outputs, calibrated).map { trained, calibrated in
+            var output = calibrated
+            output.scale = trained.scale
+            output.bias = trained.bias
+            return output
+        }
+        return model.replacing(outputs)
+    }
+
+    /// For each row the risk from the model alone, by a model that has not seen its fold.
+    public func outOfFold(_ scheme: Folds, outputs: [LinearClassifier.Output]) -> [RiskAssessment] {
+        trainer.outOfFold(folds(scheme)).map { scores in
+            CrisisClassifier.assess(zip(outputs, scores).map { $0.probability($1) }, outputs: outputs)
+        }
+    }
+
+    private func calibrated(_ scores: [[Float]]) -> [LinearClassifier.Output] {
+        CrisisClassifier.outputNames.enumerated().map { index, name in
+            let (slope, offset) = ClassifierTrainer.platt(
+                scores.map { $0[index] }, trainer.examples.prefix(scores.count).map { $0.targets[index] })
+            var output = LinearClassifier.Output(
+                name: name, scale: 1, bias: 0, slope: slope, offset: offset, threshold: 0.5, thresholdAfterConcern: 0.5)
+            let probabilities = scores.map { output.probability($0[index]) }
+            switch CrisisClassifier.Label(rawValue: name) {
+            case .crisis:
+                output.threshold = threshold(probabilities, .card)
+                output.thresholdAfterConcern = threshold(probabilities, .afterConcern)
+            case .concern: output.threshold = threshold(probabilities, .afterConcern)
+            // Each decides only among messages that reach the card: the threshold of the best balance between its classes.
+            case .high: output.threshold = balanced(probabilities) { $0.tier >= RiskTier.high.rawValue }
+            case .imminent: output.threshold = balanced(probabilities) { $0.tier >= RiskTier.imminent.rawValue }
+            case .other, nil: break
+            }
+            return output
+        }
+    }
+
+    /// The lowest threshold at which rows without danger stay within the limits.
+    private func threshold(_ probabilities: [Float], _ limits: Limits) -> Float {
+        func bound(_ form: (String) -> Bool, _ share: Double) -> Float {
+            let calm = zip(rows, probabilities).filter { $0.0.label == .calm && form($0.0.form) }.map(\.1).sorted(by: >)
+            let allowed = Int(share * Double(calm.count))
+            return allowed < calm.count ? calm[allowed].nextUp : 0
+        }
+        return max(bound({ $0 == TrainingRow.ordinary }, limits.ordinary), bound({ $0 != TrainingRow.ordinary }, limits.hardNegative))
+    }
+
+    private func balanced(_ probabilities: [Float], _ isPositive: (TrainingRow) -> Bool) -> Float {
+        let crises = zip(rows, probabilities).filter { $0.0.label == .crisis }.map { (isPositive($0.0), $0.1) }.sorted { $0.1 > $1.1 }
+        let positive = Double(max(crises.count { $0.0 }, 1))
+        let negative = Double(max(crises.count { !$0.0 }, 1))
+        var best = (gain: 0.0, threshold: Float(1))
+        var gain = 0.0
+        for (hit, probability) in crises {
+            gain += hit ? 1 / positive : -1 / negative
+            if gain > best.gain { best = (gain, probability) }
+        }
+        return best.threshold
+    }
+}

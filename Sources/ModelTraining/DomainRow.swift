@@ -1,0 +1,53 @@
+import CoachCore
+import JSON
+
+/// A labelled message of `domains/rows/`.
+public struct DomainRow: Sendable {
+    public var text: String
+    /// nil for a message outside all domains.
+    public var domain: Domain?
+    public var form: String
+    public var language: String
+    /// The file that holds it.
+    public var file: String
+
+    /// nil for a line that is not a row.
+    init?(json line: Substring, file: String) {
+        guard let value = try? JSONValue(parsing: Array(line.utf8)), case .string(let text)? = value["text"],
+            case .string(let domain)? = value["domain"], case .string(let form)? = value["form"],
+            case .string(let language)? = value["lang"]
+        else { return nil }
+        self.domain = Domain(rawValue: domain)
+        guard self.domain != nil || domain == "none" else { return nil }
+        self.text = text
+        self.form = form
+        self.language = language
+        self.file = file
+    }
+
+    /// The rows of files in JSON Lines, in the order of file names. A line that is not a row is a finding "file:line".
+    public static func parse(_ files: [String: String]) -> (rows: [DomainRow], findings: [String]) {
+        JSONLines.parse(files) { line, file, _ in DomainRow(json: line, file: file) }
+    }
+}
+
+/// Reads rows in JSON Lines.
+enum JSONLines {
+    static func parse<Row>(
+        _ files: [String: String], _ row: (Substring, String, Int) -> Row?
+    ) -> (rows: [Row], findings: [String]) {
+        var rows: [Row] = []
+        var findings: [String] = []
+        for (file, content) in files.sorted(by: { $0.key < $1.key }) {
+            for (index, line) in content.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+                guard line.contains(where: { !$0.isWhitespace }) else { continue }
+                if let row = row(line, file, index + 1) {
+                    rows.append(row)
+                } else {
+                    findings.append("\(file):\(index + 1): not a row")
+                }
+            }
+        }
+        return (rows, findings)
+    }
+}

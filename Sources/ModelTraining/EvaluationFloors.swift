@@ -1,0 +1,35 @@
+import CoachCore
+import Foundation
+import JSON
+
+/// The figures that an evaluation must reach: per set of folds and stratum a smallest or a largest share of rows with a card.
+public struct EvaluationFloors: Sendable {
+    private struct Bound: Sendable {
+        var column: String
+        var stratum: String
+        var minimum: Double?
+        var maximum: Double?
+    }
+
+    private var bounds: [Bound] = []
+
+    /// `[{"folds": …, "stratum": …, "at_least": …, "at_most": …}]`.
+    public init(json: Data) throws {
+        for value in try JSONValue(parsing: Array(json)).elements ?? [] {
+            guard case .string(let folds)? = value["folds"], case .string(let stratum)? = value["stratum"] else { continue }
+            bounds.append(
+                Bound(
+                    column: "left-out \(folds)", stratum: stratum, minimum: value["at_least"]?.number, maximum: value["at_most"]?.number))
+        }
+    }
+
+    /// One line for each figure outside its bounds, or that no row counts for.
+    public func findings(_ evaluations: [(name: String, evaluation: CrisisEvaluation)]) -> [String] {
+        bounds.compactMap { bound in
+            let proportion = evaluations.first { $0.name == bound.column }?.evaluation.cards[bound.stratum]
+            guard let share = proportion?.share else { return "\(bound.column), \(bound.stratum): no rows" }
+            let isInside = share >= bound.minimum ?? 0 && share <= bound.maximum ?? 1
+            return isInside ? nil : "\(bound.column), \(bound.stratum): \(share) is outside its bounds"
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import Foundation
+
+/// L2-regularised logistic regression on sparse rows, by coordinate descent on the dual (Yu, Huang and Lin, "Dual coordinate descent
+/// methods for logistic regression and maximum entropy models", 2011). Deterministic for a seed.
+struct LogisticRegression {
+    /// The rows that are trained on; every feature of a row has the same value, so that all rows have length 1.
+    struct Example {
+        var buckets: [Int32]
+        /// The cost of this row's error.
+        var cost: Double
+        var isPositive: Bool
+    }
+
+    private(set) var weights: [Float]
+    private(set) var bias: Double = 0
+
+    /// More passes change no figure of the evaluation.
+    private static let passes = 12
+    private static let newtonSteps = 30
+
+    init(_ examples: [Example], bucketCount: Int, seed: UInt64) {
+        weights = Array(repeating: 0, count: bucketCount)
+        var duals = examples.map { $0.cost * 1e-3 }
+        for (index, example) in examples.enumerated() { add(duals[index], of: example) }
+        var generator = SplitMix64(seed: seed)
+        var order = Array(examples.indices)
+        for _ in 0..<LogisticRegression.passes {
+            order.shuffle(using: &generator)
+            for index in order where !examples[index].buckets.isEmpty {
+                let example = examples[index]
+                let margin = (example.isPositive ? 1 : -1) * score(example.buckets)
+                let dual = LogisticRegression.solve(margin: margin, dual: duals[index], cost: example.cost)
+                add(dual - duals[index], of: example)
+                duals[index] = dual
+            }
+        }
+    }
+
+    func score(_ buckets: [Int32]) -> Double {
+        var sum: Float = 0
+        for bucket in buckets { sum += weights[Int(bucket)] }
+        return bias + Double(sum) / Double(max(buckets.count, 1)).squareRoot()
+    }
+
+    private mutating func add(_ step: Double, of example: Example) {
+        let signed = example.isPositive ? step : -step
+        bias += signed
+        let each = Float(signed / Double(max(example.buckets.count, 1)).squareRoot())
+        for bucket in example.buckets { weights[Int(bucket)] += each }
+    }
+
+    /// The dual of one example that minimises the dual objective: the root of `t + 2 (cost σ(t) - dual) + margin`, with `dual = cost σ(t)`.
+    /// The factor 2 is the squared length of a row with its bias.
+    private static func solve(margin: Double, dual: Double, cost: Double) -> Double {
+        func logistic(_ t: Double) -> Double { 1 / (1 + exp(-t)) }
+        // Newton's method within a bracket, because the slope of the function varies by orders of magnitude.
+        var low = -40.0
+        var high = 40.0
+        var t = log(dual / (cost - dual))
+        for _ in 0..<newtonSteps {
+            let p = logistic(t)
+            let value = t + 2 * (cost * p - dual) + margin
+            if value > 0 { high = t } else { low = t }
+            let next = t - value / (1 + 2 * cost * p * (1 - p))
+            let bracketed = low < next && next < high ? next : (low + high) / 2
+            if abs(bracketed - t) < 1e-6 { break }
+            t = bracketed
+        }
+        let edge = 1e-9 * cost
+        return min(max(cost * logistic(t), edge), cost - edge)
+    }
+}
+
+/// The generator of Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
+struct SplitMix64: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}

@@ -1,0 +1,43 @@
+import CoachCore
+import Foundation
+import ModelTraining
+
+/// What training and evaluation read: the rows of the product, and the grammar and domains of the server.
+struct TrainingFiles {
+    static let model = "domains/safety/model.bin"
+
+    let rows: [TrainingRow]
+    let grammar: CrisisGrammar
+    let domains: DomainConfigurations
+
+    /// Without near-duplicates. Findings name files and lines that are no rows, or configuration that is invalid.
+    static func load(root: URL) throws -> (files: TrainingFiles?, findings: [String]) {
+        let (grammar, domains, findings) = CoachingFiles(root: root).detection()
+        let danger = TrainingRow.parse(try texts(root, "domains/safety/rows"))
+        let ordinary = DomainRow.parse(try texts(root, "domains/rows"))
+        let all = findings + danger.findings + ordinary.findings
+        guard all.isEmpty, let grammar, let domains else { return (nil, all) }
+        let rows = danger.rows + ordinary.rows.enumerated().map { TrainingRow($1, line: $0) }
+        return (TrainingFiles(rows: NearDuplicates.removed(from: rows), grammar: grammar, domains: domains), [])
+    }
+
+    /// A trainer whose features are those of the server.
+    func trainer(seed: UInt64) -> CrisisTrainer {
+        CrisisTrainer(rows: rows, assessor: MessageAssessor(grammar: grammar, domains: domains, classifier: nil), seed: seed)
+    }
+
+    private static func texts(_ root: URL, _ folder: String) throws -> [String: String] {
+        let (names, finding) = ProductFile(root: root).names(in: folder, suffix: ".jsonl")
+        if let finding { throw ProductFileUnreadable(finding: finding) }
+        return try names.reduce(into: [:]) { texts, name in
+            texts[name] = try String(contentsOf: root.appendingPathComponent("\(folder)/\(name)"), encoding: .utf8)
+        }
+    }
+}
+
+/// A file or folder of the product that a command cannot do without.
+struct ProductFileUnreadable: Error, CustomStringConvertible {
+    let finding: String
+
+    var description: String { finding }
+}

@@ -1,0 +1,78 @@
+import CoachCore
+import Foundation
+import Testing
+
+@testable import ModelTraining
+
+@Suite("Training")
+struct TrainingTests {
+    private func row(_ text: String, _ label: String = "not-crisis", tier: Int = 0, pair: String? = nil, line: Int = 1) -> TrainingRow? {
+        let pair = pair.map { ",\"pair\":\"\($0)\"" } ?? ""
+        let json =
+            "{\"text\":\"\(text)\",\"label\":\"\(label)\",\"tier\":\(tier),\"category\":\"none\",\"form\":\"ordinary\",\"lang\":\"en\"\(pair)}"
+        return TrainingRow(json: json[...], file: "a", number: line)
+    }
+
+    @Test("lines that are no rows are findings with file and line")
+    func findings() {
+        let (rows, findings) = TrainingRow.parse(["b.jsonl": "{}\n\n{\"text\": 1}\n", "a.jsonl": "no"])
+        #expect(rows.isEmpty)
+        #expect(findings == ["a.jsonl:1: not a row", "b.jsonl:1: not a row", "b.jsonl:3: not a row"])
+        #expect(row("x", "crisis", tier: 1) == nil)
+        #expect(row("x", "crisis", tier: 2) != nil)
+    }
+
+    @Test("near-duplicates are removed, minimal pairs stay")
+    func duplicates() throws {
+        let rows = [
+            row("I talked to my boss about the raise today"), row("i talked to my boss about the raise today!"),
+            row("I talked to my boss about the rope today"), row("The cake is in the oven and the guests are late"),
+            row("I talked to my boss about the raise today", "crisis", tier: 2),
+        ].compactMap(\.self)
+        #expect(NearDuplicates.removed(from: rows).count == 4)
+    }
+
+    @Test("logistic regression separates rows by their features, the same for the same seed")
+    func regression() {
+        let examples = (0..<200).map { (index: Int) -> LogisticRegression.Example in
+            let buckets: [Int32] = [Int32(index % 2), 2 + Int32(index % 7)]
+            return LogisticRegression.Example(buckets: buckets, cost: 8, isPositive: index.isMultiple(of: 2))
+        }
+        let first = LogisticRegression(examples, bucketCount: 16, seed: 3)
+        #expect(examples.allSatisfy { (first.score($0.buckets) > 0) == $0.isPositive })
+        #expect(first.weights == LogisticRegression(examples, bucketCount: 16, seed: 3).weights)
+    }
+
+    @Test("Platt scaling gives the observed share")
+    func platt() {
+        let scores: [Float] = (0..<400).map { Float($0 % 4) - 1.5 }
+        let targets = (0..<400).map { (index: Int) -> Bool? in index % 16 < 4 * (index % 4) + 2 }
+        let (slope, offset) = ClassifierTrainer.platt(scores, targets)
+        #expect(slope.isFinite && offset.isFinite)
+        let mean = scores.map { 1 / (1 + exp(-(slope * $0 + offset))) }.reduce(0, +) / 400
+        let observed = Float(targets.count { $0 == true }) / 400
+        #expect(abs(mean - observed) < 0.01)
+    }
+
+    @Test("the Wilson interval of 8 of 10")
+    func wilson() {
+        var proportion = Proportion()
+        proportion.hits = 8
+        proportion.total = 10
+        #expect(abs(proportion.interval.lowerBound - 0.4902) < 0.0005)
+        #expect(abs(proportion.interval.upperBound - 0.9433) < 0.0005)
+    }
+
+    @Test("a figure outside its bounds, or without rows, is a finding")
+    func floors() throws {
+        let floors = try EvaluationFloors(
+            json: Data(
+                #"[{"folds":"briefs","stratum":"not-crisis, ordinary, en","at_most":0.1},{"folds":"briefs","stratum":"x","at_least":0}]"#
+                    .utf8))
+        let calm = try #require(row("a calm message"))
+        let evaluation = CrisisEvaluation([calm], [.calm])
+        #expect(floors.findings([("left-out briefs", evaluation)]) == ["left-out briefs, x: no rows"])
+        let crisis = RiskAssessment(tier: .crisis, categories: [.abuse], subject: .user, patterns: [])
+        #expect(floors.findings([("left-out briefs", CrisisEvaluation([calm], [crisis]))]).count == 2)
+    }
+}
