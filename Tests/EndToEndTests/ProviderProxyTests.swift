@@ -9,8 +9,7 @@ struct ProviderProxyTests {
         let stage = try await Stage.shared()
         return Gateway.environment(database: stage.database.gatewayURL, simulator: nil)
             .merging([
-                "OPENAI_API_KEY": "sk-any", "OPENAI_MODEL": "sim-coach-1",
-                "OPENAI_BASE_URL": "http://provider.test:\(stage.simulator.port)/v1",
+                "OPENAI_API_KEY": "sk-any", "OPENAI_BASE_URL": "http://provider.test:\(stage.simulator.port)/v1",
             ]) { $1 }
             .merging(more) { $1 }
     }
@@ -22,7 +21,7 @@ struct ProviderProxyTests {
         let stage = try await Stage.shared()
         let gateway = try await Gateway(
             database: stage.database.gatewayURL, simulator: nil,
-            environment: try await environment(["all_proxy": "\(scheme)://127.0.0.1:\(proxy.port)"]))
+            environment: try await environment(["all_proxy": "\(scheme)://127.0.0.1:\(proxy.port)", "OPENAI_MODEL": "sim-coach-1"]))
         let word = marker()
         let answer = try await gateway.testUser().say("Hello \(word)")
         #expect(answer.story == ["start", "token", "usage", "done"])
