@@ -100,7 +100,7 @@ let package = Package(
             name: "coach-bench", dependencies: ["CGatewayShims", "CLibSSL", .crypto, .argumentParser], swiftSettings: strict),
 
         // One test target for each target; TestSupport has what several of them share, such as real PostgreSQL clusters.
-        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
+        .target(name: "TestSupport", dependencies: ["Reactor"], path: "Tests/TestSupport", swiftSettings: strict),
         .target(
             name: "HTTPTestServers", dependencies: ["TestSupport"], path: "Tests/HTTPTestServers", exclude: ["Servers"],
             swiftSettings: strict),

@@ -1,5 +1,3 @@
-import JSON
-
 #if canImport(Darwin)
     import Darwin
 #else
@@ -31,12 +29,12 @@ extension EventStreamParser {
         let field: StaticString = "data:"
         let name = field.utf8CodeUnitCount
         guard bytes.count > name, let start = bytes.baseAddress, memcmp(start, field.utf8Start, name) == 0 else { return nil }
-        guard let lineEnd = memchr(start, Int32(Byte.lineFeed), bytes.count) else { return nil }
+        guard let lineEnd = memchr(start, Int32(LineByte.lineFeed), bytes.count) else { return nil }
         let line = UnsafeRawPointer(lineEnd) - start
-        guard line <= limit, line + 1 < bytes.count, bytes[line + 1] == Byte.lineFeed,
-            memchr(start, Int32(Byte.carriageReturn), line) == nil
+        guard line <= limit, line + 1 < bytes.count, bytes[line + 1] == LineByte.lineFeed,
+            memchr(start, Int32(LineByte.carriageReturn), line) == nil
         else { return nil }
-        let value = line > name && bytes[name] == Byte.space ? name + 1 : name
+        let value = line > name && bytes[name] == LineByte.space ? name + 1 : name
         bytes = UnsafeRawBufferPointer(rebasing: bytes[(line + 2)...])
         return UnsafeBufferPointer(start: (start + value).assumingMemoryBound(to: UInt8.self), count: line - value)
     }

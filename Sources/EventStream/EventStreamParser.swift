@@ -1,5 +1,3 @@
-import JSON
-
 /// An incremental parser of server-sent events (WHATWG HTML §9.2.6). Comments and unknown fields are ignored.
 ///
 /// The input may be split anywhere: inside CRLF, a UTF-8 character, or a field name. Lines end with CR, LF or CRLF; an event
@@ -37,7 +35,7 @@ public struct EventStreamParser: Sendable {
         var start = 0
         if lastByteWasCR, let first = bytes.first {
             lastByteWasCR = false
-            if first == Byte.lineFeed { start = 1 }
+            if first == LineByte.lineFeed { start = 1 }
         }
         while start < bytes.count {
             guard let end = Self.lineEnd(in: bytes, from: start) else {
@@ -48,10 +46,10 @@ public struct EventStreamParser: Sendable {
             try checkLimit(partialLine.count + end - start)
             try endLine(UnsafeRawBufferPointer(rebasing: bytes[start..<end]), onEvent)
             start = end + 1
-            if bytes[end] == Byte.carriageReturn {
+            if bytes[end] == LineByte.carriageReturn {
                 if start == bytes.count {
                     lastByteWasCR = true
-                } else if bytes[start] == Byte.lineFeed {
+                } else if bytes[start] == LineByte.lineFeed {
                     start += 1
                 }
             }
@@ -87,7 +85,7 @@ extension EventStreamParser {
         var index = start
         while index < bytes.count {
             let byte = bytes[index]
-            if byte == Byte.lineFeed || byte == Byte.carriageReturn { return index }
+            if byte == LineByte.lineFeed || byte == LineByte.carriageReturn { return index }
             index += 1
         }
         return nil
@@ -124,12 +122,12 @@ extension EventStreamParser {
         var line = wholeLine
         if isFirstLine {
             isFirstLine = false
-            if line.starts(with: Byte.byteOrderMark) { line = UnsafeRawBufferPointer(rebasing: line[3...]) }
+            if line.starts(with: LineByte.byteOrderMark) { line = UnsafeRawBufferPointer(rebasing: line[3...]) }
         }
         guard !line.isEmpty else { return dispatch(onEvent) }
-        let colon = line.firstIndex(of: Byte.colon) ?? line.count
+        let colon = line.firstIndex(of: LineByte.colon) ?? line.count
         var valueStart = min(colon + 1, line.count)
-        if valueStart < line.count, line[valueStart] == Byte.space { valueStart += 1 }
+        if valueStart < line.count, line[valueStart] == LineByte.space { valueStart += 1 }
         let value = UnsafeRawBufferPointer(rebasing: line[valueStart...])
         let name = UnsafeRawBufferPointer(rebasing: line[..<colon])
         if name.matches("data") {
@@ -145,7 +143,7 @@ extension EventStreamParser {
 
     private mutating func appendData(_ value: UnsafeRawBufferPointer) throws(EventStreamError) {
         try checkLimit(data.count + value.count + (hasData ? 1 : 0))
-        if hasData { data.append(Byte.lineFeed) }
+        if hasData { data.append(LineByte.lineFeed) }
         hasData = true
         data.append(contentsOf: value)
     }
@@ -157,7 +155,7 @@ extension EventStreamParser {
 
     /// Ignores a value that is not all digits (WHATWG HTML §9.2.6) or does not fit into `Int`.
     private mutating func setRetry(_ value: UnsafeRawBufferPointer) {
-        guard value.allSatisfy({ Byte.isDigit($0) }), let milliseconds = Int(String(decoding: value, as: UTF8.self)) else { return }
+        guard value.allSatisfy({ LineByte.isDigit($0) }), let milliseconds = Int(String(decoding: value, as: UTF8.self)) else { return }
         retry = milliseconds
     }
 
@@ -176,6 +174,7 @@ extension EventStreamParser {
 extension UnsafeRawBufferPointer {
     /// Whether the bytes are exactly those of an ASCII literal.
     fileprivate func matches(_ literal: StaticString) -> Bool {
-        elementsEqual(literal.utf8)
+        // SAFETY: a literal's bytes live as long as the program.
+        elementsEqual(UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
     }
 }

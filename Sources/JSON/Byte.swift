@@ -1,10 +1,10 @@
-/// The ASCII bytes that structure event streams and JSON.
-package enum Byte {
-    @inlinable package static var lineFeed: UInt8 { UInt8(ascii: "\n") }
-    @inlinable package static var carriageReturn: UInt8 { UInt8(ascii: "\r") }
-    @inlinable package static var tab: UInt8 { UInt8(ascii: "\t") }
-    @inlinable package static var space: UInt8 { UInt8(ascii: " ") }
-    @inlinable package static var colon: UInt8 { UInt8(ascii: ":") }
+/// The ASCII bytes that structure JSON.
+enum Byte {
+    static let lineFeed = UInt8(ascii: "\n")
+    static let carriageReturn = UInt8(ascii: "\r")
+    static let tab = UInt8(ascii: "\t")
+    static let space = UInt8(ascii: " ")
+    static let colon = UInt8(ascii: ":")
     static let comma = UInt8(ascii: ",")
     static let quote = UInt8(ascii: "\"")
     static let backslash = UInt8(ascii: "\\")
@@ -17,11 +17,11 @@ package enum Byte {
     static let dot = UInt8(ascii: ".")
     static let zero = UInt8(ascii: "0")
 
-    package static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
     /// U+FFFD in UTF-8.
     static let replacementCharacter: [UInt8] = [0xEF, 0xBF, 0xBD]
 
-    @inlinable package static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") <= 9 }
+    static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") <= 9 }
 
     static func hexValue(_ byte: UInt8) -> UInt32? {
         switch byte {

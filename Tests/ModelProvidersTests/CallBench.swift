@@ -14,6 +14,8 @@ import TokenRelay
 struct CallBench: Sendable {
     let model: LanguageModel
     let router: ModelRouter
+    /// Its thread is the relay's.
+    let reactor: Reactor
     let providers: [SimulatorServer]
 
     static let names = ["one", "two", "three"]
@@ -62,7 +64,7 @@ struct CallBench: Sendable {
             let keys = ProviderKeys(of: configuration, environment: ["KEY": "sk-canary"])
             let model = makeLanguageModel(configuration: configuration, keys: keys, transfers: pool)
             let router = ModelRouter(configuration: configuration, route: configuration.defaultRoute, keys: keys, transfers: pool)
-            try await body(CallBench(model: model, router: router, providers: providers))
+            try await body(CallBench(model: model, router: router, reactor: reactor, providers: providers))
             group.cancelAll()
         }
     }

@@ -31,6 +31,9 @@ public struct CrisisClassifier: Sendable {
         self.classifier = classifier
     }
 
+    /// Whether a message can reach any of its thresholds.
+    var isActive: Bool { classifier.outputs.contains { $0.threshold <= 1 || $0.thresholdAfterConcern <= 1 } }
+
     /// The highest probability of each output over the forms of a message.
     private func probabilities(_ forms: [MessageFeatures]) -> [Float] {
         forms.dropFirst().reduce(forms.first.map(classifier.probabilities) ?? []) { highest, form in

@@ -5,9 +5,10 @@ public struct MessageAssessor: Sendable {
     private let scorer: DomainScorer
     private let classifier: CrisisClassifier?
 
-    /// Without a classifier the grammar alone detects danger. Compiles the grammar and the routing terms into one lexicon. Takes tens of milliseconds: call it at start and on reload only.
+    /// Without a classifier, or with an inactive one, the grammar alone detects danger. Compiles the grammar and the routing terms into one
+    /// lexicon. Takes tens of milliseconds: call it at start and on reload only.
     public init(grammar: CrisisGrammar, domains: DomainConfigurations, classifier: CrisisClassifier?) {
-        self.classifier = classifier
+        self.classifier = classifier.flatMap { $0.isActive ? $0 : nil }
         var builder = LexiconBuilder()
         detector = CrisisDetector(grammar: grammar, lexicon: &builder)
         scorer = DomainScorer(domains: domains, lexicon: &builder)
@@ -16,24 +17,31 @@ public struct MessageAssessor: Sendable {
 
     /// Never fails. Of a message over `NormalisedMessage.scalarLimit` scalars only the first and the last half of that limit count.
     public func assess(_ message: String) -> MessageAssessment {
-        let analysis = analyse(message)
-        var risk = analysis.risk
-        if let classifier { risk = risk.merged(with: classifier.assess(analysis.features)) }
-        return MessageAssessment(risk: risk, domains: analysis.domains)
+        let found = search(message)
+        guard let classifier else { return MessageAssessment(risk: found.risk, domains: found.domains) }
+        let risk = classifier.assess(features(of: found.forms, found.risk))
+        return MessageAssessment(risk: found.risk.merged(with: risk), domains: found.domains)
     }
 
     /// What the grammar finds, and the features for the classifier, of each form of a message: plain and, where it differs, deobfuscated.
     /// Training uses the same analysis as the server.
     public func analyse(_ message: String) -> (risk: RiskAssessment, domains: DomainScores, features: [MessageFeatures]) {
+        let found = search(message)
+        return (found.risk, found.domains, features(of: found.forms, found.risk))
+    }
+
+    private func features(of forms: [TokenSequence], _ risk: RiskAssessment) -> [MessageFeatures] {
+        forms.map { MessageFeatures($0, patterns: risk.patterns) }
+    }
+
+    private func search(_ message: String) -> (risk: RiskAssessment, domains: DomainScores, forms: [TokenSequence]) {
         let normalised = NormalisedMessage(message)
         let plain = lexicon.annotate(normalised.plain)
         var risk = detector.assess(plain)
         if let deobfuscated = normalised.deobfuscated {
             risk = risk.merged(with: detector.assess(lexicon.annotate(deobfuscated)))
         }
-        let forms = [normalised.plain] + (normalised.deobfuscated.map { [$0] } ?? [])
-        let features = forms.map { MessageFeatures($0, patterns: risk.patterns) }
-        return (risk, scorer.scores(plain), features)
+        return (risk, scorer.scores(plain), [normalised.plain] + (normalised.deobfuscated.map { [$0] } ?? []))
     }
 
     /// True when a coach's message asks about the user's safety; see `SafetyFusion.fuse`.

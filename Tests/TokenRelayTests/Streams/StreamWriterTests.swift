@@ -2,6 +2,7 @@ import CoachCore
 import Glibc
 import Reactor
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import TokenRelay

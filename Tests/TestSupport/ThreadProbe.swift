@@ -5,7 +5,7 @@ import Synchronization
 /// How long a reactor's thread works between two looks at its timers, at the most: what a token that arrives in between waits for.
 ///
 /// It counts the thread's own processor time, so that other processes of a busy machine do not count.
-final class ThreadProbe: Sendable {
+package final class ThreadProbe: Sendable {
     private struct State {
         var last: Duration?
         var longest = Duration.zero
@@ -16,17 +16,17 @@ final class ThreadProbe: Sendable {
     private let state = Mutex(State())
 
     /// Looks every millisecond from now on, until the reactor stops.
-    init(_ reactor: Reactor) {
+    package init(_ reactor: Reactor) {
         self.reactor = reactor
         reactor.submit { self.look() }
     }
 
-    var longest: Duration { state.withLock { $0.longest } }
+    package var longest: Duration { state.withLock { $0.longest } }
     /// Looks taken so far.
-    var rounds: Int { state.withLock { $0.rounds } }
+    package var rounds: Int { state.withLock { $0.rounds } }
 
     /// Forgets what was measured.
-    func reset() {
+    package func reset() {
         state.withLock {
             $0.longest = .zero
             $0.rounds = 0

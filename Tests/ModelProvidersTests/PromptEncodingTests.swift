@@ -1,0 +1,23 @@
+import ProviderSimulator
+import TestSupport
+import Testing
+
+@testable import ModelProviders
+
+@Suite("Encoding of prompts")
+struct PromptEncodingTests {
+    @Test("takes place before the relay's thread: no token there waits 5 ms for a prompt of a megabyte", .timeLimit(.minutes(2)))
+    func besideTheRelay() async throws {
+        let message = String(repeating: "How do I \"begin\"?\n", count: 60_000)
+        try await CallBench.run(.quick { $0.words = 3 }) { bench in
+            // Otherwise this test could not fail.
+            let clock = ContinuousClock()
+            #expect(clock.measure { _ = bench.router.encode(CallBench.prompt(message)) } > .milliseconds(5))
+            _ = try await bench.ask()
+            let probe = ThreadProbe(bench.reactor)
+            for _ in 0..<5 { #expect(try await bench.ask(message).ends == [.stop]) }
+            #expect(probe.rounds > 5)
+            #expect(probe.longest < .milliseconds(5), "\(probe.longest)")
+        }
+    }
+}
