@@ -124,7 +124,7 @@ struct JobRunnerTests {
 
     @Test("leases of long runs are renewed; a run whose lease was lost is cancelled, and its end is not recorded")
     func leases() async throws {
-        let runner = runner { _ in try await Task.sleep(for: .seconds(600)) }
+        let runner = runner { _ in try await untilCancelled() }
         try await serving(runner) {
             queue.add(.test(1), .test(2))
             runner.poke()
@@ -139,7 +139,7 @@ struct JobRunnerTests {
             try await eventually("sleep") { clock.sleepers == 2 }
             clock.advance(by: .seconds(4))
             try await eventually("the third is taken") { queue.state.withLock { $0.ready.isEmpty } }
-            #expect(queue.state.withLock { $0.renewals } >= 2)
+            try await eventually("two renewals") { queue.state.withLock { $0.renewals } >= 2 }
             drainSoon()
         }
         #expect(queue.ended.count == 2 && queue.ended.allSatisfy { $0.result == .returned })
@@ -152,7 +152,7 @@ struct JobRunnerTests {
             if job.run.id.raw == 1 {
                 await withCheckedContinuation { open in gate.withLock { $0 = open } }
             } else {
-                try await Task.sleep(for: .seconds(600))
+                try await untilCancelled()
             }
         }
         try await serving(runner) {

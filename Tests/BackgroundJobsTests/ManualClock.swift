@@ -53,6 +53,14 @@ final class ManualClock: Clock, Sendable {
     }
 }
 
+/// A run that lasts until it is cancelled.
+func untilCancelled() async throws {
+    let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+    for await _ in stream {}
+    continuation.finish()
+    try Task.checkCancellation()
+}
+
 /// Waits until a condition holds; throws when it does not within a minute, which other tests that compute may take of a busy machine.
 func eventually(_ what: String, _ condition: () async throws -> Bool) async throws {
     struct Never: Error { var what: String }

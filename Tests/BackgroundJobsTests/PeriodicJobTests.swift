@@ -68,7 +68,7 @@ struct PeriodicJobTests {
         let job = PeriodicJob("test", PeriodicSchedule(every: .seconds(60)), logger: log.logger) {
             started.withLock { $0 = true }
             // A run that is under way is cancelled.
-            try await Task.sleep(for: .seconds(600))
+            try await untilCancelled()
         }
         let group = ServiceGroup(configuration: .init(services: [job], logger: Logger(label: "group") { _ in SwiftLogNoOpLogHandler() }))
         let running = Task { try await group.run() }

@@ -1,6 +1,6 @@
--- What operators and creators changed, when, and who: rows are only added, each in the transaction of the change. Each row has a hash of itself
--- and of the row before, so a row that is changed or removed later breaks the chain. Whoever keeps an earlier (sequence, hash) can also find that
--- the newest rows were removed, or that all were written anew.
+-- Each change by an operator or creator, with its author and time. Rows are only added, each in the transaction of its change. Each row has a
+-- hash of itself and of the row before, so a row that is changed or removed later breaks the chain. An earlier (sequence, hash) that is kept
+-- elsewhere also shows that the newest rows were removed, or that all were written anew.
 
 create table gateway.audit_log (
     -- 1, 2, 3, … without gaps, in the order of commits.

@@ -59,7 +59,8 @@ create table gateway.user_entitlements (
     primary key (user_id, entitlement)
 );
 
--- What a fold needs: whether the event is known, the subscribers with their revisions whom the ids connect, and all their ids and events.
+-- The input of a fold: whether the event is stored already, the subscribers that the ids connect with their revisions, and all ids and
+-- events of these.
 create function gateway.read_subscriber(
     source text, event_id text, ids text[],
     out known boolean, out subscribers bigint[], out revisions integer[], out subscriber_ids text[], out events text[])

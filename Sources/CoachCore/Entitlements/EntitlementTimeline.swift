@@ -9,7 +9,7 @@ public struct EntitlementTimeline: Equatable, Sendable {
     /// In order of time; the state of a segment differs from that of the one before.
     public let segments: [Segment]
 
-    /// The timeline of a subscriber of whom nothing is known.
+    /// The timeline of a subscriber without events.
     public static let none = Self(segments: [Segment(from: nil, state: .none)])
 
     init(segments: [Segment]) { self.segments = segments }

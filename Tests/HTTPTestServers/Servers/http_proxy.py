@@ -13,6 +13,8 @@ import ssl
 import struct
 import threading
 
+from sockets import connect, copy
+
 OPTIONS = argparse.ArgumentParser()
 OPTIONS.add_argument("--basic")
 OPTIONS.add_argument("--ntlm")
@@ -31,23 +33,6 @@ def read_head(reader):
         name, value = field.decode().split(":", 1)
         headers.append((name.lower(), value.strip()))
     return line.split(" "), headers
-
-
-def connect(host, port):
-    return socket.create_connection(("127.0.0.1" if host.endswith(".test") else host, port))
-
-
-def copy(source, target):
-    try:
-        while data := source.recv(65536):
-            target.sendall(data)
-    except OSError:
-        pass
-    for end in (source, target):
-        try:
-            end.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
 
 
 def ntlm_challenge():

@@ -45,9 +45,9 @@ def read_request(reader):
     return method, path, headers, reader.read(length)
 
 
-def has_ended(connection):
-    """Whether the peer has closed; what it sent meanwhile is thrown away."""
-    if not select.select([connection], [], [], 0)[0]:
+def has_ended(connection, within=0):
+    """Whether the peer closes within so many seconds (None: waits for it); what it sends meanwhile is thrown away."""
+    if not select.select([connection], [], [], within)[0]:
         return False
     try:
         return connection.recv(4096) == b""
@@ -61,13 +61,10 @@ def stream(connection, interval):
     """Endless text, and in the journal when the reader left (nanoseconds of the monotonic clock)."""
     try:
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
-        count = 0
-        while not has_ended(connection):
-            if interval > 0 and count * 0.002 >= interval or count == 0:
+        connection.sendall(chunk(b"data: token\n\n"))
+        while not has_ended(connection, within=interval or None):
+            if interval > 0:
                 connection.sendall(chunk(b"data: token\n\n"))
-                count = 0
-            count += 1
-            time.sleep(0.002)
     except OSError:
         pass
     with lock:
@@ -117,15 +114,15 @@ def answer(connection, request, number_on_connection):
         stream(connection, float(query or 0.01))
         return False
     elif path == "/hang":
-        while not has_ended(connection):
-            time.sleep(0.002)
+        while not has_ended(connection, within=None):
+            pass
         with lock:
             journal["stream_ends"].append(time.monotonic_ns())
         return False
     elif path == "/stall":
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nbeginning")
-        while not has_ended(connection):
-            time.sleep(0.002)
+        while not has_ended(connection, within=None):
+            pass
         return False
     elif path == "/garbage":
         connection.sendall(b"this is no HTTP\r\n\r\n")

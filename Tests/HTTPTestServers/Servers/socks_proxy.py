@@ -9,22 +9,11 @@ import socket
 import struct
 import threading
 
+from sockets import connect, copy
+
 OPTIONS = argparse.ArgumentParser()
 OPTIONS.add_argument("--user")
 OPTIONS.add_argument("--refuse", type=int)
-
-
-def copy(source, target):
-    try:
-        while data := source.recv(65536):
-            target.sendall(data)
-    except OSError:
-        pass
-    for end in (source, target):
-        try:
-            end.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
 
 
 def read_target(reader):
@@ -56,7 +45,7 @@ def serve(connection, options):
         if options.refuse:
             connection.sendall(b"\x05" + bytes([options.refuse]) + b"\x00\x01" + bytes(6))
             return
-        upstream = socket.create_connection(("127.0.0.1" if host.endswith(".test") else host, port))
+        upstream = connect(host, port)
         connection.sendall(b"\x05\x00\x00\x01" + bytes(6))
         threading.Thread(target=copy, args=(upstream, connection), daemon=True).start()
         copy(connection, upstream)
