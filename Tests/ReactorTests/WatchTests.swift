@@ -163,10 +163,10 @@ import Testing
             let text: String = await reactor.waiting { done in
                 var pair: [Int32] = [-1, -1]
                 socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &pair)
-                let number = pair[0]
+                // As high as numbers go: a test beside this one could take a low one as soon as it is closed.
+                let number = fcntl(pair[0], F_DUPFD_CLOEXEC, highNumber)
                 let old = try? reactor.watch(number, .read) { _ in done("old") }
-                close(pair[0])
-                close(pair[1])
+                for descriptor in pair + [number] { close(descriptor) }
                 var fresh: [Int32] = [-1, -1]
                 socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &fresh)
                 let reused = dup2(fresh[0], number)
@@ -188,4 +188,11 @@ import Testing
             }
         }
     }
+}
+
+/// Near the limit of this process, where nobody else's descriptors are.
+private var highNumber: Int32 {
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    return Int32(clamping: limit.rlim_cur) - 16
 }

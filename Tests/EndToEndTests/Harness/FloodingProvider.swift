@@ -33,13 +33,12 @@ final class FloodingProvider: Sendable {
                     close(connection)
                 }
             }
+            // Here and not in deinit: the number may then be another listener's, and this thread would accept for it.
+            close(listener)
         }
     }
 
-    deinit {
-        shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
-    }
+    deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 
     private static func serve(_ connection: Int32) {
         var request: [UInt8] = []

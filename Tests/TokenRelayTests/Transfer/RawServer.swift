@@ -20,7 +20,7 @@ final class RawServer: Sendable {
         Thread.detachNewThread { [weak self] in
             while true {
                 let descriptor = accept(listener, nil, nil)
-                guard descriptor >= 0 else { return }
+                guard descriptor >= 0 else { break }
                 self?.acceptedCount.add(1, ordering: .relaxed)
                 Thread.detachNewThread {
                     let connection = RawConnection(descriptor: descriptor)
@@ -28,13 +28,12 @@ final class RawServer: Sendable {
                     close(descriptor)
                 }
             }
+            // Here and not in deinit: the number may then be another listener's, and this thread would accept for it.
+            close(listener)
         }
     }
 
-    deinit {
-        shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
-    }
+    deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 
     /// A socket on a free port that does not listen: connections to it are refused as long as it is held.
     static func bound() throws -> (descriptor: Int32, port: Int) {

@@ -252,7 +252,8 @@ struct TransferTests {
             bench.start(TransferRequest(url: server.url, body: Array("mark\(index)".utf8), connectTimeout: .seconds(20))).recorder
         }
         for (index, recorder) in recorders.enumerated() {
-            #expect(try await recorder.end() == .complete)
+            let end = try await recorder.end()
+            #expect(end == .complete)
             #expect(recorder.text == (0..<20).map { "mark\(index)-\($0) " }.joined())
         }
     }
