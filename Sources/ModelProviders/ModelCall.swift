@@ -1,10 +1,9 @@
 import CoachCore
 import TokenRelay
 
-/// One model call: connects the failover machine with a transfer, a reader and a timer, and tells what it learns.
-// SAFETY: after `init`, every member is used only on the transfers' thread: `begin` and `cancel` are submitted to it, and the handlers and
-// the alarm are called on it.
-final class ModelCall: @unchecked Sendable {
+/// One model call: connects the failover machine with a transfer, a reader and a timer, and delivers updates. After `init` it belongs to the
+/// transfers' thread.
+final class ModelCall {
     /// What is received at present.
     private enum Reading {
         case nothing
@@ -13,7 +12,7 @@ final class ModelCall: @unchecked Sendable {
         case refusal(TransferHead, body: [UInt8])
     }
 
-    /// What was learnt beside text, and not told yet.
+    /// What was received beside text, and not delivered yet.
     private final class PendingFields {
         var acceptedBy: ModelName?
         var usage: TokenUsage?
@@ -29,13 +28,15 @@ final class ModelCall: @unchecked Sendable {
     /// Counts attempts, so that a transfer that was given up is not listened to.
     private var attempt = 0
     private let router: ModelRouter
+    /// Not before `begin`, as `init` runs on the caller's thread.
+    private lazy var shared = router.state
     /// Stands beside `reading`, and is used where it stands: a token does not move it.
     private var reader: (any AnswerReader)?
     private var receive: (@Sendable (ModelUpdate) -> Void)?
-    /// Bytes of the text in the router's `update`, from its start, that were not told yet.
-    private var untoldText = 0
+    /// Bytes of the text in the router's `update`, from its start, that were not delivered yet.
+    private var pendingText = 0
     /// nil mostly.
-    private var untold: PendingFields?
+    private var pendingFields: PendingFields?
     private var reading = Reading.nothing
     private var machine: FailoverMachine
 
@@ -62,12 +63,12 @@ final class ModelCall: @unchecked Sendable {
         order = router.order(at: now)
         machine = FailoverMachine(providers: order.map(\.name.provider), limits: router.limits, start: now)
         perform(machine.begin(at: now))
-        tell()
+        deliver()
     }
 
     func cancel() {
         perform(machine.cancelled())
-        tell()
+        deliver()
     }
 }
 
@@ -85,7 +86,7 @@ extension ModelCall {
             case .stop, .length, .filtered: letTransferFinish()
             case .cancelled, .failed: giveUpTransfer()
             }
-            remarks.end = end
+            gatheredFields.end = end
         }
         setAlarm()
     }
@@ -100,11 +101,12 @@ extension ModelCall {
         transfer = router.transfers.start(request, handlers(attempt, provider.dialect))
     }
 
-    func handlers(_ number: Int, _ dialect: Dialect) -> TransferHandlers {
-        TransferHandlers(
-            head: { head in self.hear(number) { self.head(head, dialect) } },
-            bytes: { bytes in self.hear(number) { self.bytes(bytes) } },
-            end: { end in self.hear(number) { self.transferEnded(end) } })
+    private func handlers(_ number: Int, _ dialect: Dialect) -> TransferHandlers {
+        let call = router.transfers.bind(self)
+        return TransferHandlers(
+            head: { head in call.current.during(number) { $0.head(head, dialect) } },
+            bytes: { bytes in call.current.during(number) { $0.bytes(bytes) } },
+            end: { end in call.current.during(number) { $0.transferEnded(end) } })
     }
 
     private func giveUpTransfer() {
@@ -125,22 +127,22 @@ extension ModelCall {
         reader = nil
     }
 
-    private var remarks: PendingFields {
-        if let untold { return untold }
-        let remarks = PendingFields()
-        untold = remarks
-        return remarks
+    private var gatheredFields: PendingFields {
+        if let pendingFields { return pendingFields }
+        let fields = PendingFields()
+        pendingFields = fields
+        return fields
     }
 
-    /// Hands over what has gathered.
-    private func tell() {
-        guard untoldText > 0 || untold != nil else { return }
-        let (count, told) = (untoldText, untold)
-        untoldText = 0
-        untold = nil
-        router.update.text.withUnsafeBufferPointer { text in
+    /// Hands over what was gathered.
+    private func deliver() {
+        guard pendingText > 0 || pendingFields != nil else { return }
+        let (count, fields) = (pendingText, pendingFields)
+        pendingText = 0
+        pendingFields = nil
+        shared.update.text.withUnsafeBufferPointer { text in
             let text = UnsafeBufferPointer(rebasing: text[..<count])
-            receive?(ModelUpdate(acceptedBy: told?.acceptedBy, text: text, usage: told?.usage, end: told?.end))
+            receive?(ModelUpdate(acceptedBy: fields?.acceptedBy, text: text, usage: fields?.usage, end: fields?.end))
         }
         if machine.isEnded { receive = nil }
     }
@@ -169,17 +171,18 @@ extension ModelCall {
         // Silence before the first text is the provider's fault; a pause that is over is not.
         if wasWaiting, action != .none, action != .judgeErrorResponse { router.noteFailure(of: provider, at: now) }
         perform(action)
-        tell()
+        deliver()
     }
 }
 
-// MARK: - What the transfer says
+// MARK: - What the transfer reports
 
 extension ModelCall {
-    private func hear(_ number: Int, _ body: () -> Void) {
+    /// Takes what a transfer reports, unless it was given up.
+    private func during(_ number: Int, _ body: (ModelCall) -> Void) {
         guard number == attempt else { return }
-        body()
-        tell()
+        body(self)
+        deliver()
     }
 
     private func head(_ head: TransferHead, _ dialect: Dialect) {
@@ -190,9 +193,9 @@ extension ModelCall {
         guard machine.accepted() else { return }
         reading = .answer
         reader = dialect.makeReader()
-        remarks.acceptedBy = current.name
+        gatheredFields.acceptedBy = current.name
         // What the provider before reported was its own.
-        if hasReportedUsage { remarks.usage = TokenUsage() }
+        if hasReportedUsage { gatheredFields.usage = TokenUsage() }
         hasReportedUsage = false
         setAlarm()
     }
@@ -206,8 +209,8 @@ extension ModelCall {
             reading = .refusal(head, body: body)
             if body.count == Self.longestRefusal { judgeErrorResponse() }
         case .answer:
-            router.update.clear()
-            reader?.read(bytes, into: &router.update)
+            shared.update.clear()
+            reader?.read(bytes, into: &shared.update)
             take()
         }
     }
@@ -218,8 +221,8 @@ extension ModelCall {
         switch reading {
         case .refusal: judgeErrorResponse()
         case .answer:
-            router.update.clear()
-            reader?.finish(into: &router.update)
+            shared.update.clear()
+            reader?.finish(into: &shared.update)
             take()
         case .nothing:
             switch end {
@@ -234,7 +237,7 @@ extension ModelCall {
     /// Judges what `update` say.
     private func take() {
         var isTooLong = false
-        let count = router.update.text.count
+        let count = shared.update.text.count
         let hadSpoken = machine.hasSpoken
         if count > 0 {
             if !hadSpoken {
@@ -242,19 +245,19 @@ extension ModelCall {
                 prompts = [:]
             }
             switch machine.said(count, at: .now) {
-            case .all: untoldText = count
+            case .all: pendingText = count
             case .atMost(let bound):
                 isTooLong = true
-                untoldText = router.update.text.prefixOfWholeCharacters(bound).count
+                pendingText = shared.update.text.prefixOfWholeCharacters(bound).count
             case .nothing: break
             }
         }
-        if let usage = router.update.usage {
+        if let usage = shared.update.usage {
             hasReportedUsage = true
-            remarks.usage = usage
+            gatheredFields.usage = usage
         }
         if isTooLong { return perform(machine.reachedBound()) }
-        switch router.update.verdict {
+        switch shared.update.verdict {
         case .ended(let end): perform(machine.finished(end, at: .now))
         case .broken(let kind, let detail):
             let provider = current.name.provider

@@ -3,7 +3,7 @@ import TokenRelay
 
 /// Makes the port to the models: calls follow the default route, or the one given.
 ///
-/// `transfers` decides the thread on which events are told. Keys are held, sent to their provider, and shown to nobody.
+/// `transfers` decides the thread on which updates are delivered. Keys are held, sent to their provider, and never printed.
 public func makeLanguageModel(
     configuration: ModelConfiguration, route: Route? = nil, keys: ProviderKeys, transfers: TransferPool
 ) -> LanguageModel {
@@ -13,12 +13,19 @@ public func makeLanguageModel(
         .filter { $0.route == .direct && $0.baseURL.lowercased().hasPrefix("https:") }
     for authorityFile in Set(secure.map(\.authorityFile)) { transfers.prepare(authorityFile: authorityFile) }
     return LanguageModel(firstChoice: route.first.name) { prompt, receive in
-        let call = ModelCall(prompt: prompt, router: router, receive: receive)
-        transfers.submit { call.begin() }
+        let call = transfers.bind(ModelCall(prompt: prompt, router: router, receive: receive))
+        call.submit { $0.begin() }
         return Generation {
-            transfers.submit { call.cancel() }
+            call.submit { $0.cancel() }
         }
     }
+}
+
+/// What the calls of a route change. Belongs to the transfers' thread.
+final class SharedCallState {
+    /// What a call reads at present: emptied before each reading and handed over after it, so all calls share one buffer that stays in the cache.
+    var update = ParsedUpdate()
+    var breakers: [String: CircuitBreaker] = [:]
 }
 
 /// What the calls of a route share.
@@ -28,11 +35,7 @@ final class ModelRouter: Sendable {
     let transfers: TransferPool
     private let configuration: ModelConfiguration
     let keys: ProviderKeys
-    // SAFETY: used only on the transfers' thread, by `ModelCall`.
-    /// What a call reads at present: emptied before each reading and told after it, so all calls share one buffer that stays in the cache.
-    nonisolated(unsafe) var update = ParsedUpdate()
-    // SAFETY: likewise.
-    private nonisolated(unsafe) var breakers: [String: CircuitBreaker] = [:]
+    private let shared: TransferBound<SharedCallState>
 
     init(configuration: ModelConfiguration, route: Route, keys: ProviderKeys, transfers: TransferPool) {
         self.configuration = configuration
@@ -40,7 +43,11 @@ final class ModelRouter: Sendable {
         limits = configuration.limits
         self.keys = keys
         self.transfers = transfers
+        shared = transfers.bind(SharedCallState())
     }
+
+    /// Only on the transfers' thread.
+    var state: SharedCallState { shared.current }
 
     /// The choices in the order in which a call beginning now tries them: healthy providers before those with an open circuit.
     func order(at now: Moment) -> [ModelChoice] {
@@ -49,24 +56,25 @@ final class ModelRouter: Sendable {
         for choice in route.choices {
             let provider = choice.name.provider
             // Only the first place is asked for: it alone is sure to be called, as a probe must be.
-            let isAdmitted = admitted.isEmpty ? breakers[provider, default: .init()].admits(at: now) : breakers[provider]?.isClosed ?? true
+            let isAdmitted =
+                admitted.isEmpty ? state.breakers[provider, default: .init()].admits(at: now) : state.breakers[provider]?.isClosed ?? true
             if isAdmitted { admitted.append(choice) } else { last.append(choice) }
         }
         return admitted + last
     }
 
-    /// A prompt in every dialect that this route's providers speak: whoever takes over needs no more time for it. Any thread.
+    /// A prompt in every dialect of this route's providers: failover needs no more time for it. Any thread.
     func encode(_ prompt: Prompt) -> [Dialect: EncodedPrompt] {
         let dialects = Set(route.choices.compactMap { provider(of: $0)?.dialect })
         return Dictionary(uniqueKeysWithValues: dialects.map { ($0, $0.encode(prompt)) })
     }
 
     func noteSuccess(of provider: String) {
-        breakers[provider]?.succeeded()
+        state.breakers[provider]?.succeeded()
     }
 
     func noteFailure(of provider: String, at now: Moment) {
-        breakers[provider, default: .init()].failed(at: now)
+        state.breakers[provider, default: .init()].failed(at: now)
     }
 
     /// nil when the configuration does not know the provider, which its loader rules out.

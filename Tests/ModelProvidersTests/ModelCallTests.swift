@@ -254,10 +254,11 @@ struct ModelCallTests {
                 do {
                     let call = ModelCall(prompt: CallBench.prompt("hello"), router: bench.router) { recorder.take($0) }
                     released = call
-                    bench.router.transfers.submit { call.begin() }
+                    let bound = bench.router.transfers.bind(call)
+                    bound.submit { $0.begin() }
                     if script.stallAfterTokens != nil {
                         try await eventually { !recorder.now.text.isEmpty }
-                        bench.router.transfers.submit { call.cancel() }
+                        bound.submit { $0.cancel() }
                     }
                 }
                 _ = try await recorder.ended()

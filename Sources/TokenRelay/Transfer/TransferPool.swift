@@ -75,16 +75,17 @@ public final class TransferPool: Sendable {
 
     // MARK: For state that lives beside its transfers
 
-    /// Runs `work` on the thread on which handlers are called, after what was submitted before. Any thread.
-    public func submit(_ work: @escaping @Sendable () -> Void) {
-        drivers.reactor.submit(work)
-    }
+    /// Confines a value to the thread on which handlers are called. On that thread, or directly after the value was made.
+    public func bind<Value>(_ value: Value) -> TransferBound<Value> { ReactorBound(value, to: drivers.reactor) }
 
     /// Runs `body` once, not before `delay` has passed. Only on the thread on which handlers are called.
     public func schedule(after delay: Duration, _ body: @escaping () -> Void) -> TransferAlarm {
         TransferAlarm(timer: drivers.reactor.schedule(after: delay, body))
     }
 }
+
+/// A value that belongs to the thread on which a pool calls its handlers.
+public typealias TransferBound<Value> = ReactorBound<Value>
 
 /// A transfer that was started.
 public struct Transfer: Sendable {
