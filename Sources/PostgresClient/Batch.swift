@@ -1,5 +1,5 @@
 /// One caller's statements, for pool and connection, without the type of their result.
-class Batch: PendingRequest, @unchecked Sendable {
+class Batch: PendingRequest {
     enum Work {
         /// Sent together: one round trip, one implicit transaction.
         case queries([EncodedQuery])
@@ -8,8 +8,8 @@ class Batch: PendingRequest, @unchecked Sendable {
     }
 
     let work: Work
-    /// Set before the batch is submitted.
-    var affinity: UInt64?
+    /// Batches with the same affinity share one connection; nil: any.
+    let affinity: UInt64?
     /// Written to a connection. A sent batch runs on when its caller gave up; its result is dropped.
     var wasSent = false
     /// The prepared statements that this attempt relies on.
@@ -19,8 +19,9 @@ class Batch: PendingRequest, @unchecked Sendable {
 
     override var mayTakeEffect: Bool { wasSent }
 
-    init(_ work: Work) {
+    init(_ work: Work, affinity: UInt64? = nil) {
         self.work = work
+        self.affinity = affinity
     }
 
     /// The result of the last statement.
@@ -31,17 +32,17 @@ class Batch: PendingRequest, @unchecked Sendable {
 }
 
 /// A batch with a result of type `Value`.
-final class TypedBatch<Value: Sendable>: Batch, Awaitable, @unchecked Sendable {
+final class TypedBatch<Value: Sendable>: Batch, Awaitable {
     var reply = Reply<Value>()
     private let decode: @Sendable (borrowing Rows) throws -> Value
     private var value: Result<Value, any Error>
 
     /// - Throws: `PostgresError` when a parameter cannot be sent.
-    init(_ queries: [Query], decode: @escaping @Sendable (borrowing Rows) throws -> Value) throws {
+    init(_ queries: [Query], affinity: UInt64? = nil, decode: @escaping @Sendable (borrowing Rows) throws -> Value) throws {
         guard !queries.isEmpty else { throw PostgresError(.protocolViolation, "a batch without statements") }
         self.decode = decode
         value = .failure(PostgresError(.protocolViolation, "no result came"))
-        super.init(.queries(try queries.map(EncodedQuery.init)))
+        super.init(.queries(try queries.map(EncodedQuery.init)), affinity: affinity)
     }
 
     /// Work without a result.

@@ -5,10 +5,10 @@ import Reactor
 extension Connection {
     func resolveHost(_ target: ConnectionTarget) {
         limitAttempt()
-        let (attempt, host, reactor) = (machine.attempt, target.entry.host, reactor)
+        let (attempt, host, connection) = (machine.attempt, target.entry.host, ReactorBound(self, to: reactor))
         let isRunning = HelperThread.run {
             let found = NameLookup.addresses(of: host).found
-            reactor.submit { self.resolved(found, attempt: attempt) }
+            connection.submit { $0.resolved(found, attempt: attempt) }
         }
         if !isRunning { resolved([], attempt: attempt) }
     }

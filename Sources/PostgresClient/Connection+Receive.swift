@@ -1,36 +1,59 @@
 import CLibPQ
+import Reactor
 
 /// From libpq to batches.
-extension Connection {
+extension Connection: DeferredWork {
+    /// Results or notifications that are taken before other work of the reactor has its turn. A batch has three or more results, and decoding
+    /// a long history takes some 0.1 ms.
+    private static let takenAtOnce = 32
+
     func consumeInput() {
-        let succeeded = PQconsumeInput(handle) == 1
+        let succeeded = PQconsumeInput(handle) == 1 && PQstatus(handle) == CONNECTION_OK
         lastHeard = .now
-        drain()
-        drainNotifications()
+        // What arrived before the connection was lost is delivered before its end is.
+        if !succeeded { drain() } else if !drainsLater { continueWork() }
         guard machine.state == .open else { return }
-        perform(machine.consumed(succeeded && PQstatus(handle) == CONNECTION_OK))
+        perform(machine.consumed(succeeded))
     }
 
-    /// Takes every result that is complete. Handlers may send more, or close the connection.
-    func drain() {
+    func continueWork() {
+        drainsLater = !drain(atMost: Self.takenAtOnce)
+        if drainsLater { reactor.continueLater(self) }
+    }
+
+    /// Takes what is complete. Handlers may send more, or close the connection. False when something may be left.
+    @discardableResult
+    func drain(atMost most: Int = .max) -> Bool {
+        drainResults(atMost: most) && drainNotifications(atMost: most)
+    }
+
+    private func drainResults(atMost most: Int) -> Bool {
+        var left = most
         while machine.state == .open, script != nil || !queue.isEmpty, PQisBusy(handle) == 0 {
+            guard left > 0 else { return false }
+            left -= 1
             let result = PQgetResult(handle)
             // For a lost connection libpq makes an error result itself; it is not the server's.
             if PQstatus(handle) == CONNECTION_BAD, PQresultStatus(result) == PGRES_FATAL_ERROR {
                 PQclear(result)
-                return
+                return true
             }
             if let script { take(result, of: script) } else { take(result) }
         }
+        return true
     }
 
-    private func drainNotifications() {
+    private func drainNotifications(atMost most: Int) -> Bool {
+        var left = most
         while machine.state == .open, let notification = PQnotifies(handle) {
+            left -= 1
             let (channel, payload) = (String(cString: notification.pointee.relname), String(cString: notification.pointee.extra))
             let processID = notification.pointee.be_pid
             PQfreemem(notification)
             events.notified(channel, payload, processID)
+            guard left > 0 else { return false }
         }
+        return true
     }
 
     // MARK: Pipeline

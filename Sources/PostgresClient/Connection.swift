@@ -2,10 +2,8 @@ import CLibPQ
 import Reactor
 
 /// One connection: drives libpq as `ConnectionMachine` and `PipelineQueue` decide. With its extensions, `ConnectionParameters` and `Rows` the
-/// only place that calls libpq.
-///
-/// SAFETY (`@unchecked Sendable`): touched on the reactor's thread only; a `PGconn` tolerates no other.
-final class Connection: @unchecked Sendable {
+/// only place that calls libpq. Belongs to the reactor's thread; a `PGconn` tolerates no other.
+final class Connection {
     /// Callbacks to the owner. None after `ended`.
     struct Events {
         var opened: () -> Void = {}
@@ -40,6 +38,8 @@ final class Connection: @unchecked Sendable {
     var script: Batch?
     var scriptFailure: PostgresError?
     var lastHeard = ContinuousClock.now
+    /// What arrived is more than is taken at once.
+    var drainsLater = false
 
     private let connectionString: String
     let configuration: PostgresConfiguration

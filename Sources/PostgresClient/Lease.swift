@@ -1,20 +1,18 @@
+import Reactor
+
 /// A connection of one caller. Statements run in order, each in its own transaction unless one was begun. Only valid inside the closure that
 /// received it.
 ///
 /// When the caller's task is cancelled or a deadline passes, the running statement is cancelled at the server and the connection is not
 /// used again.
-public final class Lease: Sendable {
-    let id: PoolMachine.ConnectionID
-    let connection: Connection
-    private let pool: Pool
-    // SAFETY: touched on the reactor's thread only.
-    nonisolated(unsafe) var isReturned = false
-    nonisolated(unsafe) var isTainted = false
+public struct Lease: Sendable {
+    let loan: ReactorBound<Loan>
+    private let defaultDeadline: Duration
 
-    init(_ id: PoolMachine.ConnectionID, _ connection: Connection, pool: Pool) {
-        self.id = id
-        self.connection = connection
-        self.pool = pool
+    /// On the reactor's thread.
+    init(_ loan: Loan, on reactor: Reactor, defaultDeadline: Duration) {
+        self.loan = ReactorBound(loan, to: reactor)
+        self.defaultDeadline = defaultDeadline
     }
 
     /// Runs one statement and decodes its rows (on the reactor's thread: small work only).
@@ -33,7 +31,7 @@ public final class Lease: Sendable {
         _ queries: [Query], deadline: Duration? = nil, decode: @escaping @Sendable (borrowing Rows) throws -> Value
     ) async throws -> Value {
         let batch = try TypedBatch(queries, decode: decode)
-        return try await run(batch, deadline: deadline ?? pool.configuration.defaultDeadline)
+        return try await run(batch, deadline: deadline ?? defaultDeadline)
     }
 
     /// Runs one statement and returns how many rows it touched.
@@ -50,21 +48,35 @@ public final class Lease: Sendable {
     }
 
     private func run<Value>(_ batch: TypedBatch<Value>, deadline: Duration?) async throws -> Value {
-        try await batch.answer(on: pool.reactor) {
-            guard !self.isReturned, !self.isTainted else {
-                return batch.fail(PostgresError(.protocolViolation, "the lease is over"))
-            }
-            batch.begin(on: self.pool.reactor, deadline: deadline) {
-                self.isTainted = true
-                self.connection.cancelRunning()
-            }
-            self.connection.send(batch)
+        try await ReactorBound(batch, to: loan.reactor).answer { [loan] batch in loan.current.send(batch, deadline: deadline) }
+    }
+}
+
+/// The reactor's side of a lease.
+final class Loan {
+    let id: PoolMachine.ConnectionID
+    let connection: Connection
+    var isReturned = false
+    /// The session cannot be reset for the next caller.
+    private(set) var isTainted = false
+
+    init(_ id: PoolMachine.ConnectionID, _ connection: Connection) {
+        self.id = id
+        self.connection = connection
+    }
+
+    func send(_ batch: Batch, deadline: Duration?) {
+        guard !isReturned, !isTainted else { return batch.fail(PostgresError(.protocolViolation, "the lease is over")) }
+        batch.begin(on: connection.reactor, deadline: deadline) { [self] in
+            isTainted = true
+            connection.cancelRunning()
         }
+        connection.send(batch)
     }
 }
 
 /// A request for a leased connection.
-final class PendingLease: PendingRequest, Awaitable, @unchecked Sendable {
+final class PendingLease: PendingRequest, Awaitable {
     var reply = Reply<Lease>()
 
     func succeed(_ lease: Lease) {
@@ -77,7 +89,7 @@ final class PendingLease: PendingRequest, Awaitable, @unchecked Sendable {
 }
 
 /// `DISCARD ALL` without the prepared statements: roles, settings, locks and temporary tables of one caller do not reach the next.
-final class SessionReset: Batch, @unchecked Sendable {
+final class SessionReset: Batch {
     private static let script = """
         close all; set session authorization default; reset all; unlisten *; select pg_advisory_unlock_all(); discard temp; \
         discard sequences

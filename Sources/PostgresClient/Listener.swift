@@ -9,10 +9,8 @@ public enum ListenEvent: Sendable, Hashable {
     case disconnected
 }
 
-/// Keeps one connection that listens, until the stream's reader ends.
-///
-/// SAFETY (`@unchecked Sendable`): touched on the reactor's thread only.
-final class Listener: @unchecked Sendable {
+/// Keeps one connection that listens, until the stream's reader ends. Belongs to the reactor's thread.
+final class Listener {
     /// Interval of `select 1`: a dead server is noticed after this and the silence limit.
     private static let heartbeat = Duration.seconds(10)
     /// Events buffered for a slow reader. When more arrive, the oldest are dropped and `connected` is sent, because everything may have changed.
@@ -114,7 +112,7 @@ final class Listener: @unchecked Sendable {
 }
 
 /// A batch of which only success or failure matters.
-private final class Probe: Batch, @unchecked Sendable {
+private final class Probe: Batch {
     private let whenDone: (_ succeeded: Bool) -> Void
 
     init(_ queries: [EncodedQuery], whenDone: @escaping (_ succeeded: Bool) -> Void) {

@@ -1,10 +1,8 @@
 import Reactor
 
 /// A caller that waits for the reactor. It is answered exactly once: with a result, by its deadline, or by its cancellation.
-///
-/// SAFETY (`@unchecked Sendable`): made by the caller and handed to the reactor once; everything mutable is touched on the reactor's
-/// thread only.
-class PendingRequest: @unchecked Sendable {
+/// Belongs to the reactor's thread from the moment it was made (`ReactorBound`).
+class PendingRequest {
     private(set) var isAnswered = false
     private var timer: TimerHandle?
     /// Called when the caller gives up before it is answered.
@@ -78,19 +76,19 @@ protocol Awaitable<Value>: PendingRequest {
     var reply: Reply<Value> { get set }
 }
 
-extension Awaitable {
+extension ReactorBound where Value: Awaitable {
     /// Suspends the task until the request is answered.
-    /// - Parameter admit: called on the reactor unless the task was cancelled before.
-    func answer(on reactor: Reactor, admit: @escaping @Sendable () -> Void) async throws -> Value {
+    /// - Parameter admit: called on the reactor's thread unless the task was cancelled before.
+    func answer(admit: @escaping @Sendable (Value) -> Void) async throws -> Value.Value {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                reactor.submit {
-                    self.reply.attach(continuation)
-                    if !self.isAnswered { admit() }
+                submit { request in
+                    request.reply.attach(continuation)
+                    if !request.isAnswered { admit(request) }
                 }
             }
         } onCancel: {
-            reactor.submit { self.abandon(PostgresError(.cancelled, "the task was cancelled")) }
+            submit { $0.abandon(PostgresError(.cancelled, "the task was cancelled")) }
         }
     }
 }

@@ -1,13 +1,10 @@
 import Reactor
-import Synchronization
 
-/// Drives `PoolMachine`: owns the connections and the pending requests.
-///
-/// SAFETY (`@unchecked Sendable`): touched on the reactor's thread only, except `status`.
-final class Pool: @unchecked Sendable {
-    let reactor: Reactor
-    let configuration: PostgresConfiguration
-    private let published: Mutex<PostgresStatus>
+/// Drives `PoolMachine`: owns the connections and the pending requests. Belongs to the reactor's thread.
+final class Pool {
+    private let reactor: Reactor
+    private let configuration: PostgresConfiguration
+    private let status: SharedStatus
     private var machine: PoolMachine
     private var connections: [PoolMachine.ConnectionID: Connection] = [:]
     private var batches: [PoolMachine.RequestID: Batch] = [:]
@@ -22,19 +19,16 @@ final class Pool: @unchecked Sendable {
     private var isShutDown = false
     private var whenEmpty: [() -> Void] = []
 
-    init(_ configuration: PostgresConfiguration, on reactor: Reactor) {
+    init(_ configuration: PostgresConfiguration, on reactor: Reactor, status: SharedStatus) {
         self.configuration = configuration
         self.reactor = reactor
+        self.status = status
         let limits = PoolMachine.Limits(
             sharedConnections: configuration.sharedConnections, leases: configuration.maximumLeases, waiters: configuration.maximumWaiters,
             pipelineDepth: PostgresConfiguration.pipelineDepth, staleHead: PostgresConfiguration.staleHead,
             leaseIdle: configuration.leaseIdleTimeout)
         machine = PoolMachine(limits: limits, now: .now)
-        published = Mutex(.connecting(since: .now))
     }
-
-    /// From any thread.
-    var status: PostgresStatus { published.withLock { $0 } }
 
     // MARK: Life
 
@@ -83,16 +77,16 @@ final class Pool: @unchecked Sendable {
     }
 
     /// Resets the session of a returned lease for the next caller, or closes its connection.
-    func takeBack(_ lease: Lease) {
-        guard !lease.isReturned else { return }
-        lease.isReturned = true
-        guard !lease.isTainted, lease.connection.isClean else {
-            return perform(machine.leaseReturned(lease.id, reusable: false, now: .now))
+    func takeBack(_ loan: Loan) {
+        guard !loan.isReturned else { return }
+        loan.isReturned = true
+        guard !loan.isTainted, loan.connection.isClean else {
+            return perform(machine.leaseReturned(loan.id, reusable: false, now: .now))
         }
-        lease.connection.send(
+        loan.connection.send(
             SessionReset { [weak self] isClean in
                 guard let self else { return }
-                perform(machine.leaseReturned(lease.id, reusable: isClean, now: .now))
+                perform(machine.leaseReturned(loan.id, reusable: isClean, now: .now))
             })
     }
 
@@ -132,7 +126,7 @@ final class Pool: @unchecked Sendable {
             if let batch = batches.removeValue(forKey: request) { connections[id]?.send(batch) }
         case .lend(let id, let request):
             guard let pending = leases.removeValue(forKey: request), let connection = connections[id] else { return }
-            pending.succeed(Lease(id, connection, pool: self))
+            pending.succeed(Lease(Loan(id, connection), on: reactor, defaultDeadline: configuration.defaultDeadline))
         case .reject(let request, let rejection):
             let pending: PendingRequest? = batches.removeValue(forKey: request) ?? leases.removeValue(forKey: request)
             pending?.fail(error(for: rejection))
@@ -195,13 +189,12 @@ final class Pool: @unchecked Sendable {
 
     private func publishStatus() {
         let since = machine.healthSince
-        let status: PostgresStatus =
+        status.value =
             switch machine.health {
             case .connecting: .connecting(since: since)
             case .reachable: .reachable(since: since)
             case .unreachable: .unreachable(since: since, lastError)
             }
-        published.withLock { $0 = status }
     }
 
     private func error(for rejection: PoolMachine.Rejection) -> PostgresError {

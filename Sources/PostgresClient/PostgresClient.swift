@@ -6,24 +6,27 @@ import Reactor
 /// Every method may be called from any task; nothing blocks a thread. Errors are `PostgresError` unless a closure of the caller throws its own.
 /// Call `start()` once, and `shutdown()` before the reactor stops.
 public final class PostgresClient: Sendable {
-    private let pool: Pool
+    private let pool: ReactorBound<Pool>
+    private let configuration: PostgresConfiguration
+    private let reachability = SharedStatus(.connecting(since: .now))
 
     /// Connects nothing before `start`. The reactor may have other users.
     public init(_ configuration: PostgresConfiguration, reactor: Reactor) {
-        pool = Pool(configuration, on: reactor)
+        self.configuration = configuration
+        pool = ReactorBound(Pool(configuration, on: reactor, status: reachability), to: reactor)
     }
 
     // MARK: Life cycle
 
     /// Begins to connect. Requests before the connection is open wait.
     public func start() {
-        pool.reactor.submit { [pool] in pool.start() }
+        pool.submit { $0.start() }
     }
 
     /// Rejects new requests, waits at most `grace` for running ones, then closes everything. Streams of `listen` end.
     public func shutdown(grace: Duration = .seconds(2)) async {
         await withCheckedContinuation { continuation in
-            pool.reactor.submit { [pool] in pool.shutDown(grace: grace) { continuation.resume() } }
+            pool.submit { $0.shutDown(grace: grace) { continuation.resume() } }
         }
     }
 
@@ -38,7 +41,7 @@ public final class PostgresClient: Sendable {
     }
 
     /// Whether the database can be reached, and since when.
-    public var status: PostgresStatus { pool.status }
+    public var status: PostgresStatus { reachability.value }
 
     // MARK: Shared connections
 
@@ -58,10 +61,9 @@ public final class PostgresClient: Sendable {
         _ queries: [Query], affinity: UInt64? = nil, deadline: Duration? = nil,
         decode: @escaping @Sendable (borrowing Rows) throws -> Value
     ) async throws -> Value {
-        let batch = try TypedBatch(queries, decode: decode)
-        batch.affinity = affinity
-        let deadline = deadline ?? pool.configuration.defaultDeadline
-        return try await batch.answer(on: pool.reactor) { [pool] in pool.admit(batch, deadline: deadline) }
+        let batch = ReactorBound(try TypedBatch(queries, affinity: affinity, decode: decode), to: pool.reactor)
+        let deadline = deadline ?? configuration.defaultDeadline
+        return try await batch.answer { [pool] batch in pool.current.admit(batch, deadline: deadline) }
     }
 
     /// A batch of one statement.
@@ -85,10 +87,10 @@ public final class PostgresClient: Sendable {
     /// - Parameter deadline: time limit for getting a connection; nil: the configuration's.
     @discardableResult
     public func withConnection<Value>(deadline: Duration? = nil, _ body: (Lease) async throws -> Value) async throws -> Value {
-        let request = PendingLease()
-        let deadline = deadline ?? pool.configuration.defaultDeadline
-        let lease = try await request.answer(on: pool.reactor) { [pool] in pool.admit(request, deadline: deadline) }
-        defer { pool.reactor.submit { [pool] in pool.takeBack(lease) } }
+        let request = ReactorBound(PendingLease(), to: pool.reactor)
+        let deadline = deadline ?? configuration.defaultDeadline
+        let lease = try await request.answer { [pool] request in pool.current.admit(request, deadline: deadline) }
+        defer { pool.submit { $0.takeBack(lease.loan.current) } }
         return try await body(lease)
     }
 
@@ -119,9 +121,9 @@ public final class PostgresClient: Sendable {
     /// Listens on a connection of its own until the reading task ends or stops reading.
     public func listen(_ channels: [String]) -> AsyncStream<ListenEvent> {
         let (stream, continuation) = AsyncStream<ListenEvent>.makeStream(bufferingPolicy: .bufferingNewest(Listener.bufferedEvents))
-        let listener = Listener(channels, pool.configuration, on: pool.reactor, stream: continuation)
-        continuation.onTermination = { [reactor = pool.reactor] _ in reactor.submit { listener.stop() } }
-        pool.reactor.submit { [pool] in pool.listen(listener) }
+        let listener = ReactorBound(Listener(channels, configuration, on: pool.reactor, stream: continuation), to: pool.reactor)
+        continuation.onTermination = { _ in listener.submit { $0.stop() } }
+        listener.submit { [pool] listener in pool.current.listen(listener) }
         return stream
     }
 }

@@ -1,5 +1,8 @@
 import Foundation
 import PostgresClient
+import Reactor
+import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct PipelineTests {
@@ -200,6 +203,76 @@ import Testing
             }
             #expect(backends.values.allSatisfy { $0.count == 1 })
             #expect(Set(backends.values).count == 4)
+        }
+    }
+
+    @Test("answers that wait in the socket are taken in pieces, between which the reactor does other work")
+    func pieces() async throws {
+        let reactor = try Reactor(name: "test-pieces")
+        reactor.start()
+        defer { reactor.stop() }
+        let database = try await FreshDatabase()
+        var configuration = PostgresConfiguration(database.url)
+        configuration.sharedConnections = 1
+        let client = PostgresClient(configuration, reactor: reactor)
+        client.start()
+        _ = try await client.int("select 0")
+
+        let turns = OtherWork(reactor)
+        reactor.submit { turns.continueWork() }
+        try await withThrowingTaskGroup { group in
+            // All of the batches are sent before any answer is read, and all answers have come when the second is.
+            reactor.submit { usleep(50_000) }
+            for _ in 0..<32 {
+                group.addTask {
+                    try await client.query("select 1") { _ in
+                        if turns.noteAnswer() == 1 { usleep(100_000) }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        await client.shutdown()
+        withExtendedLifetime(database) {}
+        let answers = turns.end()
+        #expect(answers.reduce(0, +) == 32)
+        #expect(answers.max() ?? 0 <= 16)
+    }
+}
+
+/// Work of the reactor that is always due, and counts the answers between two of its turns.
+private final class OtherWork: DeferredWork, Sendable {
+    private struct State {
+        var answers = [0]
+        var isOver = false
+    }
+
+    private let state = Mutex(State())
+    private let reactor: Reactor
+
+    init(_ reactor: Reactor) { self.reactor = reactor }
+
+    func continueWork() {
+        let isOver = state.withLock { state in
+            if state.answers.last != 0 { state.answers.append(0) }
+            return state.isOver
+        }
+        if !isOver { reactor.continueLater(self) }
+    }
+
+    /// Returns the number of answers so far.
+    func noteAnswer() -> Int {
+        state.withLock { state in
+            state.answers[state.answers.count - 1] += 1
+            return state.answers.reduce(0, +)
+        }
+    }
+
+    /// Returns how many answers came between two turns.
+    func end() -> [Int] {
+        state.withLock { state in
+            state.isOver = true
+            return state.answers
         }
     }
 }

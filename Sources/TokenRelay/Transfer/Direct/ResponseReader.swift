@@ -41,7 +41,7 @@ struct ResponseReader {
             switch state {
             case .head:
                 guard let line = try line(in: bytes, &index, atMost: HeadReader.mostBytes) else { return kept }
-                if let result = try reader.line(line) {
+                if let result = try line.read(of: bytes, { line throws(HeadReader.Malformed) in try reader.line(line) }) {
                     begin(result)
                     onHead(result.head)
                 }
@@ -52,7 +52,7 @@ struct ResponseReader {
             case .untilClose: Self.keep(bytes, &index, bytes.count - index, &kept)
             case .chunkSize:
                 guard let line = try line(in: bytes, &index, atMost: Self.longestSizeLine) else { return kept }
-                let size = try Self.size(line)
+                let size = try line.read(of: bytes, Self.size)
                 state = size == 0 ? .trailers(HeadReader.Bounds()) : .chunk(left: size)
             case .chunk(let left):
                 let count = min(left, bytes.count - index)
@@ -60,23 +60,21 @@ struct ResponseReader {
                 state = left == count ? .chunkEnd : .chunk(left: left - count)
             case .chunkEnd:
                 guard let line = try line(in: bytes, &index, atMost: 1) else { return kept }
-                guard line.isEmpty else { throw HeadReader.Malformed() }
+                guard try line.read(of: bytes, { $0.isEmpty }) else { throw HeadReader.Malformed() }
                 state = .chunkSize
             case .trailers(var bounds):
                 guard let line = try line(in: bytes, &index, atMost: HeadReader.mostBytes) else { return kept }
-                if line.isEmpty {
-                    state = .complete
-                } else {
+                state = try line.read(of: bytes) { line throws(HeadReader.Malformed) in
+                    guard !line.isEmpty else { return .complete }
                     _ = try HeadReader.field(line)
                     try bounds.count(line)
-                    state = .trailers(bounds)
+                    return .trailers(bounds)
                 }
             case .complete:
                 // Nobody asked for more: what comes is not the answer to the next request.
                 mayReuseConnection = false
                 return kept
             }
-            partialLine.removeAll(keepingCapacity: true)
         }
         return kept
     }
@@ -98,25 +96,44 @@ struct ResponseReader {
         }
     }
 
-    /// The next line without its line end, valid until `partialLine` is emptied; nil when its end has not arrived.
+    /// A line without its line feed.
+    private enum Line {
+        case part(Range<Int>)
+        /// Put together from several readings.
+        case joined([UInt8])
+
+        /// Calls `body` with the line, without a carriage return at its end. `bytes`: those of the reading in which the line ended.
+        func read<Result>(
+            of bytes: UnsafeMutableRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws(HeadReader.Malformed) -> Result
+        ) throws(HeadReader.Malformed) -> Result {
+            switch self {
+            case .part(let range): try body(Self.withoutReturn(UnsafeRawBufferPointer(rebasing: bytes[range])))
+            case .joined(let line):
+                try line.withUnsafeBufferPointer { line throws(HeadReader.Malformed) in
+                    try body(Self.withoutReturn(UnsafeRawBufferPointer(line)))
+                }
+            }
+        }
+
+        private static func withoutReturn(_ line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+            line.last == UInt8(ascii: "\r") ? UnsafeRawBufferPointer(rebasing: line.dropLast()) : line
+        }
+    }
+
+    /// The next line; nil when its end has not arrived.
     private mutating func line(
         in bytes: UnsafeMutableRawBufferPointer, _ index: inout Int, atMost longest: Int
-    ) throws(HeadReader.Malformed) -> UnsafeRawBufferPointer? {
-        // SAFETY: the line points into `bytes`, which the caller lends for this call of `read`, or into `partialLine`, which is left alone
-        // until the line was used.
+    ) throws(HeadReader.Malformed) -> Line? {
         let start = index
         while index < bytes.count, bytes[index] != UInt8(ascii: "\n") { index += 1 }
         guard partialLine.count + index - start <= longest + 1 else { throw HeadReader.Malformed() }
         let isWhole = index < bytes.count
         if !isWhole || !partialLine.isEmpty { partialLine.append(contentsOf: bytes[start..<index]) }
         guard isWhole else { return nil }
-        defer { index += 1 }
-        if partialLine.isEmpty { return Self.withoutReturn(UnsafeRawBufferPointer(rebasing: bytes[start..<index])) }
-        return partialLine.withUnsafeBytes { Self.withoutReturn($0) }
-    }
-
-    private static func withoutReturn(_ line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-        line.last == UInt8(ascii: "\r") ? UnsafeRawBufferPointer(rebasing: line.dropLast()) : line
+        index += 1
+        if partialLine.isEmpty { return .part(start..<index - 1) }
+        defer { partialLine = [] }
+        return .joined(partialLine)
     }
 
     private static func keep(_ bytes: UnsafeMutableRawBufferPointer, _ index: inout Int, _ count: Int, _ kept: inout Int) {
