@@ -110,7 +110,7 @@ let package = Package(
         tests("TelemetryTests", ["Telemetry", "JSON", .logging, .metrics]),
         tests("CoachCoreTests", ["CoachCore", "JSON", "TestSupport"], exclude: ["Golden", "Safety/Cases"]),
         tests("ModelTrainingTests", ["ModelTraining", "CoachCore"]),
-        tests("ReactorTests", ["Reactor", "CGatewayShims"]),
+        tests("ReactorTests", ["Reactor", "CGatewayShims", "TestSupport"]),
         tests("PostgresClientTests", ["PostgresClient", "Reactor", "TestSupport"]),
         tests("CoachStoreTests", ["CoachStore", "CoachCore", "JSON", "PostgresClient", "Reactor", "TestSupport"]),
         tests("BackgroundJobsTests", ["BackgroundJobs", "CoachCore", "JSON", .logging, .serviceLifecycle]),
@@ -131,7 +131,7 @@ let package = Package(
         tests("CoachBenchTests", ["coach-bench"]),
         tests("ArchitectureTests", ["TestSupport"]),
         tests(
-            "EndToEndTests", ["coach-gateway", "TestSupport", "HTTPTestServers", "CoachClient", "GatewayAPI"],
+            "EndToEndTests", ["coach-gateway", "CGatewayShims", "TestSupport", "HTTPTestServers", "CoachClient", "GatewayAPI"],
             exclude: ["KeepAlive/Clients", "OpenAPI/openapi.py"]),
 
         // What micro-benchmarks repeat, and what deploy/instructions counts. Identity's stand apart: with them come minutes of cryptography to build.

@@ -1,4 +1,4 @@
-import Glibc
+import TestSupport
 import Testing
 
 @testable import Reactor
@@ -21,16 +21,9 @@ private final class Busy: DeferredWork {
     }
 }
 
-/// The processor time that this thread has used: what other processes take does not count.
-private func processorTime() -> Duration {
-    var time = timespec()
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
-}
-
 private func spend(_ time: Duration) {
-    let end = processorTime() + time
-    while processorTime() < end {}
+    let end = threadProcessorTime() + time
+    while threadProcessorTime() < end {}
 }
 
 @Suite("Nothing keeps the rest of the thread waiting", .timeLimit(.minutes(1)))
@@ -46,9 +39,9 @@ struct FairnessTests {
             let pair = SocketPair()
             let descriptor = pair.near
             let longest: Duration = await reactor.waiting { done in
-                let (last, longest, rounds) = (Box(processorTime()), Box(Duration.zero), Box(0))
+                let (last, longest, rounds) = (Box(threadProcessorTime()), Box(Duration.zero), Box(0))
                 func measure() {
-                    let now = processorTime()
+                    let now = threadProcessorTime()
                     longest.value = max(longest.value, now - last.value)
                     last.value = now
                 }

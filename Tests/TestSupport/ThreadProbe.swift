@@ -1,4 +1,3 @@
-import Glibc
 import Reactor
 import Synchronization
 
@@ -34,9 +33,7 @@ package final class ThreadProbe: Sendable {
     }
 
     private func look() {
-        var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        let now = Duration.seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+        let now = threadProcessorTime()
         state.withLock { state in
             if let last = state.last { state.longest = max(state.longest, now - last) }
             state.last = now

@@ -31,7 +31,8 @@ struct HeapTrimming: Sendable {
         }
     }
 
-    private static func reading() -> HeapSlack.Reading {
+    /// Of this process.
+    static func reading() -> HeapSlack.Reading {
         HeapSlack.Reading(resident: anonymousBytes(), used: gateway_heap_in_use())
     }
 
