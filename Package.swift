@@ -85,6 +85,7 @@ let package = Package(
                 "HTTPEdge", "BackgroundJobs", "CoachCore", "GatewayAPI", "JSON", "EventStream", "TokenRelay", .hummingbird, .nio, .nioPosix,
                 .logging, .metrics, .serviceLifecycle,
             ]),
+        module("OperatorAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", .hummingbird]),
         module("CoachClient", ["GatewayAPI", "JSON", "EventStream"]),
         module("ProviderSimulator", ["JSON", .nio, .nioPosix, .nioHTTP1, .serviceLifecycle], exclude: ["README.md"]),
         .executableTarget(
@@ -92,7 +93,7 @@ let package = Package(
             dependencies: [
                 "CoachCore", "GatewayAPI", "JSON", "CGatewayShims", "Reactor", "PostgresClient", "CoachStore",
                 "BackgroundJobs", "OutboundHTTP", "TokenRelay", "ModelProviders", "Identity", "Webhooks", "Telemetry", "HTTPEdge",
-                "ChatAPI", "CoachClient", "ModelTraining",
+                "ChatAPI", "OperatorAPI", "CoachClient", "ModelTraining",
                 "ProviderSimulator", .nio, .nioPosix, .logging, .metrics, .serviceLifecycle, .argumentParser,
             ],
             swiftSettings: strict),

@@ -6,7 +6,7 @@ extension ConversationRecord {
     static let columns: Query = """
         id, title, domain, persona_id, (extract(epoch from last_message_at) * 1000000)::bigint, \
         (extract(epoch from created_at) * 1000000)::bigint, (extract(epoch from updated_at) * 1000000)::bigint, \
-        (extract(epoch from deleted_at) * 1000000)::bigint
+        (extract(epoch from deleted_at) * 1000000)::bigint, change
         """
 
     init(row: borrowing Row, at first: Int) throws {
@@ -16,7 +16,7 @@ extension ConversationRecord {
             personaID: try row.value(first + 3, as: UUID?.self).map { PersonaID($0) },
             lastMessageAt: Date(microseconds: try row.value(first + 4)),
             createdAt: Date(microseconds: try row.value(first + 5)), updatedAt: Date(microseconds: try row.value(first + 6)),
-            deletedAt: try row.value(first + 7, as: Int64?.self).map { Date(microseconds: $0) })
+            deletedAt: try row.value(first + 7, as: Int64?.self).map { Date(microseconds: $0) }, version: try row.value(first + 8))
     }
 }
 
@@ -33,6 +33,11 @@ extension MessageRecord {
             createdAt: Date(microseconds: try row.value(first + 5)), updatedAt: Date(microseconds: try row.value(first + 6)),
             turnID: try row.value(first + 7, as: UUID?.self).map { TurnID($0) }, position: try row.value(first + 8))
     }
+}
+
+extension Row {
+    /// A time that is selected in microseconds since 1970, or NULL.
+    borrowing func date(_ column: Int) throws -> Date? { try value(column, as: Int64?.self).map { Date(microseconds: $0) } }
 }
 
 extension Date {

@@ -126,8 +126,15 @@ extension PostgresClient {
         do {
             return try await record(
                 """
-                insert into public.conversations (user_id, title, domain, persona_id)
-                values (\(caller.userID), \(draft.title), \(draft.domain), \(draft.personaID)) returning \(ConversationRecord.columns)
+                with made as (
+                    insert into public.conversations (user_id, id, title, domain, persona_id)
+                    values (\(caller.userID), \(draft.id), \(draft.title), \(draft.domain), \(draft.personaID))
+                    on conflict on constraint conversations_pkey do nothing returning *
+                )
+                select \(ConversationRecord.columns) from made
+                union all
+                select \(ConversationRecord.columns) from public.conversations
+                where user_id = \(caller.userID) and id = \(draft.id) and deleted_at is null
                 """, for: caller)
         } catch let error as PostgresError where error.sqlState == SQLState.insufficientPrivilege && draft.personaID != nil {
             // The policy requires a persona that the caller may see.
@@ -143,13 +150,25 @@ extension PostgresClient {
         var assignments: [Query] = []
         if let title = patch.title { assignments.append("title = \(title)") }
         if let domain = patch.domain { assignments.append("domain = \(domain)") }
-        guard var list = assignments.first else { return try await conversation(id, of: caller) }
+        guard var list = assignments.first else {
+            let record = try await conversation(id, of: caller)
+            if let expected = patch.expectedVersions, !expected.contains(record.version) { throw StaleVersion() }
+            return record
+        }
         for assignment in assignments.dropFirst() { list.append(", \(assignment)") }
-        return try await record(
+        var update: Query = """
+            update public.conversations set \(list) where user_id = \(caller.userID) and id = \(id) and deleted_at is null
             """
-            update public.conversations set \(list)
-            where user_id = \(caller.userID) and id = \(id) and deleted_at is null returning \(ConversationRecord.columns)
-            """, for: caller)
+        if let expected = patch.expectedVersions { update.append(" and change = any (\(expected))") }
+        update.append(" returning \(ConversationRecord.columns)")
+        do {
+            return try await record(update, for: caller)
+        } catch let rejection as Rejection where patch.expectedVersions != nil {
+            // Not found only if the conversation is gone; else it has another version.
+            guard rejection.reason == .notFound else { throw rejection }
+            _ = try await conversation(id, of: caller)
+            throw StaleVersion()
+        }
     }
 
     /// Keeps the rows, because the ledger refers to them. Throws `Rejection` `notFound` for a second deletion, too.

@@ -1,37 +1,49 @@
 import CoachCore
+import JSON
 
-/// Applies edited documents on this instance: polls the number of the latest change, reads the documents that changed since, and calls the
-/// handler of their kind. Documents of kinds without a handler are skipped.
+/// Applies edited documents on this instance: polls the number of the latest change, reads the documents that changed since, and applies the
+/// kinds that they belong to. Documents that no type ships are skipped.
 public struct DocumentReloader: Sendable {
-    /// Receives a current version, one at a time, in the order of the changes. `body` nil: use the shipped file. Must not fail: a handler
-    /// that cannot use a version keeps the one it has and reports it.
-    public typealias Handler = @Sendable (DocumentVersion) async -> Void
+    /// What happened in a poll.
+    public enum Event: Sendable {
+        /// These versions took effect; findings name bodies that did not. The first poll reports all documents of the store.
+        case applied([DocumentVersion], findings: [DocumentFinding])
+        /// The next poll reads what this one missed.
+        case failed(any Error)
+    }
 
     private let documents: VersionedDocuments
-    private let handlers: [DocumentKind: Handler]
+    private let types: [DocumentType]
     private let interval: Duration
 
     /// `interval`: time between polls; with the time of a poll it stays below the contract's 2 s (CONTRACT §5).
-    public init(documents: VersionedDocuments, interval: Duration = .seconds(1), handlers: [DocumentKind: Handler]) {
+    public init(documents: VersionedDocuments, types: [DocumentType], interval: Duration = .seconds(1)) {
         self.documents = documents
+        self.types = types
         self.interval = interval
-        self.handlers = handlers
     }
 
-    /// Applies all documents of the store, then later changes. `onFailure` is called for each poll that failed; the next one reads what it
-    /// missed. Throws `CancellationError`.
-    public func run(onFailure: (any Error) -> Void = { _ in }) async throws {
+    /// Applies all documents of the store, then later changes. Throws `CancellationError`.
+    public func run(_ report: (Event) -> Void) async throws {
         var seen: Int64 = 0
+        var isFirst = true
+        var bodies: [DocumentKind: [String: JSONValue]] = [:]
         while true {
             do {
-                for change in try await documents.changed(seen) {
-                    await handlers[change.document.name.kind]?(change.document)
-                    seen = change.number
-                }
+                let changes = try await documents.changed(seen)
+                let applied = changes.map(\.document).filter { isShipped($0.name) }
+                for document in applied { bodies[document.name.kind, default: [:]][document.name.id] = document.body }
+                let kinds = Set(applied.map(\.name.kind))
+                let findings = types.filter { kinds.contains($0.kind) }.flatMap { $0.apply(bodies[$0.kind] ?? [:]) }
+                if isFirst || !applied.isEmpty { report(.applied(applied, findings: findings)) }
+                seen = changes.last?.number ?? seen
+                isFirst = false
             } catch let fault as StoreFault {
-                onFailure(fault)
+                report(.failed(fault))
             }
             try await Task.sleep(for: interval)
         }
     }
+
+    private func isShipped(_ name: DocumentName) -> Bool { types.contains { $0.kind == name.kind && $0.shipped[name.id] != nil } }
 }

@@ -29,14 +29,20 @@ public struct Housekeeping: Sendable {
 
     /// Forgets idempotency keys of jobs that were done a week ago: longer than anybody repeats a cause. Throws `StoreFault`.
     public func forgetDoneJobs() async throws {
-        let atOnce = 5_000
-        var forgotten = atOnce
-        while forgotten == atOnce {
-            forgotten = try await StoreFault.translating {
-                try await client.query("select gateway.forget_done_jobs(interval '7 days', \(atOnce)::integer)") { rows in
-                    try rows.only { row in try row.value(0) }
-                }
-            }
+        try await repeatParts(of: 5_000) { "select gateway.forget_done_jobs(interval '7 days', \($0)::integer)" }
+    }
+
+    /// Removes idempotency keys of creations that have expired. Throws `StoreFault`.
+    public func purgeIdempotencyKeys() async throws {
+        try await repeatParts(of: 5_000) { "select gateway.purge_idempotency_keys(\($0)::integer)" }
+    }
+
+    /// Repeats a statement that removes at most `count` rows and returns how many, until it finds fewer.
+    private func repeatParts(of count: Int, _ statement: (Int) -> Query) async throws {
+        let query = statement(count)
+        var removed = count
+        while removed == count {
+            removed = try await StoreFault.translating { try await client.value(of: query, as: Int.self) }
         }
     }
 

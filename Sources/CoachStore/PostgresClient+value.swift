@@ -18,6 +18,17 @@ extension PostgresClient {
         try await self.query(query, affinity: userID.affinity) { rows in try rows.only { row in try row.value(0) } }
     }
 
+    /// Calls a function of schema `gateway` for the caller, and again while another transaction is in its way. Throws `StoreFault`, and
+    /// `PostgresError` for the given SQLSTATEs.
+    func call<Value: ColumnValue & Sendable>(
+        _ function: Query, for caller: Caller, except sqlStates: Set<String> = [], as type: Value.Type = Value.self
+    ) async throws -> Value {
+        let query = Claims.gateway(for: caller, calling: function)
+        return try await StoreFault.translating(except: sqlStates) {
+            try await repeatingContended { try await value(of: query, for: caller.userID, as: type) }
+        }
+    }
+
     /// The only value of a statement for no user. Throws `PostgresError`.
     func value<Value: ColumnValue & Sendable>(of query: Query, as type: Value.Type = Value.self) async throws -> Value {
         try await self.query(query) { rows in try rows.only { row in try row.value(0) } }

@@ -47,17 +47,20 @@ public struct ChatRequest: Sendable, Equatable {
     ///
     /// Drops an invalid locale or country instead of rejecting the request: they only select resources, and a message must not fail
     /// because of them.
-    public static func parse(_ bytes: [UInt8]) throws(JSONFinding) -> ChatRequest {
-        let body = try JSONReader(requestBody: bytes)
-        return ChatRequest(
-            message: try body.required("message", .text(1...messageLimit)),
+    public static func parse(_ bytes: [UInt8]) throws(JSONFindings) -> ChatRequest {
+        try JSONReader.read(requestBody: bytes, ChatRequest.init)
+    }
+
+    private init(_ body: JSONReader) throws(JSONFinding) {
+        self.init(
+            message: try body.required("message", .text(1...Self.messageLimit)),
             conversationID: try body.optional("conversation_id"),
             personaID: try body.optional("persona_id"),
             shareToken: try body.optional("share_token", .text(0...256)),
             domain: try body.optional("domain", .text(0...64)),
             clientMessageID: try body.optional("client_message_id"),
             locale: try body.optional("locale", as: String.self).flatMap { $0.utf8.count <= 64 ? $0 : nil },
-            country: try body.optional("country", as: String.self).flatMap(alpha2))
+            country: try body.optional("country", as: String.self).flatMap(Self.alpha2))
     }
 
     /// The request as JSON with snake_case names, without absent fields.

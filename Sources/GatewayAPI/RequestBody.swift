@@ -2,11 +2,16 @@ import JSON
 
 /// The JSON body of a request. Names are accepted in snake_case and camelCase.
 extension JSONReader {
-    /// A reader of a request's body, which rejects U+0000, lone surrogates and repeated names in the fields that are read.
-    public init(requestBody bytes: [UInt8]) throws(JSONFinding) {
-        try self.init(parsing: bytes, flaws: .rejectedWhereRead, spelling: .snakeOrCamelCase)
-        if value.members == nil { try report(.wrongType(expected: .object)) }
+    /// Reads a request's body and throws all findings at once. U+0000, lone surrogates and repeated names are findings in the fields that are
+    /// read. `body` must be pure: it may run twice.
+    public static func read<Value>(
+        requestBody bytes: [UInt8], _ body: (JSONReader) throws(JSONFinding) -> Value
+    ) throws(JSONFindings) -> Value {
+        try read(parsing: bytes, flaws: .rejectedWhereRead, spelling: .snakeOrCamelCase, limit: maximumFindings, body)
     }
+
+    /// More would not help whoever mends the body.
+    private static let maximumFindings = 50
 }
 
 /// What a client is told about a rejected body.

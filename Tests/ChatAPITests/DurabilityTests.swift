@@ -426,7 +426,7 @@ private final class FakeRepository: Sendable {
             },
             discard: { [self] _ in state.withLock { $0.discarded += 1 } }, pending: { [] })
         return TurnFinalizer(
-            repository: repository, prices: PriceBook([]), registry: registry, spool: spool,
+            repository: repository, prices: LiveValue(PriceBook([])), registry: registry, spool: spool,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             pauses: [.zero])
     }

@@ -34,6 +34,50 @@ struct ConversationRepositoryTests {
         #expect(tombstones.items.map(\.id) == [made.id] && tombstones.items[0].deletedAt != nil)
     }
 
+    @Test("a change that expects another version is stale and has no effect; of two that expect the same one succeeds")
+    func versions() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, conversations) = (try await newcomer(store), store.conversations)
+        let made = try await conversations.create(caller, title: "One", domain: nil, personaID: nil)
+        let renamed = try await conversations.patch(caller, made.id, .init(title: "Two", expectedVersions: [made.version]))
+        #expect(renamed.version > made.version)
+        for patch in [
+            ConversationPatch(title: "Three", expectedVersions: [made.version]), .init(expectedVersions: []),
+            .init(expectedVersions: [made.version]),
+        ] {
+            await #expect(throws: StaleVersion()) { try await conversations.patch(caller, made.id, patch) }
+        }
+        #expect(try await conversations.get(caller, made.id) == renamed)
+        await #expect(throws: Rejection(reason: .notFound)) {
+            try await conversations.patch(caller, .random(), .init(title: "x", expectedVersions: [1]))
+        }
+        let outcomes = await withTaskGroup(of: Bool.self) { group in
+            for number in 0..<5 {
+                group.addTask {
+                    let patch = ConversationPatch(title: "\(number)", expectedVersions: [renamed.version])
+                    return (try? await conversations.patch(caller, made.id, patch)) != nil
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(outcomes.count { $0 } == 1)
+        // A turn changes it, too.
+        let before = try await conversations.get(caller, made.id).version
+        try await store.turns().talk(caller, "Hello", in: made.id)
+        #expect(try await conversations.get(caller, made.id).version > before)
+    }
+
+    @Test("creating again with the same id returns the first, and another user's id is independent")
+    func sameID() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, other, conversations) = (try await newcomer(store), try await newcomer(store), store.conversations)
+        let id = ConversationID.random()
+        let made = try await conversations.create(caller, ConversationDraft(id: id, title: "One"))
+        #expect(made.id == id)
+        #expect(try await conversations.create(caller, ConversationDraft(id: id, title: "Two")) == made)
+        #expect(try await conversations.create(other, ConversationDraft(id: id, title: "Three")).title == "Three")
+    }
+
     @Test("a conversation of another user, deleted or unknown is not found by any call")
     func notFound() async throws {
         let store = try await StoreFixture.shared()

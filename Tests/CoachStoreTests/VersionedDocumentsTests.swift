@@ -63,29 +63,40 @@ struct VersionedDocumentsTests {
         }
     }
 
+    /// Documents of numbers.
+    private static func type(_ ids: [String], swap: @escaping @Sendable ([String: Int]) -> Void) -> DocumentType {
+        DocumentType(.limits, shipped: Dictionary(uniqueKeysWithValues: ids.map { ($0, ["n": 0]) })) { (_, json) throws(JSONFinding) in
+            try json.required("n", .integer(0...9))
+        } swap: {
+            swap($0)
+        }
+    }
+
     @Test("an edit through one instance is applied by two others within 2 s, and one that was made before they started at once")
     func reload() async throws {
         let store = try await StoreFixture.shared()
         let (documents, name) = (VersionedDocuments.postgres(client: store.gateway), name())
-        _ = try await documents.put(editor, DocumentEdit(name: name, expectedVersion: 1, content: .body("before")))
-        let (stream, seen) = AsyncStream<(Int, DocumentVersion)>.makeStream()
+        _ = try await documents.put(editor, DocumentEdit(name: name, expectedVersion: 1, content: .body(["n": 1])))
+        let (stream, seen) = AsyncStream<(Int, [String: Int])>.makeStream()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for instance in 0..<2 {
                 group.addTask {
-                    let handler: DocumentReloader.Handler = { if $0.name == name { seen.yield((instance, $0)) } }
+                    let type = Self.type([name.id, "untouched"]) { seen.yield((instance, $0)) }
                     let documents = VersionedDocuments.postgres(client: instance == 0 ? store.gateway : store.admin)
-                    try await DocumentReloader(documents: documents, handlers: [.limits: handler]).run()
+                    try await DocumentReloader(documents: documents, types: [type]).run { _ in }
                 }
             }
-            var versions: [Int: [Int]] = [:]
+            var values: [Int: [Int?]] = [:]
             var edited: ContinuousClock.Instant?
-            for await (instance, document) in stream {
-                versions[instance, default: []].append(document.version)
-                if edited == nil, versions.count == 2 {
+            for await (instance, documents) in stream {
+                #expect(documents["untouched"] == 0)
+                values[instance, default: []].append(documents[name.id])
+                if edited == nil, values.count == 2 {
                     edited = .now
-                    _ = try await documents.put(editor, DocumentEdit(name: name, expectedVersion: 2, content: .body("after")))
+                    let edit = DocumentEdit(name: name, expectedVersion: 2, content: .body(["n": 2]))
+                    _ = try await VersionedDocuments.postgres(client: store.gateway).put(editor, edit)
                 }
-                if versions == [0: [2, 3], 1: [2, 3]] { break }
+                if values == [0: [1, 2], 1: [1, 2]] { break }
             }
             let took = try #require(edited).duration(to: .now)
             #expect(took < .seconds(2), "took \(took)")
@@ -94,5 +105,26 @@ struct VersionedDocumentsTests {
                 if case .failure(let error) = result, !(error is CancellationError) { throw error }
             }
         }
+    }
+
+    @Test("a body that this release does not accept is reported and replaced by the shipped one, and the others take effect")
+    func unreadable() async throws {
+        let store = try await StoreFixture.shared()
+        let (documents, good, bad) = (VersionedDocuments.postgres(client: store.gateway), name(), name())
+        for (name, number) in [(good, 3), (bad, 10)] {
+            _ = try await documents.put(
+                editor, DocumentEdit(name: name, expectedVersion: 1, content: .body(["n": .integer(Int64(number))])))
+        }
+        let applied = Mutex<[String: Int]>([:])
+        let type = Self.type([good.id, bad.id]) { documents in applied.withLock { $0 = documents } }
+        let reloader = DocumentReloader(documents: documents, types: [type])
+        let (stream, events) = AsyncStream<DocumentReloader.Event>.makeStream()
+        let running = Task { try await reloader.run { events.yield($0) } }
+        defer { running.cancel() }
+        let first = try #require(await stream.first { _ in true })
+        guard case .applied(let versions, let findings) = first else { throw StoreFault.unexpected("\(first)") }
+        #expect(Set(versions.map(\.name)) == [good, bad])
+        #expect(findings.map(\.description) == ["limits/\(bad.id): n must be a whole number from 0 to 9"])
+        #expect(applied.withLock { $0 } == [good.id: 3, bad.id: 0])
     }
 }

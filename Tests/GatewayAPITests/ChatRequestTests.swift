@@ -13,11 +13,11 @@ struct ChatRequestTests {
     static func finding(_ json: String) -> JSONFinding? { finding(Samples.bytes(json)) }
 
     static func finding(_ bytes: [UInt8]) -> JSONFinding? {
-        do throws(JSONFinding) {
+        do throws(JSONFindings) {
             _ = try ChatRequest.parse(bytes)
             return nil
         } catch {
-            return error
+            return error.first
         }
     }
 

@@ -15,6 +15,7 @@ struct EdgeFixture {
     private static let secret = "a secret of at least thirty-two bytes"
 
     let counter: FakeCounter
+    let idempotency = FakeIdempotency()
     private let application: GatewayApplication
     private let secret: SharedSecret
 
@@ -28,6 +29,7 @@ struct EdgeFixture {
             authenticator: Authenticator(
                 identity: TokenVerifier(policy: TokenPolicy(), secret: secret, keySet: nil), counter: counter.port,
                 crisisResources: resources),
+            idempotency: idempotency.port,
             readiness: { InstanceReadiness(database: true, accepting: true) },
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             onListening: { _ in })

@@ -72,7 +72,7 @@ struct ErrorTests {
     @Test("a body that is no JSON is 400, a wrong field is 422 and named")
     func bodies() {
         func rejection(_ text: String) -> GatewayError? {
-            do throws(JSONFinding) {
+            do throws(JSONFindings) {
                 _ = try ChatRequest.parse(Array(text.utf8))
                 return nil
             } catch { return GatewayError(error) }

@@ -120,6 +120,29 @@ struct JSONReaderTests {
         #expect(try Self.items(JSONReader(parsing: right)).count == 1)
     }
 
+    @Test("a body is read once when it is sound; otherwise all findings are thrown, up to a limit")
+    func findings() throws {
+        var reads = 0
+        func read(_ json: String, limit: Int = 50) throws(JSONFindings) -> Item {
+            try JSONReader.read(parsing: Array(json.utf8), flaws: .rejectedWhereRead, spelling: .exact, limit: limit) {
+                (json) throws(JSONFinding) in
+                reads += 1
+                return try Item(json)
+            }
+        }
+        #expect(try read(#"{"name":"ab","colour":"red"}"#).colour == .red)
+        #expect(reads == 1)
+        let wrong = #"{"name":"x","size":"\u0000","colour":"blue"}"#
+        let error = try #require(throws: JSONFindings.self) { try read(wrong) }
+        #expect(error.all.map(\.path) == ["name", "size", "size", "colour"], "\(error.all)")
+        #expect(throws: JSONFindings(error.first, others: [error.others[0]])) { try read(wrong, limit: 2) }
+        for (text, malformed) in [("{", true), ("[]", false)] {
+            let error = try #require(throws: JSONFindings.self) { try read(text) }
+            #expect(error.others.isEmpty && error.first.path.isEmpty)
+            if case .malformed = error.first.problem { #expect(malformed) } else { #expect(!malformed) }
+        }
+    }
+
     @Test("text that is not an object is one finding, and a repeated name is one with its line")
     func whole() {
         for text in ["", "[]", "{", "null"] { #expect(JSONReader.collect(Array(text.utf8), Self.items).findings.count == 1, "\(text)") }

@@ -11,9 +11,14 @@ struct ParsedTurn: Sendable {
 
 extension TurnPipeline {
     /// Validates the body and the idempotency key. Pure.
-    func parse(_ http: TurnHTTPRequest) throws(JSONFinding) -> ParsedTurn {
+    func parse(_ http: TurnHTTPRequest) throws(JSONFindings) -> ParsedTurn {
         let body = try ChatRequest.parse(http.body)
-        let key = try IdempotencyKey.resolve(header: http.idempotencyKey, body: body.clientMessageID)
+        let key: IdempotencyKey?
+        do throws(JSONFinding) {
+            key = try IdempotencyKey.resolve(header: http.idempotencyKey, body: body.clientMessageID)
+        } catch {
+            throw JSONFindings(error)
+        }
         let domain = body.domain.flatMap(Domain.init)
         let request = TurnRequest(
             message: body.message, conversationID: body.conversationID.map(ConversationID.init),

@@ -5,7 +5,7 @@ import TokenRelay
 
 /// The steps of a turn. Each step is a function in the file of its name beside this one.
 struct TurnPipeline: Sendable {
-    let coaching: Coaching
+    var coaching: Coaching
     let repository: TurnRepository
     let recovery: TurnRecovery
     let counter: RequestCounter

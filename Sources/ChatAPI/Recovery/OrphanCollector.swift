@@ -9,14 +9,14 @@ import TokenRelay
 public struct OrphanCollector: Service {
     let recovery: TurnRecovery
     let repository: TurnRepository
-    let prices: PriceBook
+    let prices: LiveValue<PriceBook>
     let registry: TurnRegistry
     let logger: Logger
     let interval: Duration
 
     /// `interval`: between two queries for orphans.
     public init(
-        recovery: TurnRecovery, repository: TurnRepository, prices: PriceBook, registry: TurnRegistry, logger: Logger,
+        recovery: TurnRecovery, repository: TurnRepository, prices: LiveValue<PriceBook>, registry: TurnRegistry, logger: Logger,
         interval: Duration = .seconds(1)
     ) {
         self.recovery = recovery
@@ -39,7 +39,7 @@ public struct OrphanCollector: Service {
     }
 
     private func finalize(_ orphan: OrphanedTurn) async {
-        let receipt = Self.receipt(for: orphan, prices: prices)
+        let receipt = Self.receipt(for: orphan, prices: prices.current)
         do {
             _ = try await repository.finish(receipt)
             logger.notice(

@@ -7,7 +7,7 @@ import TokenRelay
 /// Ends turns after their model call: computes the cost, saves, and only then closes the streams. Runs with and without subscribers.
 public struct TurnFinalizer: Sendable {
     let repository: TurnRepository
-    let prices: PriceBook
+    let prices: LiveValue<PriceBook>
     let registry: TurnRegistry
     let spool: ReceiptSpool
     let logger: Logger
@@ -17,7 +17,7 @@ public struct TurnFinalizer: Sendable {
     /// `pauses`: between attempts to save while the database is unavailable; the last one repeats. `isClosing`: the process is to end, and
     /// the next one delivers what is on disk.
     public init(
-        repository: TurnRepository, prices: PriceBook, registry: TurnRegistry, spool: ReceiptSpool, logger: Logger,
+        repository: TurnRepository, prices: LiveValue<PriceBook>, registry: TurnRegistry, spool: ReceiptSpool, logger: Logger,
         pauses: [Duration] = [.milliseconds(100), .milliseconds(250), .milliseconds(500), .seconds(1)],
         isClosing: @escaping @Sendable () -> Bool = { false }
     ) {
@@ -160,7 +160,7 @@ public struct TurnFinalizer: Sendable {
         let reported = outcome.usage.input != nil && outcome.usage.output != nil
         let usage = reported ? outcome.usage.storable : TokenEstimate.usage(promptTokens: turn.promptTokens, said: text)
         return TurnBill(
-            provider: name.provider, model: name.model, usage: usage, cost: prices.cost(of: usage, at: name, on: turn.facts.day),
+            provider: name.provider, model: name.model, usage: usage, cost: prices.current.cost(of: usage, at: name, on: turn.facts.day),
             estimated: !reported)
     }
 

@@ -8,14 +8,23 @@ import TokenRelay
 
 /// `/functions/v1/chat-stream`: starts, resumes, stops and retries turns.
 public struct ChatRoutes: Feature {
-    private let pipeline: TurnPipeline
+    private let coaching: LiveValue<Coaching>
+    private let common: TurnPipeline
+
+    /// The pipeline of one request, which uses one configuration from its beginning to its end.
+    private var pipeline: TurnPipeline {
+        var pipeline = common
+        pipeline.coaching = coaching.current
+        return pipeline
+    }
 
     public init(
-        coaching: Coaching, repository: TurnRepository, recovery: TurnRecovery, counter: RequestCounter, model: LanguageModel,
+        coaching: LiveValue<Coaching>, repository: TurnRepository, recovery: TurnRecovery, counter: RequestCounter, model: LanguageModel,
         finalizer: TurnFinalizer, registry: TurnRegistry, remoteTurns: RemoteTurnTailer, admission: Admission, streamLoop: StreamLoop
     ) {
-        pipeline = TurnPipeline(
-            coaching: coaching, repository: repository, recovery: recovery, counter: counter, model: model, finalizer: finalizer,
+        self.coaching = coaching
+        common = TurnPipeline(
+            coaching: coaching.current, repository: repository, recovery: recovery, counter: counter, model: model, finalizer: finalizer,
             registry: registry, remoteTurns: remoteTurns, admission: admission, streamLoop: streamLoop,
             errors: ErrorReporter(logger: finalizer.logger))
     }
@@ -51,16 +60,18 @@ public struct ChatRoutes: Feature {
 
     private func start(_ request: Request, _ context: Authenticated) async throws -> Response {
         let http = TurnHTTPRequest(request, context, body: try await request.collectBytes())
+        let pipeline = pipeline
         do {
             return try await pipeline.run(http)
-        } catch let error as JSONFinding {
-            throw pipeline.malformed(error, http)
+        } catch let findings as JSONFindings {
+            throw pipeline.malformed(findings, http)
         }
     }
 
     private func resume(_ request: Request, _ context: Authenticated) async throws -> Response {
         let http = TurnHTTPRequest(request, context)
         let cursor = try cursor(of: request)
+        let pipeline = pipeline
         let turn = try await pipeline.find(try turnID(context), http)
         let subscription = TurnSubscription(turn: turn)
         if cursor.position > turn.releasedBytes {

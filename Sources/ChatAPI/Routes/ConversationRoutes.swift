@@ -27,16 +27,24 @@ public struct ConversationRoutes: Feature {
             "/api/v1/conversations",
             .init("List conversations", parameters: PageQuery.parameters, response: .list(ConversationResource.schema))
         ) { try await list($0, $1) }
-        users.post(
-            "/api/v1/conversations",
-            .init("Create an empty conversation", body: Self.draft, response: .data(ConversationResource.schema, status: .created))
-        ) { try await create($0, $1) }
-        users.get("/api/v1/conversations/{id}", .init("Get a conversation", response: .data(ConversationResource.schema))) {
-            _, context in respond(context, try await conversations.get(context.caller, try id(context)))
+        users.create(
+            "/api/v1/conversations", "Create an empty conversation", body: Self.draft, read: Draft.init
+        ) { draft, id, context in
+            let record = try await conversations.create(
+                context.caller,
+                ConversationDraft(
+                    id: ConversationID(id), title: draft.title, domain: try domain(draft.domain),
+                    personaID: draft.personaID.map(PersonaID.init)))
+            return ConversationResource(record)
+        }
+        users.get("/api/v1/conversations/{id}", .init("Get a conversation", response: .data(ConversationResource.schema).versioned)) {
+            request, context in respond(request, context, try await conversations.get(context.caller, try id(context)))
         }
         users.patch(
             "/api/v1/conversations/{id}",
-            .init("Change title or domain (RFC 7396)", body: Self.change, response: .data(ConversationResource.schema))
+            .init(
+                "Change title or domain (RFC 7396)", parameters: [.ifMatch], body: Self.change,
+                response: .data(ConversationResource.schema).versioned)
         ) { try await patch($0, $1) }
         users.delete("/api/v1/conversations/{id}", .init("Delete a conversation", response: .data(.any))) { try await delete($0, $1) }
         users.get(
@@ -59,21 +67,18 @@ public struct ConversationRoutes: Feature {
         return .list(request, context, page, ConversationResource.init)
     }
 
-    private func create(_ request: Request, _ context: Authenticated) async throws -> Response {
-        let bytes = try await request.collectBytes()
-        let body = try JSONReader(requestBody: bytes.isEmpty ? Array("{}".utf8) : bytes)
-        let draft = ConversationDraft(
-            title: try body.optional("title", .text(0...Self.titleLimit)), domain: try domain(in: body),
-            personaID: try body.optional("persona_id"))
-        return respond(context, try await conversations.create(context.caller, draft), status: .created)
-    }
-
     private func patch(_ request: Request, _ context: Authenticated) async throws -> Response {
-        let body = try JSONReader(requestBody: try await request.collectBytes())
-        var change = ConversationPatch()
-        if body.contains("title") { change.title = .some(try body.optional("title", .text(0...Self.titleLimit))) }
-        if body.contains("domain") { change.domain = .some(try domain(in: body)) }
-        return respond(context, try await conversations.patch(context.caller, try id(context), change))
+        let id = try id(context)
+        let expected = try request.expectedVersion(required: false)
+        let body = try JSONReader.read(requestBody: try await request.collectBytes(), Change.init)
+        var change = ConversationPatch(title: body.title, expectedVersions: expected.versions)
+        if let text = body.domain { change.domain = .some(try domain(text)) }
+        do {
+            return respond(request, context, try await conversations.patch(context.caller, id, change))
+        } catch is StaleVersion {
+            let current = try await conversations.get(context.caller, id)
+            throw GatewayError.stale(ConversationResource(current), EntityTag(version: current.version))
+        }
     }
 
     private func delete(_ request: Request, _ context: Authenticated) async throws -> Response {
@@ -95,16 +100,40 @@ public struct ConversationRoutes: Feature {
         return id
     }
 
-    private func domain(in body: JSONReader) throws -> Domain? {
-        guard let text = try body.optional("domain", .text(0...64)) else { return nil }
+    private func domain(_ text: String?) throws(GatewayError) -> Domain? {
+        guard let text else { return nil }
         guard let domain = Domain(rawValue: text) else {
             throw GatewayError(.personaOrDomainUnavailable, "there is no such domain").naming(field: "domain")
         }
         return domain
     }
 
-    private func respond(_ context: Authenticated, _ record: ConversationRecord, status: HTTPResponse.Status = .ok) -> Response {
-        .envelope(context, status: status) { ConversationResource(record).write(to: &$0) }
+    private func respond(_ request: Request, _ context: Authenticated, _ record: ConversationRecord) -> Response {
+        .envelope(context) { ConversationResource(record).write(to: &$0) }.tagged(EntityTag(version: record.version), for: request)
+    }
+
+    /// The body of a creation.
+    private struct Draft: Sendable {
+        var title: String?
+        var domain: String?
+        var personaID: UUID?
+
+        init(_ body: JSONReader) throws(JSONFinding) {
+            title = try body.optional("title", .text(0...titleLimit))
+            domain = try body.optional("domain", .text(0...64))
+            personaID = try body.optional("persona_id")
+        }
+    }
+
+    /// The body of a change. nil leaves a field unchanged, `.some(nil)` clears it.
+    private struct Change: Sendable {
+        var title: String??
+        var domain: String??
+
+        init(_ body: JSONReader) throws(JSONFinding) {
+            if body.contains("title") { title = .some(try body.optional("title", .text(0...titleLimit))) }
+            if body.contains("domain") { domain = .some(try body.optional("domain", .text(0...64))) }
+        }
     }
 }
 

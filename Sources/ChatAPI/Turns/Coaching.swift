@@ -9,16 +9,18 @@ public struct Coaching: Sendable {
     let router: DomainRouter
     let prompts: PromptBuilder
     public let resources: CrisisResources
+    public let domains: DomainConfigurations
 
     public init(
         assessor: MessageAssessor, fusion: SafetyFusion, router: DomainRouter = DomainRouter(), prompts: PromptBuilder,
-        resources: CrisisResources
+        resources: CrisisResources, domains: DomainConfigurations
     ) {
         self.assessor = assessor
         self.fusion = fusion
         self.router = router
         self.prompts = prompts
         self.resources = resources
+        self.domains = domains
     }
 
     /// The card for a risk of tier 2 and above; nil below.

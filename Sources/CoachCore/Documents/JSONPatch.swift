@@ -8,6 +8,12 @@ public enum JSONPatch {
         case remove(path: String)
         case replace(path: String, JSONValue)
 
+        public var path: String {
+            switch self {
+            case .add(let path, _), .remove(let path), .replace(let path, _): path
+            }
+        }
+
         /// The operation as RFC 6902 §4 writes it.
         public var json: JSONValue {
             switch self {

@@ -2,11 +2,13 @@ import Foundation
 
 /// Initial fields of a new conversation.
 public struct ConversationDraft: Sendable, Equatable {
+    public var id: ConversationID
     public var title: String?
     public var domain: Domain?
     public var personaID: PersonaID?
 
-    public init(title: String? = nil, domain: Domain? = nil, personaID: PersonaID? = nil) {
+    public init(id: ConversationID = .random(), title: String? = nil, domain: Domain? = nil, personaID: PersonaID? = nil) {
+        self.id = id
         self.title = title
         self.domain = domain
         self.personaID = personaID
@@ -17,10 +19,13 @@ public struct ConversationDraft: Sendable, Equatable {
 public struct ConversationPatch: Sendable, Equatable {
     public var title: String??
     public var domain: Domain??
+    /// The versions that may be changed (`If-Match`); nil: any.
+    public var expectedVersions: [Int64]?
 
-    public init(title: String?? = nil, domain: Domain?? = nil) {
+    public init(title: String?? = nil, domain: Domain?? = nil, expectedVersions: [Int64]? = nil) {
         self.title = title
         self.domain = domain
+        self.expectedVersions = expectedVersions
     }
 }
 
@@ -35,10 +40,12 @@ public struct ConversationRecord: Sendable, Equatable {
     public var updatedAt: Date
     /// Set for a deleted conversation, which lists report to synchronising clients only.
     public var deletedAt: Date?
+    /// The number of its latest change, for its `ETag`.
+    public var version: Int64
 
     public init(
         id: ConversationID, title: String?, domain: Domain?, personaID: PersonaID?, lastMessageAt: Date, createdAt: Date, updatedAt: Date,
-        deletedAt: Date?
+        deletedAt: Date?, version: Int64
     ) {
         self.id = id
         self.title = title
@@ -48,6 +55,7 @@ public struct ConversationRecord: Sendable, Equatable {
         self.createdAt = createdAt
         self.updatedAt = updatedAt
         self.deletedAt = deletedAt
+        self.version = version
     }
 }
 

@@ -6,9 +6,9 @@ public struct ConversationRepository: Sendable {
     /// Most recently active first; with `updatedSince`, those changed after it, in the order of their changes, with deleted ones.
     public var list: @Sendable (Caller, PageRequest) async throws -> Page<ConversationRecord>
     public var get: @Sendable (Caller, ConversationID) async throws -> ConversationRecord
-    /// Creates an empty conversation.
+    /// Creates an empty conversation, or returns the caller's that has the draft's id.
     public var create: @Sendable (Caller, ConversationDraft) async throws -> ConversationRecord
-    /// Changes title or domain and returns the result.
+    /// Changes title or domain and returns the result. Throws `StaleVersion` when it has none of the expected versions.
     public var patch: @Sendable (Caller, ConversationID, ConversationPatch) async throws -> ConversationRecord
     /// Soft-deletes the conversation and returns its running turn, which the caller must stop.
     public var delete: @Sendable (Caller, ConversationID) async throws -> TurnID?

@@ -39,6 +39,7 @@ public struct DocumentKind: RawRepresentable, Hashable, Sendable {
 
     public init(rawValue: String) { self.rawValue = rawValue }
 
+    /// One for each domain.
     public static let domain = Self(rawValue: "domain")
     public static let limits = Self(rawValue: "limits")
     public static let prices = Self(rawValue: "prices")

@@ -1,13 +1,15 @@
 import JSON
 
-extension PriceBook {
+extension PriceBook: JSONReadable {
     /// Parses and validates `deploy/prices.json`. `book` is nil exactly when `findings` is not empty.
     ///
     /// Unknown members are findings: a misspelt token class must not become a class without a price.
     public static func read(_ file: some Sequence<UInt8>) -> (book: PriceBook?, findings: [String]) {
-        let (book, findings) = JSONReader.collect(Array(file)) { (root) throws(JSONFinding) in PriceBook(try prices(root)) }
+        let (book, findings) = JSONReader.collect(Array(file)) { (root) throws(JSONFinding) in try PriceBook(root) }
         return (book, findings.map { "prices: \($0)" })
     }
+
+    public init(_ root: JSONReader) throws(JSONFinding) { self.init(try Self.prices(root)) }
 
     private static func prices(_ root: JSONReader) throws(JSONFinding) -> [Price] {
         let unit = "usd_per_million_tokens"

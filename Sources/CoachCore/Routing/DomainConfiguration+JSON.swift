@@ -1,8 +1,8 @@
 import Foundation
 import JSON
 
-extension DomainConfiguration {
-    fileprivate init(_ root: JSONReader) throws(JSONFinding) {
+extension DomainConfiguration: JSONReadable {
+    public init(_ root: JSONReader) throws(JSONFinding) {
         domain = try root.required("id", .choice)
         version = try root.required("version", .integer(1...1_000_000))
         name = try root.required("name", .text(2...60))
@@ -26,7 +26,8 @@ extension DomainConfiguration {
         var terms: [Term] = []
         for language in ["en", "es"] {
             let weights = try routing.object(language)
-            for name in weights.names {
+            // The highest weight of a phrase counts. Not in the order of the text, which PostgreSQL's jsonb does not keep.
+            for name in weights.names.sorted(by: { Float($0) ?? 0 > Float($1) ?? 0 }) {
                 let phrases = try weights.required(name, .list(1...600, .text(1...80)))
                 guard let weight = Float(name), weight >= 0, weight <= 10 else {
                     try weights.report(name, .invalid("must be a weight from 0 to 10"))

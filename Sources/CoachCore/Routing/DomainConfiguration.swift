@@ -41,6 +41,11 @@ public struct DomainConfigurations: Sendable, Equatable {
 
     init(byDomain: [Domain: DomainConfiguration]) { self.byDomain = byDomain }
 
+    /// One of each domain.
+    public init(_ configurations: some Sequence<DomainConfiguration>) {
+        self.init(byDomain: Dictionary(configurations.map { ($0.domain, $0) }) { first, _ in first })
+    }
+
     /// In the order of `Domain.allCases`.
     public var all: [DomainConfiguration] { Domain.allCases.compactMap { byDomain[$0] } }
 

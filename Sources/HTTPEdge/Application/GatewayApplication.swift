@@ -1,3 +1,4 @@
+import CoachCore
 import Foundation
 import Hummingbird
 import HummingbirdCore
@@ -24,18 +25,20 @@ public struct GatewayApplication: Service {
     private let configuration: Configuration
     private let features: [any Feature]
     private let authenticator: Authenticator
+    private let idempotency: IdempotentRequests
     private let readiness: @Sendable () async -> InstanceReadiness
     private let logger: Logger
     private let onListening: @Sendable (Int) async -> Void
 
     /// Does not listen before `run`. `onListening` gets the bound port, also when the configured port is 0.
     public init(
-        _ configuration: Configuration, features: [any Feature], authenticator: Authenticator,
+        _ configuration: Configuration, features: [any Feature], authenticator: Authenticator, idempotency: IdempotentRequests,
         readiness: @escaping @Sendable () async -> InstanceReadiness, logger: Logger, onListening: @escaping @Sendable (Int) async -> Void
     ) {
         self.configuration = configuration
         self.features = features
         self.authenticator = authenticator
+        self.idempotency = idempotency
         self.readiness = readiness
         self.logger = logger
         self.onListening = onListening
@@ -73,7 +76,7 @@ public struct GatewayApplication: Service {
     func router(_ log: RequestLog) -> Router<GatewayContext> {
         let router = Router(context: GatewayContext.self)
         router.addMiddleware { EdgeMiddleware(log: log, crossOrigin: CrossOrigin(origins: configuration.corsOrigins)) }
-        let routes = RouteTable(authenticator: authenticator, errors: log.errors)
+        let routes = RouteTable(authenticator: authenticator, errors: log.errors, idempotency: idempotency)
         for feature in features + [HealthRoutes(readiness: readiness)] { feature.register(on: routes) }
         DocumentationRoutes.register(on: routes)
         routes.install(on: router)

@@ -53,11 +53,18 @@ extension GatewayError {
         self.init(ErrorCode(rawValue: rejection.code) ?? .unauthenticated, rejection.message)
     }
 
-    /// A rejected body: 400 when it is not JSON, else 422 with the field.
-    public init(_ finding: JSONFinding) {
-        self.init(.invalidInput, finding.requestMessage, status: finding.isMalformed ? 400 : 422)
-        if let field = finding.field { self = naming(field: field) }
+    /// A rejected body: 400 when it is not JSON, else 422 with the first field and all findings.
+    public init(_ findings: JSONFindings) {
+        let (first, all) = (findings.first, findings.all)
+        let more = findings.others.isEmpty ? "" : ", and \(findings.others.count) more"
+        self.init(.invalidInput, first.requestMessage + more, status: first.isMalformed ? 400 : 422)
+        guard let field = first.field else { return }
+        self = naming(field: field)
+        details.append(
+            ("findings", .array(all.map { ["field": .string($0.path), "message": .string($0.description)] })))
     }
+
+    public init(_ finding: JSONFinding) { self.init(JSONFindings(finding)) }
 
     /// A rejection by the database.
     public init(_ rejection: Rejection) {
@@ -84,12 +91,16 @@ extension GatewayError {
     init?(known error: any Error) {
         switch error {
         case let error as GatewayError: self = error
+        case let findings as JSONFindings: self.init(findings)
         case let finding as JSONFinding: self.init(finding)
         case let fault as StoreFault: self.init(fault)
         case let rejection as Rejection: self.init(rejection)
         case let counted as CountedRejection:
             self.init(counted.rejection)
             rate = counted.rate
+        case is StaleVersion: self.init(.preconditionFailed, "the resource was changed in the meantime")
+        case is UnknownVersion: self = GatewayError(.invalidInput, "there is no such version").naming(field: "version")
+        case is NotAllowed: self.init(.forbidden, "the caller's role does not allow this")
         case is InvalidChangeToken:
             self = GatewayError(.invalidInput, "updated_since must be the next_updated_since of an earlier answer")
                 .naming(field: "updated_since")

@@ -5,7 +5,7 @@ import Hummingbird
 enum DocumentationRoutes {
     /// Registers both, after all other routes.
     static func register(on routes: RouteTable) {
-        let own = RouteTable(authenticator: routes.authenticator, errors: routes.errors)
+        let own = RouteTable(authenticator: routes.authenticator, errors: routes.errors, idempotency: routes.idempotency)
         add(to: own, OpenAPIDocument(entries: []))
         add(to: routes, OpenAPIDocument(entries: routes.entries + own.entries))
     }

@@ -1,3 +1,4 @@
+import GatewayAPI
 import HTTPTypes
 import Hummingbird
 
@@ -15,6 +16,11 @@ public struct EntityTag: Sendable, Equatable {
         guard text.hasPrefix("\"v"), text.hasSuffix("\""), let version = Int64(text.dropFirst(2).dropLast()) else { return nil }
         self.version = version
     }
+}
+
+extension RouteParameter {
+    /// The `ETag` of the version that the client changes.
+    public static let ifMatch = RouteParameter("If-Match", in: .header, .text)
 }
 
 /// The `If-Match` header of a change (RFC 9110 §13.1.1).

@@ -8,9 +8,11 @@ public enum PageQuery {
     private static let defaultLimit = 20
 
     /// For the declaration of the route.
-    public static let parameters = [
+    public static let parameters = cursorParameters + [RouteParameter("updated_since", in: .query, .text)]
+
+    /// The same for lists without `updated_since`.
+    public static let cursorParameters = [
         RouteParameter("limit", in: .query, .integer(limits)), RouteParameter("cursor", in: .query, .text),
-        RouteParameter("updated_since", in: .query, .text),
     ]
 
     /// Reads `?limit=` (1–100, default 20), `?cursor=` and `?updated_since=`, the `next_updated_since` of an earlier answer.

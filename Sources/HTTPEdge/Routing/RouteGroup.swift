@@ -6,7 +6,7 @@ import Hummingbird
 public struct RouteGroup<Context: EdgeContext> {
     public typealias Handler = @Sendable (Request, Context) async throws -> Response
 
-    private let table: RouteTable
+    let table: RouteTable
     private let tag: String
     private let security: RouteDescription.Security
     private let group: (Router<GatewayContext>) -> RouterGroup<Context>

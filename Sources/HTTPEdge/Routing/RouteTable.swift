@@ -1,3 +1,4 @@
+import CoachCore
 import HTTPTypes
 import Hummingbird
 
@@ -17,11 +18,13 @@ public final class RouteTable {
 
     let authenticator: Authenticator
     let errors: ErrorReporter
+    let idempotency: IdempotentRequests
     private(set) var entries: [Entry] = []
 
-    init(authenticator: Authenticator, errors: ErrorReporter) {
+    init(authenticator: Authenticator, errors: ErrorReporter, idempotency: IdempotentRequests) {
         self.authenticator = authenticator
         self.errors = errors
+        self.idempotency = idempotency
     }
 
     /// Routes without authentication. `tag` is their section in the OpenAPI document.

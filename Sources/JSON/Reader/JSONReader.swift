@@ -141,14 +141,18 @@ final class ReadingSession {
     /// The findings of the document that reading a value reports.
     let flaws: [JSONError]
     let collects: Bool
+    /// Further findings are dropped: each is compared with the others, and a text of a stranger may have thousands.
+    private let limit: Int
     private(set) var findings: [JSONFinding]
     /// The names that were read, by the path of their object. Kept only when findings are collected.
     private var namesRead: [String: Set<String>] = [:]
 
     init(
-        collects: Bool = false, spelling: JSONReader.Spelling = .exact, flaws: [JSONError] = [], findings: [JSONFinding] = []
+        collects: Bool = false, limit: Int = .max, spelling: JSONReader.Spelling = .exact, flaws: [JSONError] = [],
+        findings: [JSONFinding] = []
     ) {
         self.collects = collects
+        self.limit = limit
         self.spelling = spelling
         self.flaws = flaws
         self.findings = findings
@@ -156,7 +160,7 @@ final class ReadingSession {
 
     func report(_ finding: JSONFinding) throws(JSONFinding) {
         guard collects else { throw finding }
-        if !findings.contains(finding) { findings.append(finding) }
+        if findings.count < limit, !findings.contains(finding) { findings.append(finding) }
     }
 
     func markRead(_ name: String, of path: String) {

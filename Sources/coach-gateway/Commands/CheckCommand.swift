@@ -32,16 +32,18 @@ struct CheckCommand: AsyncParsableCommand {
         let environment = ProcessInfo.processInfo.environment
         let (configuration, wrong) = try options.read()
         var findings = wrong
+        var shipped: ProductFiles?
         // Without a typed configuration the files can still be looked at.
         if let root = configuration?.root ?? DataFolders.find(environment[SettingKey.root.name]) {
             let environment = configuration?.processEnvironment ?? environment
             let (files, unfit) = ProductFiles.load(root: root, environment: environment)
             findings += unfit + (files?.warnings() ?? [])
+            shipped = files
         }
         if let configuration {
             findings += ServeCommand.missing(configuration) + configuration.warnings
             findings += try await Self.keyFindings(configuration)
-            findings += await Self.databaseFindings(configuration)
+            findings += await Self.databaseFindings(configuration, shipped)
         }
         return findings
     }
@@ -53,13 +55,16 @@ struct CheckCommand: AsyncParsableCommand {
         return await KeySet.findings(of: source).map { "\(key.name): \($0)" }
     }
 
-    private static func databaseFindings(_ configuration: GatewayConfiguration) async -> [String] {
+    private static func databaseFindings(_ configuration: GatewayConfiguration, _ files: ProductFiles?) async -> [String] {
         guard let url = configuration.databaseURL else { return [] }
         var findings = await reachable(.databaseURL, url) { client in
             let newest = try DatabaseProbe.newestVersion(in: configuration.root.appendingPathComponent("db/migrations"))
             let findings = Self.findings(try await DatabaseProbe(client: client).report(), newest: newest)
-            // A schema that does not fit may have no queue.
-            return findings.isEmpty ? try await Self.deadJobs(client) : findings
+            // A schema that does not fit may have no queue and no documents.
+            guard findings.isEmpty else { return findings }
+            let documents = try await DocumentCheck(client: client, types: files.map { EditableDocuments($0).types } ?? []).run()
+            for note in documents.notes { Console.say("note: \(note)") }
+            return try await Self.deadJobs(client) + documents.findings
         }
         if let listen = configuration.databaseListenURL, listen != url {
             findings += await reachable(.databaseListenURL, listen) { client in

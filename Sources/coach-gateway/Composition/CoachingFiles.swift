@@ -1,13 +1,14 @@
 import ChatAPI
 import CoachCore
 import Foundation
+import JSON
 
 /// Reads `domains/` and `prompts/` and compiles them. Everything that is wrong with any file is found at once.
 struct CoachingFiles {
     let root: URL
 
     /// `warnings` does not keep a gateway from serving: without its model the grammar detects danger alone.
-    func load() -> (coaching: Coaching?, findings: [String], warnings: [String]) {
+    func load() -> (parts: CoachingParts?, findings: [String], warnings: [String]) {
         let (grammar, domains, wrong) = detection()
         var findings = wrong
         let resources = Self.attempt(file("domains/safety/resources.json"), &findings) { json throws(ConfigurationRejected) in
@@ -22,10 +23,16 @@ struct CoachingFiles {
         }
         if classifier == nil { warnings.append("\(TrainingFiles.model): crisis detection runs by the grammar alone") }
         guard findings.isEmpty, let grammar, let resources, let domains, let templates else { return (nil, findings, warnings) }
-        let coaching = Coaching(
-            assessor: MessageAssessor(grammar: grammar, domains: domains, classifier: classifier), fusion: SafetyFusion(grammar: grammar),
-            prompts: PromptBuilder(templates: templates, domains: domains), resources: resources)
-        return (coaching, [], warnings)
+        let parts = CoachingParts(
+            grammar: grammar, classifier: classifier, templates: templates, resources: resources, domains: domains,
+            domainBodies: domainBodies())
+        return (parts, [], warnings)
+    }
+
+    /// The content of `domains/` by domain. Only valid files are looked at.
+    private func domainBodies() -> [String: JSONValue] {
+        let bodies = (folder("domains", suffix: ".json").content ?? [:]).values.compactMap { try? JSONValue(parsing: Array($0)) }
+        return Dictionary(bodies.compactMap { body in body["id"]?.string.map { ($0, body) } }) { first, _ in first }
     }
 
     /// What assesses a message, besides the trained model.

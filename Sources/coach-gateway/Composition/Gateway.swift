@@ -8,6 +8,7 @@ import HTTPEdge
 import Identity
 import Logging
 import ModelProviders
+import OperatorAPI
 import OutboundHTTP
 import PostgresClient
 import Reactor
@@ -59,18 +60,23 @@ struct Gateway {
         let transfers = TransferPool(reactor: reactor, configuration: configuration.transfers)
         let model = makeLanguageModel(configuration: files.models, keys: keys, transfers: transfers)
 
+        // What operators edit while the gateway runs.
+        let documents = EditableDocuments(files)
+        let documentStore = VersionedDocuments.postgres(client: database)
+        let documentsAreLoaded = LiveValue(false)
+
         // Running turns, and what keeps them alive.
         let registry = TurnRegistry()
         let admission = Admission(registry: registry, maximumTurns: configuration.maximumTurns)
         let remoteTurns = RemoteTurnTailer(recovery: recovery, logger: logger)
         let streamLoop = StreamLoop(reactor: reactor)
         let finalizer = TurnFinalizer(
-            repository: repository, prices: files.prices, registry: registry, spool: spool, logger: logger,
+            repository: repository, prices: documents.prices, registry: registry, spool: spool, logger: logger,
             isClosing: { !admission.isOpen })
         let leases = LeaseRenewer(recovery: recovery, registry: registry, logger: logger)
         let checkpointer = Checkpointer(recovery: recovery, registry: registry, logger: logger)
         let orphanCollector = OrphanCollector(
-            recovery: recovery, repository: repository, prices: files.prices, registry: registry, logger: logger)
+            recovery: recovery, repository: repository, prices: documents.prices, registry: registry, logger: logger)
         let startFailures = StartFailures(database: database, logger: logger)
         let life = InstanceLifecycle(
             instance: instance, finalizer: finalizer, leases: leases, checkpointer: checkpointer, orphanCollector: orphanCollector,
@@ -89,8 +95,9 @@ struct Gateway {
         let inbox = BillingInbox.postgres(client: database, includingSandbox: configuration.webhooks.includesSandbox)
         let readiness: @Sendable () async -> InstanceReadiness = {
             InstanceReadiness(
-                // Until it is registered it can begin no turn.
-                database: database.status.isReachable && instance.isRegistered && schema.isOpen, accepting: admission.isOpen,
+                // Until it is registered it can begin no turn; until the documents are read it would use the shipped ones.
+                database: database.status.isReachable && instance.isRegistered && schema.isOpen && documentsAreLoaded.current,
+                accepting: admission.isOpen,
                 saving: storage.takesAnswers,
                 details: [
                     "turns": "\(registry.count)", "executor_takeover": "\(ExecutorTakeover.isInstalled)", "instance": "\(instance.id)",
@@ -101,14 +108,20 @@ struct Gateway {
             .init(host: configuration.listen.host, port: configuration.listen.port, corsOrigins: configuration.corsOrigins),
             features: [
                 ChatRoutes(
-                    coaching: files.coaching, repository: repository, recovery: recovery, counter: counter, model: model,
+                    coaching: documents.coaching, repository: repository, recovery: recovery, counter: counter, model: model,
                     finalizer: finalizer, registry: registry, remoteTurns: remoteTurns, admission: admission, streamLoop: streamLoop),
                 ConversationRoutes(
                     conversations: .postgres(client: database), registry: registry, recovery: recovery),
                 WebhookRoutes(senders: webhooks.senders, inbox: inbox), SubscriptionRoutes(inbox: inbox),
+                DocumentRoutes(
+                    path: "domain-configs", title: "domain configurations", type: documents.domains, documents: documentStore),
+                DocumentRoutes(path: "prices", title: "prices", type: documents.priceList, documents: documentStore),
+                AuditRoutes(log: .postgres(client: database)), UserAdministrationRoutes(users: .postgres(client: database)),
             ],
             authenticator: Authenticator(
-                identity: try Self.verifier(configuration, keySet: keySet), counter: counter, crisisResources: files.coaching.resources),
+                identity: try Self.verifier(configuration, keySet: keySet), counter: counter, crisisResources: files.coachingParts.resources
+            ),
+            idempotency: .postgres(client: database),
             readiness: readiness, logger: logger,
             onListening: { port in
                 logger.notice("listening", metadata: ["host": "\(configuration.listen.host)", "port": .stringConvertible(port)])
@@ -131,6 +144,13 @@ struct Gateway {
                 case nil: break
                 }
             },
+            Background {
+                var events = DocumentEvents(logger: logger)
+                try await DocumentReloader(documents: documentStore, types: documents.types).run { event in
+                    if case .applied = event { documentsAreLoaded.replace(with: true) }
+                    events.log(event)
+                }
+            },
             Background { for await turnID in database.stopRequests() { registry.turn(turnID)?.stop() } },
             Background { try await remoteTurns.run() },
             jobs,
@@ -141,6 +161,7 @@ struct Gateway {
             ) {
                 try await housekeeping.makePartitions()
                 try await housekeeping.forgetDoneJobs()
+                try await housekeeping.purgeIdempotencyKeys()
                 if try await queue.enqueue(Housekeeping.purgeJob(at: Date())) != nil { jobs.poke() }
             },
             PeriodicJob("job figures", PeriodicSchedule(every: .seconds(15), firstAfter: .seconds(1), jitter: 0.2), logger: logger) {

@@ -21,6 +21,7 @@ struct PassThrough {
         self.logger = logger
         reactor = try Reactor(name: "reactor")
         let recovery = Forgetful.recovery
+        let documents = EditableDocuments(files)
         let registry = TurnRegistry()
         self.registry = registry
         let admission = Admission(registry: registry, maximumTurns: configuration.maximumTurns)
@@ -30,19 +31,21 @@ struct PassThrough {
             .init(host: configuration.listen.host, port: configuration.listen.port, corsOrigins: configuration.corsOrigins),
             features: [
                 ChatRoutes(
-                    coaching: files.coaching, repository: Forgetful.repository, recovery: recovery, counter: Forgetful.counter,
+                    coaching: documents.coaching, repository: Forgetful.repository, recovery: recovery, counter: Forgetful.counter,
                     model: makeLanguageModel(
                         configuration: files.models, keys: ProviderKeys(of: files.models, environment: configuration.processEnvironment),
                         transfers: TransferPool(reactor: reactor, configuration: configuration.transfers)),
                     finalizer: TurnFinalizer(
-                        repository: Forgetful.repository, prices: files.prices, registry: registry, spool: Forgetful.spool, logger: logger),
+                        repository: Forgetful.repository, prices: documents.prices, registry: registry, spool: Forgetful.spool,
+                        logger: logger),
                     registry: registry, remoteTurns: remoteTurns, admission: admission, streamLoop: lines)
             ],
             authenticator: Authenticator(
                 identity: TokenVerifier(
                     policy: TokenPolicy(audience: configuration.jwtAudience, issuer: configuration.jwtIssuer),
                     secret: try SharedSecret(secret), keySet: nil),
-                counter: Forgetful.counter, crisisResources: files.coaching.resources),
+                counter: Forgetful.counter, crisisResources: files.coachingParts.resources),
+            idempotency: Forgetful.idempotency,
             readiness: { InstanceReadiness(database: true, accepting: admission.isOpen) }, logger: logger,
             onListening: { port in logger.notice("listening, nothing is saved", metadata: ["port": .stringConvertible(port)]) })
         service = DrainingService(
@@ -85,6 +88,9 @@ private enum Forgetful {
         retry: { _, _ in .refused(Rejection(reason: .notFound), unlimited) })
 
     static let counter = RequestCounter { _ in CountedRequest(rate: unlimited, safetyLevel: .calm) }
+
+    static let idempotency = IdempotentRequests(
+        claim: { _, _ in .claimed(resourceID: UUID()) }, complete: { _, _, _ in }, release: { _, _ in })
 
     static let spool = ReceiptSpool(keep: { _ in ReceiptSpool.Handle(name: "") }, discard: { _ in }, pending: { [] })
 

@@ -2,20 +2,23 @@ import ChatAPI
 import CoachCore
 import CoachStore
 import Foundation
+import JSON
 import ModelProviders
 
 /// Everything that the product reads from its folders at start: coaching, models, prices, limits.
 struct ProductFiles {
-    var coaching: Coaching
+    var coachingParts: CoachingParts
     var models: ModelConfiguration
     var prices: PriceBook
+    /// The file of `prices`.
+    var priceBody: JSONValue
     var limits: TurnLimits
     /// Findings of the coaching files that do not keep a gateway from serving.
     var coachingWarnings: [String]
 
     /// All or nothing; `findings` has a line for each thing that is wrong, in any file.
     static func load(root: URL, environment: [String: String]) -> (files: ProductFiles?, findings: [String]) {
-        let (coaching, coachingFindings, coachingWarnings) = CoachingFiles(root: root).load()
+        let (coachingParts, coachingFindings, coachingWarnings) = CoachingFiles(root: root).load()
         var findings = coachingFindings
         func parse<Value>(_ path: String, _ parse: ([UInt8]) -> (Value?, [String])) -> Value? {
             let (bytes, unreadable) = ProductFile(root: root).read(path)
@@ -26,10 +29,17 @@ struct ProductFiles {
             return value
         }
         let models = parse("deploy/models.json") { ModelConfiguration.read($0, environment: environment) }
-        let prices = parse("deploy/prices.json") { PriceBook.read($0) }
+        var priceBody = JSONValue.null
+        let prices = parse("deploy/prices.json") { bytes in
+            priceBody = (try? JSONValue(parsing: bytes)) ?? .null
+            return PriceBook.read(bytes)
+        }
         let limits = parse("deploy/limits.json") { LimitsFile.read($0) }
-        guard findings.isEmpty, let coaching, let models, let prices, let limits else { return (nil, findings) }
-        return (ProductFiles(coaching: coaching, models: models, prices: prices, limits: limits, coachingWarnings: coachingWarnings), [])
+        guard findings.isEmpty, let coachingParts, let models, let prices, let limits else { return (nil, findings) }
+        let files = ProductFiles(
+            coachingParts: coachingParts, models: models, prices: prices, priceBody: priceBody, limits: limits,
+            coachingWarnings: coachingWarnings)
+        return (files, [])
     }
 
     /// What does not keep a gateway from serving and should not stay so: no crisis model, models whose turns would have no cost.

@@ -56,6 +56,8 @@ struct AccessGround: Sendable {
         try await store.admin.execute("insert into public.entitlements (user_id, tier) values (\(owner), 'free')")
         try await store.admin.execute("insert into gateway.jobs (user_id, kind, due_at, max_attempts) values (\(owner), 'test', now(), 1)")
         try await store.admin.execute("insert into gateway.done_jobs (user_id, kind, idempotency_key) values (\(owner), 'test', 'k')")
+        try await store.admin.execute(
+            "insert into gateway.idempotent_requests (user_id, key, request_hash) values (\(owner), 'k', '')")
         try await store.admin.execute("insert into public.push_tokens (user_id, token) values (\(owner), 'abc')")
         let edit = DocumentEdit(name: DocumentName(kind: .limits, id: "default"), expectedVersion: 1, content: .body([:]))
         _ = try await VersionedDocuments.postgres(client: store.gateway).put(.someone(UserID(other), role: .operator), edit)

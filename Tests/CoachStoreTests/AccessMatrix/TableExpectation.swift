@@ -145,6 +145,12 @@ struct TableExpectation: Sendable {
             insert: "insert into gateway.done_jobs (user_id, kind, idempotency_key) values (:owner, 'x', 'x')",
             update: "set done_at = now()"),
 
+        // Idempotency keys of the user at hand.
+        .init(
+            name: "gateway.idempotent_requests", allowed: [.gateway: "SIUD"],
+            insert: "insert into gateway.idempotent_requests (user_id, key, request_hash) values (:owner, 'x', '')",
+            update: "set status = 201"),
+
         // What billing events fold into: written for no user at hand, read for one.
         .init(
             // Deleted only when it has no events, unlike this one.

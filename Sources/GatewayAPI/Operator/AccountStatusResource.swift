@@ -1,0 +1,69 @@
+import JSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// An account as operators see it: `GET /api/v1/operator/users?id=`. Nothing that the user wrote.
+public struct AccountStatusResource: Sendable, Equatable {
+    public var id: UUID
+    public var createdAt: Timestamp
+    public var suspendedAt: Timestamp?
+    public var suspendedReason: String?
+    /// nil for the default tier.
+    public var tier: String?
+    public var tierExpiresAt: Timestamp?
+    public var lastTurnAt: Timestamp?
+    public var runningTurns: Int
+    /// Of the UTC day, as the next three.
+    public var messagesToday: Int
+    /// US dollars.
+    public var spentToday: String
+    /// Turns whose cost is unknown and not in `spentToday`.
+    public var unpricedTurnsToday: Int
+
+    public init(
+        id: UUID, createdAt: Timestamp, suspendedAt: Timestamp?, suspendedReason: String?, tier: String?, tierExpiresAt: Timestamp?,
+        lastTurnAt: Timestamp?, runningTurns: Int, messagesToday: Int, spentToday: String, unpricedTurnsToday: Int
+    ) {
+        self.id = id
+        self.createdAt = createdAt
+        self.suspendedAt = suspendedAt
+        self.suspendedReason = suspendedReason
+        self.tier = tier
+        self.tierExpiresAt = tierExpiresAt
+        self.lastTurnAt = lastTurnAt
+        self.runningTurns = runningTurns
+        self.messagesToday = messagesToday
+        self.spentToday = spentToday
+        self.unpricedTurnsToday = unpricedTurnsToday
+    }
+}
+
+extension AccountStatusResource: WireResource {
+    public static let schemaName = "AccountStatus"
+    public static let fields: [Schema.Field] = [
+        .init("id", .id), .init("created_at", .time), .init("suspended_at", .time.nullable), .init("suspended_reason", .text.nullable),
+        .init("tier", .text.nullable), .init("tier_expires_at", .time.nullable), .init("last_turn_at", .time.nullable),
+        .init("running_turns", .integer), .init("messages_today", .integer), .init("spent_today_usd", .money),
+        .init("unpriced_turns_today", .integer),
+    ]
+
+    public func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("id", id)
+            writer.member("created_at", createdAt)
+            writer.member("suspended_at", suspendedAt)
+            writer.member("suspended_reason", suspendedReason)
+            writer.member("tier", tier)
+            writer.member("tier_expires_at", tierExpiresAt)
+            writer.member("last_turn_at", lastTurnAt)
+            writer.member("running_turns", runningTurns)
+            writer.member("messages_today", messagesToday)
+            writer.member("spent_today_usd", spentToday)
+            writer.member("unpriced_turns_today", unpricedTurnsToday)
+        }
+    }
+}

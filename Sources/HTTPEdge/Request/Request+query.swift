@@ -1,0 +1,22 @@
+import Hummingbird
+
+/// Single query parameters. A value of another form is `VAL_3001` that names the parameter.
+extension Request {
+    /// nil when the parameter is absent.
+    public func integer(_ name: String) throws(GatewayError) -> Int? {
+        guard let text = uri.queryParameters[Substring(name)] else { return nil }
+        guard let number = Int(text) else { throw invalid(name, "a whole number") }
+        return number
+    }
+
+    /// `true` or `false`; false when the parameter is absent.
+    public func flag(_ name: String) throws(GatewayError) -> Bool {
+        guard let text = uri.queryParameters[Substring(name)] else { return false }
+        guard let flag = Bool(String(text)) else { throw invalid(name, "true or false") }
+        return flag
+    }
+
+    private func invalid(_ name: String, _ expected: String) -> GatewayError {
+        GatewayError(.invalidInput, "\(name) must be \(expected)").naming(field: name)
+    }
+}

@@ -1,0 +1,21 @@
+import CoachCore
+
+/// Lists whose order is a number: the cursor is the number of the last item.
+extension PageRequest {
+    /// nil for the first page. Throws `InvalidCursor`.
+    public var numberCursor: Int64? {
+        get throws(InvalidCursor) {
+            guard let cursor else { return nil }
+            guard let number = Int64(cursor), number > 0 else { throw InvalidCursor() }
+            return number
+        }
+    }
+}
+
+extension Page {
+    /// From up to `limit + 1` items.
+    public init(_ found: [Element], limit: Int, number: (Element) -> Int64) {
+        let items = Array(found.prefix(limit))
+        self.init(items: items, nextCursor: found.count > limit ? items.last.map { "\(number($0))" } : nil)
+    }
+}

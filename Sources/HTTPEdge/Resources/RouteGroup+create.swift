@@ -1,0 +1,69 @@
+import CoachCore
+import Foundation
+import GatewayAPI
+import HTTPTypes
+import Hummingbird
+import JSON
+
+extension RouteGroup where Context == Authenticated {
+    /// Declares a POST that creates a resource and answers 201. With an `Idempotency-Key` header the same request gets the same answer, and the
+    /// key with another body 422 `BIZ_2009`.
+    /// - Parameters:
+    ///   - read: makes a draft of the body. Runs before the key is looked at: a body with findings leaves it unused.
+    ///   - create: creates the resource with the given id, or returns the one that has this id. It runs again, with the same id, when its process
+    ///     died before the answer was saved.
+    public func create<Draft: Sendable, Resource: WireResource>(
+        _ path: String, _ summary: String, body schema: Schema,
+        read: @escaping @Sendable (JSONReader) throws(JSONFinding) -> Draft,
+        _ create: @escaping @Sendable (Draft, UUID, Authenticated) async throws -> Resource
+    ) {
+        let requests = table.idempotency
+        let description = RouteDescription(
+            summary, parameters: [.init("Idempotency-Key", in: .header, .text(maximumLength: 128))], body: schema,
+            response: .data(Resource.schema, status: .created))
+        post(path, description) { request, context in
+            let key = try IdempotencyKey.resolve(header: request.headers[.idempotencyKey], body: nil)
+            let bytes = try await request.collectBytes()
+            let draft = try JSONReader.read(requestBody: bytes.isEmpty ? Array("{}".utf8) : bytes, read)
+            let execute: @Sendable (UUID) async throws -> CreationAnswer = { id in
+                let resource = try await create(draft, id, context)
+                return CreationAnswer(status: HTTPResponse.Status.created.code, data: JSONWriter.encode { resource.write(to: &$0) })
+            }
+            guard let key else { return .creation(try await execute(UUID.random()), context) }
+            let idempotent = IdempotentRequest(key: key.text, route: "POST \(request.uri.path)", body: bytes)
+            return .creation(try await requests.answer(context.caller, idempotent, execute), context)
+        }
+    }
+}
+
+extension IdempotentRequests {
+    /// Executes the request once, or returns its earlier answer.
+    fileprivate func answer(
+        _ caller: Caller, _ request: IdempotentRequest, _ execute: (UUID) async throws -> CreationAnswer
+    ) async throws -> CreationAnswer {
+        let resourceID: UUID
+        switch try await claim(caller, request) {
+        case .completed(let answer): return answer
+        case .conflict: throw GatewayError(.idempotencyConflict, "the idempotency key was used with another request")
+        case .inProgress: throw GatewayError(.rateLimited, "the same request is in progress", retryAfter: 1)
+        case .claimed(let id): resourceID = id
+        }
+        let answer: CreationAnswer
+        do {
+            answer = try await execute(resourceID)
+        } catch {
+            // If this fails, too, the claim expires.
+            try? await release(caller, request.key)
+            throw error
+        }
+        // The resource exists: an unsaved answer must not become an error. A repeated request finds the resource by its id.
+        try? await complete(caller, request.key, answer)
+        return answer
+    }
+}
+
+extension Response {
+    fileprivate static func creation(_ answer: CreationAnswer, _ context: Authenticated) -> Response {
+        .envelope(context, status: .init(code: answer.status)) { $0.raw(answer.data) }
+    }
+}

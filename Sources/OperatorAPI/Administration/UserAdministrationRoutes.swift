@@ -1,0 +1,76 @@
+import CoachCore
+import GatewayAPI
+import HTTPEdge
+import Hummingbird
+import JSON
+
+/// `/api/v1/operator/users`: the state of an account, suspension and its end. Both changes are in the audit log.
+public struct UserAdministrationRoutes: Feature {
+    private let users: UserAdministration
+
+    public init(users: UserAdministration) { self.users = users }
+
+    public func register(on routes: RouteTable) {
+        let operators = routes.authenticated("Operators").require(.operator)
+        operators.get(
+            "/api/v1/operator/users",
+            .init(
+                "Get the state of an account", parameters: [.init("id", in: .query, .id, required: true)],
+                response: .data(AccountStatusResource.schema))
+        ) { request, context in
+            guard let id = request.uri.queryParameters["id"].flatMap({ UserID(validating: $0) }) else {
+                throw GatewayError(.invalidInput, "id must be a UUID").naming(field: "id")
+            }
+            return try await status(id, context)
+        }
+        let suspension = RouteDescription(
+            "Suspend a user; all their requests are refused within 10 s",
+            body: Schema.object([.init("reason", .text(maximumLength: 1000))]).named("Suspension"),
+            response: .data(AccountStatusResource.schema))
+        operators.post("/api/v1/operator/users/{id}/suspend", suspension) { request, context in
+            let id = try id(context)
+            let reason = try JSONReader.read(requestBody: try await request.collectBytes()) { (body) throws(JSONFinding) in
+                let reason = try body.required("reason", .text(1...1000))
+                if reason == UserAdministration.reservedReason { try body.report("reason", .invalid("is reserved")) }
+                return reason
+            }
+            guard try await users.suspend(context.caller, id, reason, context.requestID) else { throw GatewayError.notFound }
+            return try await status(id, context)
+        }
+        operators.post(
+            "/api/v1/operator/users/{id}/unsuspend",
+            .init(
+                "End a suspension", body: Schema.object([.reason]).named("EndOfSuspension"),
+                response: .data(AccountStatusResource.schema))
+        ) { request, context in
+            let id = try id(context)
+            let bytes = try await request.collectBytes()
+            let reason = try JSONReader.read(requestBody: bytes.isEmpty ? Array("{}".utf8) : bytes) { (body) throws(JSONFinding) in
+                try body.reason
+            }
+            guard try await users.unsuspend(context.caller, id, reason, context.requestID) else { throw GatewayError.notFound }
+            return try await status(id, context)
+        }
+    }
+
+    private func status(_ id: UserID, _ context: Authenticated) async throws -> Response {
+        guard let status = try await users.status(context.caller, id) else { throw GatewayError.notFound }
+        return .envelope(context) { AccountStatusResource(id, status).write(to: &$0) }
+    }
+
+    /// 404 for a malformed id, too.
+    private func id(_ context: Authenticated) throws(GatewayError) -> UserID {
+        guard let id = context.parameters.get("id").flatMap({ UserID(validating: $0) }) else { throw .notFound }
+        return id
+    }
+}
+
+extension AccountStatusResource {
+    fileprivate init(_ id: UserID, _ status: AccountStatus) {
+        self.init(
+            id: id.uuid, createdAt: Timestamp(status.createdAt), suspendedAt: status.suspendedAt.map { Timestamp($0) },
+            suspendedReason: status.suspendedReason, tier: status.tier, tierExpiresAt: status.tierExpiresAt.map { Timestamp($0) },
+            lastTurnAt: status.lastTurnAt.map { Timestamp($0) }, runningTurns: status.runningTurns, messagesToday: status.messagesToday,
+            spentToday: MoneyText.format(nanodollars: status.spentToday.raw), unpricedTurnsToday: status.unpricedTurnsToday)
+    }
+}

@@ -1,0 +1,62 @@
+import CoachCore
+import GatewayAPI
+import HTTPEdge
+import JSON
+
+/// The body of a PUT.
+struct DocumentBody: Sendable {
+    var body: JSONValue
+    var reason: String?
+
+    static let schema = Schema.object([.init("body", .any.described("the document, a JSON object")), .reason]).named("DocumentBody")
+
+    init(_ json: JSONReader) throws(JSONFinding) {
+        let value = try json.value("body")
+        if value == nil { try json.report("body", .missing) }
+        body = value ?? .null
+        reason = try json.reason
+    }
+}
+
+/// The body of a rollback.
+struct DocumentRollback: Sendable {
+    var version: Int
+    var reason: String?
+
+    static let schema = Schema.object([.init("version", .integer), .reason]).named("DocumentRollback")
+
+    init(_ json: JSONReader) throws(JSONFinding) {
+        version = try json.required("version", .integer(1...Int(Int32.max)))
+        reason = try json.reason
+    }
+}
+
+extension JSONReader {
+    /// Why something was changed, for the audit log.
+    var reason: String? {
+        get throws(JSONFinding) { try optional("reason", .text(0...1000)) }
+    }
+}
+
+extension Schema.Field {
+    /// Why something is changed, for the audit log.
+    static let reason = Self.optional("reason", .text(maximumLength: 1000))
+}
+
+extension DocumentVersionResource {
+    init(_ state: DocumentState) {
+        self.init(
+            id: state.id, version: state.version, author: state.edit?.author.uuid, reason: state.edit?.reason,
+            restores: state.edit?.restores, createdAt: state.edit.map { Timestamp($0.createdAt) })
+    }
+}
+
+extension DocumentResource {
+    init(_ state: DocumentState) { self.init(version: DocumentVersionResource(state), body: state.body) }
+}
+
+extension DocumentDifferenceResource {
+    init(from: Int, to: Int?, _ old: JSONValue, _ new: JSONValue) {
+        self.init(from: from, to: to, operations: JSONPatch.difference(from: old, to: new).map(\.json))
+    }
+}

@@ -1,0 +1,151 @@
+import CoachCore
+import GatewayAPI
+import HTTPEdge
+import Hummingbird
+import JSON
+
+/// The routes of one kind of versioned documents, for operators: read, edit, versions, differences, rollback.
+///
+/// A kind with one document has it at the path itself: `operator/prices`; others at `operator/domain-configs/{id}`.
+public struct DocumentRoutes: Feature {
+    private let path: String
+    private let title: String
+    private let editor: DocumentEditor
+
+    /// - Parameters:
+    ///   - path: below `/api/v1/operator`.
+    ///   - title: of several documents, for people.
+    public init(path: String, title: String, type: DocumentType, documents: VersionedDocuments) {
+        self.path = "/api/v1/operator/\(path)"
+        self.title = title
+        editor = DocumentEditor(type: type, documents: documents)
+    }
+
+    public func register(on routes: RouteTable) {
+        let operators = routes.authenticated("Configuration").require(.operator)
+        let item = editor.hasOneDocument ? path : "\(path)/{id}"
+        if !editor.hasOneDocument {
+            operators.get(
+                path, .init("List the current versions of the \(title)", response: .list(DocumentVersionResource.schema))
+            ) { request, context in
+                let page = Page(items: try await editor.current(), nextCursor: nil)
+                return .list(request, context, page) { DocumentVersionResource($0) }
+            }
+        }
+        operators.get(
+            item,
+            .init("Get the current version", parameters: itemParameters, response: .data(DocumentResource.schema).versioned)
+        ) { request, context in respond(request, context, try await editor.current(try id(context))) }
+        operators.put(
+            item,
+            .init(
+                "Validate, save and apply a new version; all instances use it within 2 s",
+                parameters: itemParameters + [
+                    .ifMatch, .init("dry_run", in: .query, .boolean.described("only validate, and answer with the difference")),
+                ],
+                body: DocumentBody.schema,
+                response: .data(.oneOf([DocumentResource.schema, DocumentDifferenceResource.schema])).versioned)
+        ) { try await put($0, $1) }
+        operators.post(
+            "\(item)/rollback",
+            .init(
+                "Make an earlier version the current one again", parameters: itemParameters + [.ifMatch], body: DocumentRollback.schema,
+                response: .data(DocumentResource.schema).versioned)
+        ) { try await rollBack($0, $1) }
+        operators.get(
+            "\(item)/diff",
+            .init(
+                "Compare two versions: by default the shipped one with the current one",
+                parameters: itemParameters + [.init("from", in: .query, .integer), .init("to", in: .query, .integer)],
+                response: .data(DocumentDifferenceResource.schema))
+        ) { try await difference($0, $1) }
+        operators.get(
+            "\(item)/versions",
+            .init(
+                "List the versions, newest first", parameters: itemParameters + PageQuery.cursorParameters,
+                response: .list(DocumentVersionResource.schema))
+        ) { request, context in
+            let page = try await editor.versions(try id(context), try PageQuery.read(request))
+            return .list(request, context, page) { DocumentVersionResource($0) }
+        }
+        operators.get(
+            "\(item)/versions/{version}",
+            .init(
+                "Get a version", parameters: itemParameters + [.init("version", in: .path, .integer)],
+                response: .data(DocumentResource.schema))
+        ) { _, context in
+            guard let version = context.parameters.get("version").flatMap({ Int($0) }) else { throw GatewayError.notFound }
+            guard let found = try await editor.version(try id(context), version) else { throw GatewayError.notFound }
+            return .envelope(context) { DocumentResource(found).write(to: &$0) }
+        }
+    }
+
+    private var itemParameters: [RouteParameter] {
+        editor.hasOneDocument ? [] : [.init("id", in: .path, .values(editor.ids))]
+    }
+
+    private func put(_ request: Request, _ context: Authenticated) async throws -> Response {
+        let id = try id(context)
+        let expected = try request.expectedVersion(required: true)
+        let body = try JSONReader.read(requestBody: try await request.collectBytes(), DocumentBody.init)
+        try editor.validate(body.body, of: id)
+        let current = try await editor.current(id)
+        try check(expected, current)
+        if try request.flag("dry_run") {
+            let difference = DocumentDifferenceResource(from: current.version, to: nil, current.body, body.body)
+            return .envelope(context) { difference.write(to: &$0) }.tagged(EntityTag(version: Int64(current.version)), for: request)
+        }
+        return try await save(.body(body.body), reason: body.reason, over: current, request, context)
+    }
+
+    private func rollBack(_ request: Request, _ context: Authenticated) async throws -> Response {
+        let id = try id(context)
+        let expected = try request.expectedVersion(required: true)
+        let body = try JSONReader.read(requestBody: try await request.collectBytes(), DocumentRollback.init)
+        guard let former = try await editor.version(id, body.version) else { throw UnknownVersion() }
+        // This release may be stricter than the one that accepted it.
+        try editor.validate(former.body, of: id)
+        let current = try await editor.current(id)
+        try check(expected, current)
+        return try await save(.rollback(to: body.version), reason: body.reason, over: current, request, context)
+    }
+
+    private func save(
+        _ content: DocumentEdit.Content, reason: String?, over current: DocumentState, _ request: Request, _ context: Authenticated
+    ) async throws -> Response {
+        do {
+            let saved = try await editor.save(content, reason: reason, over: current, context.caller, requestID: context.requestID)
+            return respond(request, context, saved)
+        } catch is StaleVersion {
+            throw stale(try await editor.current(current.id))
+        }
+    }
+
+    private func difference(_ request: Request, _ context: Authenticated) async throws -> Response {
+        let id = try id(context)
+        guard let from = try await editor.version(id, try request.integer("from") ?? 1) else { throw UnknownVersion() }
+        let to = try request.integer("to")
+        let other = if let to { try await editor.version(id, to) } else { try await editor.current(id) as DocumentState? }
+        guard let other else { throw UnknownVersion() }
+        let difference = DocumentDifferenceResource(from: from.version, to: other.version, from.body, other.body)
+        return .envelope(context) { difference.write(to: &$0) }
+    }
+
+    private func check(_ expected: ExpectedVersion, _ current: DocumentState) throws(GatewayError) {
+        if let versions = expected.versions, !versions.contains(Int64(current.version)) { throw stale(current) }
+    }
+
+    private func stale(_ current: DocumentState) -> GatewayError {
+        .stale(DocumentResource(current), EntityTag(version: Int64(current.version)))
+    }
+
+    private func respond(_ request: Request, _ context: Authenticated, _ state: DocumentState) -> Response {
+        .envelope(context) { DocumentResource(state).write(to: &$0) }.tagged(EntityTag(version: Int64(state.version)), for: request)
+    }
+
+    private func id(_ context: Authenticated) throws(GatewayError) -> String {
+        if editor.hasOneDocument { return DocumentName.onlyID }
+        guard let id = context.parameters.get("id"), editor.ids.contains(id) else { throw .notFound }
+        return id
+    }
+}

@@ -1,0 +1,21 @@
+import ChatAPI
+import CoachCore
+import JSON
+
+/// The coaching files, parsed. Operators edit the domains while the gateway runs; the rest is fixed.
+struct CoachingParts: Sendable {
+    let grammar: CrisisGrammar
+    let classifier: CrisisClassifier?
+    let templates: PromptTemplates
+    let resources: CrisisResources
+    let domains: DomainConfigurations
+    /// The files of `domains`, by domain.
+    let domainBodies: [String: JSONValue]
+
+    /// Compiles a configuration with these domains. Takes tens of milliseconds.
+    func coaching(_ domains: DomainConfigurations) -> Coaching {
+        Coaching(
+            assessor: MessageAssessor(grammar: grammar, domains: domains, classifier: classifier), fusion: SafetyFusion(grammar: grammar),
+            prompts: PromptBuilder(templates: templates, domains: domains), resources: resources, domains: domains)
+    }
+}

@@ -1,0 +1,60 @@
+import Foundation
+import Testing
+
+@Suite("Conversations over REST", .paced)
+struct ConversationTests {
+    private static let path = "/api/v1/conversations"
+
+    @Test("a creation that is repeated with its key, on another instance too, creates one; with another body it is refused")
+    func idempotent() async throws {
+        let stage = try await Stage.shared()
+        let user = stage.testUser()
+        let another = try await stage.anotherGateway()
+        defer { withExtendedLifetime(another) {} }
+        let elsewhere = TestUser(gateway: another, id: user.id)
+        let key = ["Idempotency-Key": "key 1"]
+        let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
+            for number in 0..<6 {
+                group.addTask {
+                    try await (number.isMultiple(of: 2) ? user : elsewhere).send("POST", Self.path, ["title": "Once"], headers: key)
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(answers.allSatisfy { $0.status == 201 || $0.status == 429 }, "\(answers.map(\.text))")
+        let last = try await elsewhere.send("POST", Self.path, ["title": "Once"], headers: key)
+        #expect(last.status == 201 && last.data["title"] == "Once")
+        #expect(Set(answers.filter { $0.status == 201 }.map { $0.data["id"] }) == [last.data["id"]])
+        #expect(try await user.send("GET", Self.path).list.count == 1)
+        let other = try await user.send("POST", Self.path, ["title": "Twice"], headers: key)
+        #expect(other.status == 422 && other.errorCode == "BIZ_2009")
+        #expect(try await user.send("POST", Self.path, nil).status == 201)
+    }
+
+    @Test("a change needs the version that it was made from, if it names one; the answer to a stale one has the current version")
+    func versions() async throws {
+        let user = try await Stage.shared().testUser()
+        let id = try #require(try await user.send("POST", Self.path, ["title": "One", "domain": "fitness"]).data["id"])
+        let read = try await user.send("GET", "\(Self.path)/\(id)")
+        let tag = try #require(read.headers["etag"])
+        #expect(try await user.send("GET", "\(Self.path)/\(id)", headers: ["If-None-Match": tag]).status == 304)
+        let changed = try await user.send("PATCH", "\(Self.path)/\(id)", ["title": "Two"], headers: ["If-Match": tag])
+        #expect(changed.status == 200 && changed.data["title"] == "Two" && changed.data["domain"] == "fitness")
+        let stale = try await user.send("PATCH", "\(Self.path)/\(id)", ["title": "Three"], headers: ["If-Match": tag])
+        #expect(stale.status == 412 && stale.errorCode == "BIZ_2008" && stale.error["action"] == "reload")
+        #expect(stale.headers["etag"] == changed.headers["etag"])
+        #expect(stale.error.object("details").object("current")["title"] == "Two")
+        let cleared = try await user.send("PATCH", "\(Self.path)/\(id)", ["domain": NSNull()], headers: ["If-Match": "*"])
+        #expect(cleared.status == 200 && cleared.data.isNull("domain") && cleared.data["title"] == "Two")
+    }
+
+    @Test("a body with several mistakes has a finding for each")
+    func findings() async throws {
+        let user = try await Stage.shared().testUser()
+        let answer = try await user.send("POST", Self.path, ["title": 1, "domain": [], "persona_id": "x"])
+        #expect(answer.status == 422 && answer.errorCode == "VAL_3001")
+        #expect(answer.error.object("details")["field"] == "title" && answer.findingFields == ["title", "domain", "persona_id"])
+        let domain = try await user.send("POST", Self.path, ["domain": "astrology"])
+        #expect(domain.status == 422 && domain.errorCode == "VAL_3003")
+    }
+}

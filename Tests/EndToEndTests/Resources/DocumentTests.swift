@@ -1,0 +1,176 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Documents belong to the whole database: these tests have one of their own.
+@Suite("Configuration that operators edit", .paced, .serialized)
+struct DocumentTests {
+    private static let fitness = "/api/v1/operator/domain-configs/fitness"
+
+    private struct Bench {
+        let database: Database
+        let simulator: Simulator
+        let one: Gateway
+        let two: Gateway
+
+        init() async throws {
+            database = try await Database(try await FreshDatabase())
+            simulator = try await Simulator()
+            one = try await Gateway(database: database.gatewayURL, simulator: simulator.url)
+            two = try await Gateway(database: database.gatewayURL, simulator: simulator.url)
+        }
+
+        /// The body of the current version with another tone.
+        func body(_ editor: TestUser, tone: String) async throws -> (body: [String: Any], tag: String) {
+            let answer = try await editor.send("GET", DocumentTests.fitness)
+            let json = try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any]
+            var body = try #require((json?["data"] as? [String: Any])?["body"] as? [String: Any])
+            body["tone"] = tone
+            return (body, try #require(answer.headers["etag"]))
+        }
+    }
+
+    @Test("an edit is in force on every instance within 2 s, cuts no stream, and is rolled back; check and the audit log show it")
+    func life() async throws {
+        let bench = try await Bench()
+        let editor = TestUser(gateway: bench.one, role: "operator")
+        let (old, new) = ("Energetic but kind, as tested before", "Measured and dry, as tested after")
+        var (body, tag) = try await bench.body(editor, tone: old)
+        #expect(tag == "\"v1\"")
+        let saved = try await editor.send("PUT", Self.fitness, ["body": body, "reason": "a test"], headers: ["If-Match": tag])
+        #expect(saved.status == 200 && saved.data.number("version") == 2 && saved.data["author"] == editor.id, "\(saved.text)")
+        for gateway in [bench.one, bench.two] { try await inForce(old, gateway, bench) }
+
+        // A stream that runs through the next edit.
+        let reader = bench.two.testUser()
+        async let running = reader.say("Slow \(sim(["words": 40, "pace_ms": 100]))", ["domain": "fitness"])
+        (body, tag) = try await bench.body(editor, tone: new)
+        let edited = ContinuousClock.now
+        #expect(try await editor.send("PUT", Self.fitness, ["body": body], headers: ["If-Match": tag]).status == 200)
+        for gateway in [bench.one, bench.two] { try await inForce(new, gateway, bench) }
+        #expect(edited.duration(to: .now) < .seconds(6), "two polls and four turns on a busy machine")
+        expectDone(try await running)
+
+        let stale = try await editor.send("PUT", Self.fitness, ["body": body], headers: ["If-Match": tag])
+        #expect(stale.status == 412 && stale.errorCode == "BIZ_2008" && stale.headers["etag"] == "\"v3\"")
+        #expect(stale.error.object("details").object("current").number("version") == 3)
+        #expect(try await editor.send("PUT", Self.fitness, ["body": body]).status == 428)
+
+        let difference = try await editor.send("GET", "\(Self.fitness)/diff")
+        #expect(difference.data.objects("operations").map { $0["path"] } == ["/tone"] && difference.data.number("to") == 3)
+        let notes = try await Program.succeed(
+            ["check"], environment: Gateway.environment(database: bench.database.gatewayURL, simulator: bench.simulator.url))
+        #expect(notes.contains("domain/fitness version 3 differs from the shipped file in /tone"), "\(notes)")
+
+        let back = try await editor.send("POST", "\(Self.fitness)/rollback", ["version": 1], headers: ["If-Match": "\"v3\""])
+        #expect(back.status == 200 && back.data.number("version") == 4 && back.data.number("restores") == 1)
+        #expect(try await editor.send("GET", "\(Self.fitness)/diff").data.objects("operations").isEmpty)
+        let versions = try await editor.send("GET", "\(Self.fitness)/versions?limit=3")
+        #expect(versions.list.map { $0.number("version") } == [4, 3, 2] && versions.list[2]["reason"] == "a test")
+        let cursor = try #require(versions.json.object("pagination")["next_cursor"])
+        #expect(try await editor.send("GET", "\(Self.fitness)/versions?cursor=\(cursor)").list.map { $0.number("version") } == [1])
+        #expect(try await editor.send("GET", "\(Self.fitness)/versions/2").data.object("body")["tone"] == old)
+
+        let audit = try await editor.send("GET", "/api/v1/operator/audit?limit=2")
+        #expect(audit.list.map { $0["action"] } == ["document.rollback", "document.put"])
+        #expect(audit.list.allSatisfy { $0["target"] == "domain/fitness" && $0["actor_id"] == editor.id })
+        #expect(audit.list[0]["request_id"] == back.headers["x-request-id"])
+        let older = try #require(audit.json.object("pagination")["next_cursor"])
+        #expect(try await editor.send("GET", "/api/v1/operator/audit?cursor=\(older)").list.map { $0.number("sequence") } == [1])
+    }
+
+    /// Waits until a turn of the gateway is told this tone.
+    private func inForce(_ tone: String, _ gateway: Gateway, _ bench: Bench) async throws {
+        try await eventually(within: 20, "the tone \(tone)") {
+            let word = marker()
+            _ = try await gateway.testUser().say("Hello \(word) \(sim(["words": 1]))", ["domain": "fitness"])
+            return try await bench.simulator.requests(containing: word).last?.system.contains(tone) == true
+        }
+    }
+
+    @Test("an instance that starts later begins with the edited version, and a broken audit log is a finding of check")
+    func later() async throws {
+        let bench = try await Bench()
+        let editor = TestUser(gateway: bench.one, role: "operator")
+        let (body, tag) = try await bench.body(editor, tone: "A tone from before the start")
+        #expect(try await editor.send("PUT", Self.fitness, ["body": body], headers: ["If-Match": tag]).status == 200)
+        let third = try await Gateway(database: bench.database.gatewayURL, simulator: bench.simulator.url)
+        let word = marker()
+        _ = try await third.testUser().say("Hello \(word) \(sim(["words": 1]))", ["domain": "fitness"])
+        #expect(try await bench.simulator.requests(containing: word).last?.system.contains("A tone from before the start") == true)
+
+        try await bench.database.fresh.psql(
+            "begin; set local session_replication_role = replica; update gateway.audit_log set reason = 'x'; commit")
+        let (status, output) = try await Program.run(
+            ["check"], environment: Gateway.environment(database: bench.database.gatewayURL, simulator: bench.simulator.url))
+        #expect(status != 0 && output.contains("the audit log was changed: entry 1"), "\(output)")
+    }
+
+    @Test("a wrong body has a finding for each mistake and changes nothing; a dry run changes nothing either")
+    func findings() async throws {
+        let stage = try await Stage.shared()
+        let editor = TestUser(gateway: stage.gateway, role: "operator")
+        let wrong: [String: Any] = ["id": "mindset", "version": 0, "tone": 7, "extra": true]
+        let answer = try await editor.send("PUT", Self.fitness, ["body": wrong], headers: ["If-Match": "*"])
+        #expect(answer.status == 422 && answer.errorCode == "VAL_3001", "\(answer.text)")
+        for field in ["body.id", "body.version", "body.tone", "body.system_prompt", "body.extra"] {
+            #expect(answer.findingFields.contains(field), "\(field)")
+        }
+        for (path, body) in [("PUT", ["body": []]), ("PUT", [:]), ("PUT", ["body": wrong, "reason": 1])] as [(String, [String: Any])] {
+            #expect(try await editor.send(path, Self.fitness, body, headers: ["If-Match": "*"]).status == 422)
+        }
+        let prices = "/api/v1/operator/prices"
+        let current = try await editor.send("GET", prices)
+        let json = try JSONSerialization.jsonObject(with: Data(current.body)) as? [String: Any]
+        var list = try #require((json?["data"] as? [String: Any])?["body"] as? [String: Any])
+        list["note"] = "dry"
+        let dry = try await editor.send("PUT", "\(prices)?dry_run=true", ["body": list], headers: ["If-Match": "*"])
+        #expect(dry.status == 200 && dry.data.objects("operations").map { $0["path"] } == ["/note"], "\(dry.text)")
+        #expect(try await editor.send("GET", prices).headers["etag"] == current.headers["etag"])
+        #expect(try await editor.send("POST", "\(prices)/rollback", ["version": 99], headers: ["If-Match": "*"]).errorCode == "VAL_3001")
+        for path in [
+            "\(Self.fitness)/versions/9", "\(Self.fitness)/versions/x", "\(Self.fitness)/versions/99999999999",
+            "/api/v1/operator/domain-configs/x",
+        ] {
+            #expect(try await editor.send("GET", path).status == 404, "\(path)")
+        }
+        for query in ["diff?from=x", "diff?to=77", "versions?cursor=-1", "versions?limit=0"] {
+            #expect(try await editor.send("GET", "\(Self.fitness)/\(query)").status == 422, "\(query)")
+        }
+    }
+
+    @Test("only operators reach operators' routes", arguments: [nil, "creator"])
+    func roles(role: String?) async throws {
+        let stage = try await Stage.shared()
+        let user = role.map { TestUser(gateway: stage.gateway, role: $0) } ?? stage.testUser()
+        for (method, path) in [
+            ("GET", "/api/v1/operator/domain-configs"), ("GET", Self.fitness), ("PUT", Self.fitness), ("GET", "/api/v1/operator/audit"),
+            ("GET", "/api/v1/operator/users?id=\(user.id)"), ("POST", "/api/v1/operator/users/\(user.id)/suspend"),
+            ("GET", "/api/v1/operator/prices"), ("POST", "/api/v1/operator/prices/rollback"),
+        ] {
+            let answer = try await user.send(method, path, method == "GET" ? nil : ["body": [:]], headers: ["If-Match": "*"])
+            #expect(answer.status == 403 && answer.errorCode == "AUTH_1003", "\(method) \(path)")
+        }
+    }
+
+    @Test("an operator looks at an account, suspends it, and ends the suspension")
+    func suspension() async throws {
+        let stage = try await Stage.shared()
+        let (editor, user) = (TestUser(gateway: stage.gateway, role: "operator"), stage.testUser())
+        let path = "/api/v1/operator/users"
+        #expect(try await editor.send("GET", "\(path)?id=\(user.id)").status == 404)
+        expectDone(try await user.say("Hello \(sim(["words": 1]))"))
+        let status = try await editor.send("GET", "\(path)?id=\(user.id)")
+        #expect(status.data.number("messages_today") == 1 && status.data.isNull("suspended_at") && status.data["spent_today_usd"] != nil)
+        for wrong in [[:], ["reason": ""], ["reason": "removal"], ["reason": 1]] as [[String: Any]] {
+            #expect(try await editor.send("POST", "\(path)/\(user.id)/suspend", wrong).errorCode == "VAL_3001")
+        }
+        let suspended = try await editor.send("POST", "\(path)/\(user.id)/suspend", ["reason": "spam"])
+        #expect(suspended.status == 200 && suspended.data["suspended_reason"] == "spam")
+        #expect(try await user.say("Hello?").errorCode == "AUTH_1003")
+        #expect(try await editor.send("POST", "\(path)/\(user.id)/unsuspend").data.isNull("suspended_at"))
+        expectDone(try await user.say("Hello \(sim(["words": 1]))"))
+        for path in ["\(path)?id=x", path] { #expect(try await editor.send("GET", path).status == 422) }
+        #expect(try await editor.send("POST", "\(path)/x/suspend", ["reason": "spam"]).status == 404)
+    }
+}
