@@ -108,13 +108,13 @@ let package = Package(
         tests("JSONTests", ["JSON", "TestSupport"]),
         tests("EventStreamTests", ["EventStream", "TestSupport"]),
         tests("GatewayAPITests", ["GatewayAPI", "JSON", "EventStream", "TestSupport"]),
-        tests("TelemetryTests", ["Telemetry", "JSON", .logging, .metrics]),
+        tests("TelemetryTests", ["Telemetry", "JSON", "TestSupport", .logging, .metrics]),
         tests("CoachCoreTests", ["CoachCore", "JSON", "TestSupport"], exclude: ["Golden", "Safety/Cases"]),
         tests("ModelTrainingTests", ["ModelTraining", "CoachCore"]),
         tests("ReactorTests", ["Reactor", "CGatewayShims", "TestSupport"]),
         tests("PostgresClientTests", ["PostgresClient", "Reactor", "TestSupport"]),
         tests("CoachStoreTests", ["CoachStore", "CoachCore", "JSON", "PostgresClient", "Reactor", "TestSupport"]),
-        tests("BackgroundJobsTests", ["BackgroundJobs", "CoachCore", "JSON", .logging, .serviceLifecycle]),
+        tests("BackgroundJobsTests", ["BackgroundJobs", "CoachCore", "JSON", "TestSupport", .logging, .serviceLifecycle]),
         tests(
             "TokenRelayTests", ["TokenRelay", "OutboundHTTP", "CoachCore", "Reactor", "CGatewayShims", "TestSupport", "HTTPTestServers"]),
         tests(
@@ -126,8 +126,9 @@ let package = Package(
         tests(
             "HTTPEdgeTests",
             ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "Identity", .hummingbird, .nio, .nioEmbedded, .nioHTTP1, .logging]),
-        tests("ChatAPITests", ["ChatAPI", "CoachCore", "GatewayAPI", "JSON", "EventStream", "TokenRelay", .logging]),
-        tests("ProviderSimulatorTests", ["ProviderSimulator", "JSON", .nio, .nioPosix, .nioHTTP1], exclude: ["openai_sdk.py"]),
+        tests("ChatAPITests", ["ChatAPI", "CoachCore", "GatewayAPI", "JSON", "EventStream", "TokenRelay", "TestSupport", .logging]),
+        tests(
+            "ProviderSimulatorTests", ["ProviderSimulator", "JSON", "TestSupport", .nio, .nioPosix, .nioHTTP1], exclude: ["openai_sdk.py"]),
         tests("CoachClientTests", ["CoachClient", "GatewayAPI", "JSON"]),
         tests("CoachBenchTests", ["coach-bench"]),
         tests("ArchitectureTests", ["TestSupport"]),

@@ -3,6 +3,7 @@ import CoachCore
 import Logging
 import ServiceLifecycle
 import Synchronization
+import TestSupport
 import Testing
 
 /// A queue in memory. Leases end when the test says so.

@@ -60,13 +60,3 @@ func untilCancelled() async throws {
     continuation.finish()
     try Task.checkCancellation()
 }
-
-/// Waits until a condition holds; throws when it does not within a minute, which other tests that compute may take of a busy machine.
-func eventually(_ what: String, _ condition: () async throws -> Bool) async throws {
-    struct Never: Error { var what: String }
-    let deadline = ContinuousClock.now + .seconds(60)
-    while !(try await condition()) {
-        guard ContinuousClock.now < deadline else { throw Never(what: what) }
-        try await Task.sleep(for: .milliseconds(2))
-    }
-}

@@ -3,6 +3,7 @@ import CoachCore
 import Logging
 import ServiceLifecycle
 import Synchronization
+import TestSupport
 import Testing
 
 /// Keeps the messages of a logger.

@@ -2,6 +2,7 @@ import CoachCore
 import Foundation
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 import TokenRelay
 
@@ -136,10 +137,6 @@ struct CheckpointerTests {
     }
 
     private static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-
-    private func eventually(_ condition: () -> Bool) async throws {
-        while !condition() { try await Task.sleep(for: .milliseconds(1)) }
-    }
 
     @Test("a turn that the database refuses is left out, and the others are saved")
     func badRow() async throws {

@@ -3,6 +3,7 @@ import CoachStore
 import Foundation
 import JSON
 import PostgresClient
+import TestSupport
 import Testing
 
 @Suite("The queue of jobs")
@@ -216,9 +217,5 @@ struct JobQueueTests {
         }
         #expect(try await statistics(after: 1_000).scans == before)
         #expect(try await store.count("select count(*) from gateway.jobs") == 19_500)
-    }
-
-    private func eventually(_ condition: () async throws -> Bool) async throws {
-        while !(try await condition()) { try await Task.sleep(for: .milliseconds(5)) }
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("SIGTERM", .paced)
@@ -22,7 +23,7 @@ struct ShutdownTests {
         }
         gateway.program.signal(SIGTERM)
         // Either it says that it is not ready, or it does not listen any more.
-        try await eventually(within: 2, "readiness lost") { (try? await gateway.readiness()) != 200 }
+        try await eventually(within: .seconds(2), "readiness lost") { (try? await gateway.readiness()) != 200 }
         #expect(gateway.program.isRunning)
         if let refused = try? await gateway.testUser().say("Too late") {
             #expect(refused.status == 503 && refused.errorCode == "SYS_5001" && refused.headers["retry-after"] != nil)

@@ -5,6 +5,7 @@ import NIOPosix
 import ProviderSimulator
 import Reactor
 import Synchronization
+import TestSupport
 import Testing
 import TokenRelay
 
@@ -150,24 +151,10 @@ final class CallRecorder: Sendable {
 
     /// The record once the call has ended; checks that it ended once, last.
     func ended(sourceLocation: SourceLocation = #_sourceLocation) async throws -> CallRecord {
-        try await eventually(sourceLocation: sourceLocation) { self.now.endedAt != nil }
+        try await eventually { self.now.endedAt != nil }
         let record = now
         #expect(record.ends.count == 1 && !record.toldAfterEnd && record.emptyNews == 0, sourceLocation: sourceLocation)
         return record
-    }
-}
-
-struct NeverCameTrue: Error {}
-
-/// Waits for a condition, at most thirty seconds.
-func eventually(sourceLocation: SourceLocation = #_sourceLocation, _ condition: () -> Bool) async throws {
-    let deadline = ContinuousClock.now + .seconds(30)
-    while !condition() {
-        guard ContinuousClock.now < deadline else {
-            Issue.record("the condition did not come true", sourceLocation: sourceLocation)
-            throw NeverCameTrue()
-        }
-        try await Task.sleep(for: .milliseconds(1))
     }
 }
 

@@ -1,5 +1,6 @@
 import CoachCore
 import ProviderSimulator
+import TestSupport
 import Testing
 
 @testable import ModelProviders

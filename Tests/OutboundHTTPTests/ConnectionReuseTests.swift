@@ -1,5 +1,6 @@
 import HTTPTestServers
 import OutboundHTTP
+import TestSupport
 import Testing
 
 @Suite("Connections")

@@ -1,5 +1,6 @@
 import HTTPTestServers
 import OutboundHTTP
+import TestSupport
 import Testing
 
 @Suite("Responses that are slow, too large or wrong")

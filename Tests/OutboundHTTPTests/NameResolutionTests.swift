@@ -3,6 +3,7 @@ import HTTPTestServers
 import OutboundHTTP
 import Reactor
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Names")

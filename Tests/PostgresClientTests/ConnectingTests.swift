@@ -115,7 +115,7 @@ import Testing
             // The host that answered is the first one now: a lost connection is back at once.
             let again = ContinuousClock.now
             _ = await postgresError { _ = try await client.int("select pg_terminate_backend(pg_backend_pid())::int") }
-            try await expectEventually(within: .seconds(20)) { (try? await client.int("select 1")) == 1 }
+            try await eventually(within: .seconds(20)) { (try? await client.int("select 1")) == 1 }
             #expect(again.duration(to: .now) < .seconds(1))
         }
     }
@@ -150,10 +150,10 @@ import Testing
                     try await holder.execute("select pg_advisory_lock(1)")
                     let running = Task { try await client.text("select 'done' from pg_advisory_xact_lock(1)") }
                     let waiting: Query = "select count(*) from pg_locks where locktype = 'advisory' and not granted"
-                    try await expectEventually { try await other.int(waiting) == 1 }
+                    try await eventually { try await other.int(waiting) == 1 }
                     async let first: Void = client.shutdown(grace: .seconds(30))
                     async let second: Void = client.shutdown(grace: .seconds(30))
-                    try await expectEventually {
+                    try await eventually {
                         await postgresError { try await client.execute("select 1") }?.message == "the client was shut down"
                     }
                     #expect(await postgresError { try await client.withConnection { _ in } }?.kind == .unavailable)

@@ -17,7 +17,7 @@ import Testing
             let running = Task { await load.run(tasks: 16) }
             var returns: [Duration] = []
             for _ in 0..<3 {
-                try await expectEventually { load.acknowledged.count > 50 }
+                try await eventually { load.acknowledged.count > 50 }
                 await cluster.kill9()
                 // Refused, or cut off and then refused: told within a second.
                 let refusal = await postgresError { _ = try await client.int("select 1", deadline: .seconds(1)) }
@@ -25,7 +25,7 @@ import Testing
                 try await cluster.start()
                 let accepting = ContinuousClock.now
                 let before = load.acknowledged.count
-                try await expectEventually { load.acknowledged.count > before }
+                try await eventually { load.acknowledged.count > before }
                 returns.append(accepting.duration(to: .now))
             }
             // Each is bounded by the back-off; the median forgives a busy machine one of the three.
@@ -42,9 +42,9 @@ import Testing
     @Test("a killed backend costs the callers on its shared connection an error, and nobody else")
     func killedBackend() async throws {
         try await withClient { client, database in
-            try await expectEventually { try await connections(client) >= 3 }
+            try await eventually { try await connections(client) >= 3 }
             let sleeper = Task { try await client.execute("select pg_sleep(60)", deadline: .seconds(60)) }
-            try await expectEventually {
+            try await eventually {
                 try await client.int("select count(*) from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()")
                     == 1
             }
@@ -54,7 +54,7 @@ import Testing
             #expect(error?.kind == .unavailable)
             #expect(error?.mayHaveTakenEffect == true)
             try await expectEqual(client.int("select 1"), 1)
-            try await expectEventually { try await connections(client) >= 3 }
+            try await eventually { try await connections(client) >= 3 }
         }
     }
 
@@ -78,7 +78,7 @@ import Testing
             let hanging = await postgresError { _ = try await client.int("select 1", deadline: .milliseconds(500)) }
             #expect(hanging?.kind == .deadline)
             // Silence on a busy shared connection and then a connection attempt without an answer: now it is known.
-            try await expectEventually {
+            try await eventually {
                 _ = await postgresError { _ = try await client.int("select 1", deadline: .milliseconds(500)) }
                 if case .unreachable = client.status { return true }
                 return false
@@ -86,7 +86,7 @@ import Testing
             #expect(await postgresError { _ = try await client.int("select 1", deadline: .milliseconds(500)) }?.kind == .unavailable)
             #expect(await postgresError { try await client.withConnection(deadline: .milliseconds(500)) { _ in } }?.kind == .unavailable)
             cluster.sigcont()
-            try await expectEventually { client.status.isReachable }
+            try await eventually { client.status.isReachable }
             try await expectEqual(client.int("select 2"), 2)
         }
     }
@@ -102,7 +102,7 @@ import Testing
             }
             #expect(errors.allSatisfy { $0?.kind == .unavailable && $0?.mayHaveTakenEffect == false })
             try await cluster.start()
-            try await expectEventually { client.status.isReachable }
+            try await eventually { client.status.isReachable }
             try await expectEqual(client.int("select 1"), 1)
         }
     }

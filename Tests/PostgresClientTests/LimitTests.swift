@@ -1,5 +1,6 @@
 import Foundation
 import PostgresClient
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct LimitTests {
@@ -43,7 +44,7 @@ import Testing
                     select count(*) from pg_locks l join pg_database d on d.oid = l.database
                     where d.datname = current_database() and l.locktype = 'advisory' and not l.granted
                     """
-                try await expectEventually { try await lease.query(waiting) { $0.int(0, 0) } == 1 }
+                try await eventually { try await lease.query(waiting) { $0.int(0, 0) } == 1 }
                 slow.cancel()
                 let error = await postgresError { _ = try await slow.value }
                 #expect(error?.kind == .cancelled)
@@ -64,10 +65,10 @@ import Testing
             let slow = Task {
                 try await client.withConnection { try await $0.execute("select pg_sleep(60)", deadline: .seconds(60)) }
             }
-            try await expectEventually { try await isSleeping(client) }
+            try await eventually { try await isSleeping(client) }
             slow.cancel()
             #expect(await postgresError { _ = try await slow.value }?.kind == .cancelled)
-            try await expectEventually { try await !isSleeping(client) }
+            try await eventually { try await !isSleeping(client) }
         }
     }
 

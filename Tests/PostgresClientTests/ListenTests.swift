@@ -36,7 +36,7 @@ import Testing
                 #expect(await events.next() == .disconnected)
                 try await cluster.start()
                 #expect(await events.next() == .connected)
-                try await expectEventually { client.status.isReachable }
+                try await eventually { client.status.isReachable }
                 try await client.execute("select pg_notify('turns', \("round \(round)"))")
                 guard case .notification("turns", "round \(round)", _) = await events.next() else {
                     Issue.record("the notification after the restart is missing")
@@ -53,9 +53,9 @@ import Testing
             let reader = Task {
                 for await event in client.listen(["turns"]) where event == .connected {}
             }
-            try await expectEventually { try await client.int(listeners) == 1 }
+            try await eventually { try await client.int(listeners) == 1 }
             reader.cancel()
-            try await expectEventually { try await client.int(listeners) == 0 }
+            try await eventually { try await client.int(listeners) == 0 }
         }
     }
 

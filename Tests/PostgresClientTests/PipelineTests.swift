@@ -74,7 +74,7 @@ import Testing
                 async let waiting = client.execute("update t set n = n + 10 where id = 1")
                 // It waits for the lock as soon as the server says so.
                 let waits: Query = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
-                try await expectEventually { try await client.int(waits) == 1 }
+                try await eventually { try await client.int(waits) == 1 }
                 for number in 0..<50 { try await expectEqual(client.int("select \(number)::int"), number) }
                 // All that while the other one waited.
                 try await expectEqual(client.int(waits), 1)
@@ -193,7 +193,7 @@ import Testing
         try await withClient(configure: { $0.sharedConnections = 4 }) { client, _ in
             // Until its own connection is open an affinity uses the next one.
             let sessions: Query = "select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
-            try await expectEventually { try await client.int(sessions) == 3 }
+            try await eventually { try await client.int(sessions) == 3 }
             let backends = try await withThrowingTaskGroup(of: (UInt64, Int?).self) { group in
                 for number in 0..<80 {
                     let affinity = UInt64(number % 8)

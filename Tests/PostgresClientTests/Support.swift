@@ -77,25 +77,7 @@ func postgresError(_ body: () async throws -> Void) async -> PostgresError? {
     }
 }
 
-/// Waits until a condition holds; false when it did not within the time.
-func eventually(within limit: Duration = .seconds(40), _ condition: () async throws -> Bool) async rethrows -> Bool {
-    let deadline = ContinuousClock.now.advanced(by: limit)
-    while ContinuousClock.now < deadline {
-        if try await condition() { return true }
-        try? await Task.sleep(for: .milliseconds(2))
-    }
-    return false
-}
-
 /// For values that are awaited: inside closures `#expect(try await …)` does not see that the closure may throw.
 func expectEqual<Value: Equatable>(_ actual: Value, _ expected: Value, sourceLocation: SourceLocation = #_sourceLocation) {
     #expect(actual == expected, sourceLocation: sourceLocation)
-}
-
-/// Waits until a condition holds; a failure of the test when it does not in time.
-func expectEventually(
-    within limit: Duration = .seconds(40), sourceLocation: SourceLocation = #_sourceLocation, _ condition: () async throws -> Bool
-) async throws {
-    let hasHeld = try await eventually(within: limit, condition)
-    #expect(hasHeld, "the condition did not hold within \(limit)", sourceLocation: sourceLocation)
 }

@@ -136,13 +136,3 @@ func streamedText(_ body: String) -> String {
 func frames(_ body: String) -> [String] {
     body.replacing("\n\n", with: "\u{0}").split(separator: "\u{0}").map { String($0.dropFirst("data: ".count)) }
 }
-
-/// Polls until the condition returns a value; nil after ten seconds.
-func eventually<Value>(_ condition: () async throws -> Value?) async rethrows -> Value? {
-    let deadline = ContinuousClock.now + .seconds(10)
-    while ContinuousClock.now < deadline {
-        if let value = try await condition() { return value }
-        try? await Task.sleep(for: .milliseconds(1))
-    }
-    return nil
-}

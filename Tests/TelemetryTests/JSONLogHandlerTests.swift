@@ -2,6 +2,7 @@ import Foundation
 import JSON
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Telemetry
@@ -159,13 +160,5 @@ struct JSONLogHandlerTests {
         #expect(lines.contains { $0.contains(#""message":"log lines were dropped because nobody read them","count":\#(dropped)}"#) })
         let page = String(decoding: factory.render(.text), as: UTF8.self)
         #expect(page.contains("coach_log_lines_dropped_total \(dropped)"), "\(page)")
-    }
-
-    private func eventually(_ condition: () -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(10)
-        while !condition() {
-            try #require(ContinuousClock.now < deadline)
-            try await Task.sleep(for: .milliseconds(5))
-        }
     }
 }

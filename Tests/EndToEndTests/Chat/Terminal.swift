@@ -49,13 +49,13 @@ final class Terminal: Sendable {
     static let interrupt = "\u{3}"
 
     func waits(for text: String, times: Int = 1, within seconds: Double = 20) async throws {
-        try await eventually(within: seconds, "\(text) in\n\(self.text)") {
+        try await eventually(within: .seconds(seconds), "\(text) in\n\(self.text)") {
             self.text.components(separatedBy: text).count > times
         }
     }
 
     func exit(within seconds: Double = 20) async throws -> Int32 {
-        try await eventually(within: seconds, "the exit in\n\(text)") { !self.process.isRunning }
+        try await eventually(within: .seconds(seconds), "the exit in\n\(text)") { !self.process.isRunning }
         return process.wait()
     }
 }

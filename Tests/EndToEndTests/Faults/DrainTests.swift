@@ -1,11 +1,12 @@
 import Foundation
+import TestSupport
 import Testing
 
 extension Gateway {
     /// Whether it said within 5 s that its last turn and client are gone, and then ended well. Foundation hears of the end of a process some
     /// seconds late when the machine is busy; the log does not.
     fileprivate func hasDrained() async throws -> Bool {
-        try await eventually(within: 5, "the end of the drain\n\(program.output)") { log.contains { $0["message"] == "drained" } }
+        try await eventually(within: .seconds(5), "the end of the drain\n\(program.output)") { log.contains { $0["message"] == "drained" } }
         return try await program.exit(within: 20) == 0
     }
 }

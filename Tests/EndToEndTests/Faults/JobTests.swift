@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("Jobs", .paced)
@@ -22,7 +23,7 @@ struct JobTests {
         }
         try await enqueue(database, Self.users)
         // A job that died with its process waits for its lease, 10 s.
-        try await eventually(within: 60, "the end of all jobs") {
+        try await eventually(within: .seconds(60), "the end of all jobs") {
             try await database.rows("select 1 as one from gateway.jobs where kind = 'delete_user' limit 1").isEmpty
         }
         #expect(survivor.program.isRunning)

@@ -50,7 +50,7 @@ struct OutageTests {
             try await group.waitForAll()
         }
         try await island.cluster.start()
-        try await eventually(within: 20, "all receipts") {
+        try await eventually(within: .seconds(20), "all receipts") {
             try await island.database.row("select count(*) as ended from turns where status = 'complete'").number("ended") == 200
         }
         let rows = try await island.database.rows(

@@ -77,7 +77,9 @@ extension Database {
 
     /// The only answer of a user, once his turn has ended.
     func settledAnswer(of user: String, within seconds: Double = 15) async throws -> (turn: JSONObject, content: String) {
-        try await eventually(within: seconds, "the end of the turn of \(user)") { try await turn(of: user)["status"] != "running" }
+        try await eventually(within: .seconds(seconds), "the end of the turn of \(user)") {
+            try await turn(of: user)["status"] != "running"
+        }
         return (try await turn(of: user), try await messages(of: user, role: "assistant").first?["content"] ?? "")
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 /// `kill -9` of the gateway at random moments, under load. COACH_TEST_KILLS says how often; a hundred take two minutes here, and

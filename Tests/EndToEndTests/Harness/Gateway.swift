@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// A gateway as a process of its own.
 final class Gateway: Sendable {
@@ -24,7 +25,7 @@ final class Gateway: Sendable {
     }
 
     func waitUntilReady(within seconds: Double = 30) async throws {
-        try await eventually(within: seconds, "readiness\n\(program.output)") { try await self.readiness() == 200 }
+        try await eventually(within: .seconds(seconds), "readiness\n\(program.output)") { try await self.readiness() == 200 }
     }
 
     /// The status of `/readyz`.

@@ -74,13 +74,13 @@ final class Program: Sendable {
     /// Waits for the exit.
     @discardableResult
     func exit(within seconds: Double = 30) async throws -> Int32 {
-        try await eventually(within: seconds, "the exit of \(arguments)\n\(output)") { !self.process.isRunning }
+        try await eventually(within: .seconds(seconds), "the exit of \(arguments)\n\(output)") { !self.process.isRunning }
         return process.wait()
     }
 
     /// The port in the first line that names one as `"port":N` or `listening on HOST:N`.
     func port(within seconds: Double = 60) async throws -> Int {
-        try await eventually(within: seconds, "a port in\n\(output)") { self.announcedPort != nil || !self.process.isRunning }
+        try await eventually(within: .seconds(seconds), "a port in\n\(output)") { self.announcedPort != nil || !self.process.isRunning }
         guard let announcedPort else { throw Failure(description: "it ended without listening:\n\(output)") }
         return announcedPort
     }
@@ -104,14 +104,4 @@ final class Program: Sendable {
         guard status == 0 else { throw Failure(description: "\(arguments) ended with \(status):\n\(output)") }
         return output
     }
-}
-
-/// Waits until a condition holds; throws with `what` when it does not in time.
-func eventually(within seconds: Double = 15, _ what: @autoclosure () -> String, _ condition: () async throws -> Bool) async throws {
-    let deadline = ContinuousClock.now + .seconds(seconds)
-    while ContinuousClock.now < deadline {
-        if try await condition() { return }
-        try await Task.sleep(for: .milliseconds(15))
-    }
-    throw Program.Failure(description: "waited \(seconds) s in vain for \(what())")
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 
 /// A reverse proxy with the file that operators are given, in front of two gateways.
 final class Proxy: Sendable {

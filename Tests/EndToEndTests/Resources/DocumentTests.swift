@@ -81,7 +81,7 @@ struct DocumentTests {
 
     /// Waits until a turn of the gateway is told this tone.
     private func inForce(_ tone: String, _ gateway: Gateway, _ bench: Bench) async throws {
-        try await eventually(within: 20, "the tone \(tone)") {
+        try await eventually(within: .seconds(20), "the tone \(tone)") {
             let word = marker()
             _ = try await gateway.testUser().say("Hello \(word) \(sim(["words": 1]))", ["domain": "fitness"])
             return try await bench.simulator.requests(containing: word).last?.system.contains(tone) == true

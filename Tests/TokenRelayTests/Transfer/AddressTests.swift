@@ -1,6 +1,7 @@
 import Glibc
 import Reactor
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import TokenRelay

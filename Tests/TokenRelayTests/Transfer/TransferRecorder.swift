@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 import Testing
 import TokenRelay
 
@@ -37,23 +38,9 @@ final class TransferRecorder: Sendable {
 
     /// The end, once there is one; checks that it came once and last.
     func end(sourceLocation: SourceLocation = #_sourceLocation) async throws -> TransferEnd {
-        try await eventually(sourceLocation: sourceLocation) { !self.now.ends.isEmpty }
+        try await eventually { !self.now.ends.isEmpty }
         let record = now
         #expect(record.ends.count == 1 && !record.toldAfterEnd && record.heads.count <= 1, sourceLocation: sourceLocation)
         return try #require(record.ends.first)
-    }
-}
-
-struct NeverCameTrue: Error {}
-
-/// Waits for a condition, at most thirty seconds.
-func eventually(sourceLocation: SourceLocation = #_sourceLocation, _ condition: () -> Bool) async throws {
-    let deadline = ContinuousClock.now + .seconds(30)
-    while !condition() {
-        guard ContinuousClock.now < deadline else {
-            Issue.record("the condition did not come true", sourceLocation: sourceLocation)
-            throw NeverCameTrue()
-        }
-        try await Task.sleep(for: .milliseconds(1))
     }
 }
