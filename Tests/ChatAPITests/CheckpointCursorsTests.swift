@@ -1,0 +1,82 @@
+import CoachCore
+import Foundation
+import Testing
+import TokenRelay
+
+@testable import ChatAPI
+
+@Suite("Checkpoints are cursors")
+struct CheckpointTests {
+    @Test("each tick collects only what is new, in bytes, and the facts of the turn until text is saved")
+    func increments() {
+        let model = FakeModel()
+        var facts = TurnFacts.sample
+        // A turn writes all of its text again at one tick in 32, which its id decides: for this id not one of the first four.
+        facts.identity.turnID = TurnID(UUID(uuid: (0, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 16)))
+        let turn = model.turn(facts)
+        var cursors = CheckpointCursors()
+        let first = cursors.tick([turn])
+        #expect(first.count == 1 && first[0].isFirst && first[0].text.isEmpty && first[0].fromByte == 0)
+        cursors.saved(first, as: nil)
+        #expect(cursors.tick([turn]).isEmpty)
+        model.emit("hé")
+        let second = cursors.tick([turn])
+        #expect(second.count == 1 && second[0].isFirst && second[0].text == "hé" && second[0].fromByte == 0)
+        // The tick failed: the next one carries the same text and what came since.
+        model.emit("llo")
+        let third = cursors.tick([turn])
+        #expect(third[0].text == "héllo" && third[0].fromByte == 0)
+        cursors.saved(third, as: 1)
+        model.emit("!")
+        let fourth = cursors.tick([turn])
+        #expect(!fourth[0].isFirst && fourth[0].text == "!" && fourth[0].fromByte == 6)
+    }
+
+    @Test("each turn is written whole once in an interval, not all at one tick; ticks older than the oldest of these are not needed")
+    func wholes() {
+        let models = (0..<64).map { _ in FakeModel() }
+        let turns = models.map { $0.turn() }
+        for model in models { model.emit("hello") }
+        var cursors = CheckpointCursors()
+        #expect(cursors.neededFrom == .max)
+        cursors.saved(cursors.tick(turns), as: 100)
+        #expect(cursors.neededFrom == 100)
+        var written: [TurnID: Int] = [:]
+        let interval = Int64(CheckpointCursors.wholeInterval)
+        for id in 1...interval {
+            // One of them produces text.
+            models[0].emit("!")
+            let batch = cursors.tick(turns)
+            #expect(batch.count < turns.count)
+            for progress in batch where progress.fromByte == 0 {
+                #expect(!progress.isFirst && progress.text.hasPrefix("hello"))
+                written[progress.facts.identity.turnID, default: 0] += 1
+            }
+            // A tick that fails saves nothing, and the one before is still needed.
+            if id > 1 { cursors.saved(batch, as: 100 + id) }
+        }
+        #expect(written.count == turns.count && written.values.allSatisfy { $0 == 1 })
+        for id in interval + 1...2 * interval { cursors.saved(cursors.tick(turns), as: 100 + id) }
+        #expect(cursors.neededFrom > 100 + interval)
+        #expect(cursors.tick([]).isEmpty && cursors.neededFrom == .max)
+    }
+
+    @Test("a turn that has ended is forgotten, and its next attempt begins anew")
+    func forgets() {
+        let model = FakeModel()
+        let turn = model.turn()
+        var cursors = CheckpointCursors()
+        cursors.saved(cursors.tick([turn]), as: nil)
+        #expect(cursors.tick([]).isEmpty)
+        #expect(cursors.tick([turn]).first?.isFirst == true)
+    }
+}
+
+extension CheckpointCursors {
+    /// A tick whose text fits into one statement.
+    fileprivate mutating func tick(_ turns: [LiveTurn]) -> [TurnProgress] {
+        begin(turns)
+        var rest = turns[...]
+        return collect(&rest, limit: .max)
+    }
+}

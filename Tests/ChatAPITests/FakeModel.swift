@@ -1,0 +1,39 @@
+import CoachCore
+import Synchronization
+import TokenRelay
+
+/// A model whose updates the test makes.
+final class FakeModel: Sendable {
+    private let receive = Mutex<(@Sendable (ModelUpdate) -> Void)?>(nil)
+
+    func turn(_ facts: TurnFacts = .sample) -> LiveTurn {
+        let turn = LiveTurn(facts: facts)
+        let name = ModelName(provider: "simulator", model: "sim")
+        turn.generate(
+            with: LanguageModel(firstChoice: name) { [self] _, receive in
+                self.receive.withLock { $0 = receive }
+                receive(ModelUpdate(acceptedBy: name))
+                return Generation {}
+            }, Prompt(messages: [], maximumOutputTokens: 1))
+        return turn
+    }
+
+    func emit(_ text: String) {
+        let receive = receive.withLock { $0 }
+        Array(text.utf8).withUnsafeBufferPointer { receive?(ModelUpdate(text: $0)) }
+    }
+
+    func end(_ end: ModelEnd) { receive.withLock { $0.take() }?(ModelUpdate(end: end)) }
+}
+
+extension TurnFacts {
+    static var sample: TurnFacts {
+        TurnFacts(
+            userID: .random(),
+            identity: TurnIdentity(
+                turnID: .random(), conversationID: .random(), userMessageID: .random(), messageID: .random(), attempt: 1),
+            day: CalendarDay(unixSeconds: 0),
+            domain: DomainDecision(domain: .mindset, confidence: 1, source: .pinned), personaID: nil,
+            model: ModelName(provider: "simulator", model: "sim"), risk: .calm, region: .unknown)
+    }
+}

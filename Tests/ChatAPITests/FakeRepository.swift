@@ -1,0 +1,78 @@
+import CoachCore
+import Foundation
+import Logging
+import Synchronization
+import TokenRelay
+
+@testable import ChatAPI
+
+/// A repository that cannot be reached for a while, and a spool.
+final class FakeRepository: Sendable {
+    struct State {
+        var failuresLeft: Int
+        /// Refuses what does not come from recovery.
+        var refuses = false
+        var failure: TurnReceipt?
+        var attempts = 0
+        var finished = 0
+        var kept = 0
+        var discarded = 0
+    }
+    private let state: Mutex<State>
+    private let diskIsFull: Bool
+    private let outcome: ReceiptOutcome
+    let registry = TurnRegistry()
+
+    init(failures: Int, diskIsFull: Bool = false, outcome: ReceiptOutcome = .finalized) {
+        state = Mutex(State(failuresLeft: failures))
+        self.outcome = outcome
+        self.diskIsFull = diskIsFull
+    }
+
+    /// As the pipeline does: waits for the model's end, and finalizes.
+    func finalize(_ turn: LiveTurn) async {
+        let outcome = await withCheckedContinuation { continuation in turn.onOutcome { continuation.resume(returning: $0) } }
+        await finalizer.finalize(turn, outcome, arrivedAt: .now, requestID: "r")
+    }
+
+    func refuse() { state.withLock { $0.refuses = true } }
+    var failure: TurnReceipt? { state.withLock { $0.failure } }
+
+    func becomeReachable() { state.withLock { $0.failuresLeft = 0 } }
+
+    var attempts: Int { state.withLock { $0.attempts } }
+    var finished: Int { state.withLock { $0.finished } }
+    var kept: Int { state.withLock { $0.kept } }
+    var discarded: Int { state.withLock { $0.discarded } }
+
+    var finalizer: TurnFinalizer {
+        let repository = TurnRepository(
+            begin: { _, _, _ in throw StoreFault.unavailable(retryAfter: 1) },
+            finish: { [self] receipt in
+                try state.withLock { state in
+                    state.attempts += 1
+                    if state.refuses {
+                        guard receipt.finalizedBy == .recovery else { throw StoreFault.unexpected("no such column") }
+                        state.failure = receipt
+                    }
+                    guard state.failuresLeft == 0 else {
+                        state.failuresLeft -= 1
+                        throw StoreFault.unavailable(retryAfter: 1)
+                    }
+                    state.finished += 1
+                }
+                return outcome
+            })
+        let spool = ReceiptSpool(
+            keep: { [self] _ in
+                if diskIsFull { throw CocoaError(.fileWriteOutOfSpace) }
+                state.withLock { $0.kept += 1 }
+                return .init(name: "1")
+            },
+            discard: { [self] _ in state.withLock { $0.discarded += 1 } }, pending: { [] })
+        return TurnFinalizer(
+            repository: repository, prices: LiveValue(PriceBook([])), registry: registry, spool: spool,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            pauses: [.zero])
+    }
+}

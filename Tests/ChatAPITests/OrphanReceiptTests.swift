@@ -1,0 +1,48 @@
+import CoachCore
+import Testing
+
+@testable import ChatAPI
+
+@Suite("The receipt of an orphaned turn")
+struct OrphanReceiptTests {
+    private let sim = ModelName(provider: "simulator", model: "sim")
+
+    private func receipt(_ content: String, answeredBy: ModelName?) -> TurnReceipt {
+        OrphanCollector.receipt(
+            for: OrphanedTurn(facts: .sample, content: content, answeredBy: answeredBy, promptTokens: 40, durationMilliseconds: 9),
+            prices: PriceBook([]))
+    }
+
+    @Test("text is kept as interrupted and billed by an estimate, by recovery")
+    func withText() {
+        let kept = receipt("four words are here", answeredBy: sim)
+        #expect(kept.status == .interrupted && kept.finalizedBy == .recovery && kept.finishReason == nil)
+        #expect(kept.bill?.estimated == true && kept.bill?.usage.input == 40 && (kept.bill?.usage.output ?? 0) > 0)
+        #expect(kept.bill?.cost == nil, "a model without a price has no cost, not cost 0")
+    }
+
+    @Test("it is priced as of the day on which it began, whatever this machine's clock says")
+    func priceOfTheDay() {
+        func cost(_ day: Int) -> Nanodollars? {
+            var facts = TurnFacts.sample
+            facts.day = CalendarDay(daysSinceEpoch: day)
+            let prices = [(0, 1_000), (10, 2_000)].map { first, price in
+                Price(
+                    provider: sim.provider, model: sim.model, validFrom: CalendarDay(daysSinceEpoch: first),
+                    input: PicodollarsPerToken(Int64(price)), output: PicodollarsPerToken(0))
+            }
+            return OrphanCollector.receipt(
+                for: OrphanedTurn(facts: facts, content: "four words", answeredBy: sim, promptTokens: 40, durationMilliseconds: 9),
+                prices: PriceBook(prices)
+            ).bill?.cost
+        }
+        #expect(cost(9) == Nanodollars(40) && cost(10) == Nanodollars(80))
+    }
+
+    @Test("without text it has failed; without a model nothing is billed")
+    func withoutText() {
+        #expect(receipt("", answeredBy: sim).status == .failed)
+        #expect(receipt("", answeredBy: sim).bill?.usage.input == 40)
+        #expect(receipt("", answeredBy: nil).bill == nil)
+    }
+}

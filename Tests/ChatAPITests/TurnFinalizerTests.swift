@@ -1,0 +1,110 @@
+import CoachCore
+import Synchronization
+import TestSupport
+import Testing
+import TokenRelay
+
+@testable import ChatAPI
+
+@Suite("Finalizing turns")
+struct TurnFinalizerTests {
+    @Test("subscribers receive the end only after the receipt is in the ledger")
+    func order() async {
+        let repository = FakeRepository(failures: 0)
+        let model = FakeModel()
+        let turn = model.turn()
+        async let finalized: Void = repository.finalize(turn)
+        model.emit("hello")
+        model.end(.stop)
+        await finalized
+        #expect(repository.finished == 1 && repository.kept == 0)
+        #expect(turn.ending?.status == .complete)
+        #expect(repository.registry.count == 0)
+    }
+
+    @Test("a turn that another instance went on with makes its subscribers resume")
+    func superseded() async {
+        let repository = FakeRepository(failures: 0, outcome: .superseded)
+        let model = FakeModel()
+        let turn = model.turn()
+        repository.registry.insert(turn)
+        let subscriber = Subscriber()
+        #expect(turn.add(subscriber, limit: 1))
+        model.emit("hello")
+        model.end(.stop)
+        await repository.finalize(turn)
+        #expect(turn.ending == nil && repository.registry.count == 0)
+        // Nobody listened yet: a listener that comes later receives the signal.
+        let recorder = SignalRecorder()
+        subscriber.listen(recorder)
+        #expect(recorder.signals == [.handOver])
+    }
+
+    @Test("while the database is unreachable the receipt lies on disk, subscribers receive the end, and it is delivered once")
+    func away() async throws {
+        let repository = FakeRepository(failures: 3)
+        let model = FakeModel()
+        let turn = model.turn()
+        repository.registry.insert(turn)
+        model.emit("hello")
+        model.end(.stop)
+        await repository.finalize(turn)
+        #expect(repository.kept == 1 && repository.discarded == 1 && repository.finished == 1 && repository.attempts == 4)
+        #expect(turn.ending?.finishReason == .stop)
+    }
+
+    @Test("a receipt that the database refuses for good ends its turn as failed, is never reported as saved, and stays on disk")
+    func refused() async throws {
+        let repository = FakeRepository(failures: 0)
+        repository.refuse()
+        let model = FakeModel()
+        let turn = model.turn()
+        repository.registry.insert(turn)
+        model.emit("hello")
+        model.end(.stop)
+        await repository.finalize(turn)
+        #expect(turn.ending == .refused && repository.registry.count == 0)
+        #expect(repository.kept == 1 && repository.discarded == 0)
+        let failure = try #require(repository.failure)
+        #expect(failure.status == .failed && failure.content.isEmpty && failure.bill == nil && failure.errorCode == "SYS_5000")
+        var encoded: [UInt8] = []
+        TerminalEvents(facts: turn.facts, ending: .refused, keptBytes: 5, cursor: 5).encode(into: &encoded)
+        let text = String(decoding: encoded, as: UTF8.self)
+        #expect(text.contains(#""code":"SYS_5000""#) && text.contains(#""partial":true"#) && text.contains(#""kept_bytes":0"#))
+    }
+
+    @Test("with a full disk the receipt is still delivered")
+    func fullDisk() async {
+        let repository = FakeRepository(failures: 2, diskIsFull: true)
+        let model = FakeModel()
+        let turn = model.turn()
+        model.emit("hello")
+        model.end(.stop)
+        await repository.finalize(turn)
+        #expect(repository.finished == 1 && repository.discarded == 0)
+        #expect(turn.ending?.isSaved == true)
+    }
+
+    @Test("with a full disk and no database an answer is not reported as saved before it is")
+    func unsaved() async throws {
+        let repository = FakeRepository(failures: 1_000_000, diskIsFull: true)
+        let model = FakeModel()
+        let turn = model.turn()
+        model.emit("hello")
+        model.end(.stop)
+        let finalizing = Task { await repository.finalize(turn) }
+        try await eventually { turn.ending != nil }
+        #expect(turn.ending == .unsaved)
+        repository.becomeReachable()
+        await finalizing.value
+        #expect(turn.ending?.finishReason == .stop && turn.ending?.isSaved == true)
+    }
+}
+
+/// Remembers the signals it received.
+private final class SignalRecorder: SubscriberListener {
+    private let all = Mutex<[Subscriber.Signal]>([])
+    var signals: [Subscriber.Signal] { all.withLock { $0 } }
+
+    func signalled(_ signal: Subscriber.Signal) { all.withLock { $0.append(signal) } }
+}
