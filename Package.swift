@@ -72,7 +72,7 @@ let package = Package(
         module("TokenRelay", ["CoachCore", "CLibSSL", "Reactor", "OutboundHTTP"], exclude: ["README.md"]),
         module("ModelProviders", ["CoachCore", "JSON", "EventStream", "TokenRelay"]),
         module("Identity", ["CoachCore", "JSON", "OutboundHTTP", .jwtKit, .crypto]),
-        module("Webhooks", ["HTTPEdge", "CoachCore", "JSON", .crypto, .x509, .hummingbird]),
+        module("Webhooks", ["HTTPEdge", "CoachCore", "JSON", "OutboundHTTP", .crypto, .x509, .hummingbird]),
         module(
             "HTTPEdge",
             [
@@ -121,8 +121,8 @@ let package = Package(
             "ModelProvidersTests",
             ["ModelProviders", "TokenRelay", "CoachCore", "JSON", "Reactor", "ProviderSimulator", "TestSupport", .nioPosix]),
         tests("OutboundHTTPTests", ["OutboundHTTP", "Reactor", "TestSupport", "HTTPTestServers"]),
-        tests("IdentityTests", ["Identity", "CoachCore", "OutboundHTTP", .jwtKit, .crypto]),
-        tests("WebhooksTests", ["Webhooks", "CoachCore", "JSON", "TestSupport", .crypto, .x509]),
+        tests("IdentityTests", ["Identity", "CoachCore", "JSON", "OutboundHTTP", "TestSupport", "HTTPTestServers", .jwtKit, .crypto]),
+        tests("WebhooksTests", ["Webhooks", "CoachCore", "JSON", "OutboundHTTP", "TestSupport", "HTTPTestServers", .crypto, .x509]),
         tests(
             "HTTPEdgeTests",
             ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "Identity", .hummingbird, .nio, .nioEmbedded, .nioHTTP1, .logging]),

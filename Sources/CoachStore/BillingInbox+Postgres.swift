@@ -1,4 +1,5 @@
 import CoachCore
+import Foundation
 import JSON
 import PostgresClient
 
@@ -13,6 +14,7 @@ extension BillingInbox {
                 try await StoreFault.translating {
                     switch delivery.effect {
                     case .none(let reason): try await client.ignore(delivery, reason: reason)
+                    case .lookUp(let job): try await client.queue(delivery, job)
                     case .event(let event):
                         // Another event of the subscriber may be stored between the reading and the writing.
                         try await repeatingContended {
@@ -33,42 +35,85 @@ extension BillingInbox {
                     throw StoreFault.unexpected("the database holds an unreadable timeline")
                 }
                 return timeline
+            },
+            expiring: { after, limit in
+                try await StoreFault.translating {
+                    let query: Query = "select * from gateway.expiring_users(\(after?.uuid), \(limit)::integer)"
+                    return try await client.query(query) { rows in
+                        try rows.map { row in UserID(try row.value(0, as: UUID.self)) }
+                    }
+                }
             })
     }
 }
 
 extension PostgresClient {
     fileprivate func ignore(_ delivery: BillingDelivery, reason: String) async throws -> BillingReceipt {
-        let isNew: Bool = try await query(
-            """
-            select gateway.ignore_billing_event(
-                \(delivery.source.rawValue), \(delivery.id), \(delivery.type), \(delivery.environment.rawValue), \(delivery.body), \(reason))
-            """
-        ) { rows in try rows.only { row in try row.value(0) } }
-        return isNew ? .stored : .known
+        try await receipt(
+            of: """
+                gateway.ignore_billing_event(
+                    \(delivery.source.rawValue), \(delivery.id), \(delivery.type), \(delivery.environment.rawValue), \(delivery.body),
+                    \(reason))
+                """)
+    }
+
+    fileprivate func queue(_ delivery: BillingDelivery, _ job: NewJob) async throws -> BillingReceipt {
+        try await receipt(
+            of: """
+                gateway.queue_billing_event(
+                    \(delivery.source.rawValue), \(delivery.id), \(delivery.type), \(delivery.environment.rawValue), \(delivery.body),
+                    \(StoredJSON.encode(StoredJobs([job])))::jsonb)
+                """)
     }
 
     fileprivate func fold(_ event: BillingEvent, of delivery: BillingDelivery, includingSandbox: Bool) async throws -> BillingReceipt {
+        guard let folded = try await folded(event, includingSandbox: includingSandbox) else { return .known }
+        return try await receipt(of: folded.storing(delivery))
+    }
+
+    private func receipt(of call: Query) async throws -> BillingReceipt {
+        var query: Query = "select "
+        query.append(call)
+        let isNew: Bool = try await self.query(query) { rows in try rows.only { row in try row.value(0) } }
+        return isNew ? .stored : .known
+    }
+
+    /// Folds a new event together with the stored ones of its subscriber; nil when it is stored already. Throws `PostgresError`.
+    func folded(_ event: BillingEvent, includingSandbox: Bool) async throws -> FoldedEvent? {
         let ids = event.links.joined().map(\.text)
         let known = try await query(
             """
             select known, subscribers, revisions, subscriber_ids, events
-            from gateway.read_subscriber(\(delivery.source.rawValue), \(delivery.id), \(ids))
+            from gateway.read_subscriber(\(event.source.rawValue), \(event.id), \(ids))
             """
         ) { rows in try rows.only { row in try StoredSubscriber(row) } }
-        guard !known.isKnown else { return .known }
+        guard !known.isKnown else { return nil }
         let fold = EntitlementFold(try known.billingEvents() + [event])
         let allIDs = Set(known.ids + ids).compactMap { SubscriberID($0) }
-        let states = fold.entitlements(of: allIDs, includingSandbox: includingSandbox)
-        let isNew: Bool = try await query(
-            """
-            select gateway.fold_billing_event(
+        return FoldedEvent(
+            event: event, ids: ids, subscribers: known.subscribers, revisions: known.revisions,
+            states: fold.entitlements(of: allIDs, includingSandbox: includingSandbox))
+    }
+}
+
+/// An event with what it and the stored ones fold into.
+struct FoldedEvent: Sendable {
+    let event: BillingEvent
+    fileprivate let ids: [String]
+    fileprivate let subscribers: [Int64]
+    fileprivate let revisions: [Int]
+    fileprivate let states: [FoldedEntitlements]
+
+    /// The call that stores both. Fails with a serialization failure when another event of the subscriber was stored since they were read.
+    func storing(_ delivery: BillingDelivery) -> Query {
+        let figures = BillingFigures(event, price: delivery.price).map { String(decoding: $0.json.bytes, as: UTF8.self) }
+        return """
+            gateway.fold_billing_event(
                 \(delivery.source.rawValue), \(delivery.id), \(delivery.type), \(delivery.environment.rawValue), \(delivery.body),
-                \(String(decoding: event.json.bytes, as: UTF8.self)), \(ids), \(known.subscribers), \(known.revisions),
-                \(BillingInbox.foldVersion), \(String(decoding: JSONValue.array(states.map(\.json)).bytes, as: UTF8.self))::jsonb)
+                \(String(decoding: event.json.bytes, as: UTF8.self)), \(ids), \(subscribers), \(revisions),
+                \(BillingInbox.foldVersion), \(String(decoding: JSONValue.array(states.map(\.json)).bytes, as: UTF8.self))::jsonb,
+                \(figures)::jsonb, \(StoredJSON.encode(StoredJobs(delivery.followUp)))::jsonb)
             """
-        ) { rows in try rows.only { row in try row.value(0) } }
-        return isNew ? .stored : .known
     }
 }
 
@@ -95,18 +140,5 @@ private struct StoredSubscriber: Sendable {
             }
             return event
         }
-    }
-}
-
-extension FoldedEntitlements {
-    /// An element of the argument `states` of `gateway.fold_billing_event`.
-    fileprivate var json: JSONValue {
-        let until = accessUntil.sorted { $0.key < $1.key }.map { name, expiry in
-            JSONMember(name, expiry.instant.map { .integer($0.milliseconds) } ?? "never")
-        }
-        return [
-            "user_id": .string(userID.description), "timeline": .string(String(decoding: timeline.json.bytes, as: UTF8.self)),
-            "entitlements": .object(until),
-        ]
     }
 }

@@ -10,7 +10,8 @@ extension JobQueue {
             enqueue: { job in
                 let query: Query = """
                     select gateway.enqueue_job(
-                        \(job.userID), \(job.kind.rawValue), \(StoredJSON.encode(job.payload))::jsonb, \(job.idempotencyKey))
+                        \(job.userID), \(job.kind.rawValue), \(StoredJSON.encode(job.payload))::jsonb, \(job.idempotencyKey),
+                        clock_timestamp() + make_interval(secs => \(job.delay.inSeconds)))
                     """
                 return try await StoreFault.translating {
                     try await client.query(query) { rows in try rows.only { row in try row.value(0, as: Int64?.self).map { JobID($0) } } }
@@ -122,5 +123,5 @@ private struct StoredRunResult {
 extension JSONValue: StoredWritable {}
 
 extension Duration {
-    fileprivate var inSeconds: Double { self / .seconds(1) }
+    var inSeconds: Double { self / .seconds(1) }
 }

@@ -60,6 +60,21 @@ struct EventFields {
         return elements.map { EventFields($0) }
     }
 
+    /// The members of an object whose values are objects, by name; other members are left out. Empty when absent.
+    func dictionary(_ key: String) throws(IgnoredReason) -> [(name: String, fields: EventFields)] {
+        guard let object = try object(key) else { return [] }
+        return (object.json.value.members ?? []).filter { $0.value.members != nil }
+            .map { ($0.key, EventFields($0.value, path: "\(object.json.path).\($0.key)")) }
+    }
+
+    /// The members of an object whose values are arrays of objects, by name; other members are left out. Empty when absent.
+    func lists(_ key: String) throws(IgnoredReason) -> [(name: String, elements: [EventFields])] {
+        guard let object = try object(key) else { return [] }
+        return (object.json.value.members ?? []).compactMap { member in
+            member.value.elements.map { elements in (member.key, elements.filter { $0.members != nil }.map { EventFields($0) }) }
+        }
+    }
+
     func required<Value>(_ key: String, _ value: Value?) throws(IgnoredReason) -> Value {
         guard let value else { throw .missing(name(key)) }
         return value
@@ -79,11 +94,34 @@ struct EventFields {
         return text
     }
 
+    /// An amount of US dollars, rounded to nanodollars; nil when it is absent, no number, or of more than a million dollars. It is for
+    /// operators' figures alone: a price that makes no sense does not keep an event from its effect.
+    func dollars(_ key: String) -> Nanodollars? {
+        guard let number = self[key]?.number, abs(number) <= 1_000_000 else { return nil }
+        return Nanodollars(Int64((number * 1_000_000_000).rounded()))
+    }
+
+    /// An amount in a currency's units of 10⁻`decimals`, in nanodollars; nil unless the currency is the US dollar.
+    func dollars(_ key: String, decimals: Int, currency: String) -> Nanodollars? {
+        guard self[currency]?.string?.lowercased() == "usd", let amount = self[key]?.integer, amount.magnitude <= 1_000_000_000
+        else { return nil }
+        return Nanodollars((decimals..<9).reduce(amount) { amount, _ in amount * 10 })
+    }
+
     /// Milliseconds since 1970, a number or digits.
     func instant(_ key: String) throws(IgnoredReason) -> BillingInstant? { try instant(key, milliseconds: 1) }
 
     /// Seconds since 1970.
     func instant(seconds key: String) throws(IgnoredReason) -> BillingInstant? { try instant(key, milliseconds: 1000) }
+
+    /// An RFC 3339 time.
+    func instant(rfc3339 key: String) throws(IgnoredReason) -> BillingInstant? {
+        guard let text = try string(key) else { return nil }
+        guard let time = Timestamp(rfc3339: text), let instant = BillingInstant(milliseconds: time.millisecondsSince1970) else {
+            throw .invalid(name(key))
+        }
+        return instant
+    }
 
     private func instant(_ key: String, milliseconds: Int64) throws(IgnoredReason) -> BillingInstant? {
         guard let value = self[key] else { return nil }

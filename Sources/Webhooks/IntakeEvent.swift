@@ -18,13 +18,18 @@ public struct IntakeEvent: Hashable, Sendable {
     /// The sender's name for the kind of event; nil when the body names none.
     public let type: String?
     public let environment: BillingEnvironment
+    /// What was paid, negative for a refund; nil when the event names no price in US dollars.
+    public let price: Nanodollars?
     public let outcome: Outcome
 
-    init(source: BillingSource, id: String, type: String?, environment: BillingEnvironment, outcome: Outcome) {
+    init(
+        source: BillingSource, id: String, type: String?, environment: BillingEnvironment, price: Nanodollars? = nil, outcome: Outcome
+    ) {
         self.source = source
         self.id = id
         self.type = type
         self.environment = environment
+        self.price = price
         self.outcome = outcome
     }
 

@@ -76,21 +76,28 @@ public struct WebhookRoutes: Feature {
             } catch {
                 throw Self.unverified
             }
-            // Looking purchases up needs a service account, for which there is no client yet.
-            return PlayNotice.parse(body, package: sender.package, canLookUp: false)
+            return PlayNotice.parse(body, package: sender.package, canLookUp: sender.canLookUp)
         }
     }
 
     private func delivery(_ event: IntakeEvent, _ body: [UInt8]) -> BillingDelivery {
         let effect: BillingDelivery.Effect =
             switch event.outcome {
-            case .event where event.source != .revenuecat && !senders.foldsStoreEvents: .none(reason: "\(IgnoredReason.otherSender)")
-            case .event(let event): .event(event)
             case .ignored(let reason): .none(reason: "\(reason)")
-            case .lookUp: .none(reason: "\(IgnoredReason.noServiceAccount)")
+            case _ where event.source != .revenuecat && !senders.foldsStoreEvents: .none(reason: "\(IgnoredReason.otherSender)")
+            case .event(let event): .event(event)
+            case .lookUp(let lookUp): .lookUp(lookUp.job(messageID: event.id))
             }
         return BillingDelivery(
-            source: event.source, id: event.id, type: event.type, environment: event.environment, body: body, effect: effect)
+            source: event.source, id: event.id, type: event.type, environment: event.environment, body: body, effect: effect,
+            price: event.price, followUp: reconciliations(after: event.outcome))
+    }
+
+    private func reconciliations(after outcome: IntakeEvent.Outcome) -> [NewJob] {
+        guard case .event(let event) = outcome, event.source == .revenuecat, senders.revenueCat?.reconciles == true else { return [] }
+        let subscribers =
+            if case .transfer(let from, let to, _, _) = event.change { [from, to] } else { [event.subject] }
+        return subscribers.compactMap(\.first).map { Reconciliation.job(for: $0, after: now()) }
     }
 
     private var unixSeconds: Int64 { Int64(now().timeIntervalSince1970) }

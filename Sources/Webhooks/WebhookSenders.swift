@@ -7,12 +7,15 @@ public struct WebhookSenders: Sendable {
         public var credentials: WebhookCredentials
         /// The header that carries the signature.
         let signatureHeader: HTTPField.Name
+        /// Whether each event is followed by a look at the whole subscriber (`Reconciliation`).
+        public var reconciles: Bool
 
         /// nil when the text is no header name.
-        public init?(credentials: WebhookCredentials, signatureHeader: String) {
+        public init?(credentials: WebhookCredentials, signatureHeader: String, reconciles: Bool) {
             guard let name = HTTPField.Name(signatureHeader) else { return nil }
             self.credentials = credentials
             self.signatureHeader = name
+            self.reconciles = reconciles
         }
     }
 
@@ -31,9 +34,15 @@ public struct WebhookSenders: Sendable {
         public var authenticate: @Sendable (_ authorization: String?, _ now: Date) async throws -> Void
         /// The app's package; nil accepts any.
         public var package: String?
+        /// Whether there is a service account to look purchases up with.
+        public var canLookUp: Bool
 
-        public init(package: String?, authenticate: @escaping @Sendable (_ authorization: String?, _ now: Date) async throws -> Void) {
+        public init(
+            package: String?, canLookUp: Bool,
+            authenticate: @escaping @Sendable (_ authorization: String?, _ now: Date) async throws -> Void
+        ) {
             self.package = package
+            self.canLookUp = canLookUp
             self.authenticate = authenticate
         }
     }

@@ -22,7 +22,7 @@ private let mayImport: [String: Set<String>] = [
     "TokenRelay": ["CoachCore", "CLibSSL", "Reactor", "OutboundHTTP"],
     "ModelProviders": ["CoachCore", "JSON", "EventStream", "TokenRelay"],
     "Identity": ["CoachCore", "JSON", "OutboundHTTP", "JWTKit", "Crypto"],
-    "Webhooks": ["HTTPEdge", "CoachCore", "JSON", "Crypto", "X509", "Hummingbird", "HTTPTypes"],
+    "Webhooks": ["HTTPEdge", "CoachCore", "JSON", "OutboundHTTP", "Crypto", "X509", "Hummingbird", "HTTPTypes"],
     "HTTPEdge": [
         "CoachCore", "GatewayAPI", "JSON", "Identity", "Hummingbird", "HummingbirdCore", "HTTPTypes", "NIOCore", "NIOHTTP1",
         "NIOHTTPTypes", "NIOHTTPTypesHTTP1", "NIOPosix", "Logging", "CoreMetrics", "ServiceLifecycle",

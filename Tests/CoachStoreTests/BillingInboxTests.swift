@@ -118,6 +118,78 @@ struct BillingInboxTests {
         #expect(try await entitlements(second, store).count == 1)
     }
 
+    private func jobs(_ kind: JobKind, _ store: StoreFixture) async throws -> [String] {
+        try await store.admin.query(
+            """
+            select payload::text || ' ' || coalesce(idempotency_key, '') || ' ' || (due_at > now() + interval '30 seconds')
+            from gateway.jobs where kind = \(kind.rawValue) order by 1
+            """
+        ) { rows in try rows.map { row in try row.value(0, as: String.self) } }
+    }
+
+    @Test("an event's jobs are enqueued with it, and with its first delivery alone")
+    func followUp() async throws {
+        let store = try await StoreFixture.shared()
+        let kind = JobKind(rawValue: "follow-up \(UUID())")
+        var delivery = delivery(purchase(.purchased, of: [SubscriberID(Caller.someone().userID)]))
+        delivery.followUp = [NewJob(kind, payload: ["a": 1], idempotencyKey: "k", delay: .seconds(60))]
+        for _ in 0..<2 { _ = try await inbox(store).store(delivery) }
+        #expect(try await jobs(kind, store) == [#"{"a": 1} k true"#])
+
+        let notice = BillingDelivery(
+            source: .play, id: UUID().uuidString, type: "subscription:2", environment: .production, body: [1],
+            effect: .lookUp(NewJob(JobKind(rawValue: kind.rawValue + " 2"), payload: ["token": "t"])))
+        #expect(try await inbox(store).store(notice) == .stored)
+        #expect(try await inbox(store).store(notice) == .known)
+        #expect(try await jobs(JobKind(rawValue: kind.rawValue + " 2"), store) == [#"{"token": "t"}  false"#])
+        #expect(
+            try await store.value("select status || ' ' || (subscriber is null) from gateway.billing_events where event_id = \(notice.id)")
+                == "queued true")
+    }
+
+    @Test("a production event is counted with its price and period, a sandbox or manual one is not")
+    func figures() async throws {
+        let store = try await StoreFixture.shared()
+        let user = SubscriberID(Caller.someone().userID)
+        var delivery = delivery(purchase(.renewed, of: [user], at: 7))
+        delivery.price = Nanodollars(9_990_000_000)
+        _ = try await inbox(store).store(delivery)
+        let row = try await store.value(
+            """
+            select concat_ws(' ', kind, purchase, store, product, price_usd::numeric(9, 2), period_start,
+                (extract(epoch from period_end) * 1000)::bigint, (extract(epoch from occurred_at) * 1000)::bigint, renews)
+            from gateway.billing_figures where event_id = \(delivery.id)
+            """)
+        #expect(
+            row == "renewal t-\(user) app_store monthly 9.99 \(now.advanced(by: month).milliseconds) \(now.milliseconds + 7) t")
+        let grant = BillingEvent(
+            source: .operator, id: UUID().uuidString, occurredAt: now, subject: [user], change: .grant(entitlement: "pro", until: .never))
+        _ = try await inbox(store).store(self.delivery(grant))
+        #expect(try await store.count("select count(*) from gateway.billing_figures where event_id = \(grant.id)") == 0)
+    }
+
+    @Test("users whose access is about to end are found page by page, if RevenueCat knows them")
+    func expiring() async throws {
+        let store = try await StoreFixture()
+        let clock = BillingInstant(clamping: Int64(Date().timeIntervalSince1970 * 1000))
+        var expected: [UserID] = []
+        let hour: Int64 = 3_600_000
+        for (offset, source) in [(hour, BillingSource.revenuecat), (-hour, .revenuecat), (72 * hour, .revenuecat), (hour, .stripe)] {
+            let user = UserID.random()
+            let event = BillingEvent(
+                source: source, id: UUID().uuidString, occurredAt: clock.advanced(by: -100 * hour), subject: [SubscriberID(user)],
+                change: .purchase(
+                    PurchaseReference(environment: .production, store: .appStore, originalTransaction: "\(user)"), .purchased,
+                    BillingPeriod(product: "p", entitlements: ["pro"], renews: false, expiry: .at(clock.advanced(by: offset)))))
+            _ = try await inbox(store).store(delivery(event))
+            if offset < 72 * hour, source == .revenuecat { expected.append(user) }
+        }
+        expected.sort { $0.description < $1.description }
+        let first = try await inbox(store).expiring(nil, 1)
+        #expect(first == [expected[0]])
+        #expect(try await inbox(store).expiring(first[0], 10) == [expected[1]])
+    }
+
     @Test("access without end is stored as infinity")
     func lifetime() async throws {
         let store = try await StoreFixture.shared()

@@ -11,7 +11,7 @@ struct CatalogueTests {
         "public.coaching_personas", "public.persona_versions", "public.usage_logs", "public.database_epoch", "gateway.schema_migrations",
         "gateway.schema_minimum", "gateway.instances", "gateway.checkpoints", "gateway.tombstone_key", "gateway.removed_users",
         // By the senders' ids, of which some are users.
-        "gateway.subscribers", "gateway.subscriber_ids", "gateway.billing_events",
+        "gateway.subscribers", "gateway.subscriber_ids", "gateway.billing_events", "gateway.billing_figures",
         "gateway.audit_log", "gateway.documents", "gateway.document_versions",
         // A directory by token: whose a device is.
         "gateway.push_token_owners",

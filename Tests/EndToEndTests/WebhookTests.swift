@@ -147,4 +147,86 @@ struct WebhookTests {
             #expect(answer.status == 503)
         }
     }
+
+    /// Values that a field may have and should not.
+    private static let strange: [String] = [
+        "null", "true", "-1", "0", "1e400", "1e20", "-9223372036854775809", "78789789798798", "0.5", #""""#, #""\u0000""#, #""\ud800""#,
+        #""x""#, "[]", "[null]", "[1]", "{}", #"{"id":"x"}"#, "\"\(String(repeating: "é", count: 200))\"",
+        "\"\(String(repeating: "x", count: 5_000))\"",
+    ]
+
+    @Test("every field with every strange value, or without it, is answered 200 and stored, and the gateway goes on")
+    func hostileFields() async throws {
+        let fields = try JSONObject(Data(body("RENEWAL", newUser()))).object("event").names
+        let stripe =
+            #"{"id":"%ID%","object":"event","type":"customer.subscription.updated","created":1767225600,"livemode":true,"data":{"object":{"id":"sub_%ID%","customer":"cus_%ID%","status":"active","metadata":{"user_id":"x"},"cancel_at":null,"items":{"data":[{"current_period_start":1767225600,"current_period_end":1769817600,"price":{"id":"p","product":"q"}}]}}}}"#
+        let stripeFields = stripe.matches(of: /"([a-z_]+)":/).map { String($0.1) }
+        try await withThrowingTaskGroup(of: (String, Answer).self) { group in
+            var waiting = 0
+            func collect() async throws {
+                guard let (sent, answer) = try await group.next() else { return }
+                waiting -= 1
+                #expect(answer.status == 200, "\(sent.prefix(400)): \(answer.text)")
+            }
+            func add(_ body: String, _ send: @escaping @Sendable ([UInt8]) async throws -> Answer) async throws {
+                if waiting == 8 { try await collect() }
+                waiting += 1
+                group.addTask { (body, try await send(Array(body.utf8))) }
+            }
+            for field in fields.sorted() {
+                for value in Self.strange + ["absent"] {
+                    let whole = String(decoding: try body("RENEWAL", newUser()), as: UTF8.self)
+                    try await add(Self.replacing(field, in: whole, with: value)) { try await send($0) }
+                }
+            }
+            for field in stripeFields {
+                for value in Self.strange + ["absent"] {
+                    let whole = stripe.replacing("%ID%", with: UUID().uuidString)
+                    try await add(Self.replacing(field, in: whole, with: value)) { body in try await sendToStripe(body) }
+                }
+            }
+            while waiting > 0 { try await collect() }
+        }
+        #expect(try await Self.ground.value.health() == 200)
+    }
+
+    @Test("every event type and wrong encodings up to 256 KiB are answered 200, once and again")
+    func hostileBodies() async throws {
+        let types = [
+            "TEST", "TRANSFER", "SUBSCRIBER_ALIAS", "INVOICE_ISSUANCE", "VIRTUAL_CURRENCY_TRANSACTION", "EXPERIMENT_ENROLLMENT",
+            "PURCHASE_REDEEMED", "PAYWALL_CLOSE", "NON_RENEWING_PURCHASE", "PRODUCT_CHANGE", "REFUND_REVERSED", "💥", "renewal",
+        ]
+        let aliases = (0..<5_000).map { "a\($0)" }
+        var bodies = try types.map { try body($0, newUser(), ["transferred_from": ["a"], "transferred_to": [newUser()]]) }
+        bodies.append(try body("RENEWAL", newUser(), ["aliases": aliases]))
+        bodies.append(try body("RENEWAL", newUser(), ["subscriber_attributes": ["x": String(repeating: "y", count: 250_000)]]))
+        let valid = try body("RENEWAL", newUser())
+        bodies += [
+            Array("\u{FEFF}".utf8) + valid, valid.flatMap { [$0, 0] }, valid.dropLast(), valid + valid, valid + [0],
+            valid.map { $0 == UInt8(ascii: "T") ? 0xC0 : $0 }, Array(repeating: UInt8(ascii: " "), count: 262_144),
+            Array((String(repeating: #"{"event":"#, count: 20_000) + "1").utf8),
+            Array(#"{"event":{"id":"\#(String(repeating: "x", count: 262_100))""#.utf8),
+        ]
+        for body in bodies {
+            for _ in 0..<2 {
+                let answer = try await send(Array(body))
+                #expect(answer.status == 200, "\(String(decoding: body.prefix(200), as: UTF8.self)): \(answer.text)")
+            }
+        }
+    }
+
+    private static func replacing(_ field: String, in body: String, with value: String) -> String {
+        // A field's value is a text, a number, or an array or object without others in it that has the field's name.
+        guard let found = body.range(of: #""\#(field)":"#),
+            let rest = try? /("[^"]*"|[-0-9]+|true|null|\[[^\]]*\]|\{.*\})/.prefixMatch(in: body[found.upperBound...])
+        else { return body }
+        return value == "absent"
+            ? body.replacingCharacters(in: found.lowerBound..<rest.range.upperBound, with: #""other":1"#)
+            : body.replacingCharacters(in: rest.range, with: value)
+    }
+
+    private func sendToStripe(_ body: [UInt8]) async throws -> Answer {
+        try await Browser(port: try await Self.ground.value.port).send(
+            "POST", "/functions/v1/webhook-stripe", body: body, headers: ["Stripe-Signature": signature(body, secret: "whsec_test")])
+    }
 }

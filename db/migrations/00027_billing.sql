@@ -18,7 +18,8 @@ create table gateway.subscriber_ids (
 );
 create index idx_subscriber_ids_subscriber on gateway.subscriber_ids (subscriber);
 
-create type gateway.billing_status as enum ('folded', 'ignored');
+-- queued: the event has no state; a job asks the store and stores what it answers as an event of its own.
+create type gateway.billing_status as enum ('folded', 'ignored', 'queued');
 
 create table gateway.billing_events (
     source text not null check (source in ('revenuecat', 'stripe', 'appstore', 'play', 'operator')),
@@ -26,7 +27,7 @@ create table gateway.billing_events (
     status gateway.billing_status not null,
     -- NULL unless ignored.
     ignored_reason text check (char_length(ignored_reason) <= 1000),
-    -- NULL when ignored.
+    -- NULL unless folded.
     subscriber bigint references gateway.subscribers (id),
     -- The sender's name for the kind of event.
     type text,
@@ -41,6 +42,27 @@ create table gateway.billing_events (
     check ((status = 'ignored') = (ignored_reason is not null))
 );
 create index idx_billing_events_subscriber on gateway.billing_events (subscriber) where subscriber is not null;
+
+-- What operators count: one narrow row per production event that begins, continues or ends a purchase.
+create table gateway.billing_figures (
+    source text not null,
+    event_id text not null,
+    occurred_at timestamptz not null,
+    -- trial, purchase, renewal, extension, cancellation, refund, expiration
+    kind text not null,
+    -- Names the purchase for all its events.
+    purchase text not null,
+    store text not null,
+    product text,
+    -- US dollars; negative for a refund, NULL when the event has no price in them.
+    price_usd numeric,
+    -- The paid period. NULL when the event has none; `infinity` for purchases without end.
+    period_start timestamptz,
+    period_end timestamptz,
+    renews boolean not null,
+    primary key (source, event_id)
+);
+create index idx_billing_figures_occurred_at on gateway.billing_figures (occurred_at);
 
 -- Results of the fold. No foreign key to the user: an event can arrive before its user exists, and then applies when they appear.
 create table gateway.subscriptions (
@@ -58,6 +80,8 @@ create table gateway.user_entitlements (
     access_until timestamptz not null,
     primary key (user_id, entitlement)
 );
+-- Those that are about to expire are reconciled.
+create index idx_user_entitlements_access_until on gateway.user_entitlements (access_until);
 
 -- The input of a fold: whether the event is stored already, the subscribers that the ids connect with their revisions, and all ids and
 -- events of these.
@@ -74,6 +98,15 @@ begin
     events := array(select e.event from gateway.billing_events e where e.subscriber = any (subscribers));
 end $$;
 
+-- Enqueues jobs that an event causes: [{kind, payload, key, delay_seconds}].
+create function gateway.enqueue_billing_jobs(jobs jsonb) returns void
+    language plpgsql set search_path = '' as $$
+begin
+    perform gateway.enqueue_job(
+        null, j.kind, j.payload, j.key, clock_timestamp() + make_interval(secs => j.delay_seconds))
+    from jsonb_to_recordset(jobs) as j (kind text, payload jsonb, key text, delay_seconds double precision);
+end $$;
+
 -- Stores an event without effect. Returns whether it is new.
 create function gateway.ignore_billing_event(
     source text, event_id text, type text, environment text, body bytea, reason text) returns boolean
@@ -85,12 +118,27 @@ begin
     return found;
 end $$;
 
+-- Stores an event without state, and enqueues the jobs that ask for it. Returns whether it is new.
+create function gateway.queue_billing_event(
+    source text, event_id text, type text, environment text, body bytea, jobs jsonb) returns boolean
+    language plpgsql set search_path = '' as $$
+begin
+    insert into gateway.billing_events (source, event_id, status, type, environment, body)
+    values ($1, $2, 'queued', $3, $4, $5)
+    on conflict do nothing;
+    if not found then
+        return false;
+    end if;
+    perform gateway.enqueue_billing_jobs(jobs);
+    return true;
+end $$;
+
 -- Stores an event with its effect. Returns whether it is new. Raises serialization_failure, to be repeated from the reading on, when another event
 -- changed one of the subscribers since `revisions` were read, or bound one of the ids.
--- states: [{user_id, timeline, entitlements: {name: milliseconds or "never"}}]
+-- states: [{user_id, timeline, entitlements: {name: milliseconds or "never"}}]; figures: a row of billing_figures, or NULL; jobs: as above.
 create function gateway.fold_billing_event(
     source text, event_id text, type text, environment text, body bytea, event text, ids text[],
-    subscribers bigint[], revisions integer[], fold_version integer, states jsonb) returns boolean
+    subscribers bigint[], revisions integer[], fold_version integer, states jsonb, figures jsonb, jobs jsonb) returns boolean
     language plpgsql set search_path = '' set enable_seqscan = off as $$
 declare
     locked bigint[];
@@ -148,8 +196,31 @@ begin
         case n.value when 'never' then 'infinity' else to_timestamp(n.value::bigint / 1000.0) end
     from jsonb_to_recordset(states) as s (user_id uuid, entitlements jsonb), jsonb_each_text(s.entitlements) as n
     on conflict (user_id, entitlement) do update set access_until = excluded.access_until;
+    insert into gateway.billing_figures (
+        source, event_id, occurred_at, kind, purchase, store, product, price_usd, period_start, period_end, renews)
+    select $1, $2, to_timestamp(f.occurred_at / 1000.0), f.kind, f.purchase, f.store, f.product, f.nanodollars / 1e9,
+        to_timestamp(f.period_start / 1000.0),
+        case f.period_end when 'never' then 'infinity' else to_timestamp(f.period_end::bigint / 1000.0) end, f.renews
+    from jsonb_to_record(figures) as f (
+        occurred_at bigint, kind text, purchase text, store text, product text, nanodollars bigint, period_start bigint, period_end text,
+        renews boolean)
+    where figures is not null;
+    perform gateway.enqueue_billing_jobs(jobs);
     return true;
 end $$;
+
+-- Users whose access ends about now and for whom RevenueCat sent events, after one of them, in their order.
+create function gateway.expiring_users(after uuid, at_most integer) returns setof uuid
+    language sql stable set search_path = ''
+begin atomic
+    select distinct e.user_id from gateway.user_entitlements e
+    where e.access_until between clock_timestamp() - interval '1 day' and clock_timestamp() + interval '1 day'
+        and (after is null or e.user_id > after)
+        and exists (
+            select from gateway.subscriber_ids i join gateway.billing_events b on b.subscriber = i.subscriber
+            where i.id = e.user_id::text and b.source = 'revenuecat')
+    order by e.user_id limit at_most;
+end;
 
 -- The timeline of the user at hand; NULL when nothing is known of them.
 create function gateway.subscription(user_id uuid) returns text
@@ -158,15 +229,17 @@ begin atomic
     select s.timeline from gateway.subscriptions s where s.user_id = $1;
 end;
 
-revoke all on gateway.subscribers, gateway.subscriber_ids, gateway.billing_events, gateway.subscriptions, gateway.user_entitlements
-    from anon, authenticated, coach_gateway;
+revoke all on gateway.subscribers, gateway.subscriber_ids, gateway.billing_events, gateway.billing_figures, gateway.subscriptions,
+    gateway.user_entitlements from anon, authenticated, coach_gateway;
 alter table gateway.subscribers enable row level security;
 alter table gateway.subscriber_ids enable row level security;
 alter table gateway.billing_events enable row level security;
+alter table gateway.billing_figures enable row level security;
 alter table gateway.subscriptions enable row level security;
 alter table gateway.user_entitlements enable row level security;
 grant select, insert, update, delete on gateway.subscribers to coach_gateway;
 grant select, insert, update on gateway.subscriber_ids, gateway.billing_events, gateway.subscriptions to coach_gateway;
+grant insert on gateway.billing_figures to coach_gateway;
 grant select, insert, update, delete on gateway.user_entitlements to coach_gateway;
 -- Webhooks are for no user at hand; what they fold into is read for one.
 create policy subscribers_gateway on gateway.subscribers to coach_gateway
@@ -175,6 +248,7 @@ create policy subscriber_ids_gateway on gateway.subscriber_ids to coach_gateway
     using (gateway.is_unbound()) with check (gateway.is_unbound());
 create policy billing_events_gateway on gateway.billing_events to coach_gateway
     using (gateway.is_unbound()) with check (gateway.is_unbound());
+create policy billing_figures_gateway on gateway.billing_figures for insert to coach_gateway with check (gateway.is_unbound());
 create policy subscriptions_gateway on gateway.subscriptions to coach_gateway
     using (gateway.is_unbound()) with check (gateway.is_unbound());
 create policy subscriptions_gateway_select on gateway.subscriptions for select to coach_gateway using (user_id = gateway.user_id());
@@ -183,8 +257,10 @@ create policy user_entitlements_gateway on gateway.user_entitlements to coach_ga
 create policy user_entitlements_gateway_select on gateway.user_entitlements for select to coach_gateway using (user_id = gateway.user_id());
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
-grant execute on function gateway.read_subscriber(text, text, text[]) to coach_gateway;
-grant execute on function gateway.ignore_billing_event(text, text, text, text, bytea, text) to coach_gateway;
 grant execute on function
-    gateway.fold_billing_event(text, text, text, text, bytea, text, text[], bigint[], integer[], integer, jsonb) to coach_gateway;
-grant execute on function gateway.subscription(uuid) to coach_gateway;
+    gateway.read_subscriber(text, text, text[]), gateway.enqueue_billing_jobs(jsonb),
+    gateway.ignore_billing_event(text, text, text, text, bytea, text),
+    gateway.queue_billing_event(text, text, text, text, bytea, jsonb),
+    gateway.fold_billing_event(text, text, text, text, bytea, text, text[], bigint[], integer[], integer, jsonb, jsonb, jsonb),
+    gateway.expiring_users(uuid, integer), gateway.subscription(uuid)
+    to coach_gateway;

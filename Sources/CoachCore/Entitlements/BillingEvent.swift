@@ -90,6 +90,12 @@ public struct SubscriberID: Hashable, Sendable, CustomStringConvertible {
 
     public init(_ user: UserID) { text = user.description }
 
+    /// A customer, payment or purchase at a store that reports directly. nil as above.
+    public init?(_ source: BillingSource, _ id: String) { self.init("\(source.rawValue):\(id)") }
+
+    /// Whether the id has the form of a store's, which no app may choose as its user's.
+    public var isOfStore: Bool { BillingSource.allCases.contains { text.hasPrefix("\($0.rawValue):") } }
+
     /// The user of this gateway with this id; nil for ids that are not UUIDs, such as anonymous ones.
     public var userID: UserID? { UserID(validating: text) }
 

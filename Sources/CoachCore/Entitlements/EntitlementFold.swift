@@ -2,6 +2,9 @@
 ///
 /// A pure function of the set of events: neither their order of arrival nor their number of deliveries matters. Events are folded in the
 /// order of `BillingEvent.Position`; of two events with the same source and id, the first in that order counts.
+///
+/// RevenueCat decides which users are one subscriber. Other senders repeat ids that a buyer may have chosen, such as Stripe's
+/// `client_reference_id`: these give a purchase to a user, but never make two users one.
 public struct EntitlementFold: Equatable, Sendable {
     private(set) var purchases: [Purchase] = []
     private var identities = SubscriberIdentities()
@@ -10,7 +13,9 @@ public struct EntitlementFold: Equatable, Sendable {
     /// Folds a set of events. O(n log n).
     public init(_ events: some Sequence<BillingEvent>) {
         let events = Self.ordered(events)
-        for event in events { link(event) }
+        // Links that may be refused come last, so that they find all others.
+        for event in events where event.mayMergeUsers { link(event) }
+        for event in events where !event.mayMergeUsers { link(event) }
         for event in events { apply(event) }
         last = events.last?.position
     }
@@ -22,6 +27,8 @@ public struct EntitlementFold: Equatable, Sendable {
             guard last < event.position else { return false }
         }
         guard event.links.allSatisfy({ !identities.wouldMerge($0) }) else { return false }
+        // An earlier event's link might have been refused if this one had been known.
+        if event.mayMergeUsers, event.links.contains(where: identities.wouldExtend) { return false }
         link(event)
         apply(event)
         last = event.position
@@ -39,11 +46,15 @@ public struct EntitlementFold: Equatable, Sendable {
     }
 
     private mutating func link(_ event: BillingEvent) {
-        for ids in event.links { identities.link(ids) }
+        for ids in event.links {
+            if event.mayMergeUsers { identities.link(ids) } else { identities.linkWithoutMergingUsers(ids) }
+        }
     }
 }
 
 extension BillingEvent {
+    fileprivate var mayMergeUsers: Bool { source == .revenuecat }
+
     /// Groups of ids that belong to one subscriber each. The receivers of a transfer are one; its senders need not be.
     public var links: [[SubscriberID]] {
         guard case .transfer(let from, let to, _, _) = change else { return [subject] }
@@ -127,10 +138,15 @@ extension EntitlementFold {
         for observation in observations {
             var purchase = Purchase(observation, owner: owner, at: instant)
             // RevenueCat's subscriber has no original transaction ids; those known from events identify later events.
-            if let known = before.index(of: observation.reference, product: observation.period.product, owner: owner) {
+            let known = before.index(of: observation.reference, product: observation.period.product, owner: owner)
+            if let known {
                 let reference = before.purchases[known].reference
                 purchase.reference.originalTransaction = purchase.reference.originalTransaction ?? reference.originalTransaction
                 purchase.reference.transaction = purchase.reference.transaction ?? reference.transaction
+            }
+            // RevenueCat's subscriber names each entitlement with one product alone.
+            if purchase.period.entitlements.isEmpty, let known {
+                purchase.period.entitlements = before.purchases[known].period.entitlements
             }
             purchases.append(purchase)
         }

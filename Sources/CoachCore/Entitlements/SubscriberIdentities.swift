@@ -2,6 +2,8 @@
 /// depend on their order.
 struct SubscriberIdentities: Equatable {
     private var parents: [SubscriberID: SubscriberID] = [:]
+    /// Roots of subscribers of whom one id at least is a user's.
+    private var usersRoots: Set<SubscriberID> = []
 
     /// The representative of the subscriber's ids; the id itself when it is unknown.
     func root(_ id: SubscriberID) -> SubscriberID {
@@ -12,16 +14,34 @@ struct SubscriberIdentities: Equatable {
 
     /// Records that all ids belong to one subscriber.
     mutating func link(_ ids: [SubscriberID]) {
-        guard let first = ids.first else { return }
         for id in ids {
-            if parents[id] == nil { parents[id] = id }
-            let (a, b) = (root(first), root(id))
-            // The smaller text becomes the root, so that equal sets of links have equal roots.
-            if a != b {
-                let isSmaller = a.text.utf8.lexicographicallyPrecedes(b.text.utf8)
-                parents[isSmaller ? b : a] = isSmaller ? a : b
-            }
+            insert(id)
+            union(root(ids[0]), root(id))
         }
+    }
+
+    /// Records that all ids belong to one subscriber, except for those by which two users would become one. The result depends on the order.
+    mutating func linkWithoutMergingUsers(_ ids: [SubscriberID]) {
+        for id in ids {
+            insert(id)
+            let (a, b) = (root(ids[0]), root(id))
+            if !usersRoots.contains(a) || !usersRoots.contains(b) { union(a, b) }
+        }
+    }
+
+    private mutating func insert(_ id: SubscriberID) {
+        guard parents[id] == nil else { return }
+        parents[id] = id
+        if id.userID != nil { usersRoots.insert(id) }
+    }
+
+    private mutating func union(_ a: SubscriberID, _ b: SubscriberID) {
+        guard a != b else { return }
+        // The smaller text becomes the root, so that equal sets of links have equal roots.
+        let isSmaller = a.text.utf8.lexicographicallyPrecedes(b.text.utf8)
+        let (root, child) = isSmaller ? (a, b) : (b, a)
+        parents[child] = root
+        if usersRoots.remove(child) != nil { usersRoots.insert(root) }
     }
 
     /// Whether linking these ids would merge subscribers that are both known already.
@@ -33,6 +53,11 @@ struct SubscriberIdentities: Equatable {
             known = root
         }
         return false
+    }
+
+    /// Whether linking these ids would add new ones to a subscriber that is known already.
+    func wouldExtend(_ ids: [SubscriberID]) -> Bool {
+        ids.contains { parents[$0] == nil } && ids.contains { parents[$0] != nil }
     }
 
     static func == (a: Self, b: Self) -> Bool {

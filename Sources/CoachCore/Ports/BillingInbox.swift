@@ -5,13 +5,18 @@ public struct BillingInbox: Sendable {
     public var store: @Sendable (BillingDelivery) async throws -> BillingReceipt
     /// The caller's subscription by all that is stored.
     public var subscription: @Sendable (Caller) async throws -> EntitlementTimeline
+    /// Users whose access ended or will end within a day and whose purchases RevenueCat knows, in the order of their ids; `after` is the last
+    /// one of the page before.
+    public var expiring: @Sendable (_ after: UserID?, _ limit: Int) async throws -> [UserID]
 
     public init(
         store: @escaping @Sendable (BillingDelivery) async throws -> BillingReceipt,
-        subscription: @escaping @Sendable (Caller) async throws -> EntitlementTimeline
+        subscription: @escaping @Sendable (Caller) async throws -> EntitlementTimeline,
+        expiring: @escaping @Sendable (_ after: UserID?, _ limit: Int) async throws -> [UserID]
     ) {
         self.store = store
         self.subscription = subscription
+        self.expiring = expiring
     }
 }
 
@@ -19,6 +24,8 @@ public struct BillingInbox: Sendable {
 public struct BillingDelivery: Sendable, Equatable {
     public enum Effect: Sendable, Equatable {
         case event(BillingEvent)
+        /// The body has no state: a job asks the store for it.
+        case lookUp(NewJob)
         /// Stored without an effect, with the reason.
         case none(reason: String)
     }
@@ -32,9 +39,14 @@ public struct BillingDelivery: Sendable, Equatable {
     /// As received.
     public var body: [UInt8]
     public var effect: Effect
+    /// For operators' figures; nil when the event names no price in US dollars.
+    public var price: Nanodollars?
+    /// Enqueued in the same transaction, if the event is new and has an effect.
+    public var followUp: [NewJob]
 
     public init(
-        source: BillingSource, id: String, type: String?, environment: BillingEnvironment, body: [UInt8], effect: Effect
+        source: BillingSource, id: String, type: String?, environment: BillingEnvironment, body: [UInt8], effect: Effect,
+        price: Nanodollars? = nil, followUp: [NewJob] = []
     ) {
         self.source = source
         self.id = id
@@ -42,6 +54,8 @@ public struct BillingDelivery: Sendable, Equatable {
         self.environment = environment
         self.body = body
         self.effect = effect
+        self.price = price
+        self.followUp = followUp
     }
 }
 

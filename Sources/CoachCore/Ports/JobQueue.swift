@@ -47,12 +47,17 @@ public struct NewJob: Sendable, Equatable {
     public var payload: JSONValue
     /// A key that was used for this user and kind within the last days enqueues nothing. nil: enqueues in any case.
     public var idempotencyKey: String?
+    /// Until the first run, from the enqueuing on.
+    public var delay: Duration
 
-    public init(_ kind: JobKind, userID: UserID? = nil, payload: JSONValue = .object([]), idempotencyKey: String? = nil) {
+    public init(
+        _ kind: JobKind, userID: UserID? = nil, payload: JSONValue = .object([]), idempotencyKey: String? = nil, delay: Duration = .zero
+    ) {
         self.kind = kind
         self.userID = userID
         self.payload = payload
         self.idempotencyKey = idempotencyKey
+        self.delay = delay
     }
 }
 

@@ -19,13 +19,24 @@ struct AppStoreContent {
         guard try transaction.string("bundleId") == policy.bundleID else { throw .invalid("signedTransactionInfo.bundleId") }
         let original = try transaction.eventID("originalTransactionId")
         // The account token is set at the purchase by the app, in any case of letters; offer codes redeemed outside have none.
-        let tokens = [try transaction.text("appAccountToken"), try renewal?.text("appAccountToken")]
-        let subject = (tokens + ["appstore:\(original)"]).compactMap { $0.flatMap { SubscriberID($0) } }
+        let tokens = [try transaction.text("appAccountToken"), try renewal?.text("appAccountToken")].compactMap { $0 }
+        let user = tokens.first.flatMap { UserID(validating: $0) }.map { SubscriberID($0) }
+        let subject = [user, SubscriberID(.appstore, original)].compactMap { $0 }
         let reference = PurchaseReference(
             environment: environment, store: .appStore, originalTransaction: original, transaction: try transaction.text("transactionId"))
         return BillingEvent(
             source: .appstore, id: id, occurredAt: try payload.required("signedDate", payload.instant("signedDate")), subject: subject,
             change: .purchase(reference, event, try period(transaction, event)))
+    }
+
+    /// Apple's price is in thousandths of the currency. nil for events of which no payment is part.
+    func price(type: String) -> Nanodollars? {
+        let price = transaction?.dollars("price", decimals: 3, currency: "currency")
+        return switch type {
+        case "SUBSCRIBED", "ONE_TIME_CHARGE", "DID_RENEW", "OFFER_REDEEMED": price
+        case "REFUND": price.map { Nanodollars(-$0.raw) }
+        default: nil
+        }
     }
 
     /// nil for types that do not affect entitlements.

@@ -33,7 +33,9 @@ public struct AppStoreNotification: Sendable {
         } catch {
             outcome = .ignored(error)
         }
-        return IntakeEvent(source: .appstore, id: id ?? IntakeEvent.contentID(body), type: type, environment: environment, outcome: outcome)
+        return IntakeEvent(
+            source: .appstore, id: id ?? IntakeEvent.contentID(body), type: type, environment: environment,
+            price: content.price(type: type ?? ""), outcome: outcome)
     }
 
     /// Apple signs notifications for every app; only ours are accepted. Production ones must carry the app's number.

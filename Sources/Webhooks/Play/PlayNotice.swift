@@ -5,8 +5,6 @@ import Foundation
 public struct PlayLookUp: Hashable, Sendable {
     public let package: String
     public let purchaseToken: String
-    /// When the notice was made.
-    public let occurredAt: BillingInstant
 }
 
 /// Parses Google Play's real-time developer notifications, pushed by Pub/Sub (facts: store webhooks §2).
@@ -52,9 +50,7 @@ public enum PlayNotice {
         } else {
             throw .unknownType
         }
-        return PlayLookUp(
-            package: package, purchaseToken: try notice.required("purchaseToken", token),
-            occurredAt: try notice.required("eventTimeMillis", notice.instant("eventTimeMillis")))
+        return PlayLookUp(package: package, purchaseToken: try notice.required("purchaseToken", token))
     }
 
     /// Longer than an event's id, and part of a URL.

@@ -6,6 +6,7 @@ public enum RevenueCatEvent {
         var id: String?
         var type: String?
         var environment = BillingEnvironment.production
+        var price: Nanodollars?
         let outcome: IntakeEvent.Outcome
         do throws(IgnoredReason) {
             let root = try EventFields(body: body)
@@ -14,11 +15,13 @@ public enum RevenueCatEvent {
             type = try event.required("type", event.text("type"))
             environment = try event.environment() ?? .production
             outcome = .event(try event.billingEvent(id: id ?? "", type: type ?? "", environment))
+            price = event.dollars("price")
         } catch {
             outcome = .ignored(error)
         }
         return IntakeEvent(
-            source: .revenuecat, id: id ?? IntakeEvent.contentID(body), type: type, environment: environment, outcome: outcome)
+            source: .revenuecat, id: id ?? IntakeEvent.contentID(body), type: type, environment: environment, price: price,
+            outcome: outcome)
     }
 }
 
@@ -51,14 +54,19 @@ extension EventFields {
     /// The app user id first, then the ids that RevenueCat says are the same subscriber's.
     private func subject() throws(IgnoredReason) -> [SubscriberID] {
         let names = [try string("app_user_id"), try string("original_app_user_id")].compactMap { $0 } + (try strings("aliases") ?? [])
-        let ids = names.compactMap { SubscriberID($0) }
+        let ids = Self.subscribers(names)
         guard !ids.isEmpty else { throw .missing("event.app_user_id") }
         return ids
     }
 
+    /// Apps choose their users' ids: one in the form of a store's would take over that store's customer.
+    private static func subscribers(_ names: [String]) -> [SubscriberID] {
+        names.compactMap { SubscriberID($0) }.filter { !$0.isOfStore }
+    }
+
     private func transfer() throws(IgnoredReason) -> BillingChange {
-        let from = try required("transferred_from", strings("transferred_from")).compactMap { SubscriberID($0) }
-        let to = try required("transferred_to", strings("transferred_to")).compactMap { SubscriberID($0) }
+        let from = Self.subscribers(try required("transferred_from", strings("transferred_from")))
+        let to = Self.subscribers(try required("transferred_to", strings("transferred_to")))
         if from.isEmpty { throw .invalid("event.transferred_from") }
         if to.isEmpty { throw .invalid("event.transferred_to") }
         return .transfer(from: from, to: to, store: try store(), environment: try environment())

@@ -7,6 +7,7 @@ public enum StripeEvent {
         var id: String?
         var type: String?
         var environment = BillingEnvironment.production
+        var price: Nanodollars?
         let outcome: IntakeEvent.Outcome
         do throws(IgnoredReason) {
             let event = try EventFields(body: body)
@@ -15,11 +16,22 @@ public enum StripeEvent {
             environment = try event.bool("livemode") == false ? .sandbox : .production
             // A thin event carries no state.
             if try event.string("object") == "v2.core.event" { throw .informational }
+            price = try event.object("data")?.object("object").flatMap { Self.price($0, type: type ?? "") }
             outcome = .event(try billingEvent(event, id: id ?? "", type: type ?? "", environment, catalogue))
         } catch {
             outcome = .ignored(error)
         }
-        return IntakeEvent(source: .stripe, id: id ?? IntakeEvent.contentID(body), type: type, environment: environment, outcome: outcome)
+        return IntakeEvent(
+            source: .stripe, id: id ?? IntakeEvent.contentID(body), type: type, environment: environment, price: price, outcome: outcome)
+    }
+
+    private static func price(_ object: EventFields, type: String) -> Nanodollars? {
+        switch type {
+        case "invoice.paid": object.dollars("amount_paid", decimals: 2, currency: "currency")
+        case "charge.refunded": object.dollars("amount_refunded", decimals: 2, currency: "currency").map { Nanodollars(-$0.raw) }
+        case "charge.dispute.closed": object.dollars("amount", decimals: 2, currency: "currency").map { Nanodollars(-$0.raw) }
+        default: nil
+        }
     }
 
     private static func billingEvent(

@@ -19,18 +19,21 @@ struct StripeObject {
 
     /// The user first, if the object names them, then the customer and the payment by which later events find them.
     func subject(_ kind: Kind) throws(IgnoredReason) -> [SubscriberID] {
-        var names: [String?] = []
-        if kind == .checkout { names.append(try fields.string("client_reference_id")) }
-        names.append(try fields.object("metadata")?.string("user_id"))
-        if kind == .invoice {
-            names.append(try subscriptionDetails()?.object("metadata")?.string("user_id"))
-        }
+        var ids = [try user(kind)].compactMap { $0.map { SubscriberID($0) } }
         for key in ["customer", "payment_intent"] {
-            names.append(try identifier(key).map { "stripe:\($0)" })
+            if let id = try identifier(key).flatMap({ SubscriberID(.stripe, $0) }) { ids.append(id) }
         }
-        let ids = names.compactMap { $0.flatMap { SubscriberID($0) } }
         guard !ids.isEmpty else { throw .missing("data.object.customer") }
         return ids
+    }
+
+    /// The one user that the object names. Metadata is written by the seller's server; the buyer of a payment link chooses its
+    /// `client_reference_id`, which counts only without metadata and only if it is a user's id.
+    private func user(_ kind: Kind) throws(IgnoredReason) -> UserID? {
+        var names = [try fields.object("metadata")?.string("user_id")]
+        if kind == .invoice { names.append(try subscriptionDetails()?.object("metadata")?.string("user_id")) }
+        if kind == .checkout { names.append(try fields.string("client_reference_id")) }
+        return names.compactMap { $0 }.first.flatMap { UserID(validating: $0) }
     }
 
     func change(_ kind: Kind, type: String) throws(IgnoredReason) -> BillingChange {

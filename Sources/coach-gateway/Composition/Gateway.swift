@@ -85,14 +85,18 @@ struct Gateway {
         // Work beside the requests.
         let housekeeping = Housekeeping(client: database, daysKept: configuration.deletedContentDays)
         let queue = JobQueue(client: database, instance: slot.instance)
-        let handlers = JobHandlers(housekeeping: housekeeping, removal: UserRemoval(client: database), logger: logger).all
+        let inbox = BillingInbox.postgres(client: database, includingSandbox: configuration.webhooks.includesSandbox)
+        let reconciliation = configuration.webhooks.reconciliation(outbound, inbox)
+        let handlers = JobHandlers(
+            housekeeping: housekeeping, removal: UserRemoval(client: database), queue: queue, reconciliation: reconciliation,
+            playPurchases: configuration.webhooks.playPurchases(outbound, inbox), logger: logger
+        ).all
         let jobMetrics = JobMetrics(kinds: handlers.map(\.kind))
         let jobs = JobRunner(queue: queue, handlers: handlers, metrics: jobMetrics, logger: logger)
 
         // The edge.
         let keySet = try Self.keySet(configuration, client: outbound, logger: logger)
         let webhooks = try configuration.webhooks.senders(outbound)
-        let inbox = BillingInbox.postgres(client: database, includingSandbox: configuration.webhooks.includesSandbox)
         let readiness: @Sendable () async -> InstanceReadiness = {
             InstanceReadiness(
                 // Until it is registered it can begin no turn; until the documents are read it would use the shipped ones.
@@ -163,6 +167,7 @@ struct Gateway {
                 try await housekeeping.forgetDoneJobs()
                 try await housekeeping.purgeIdempotencyKeys()
                 if try await queue.enqueue(Housekeeping.purgeJob(at: Date())) != nil { jobs.poke() }
+                if reconciliation != nil, try await queue.enqueue(Reconciliation.expiringJob(at: Date())) != nil { jobs.poke() }
             },
             PeriodicJob("job figures", PeriodicSchedule(every: .seconds(15), firstAfter: .seconds(1), jitter: 0.2), logger: logger) {
                 jobMetrics.record(try await queue.figures())

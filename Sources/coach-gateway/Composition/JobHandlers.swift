@@ -1,15 +1,23 @@
 import BackgroundJobs
 import CoachCore
 import CoachStore
+import Foundation
 import Logging
+import Webhooks
 
 /// The kinds of jobs that an instance runs.
 struct JobHandlers {
     let housekeeping: Housekeeping
     let removal: UserRemoval
+    let queue: JobQueue
+    /// nil when it is not configured, as the next.
+    let reconciliation: Reconciliation?
+    let playPurchases: PlayPurchases?
     let logger: Logger
 
-    var all: [JobHandler] { [deleteUser, purgeDeletedContent] }
+    var all: [JobHandler] {
+        [deleteUser, purgeDeletedContent] + (reconciliation.map(reconcile) ?? []) + (playPurchases.map { [lookUp($0)] } ?? [])
+    }
 
     private var deleteUser: JobHandler {
         JobHandler(.deleteUser, concurrency: 4, payload: \.userID) { [removal] userID in
@@ -21,6 +29,34 @@ struct JobHandlers {
                 case .stopping: try await Task.sleep(for: .milliseconds(250))
                 }
             }
+        }
+    }
+
+    private func reconcile(_ reconciliation: Reconciliation) -> [JobHandler] {
+        [
+            JobHandler(
+                Reconciliation.subscriberKind, concurrency: 4, timeLimit: .seconds(60), payload: Reconciliation.subscriber
+            ) { subscriber in
+                try await Self.asking { try await reconciliation.reconcile(subscriber) }
+            },
+            JobHandler(Reconciliation.expiringKind, concurrency: 1, payload: { $0 }) { [queue] _ in
+                try await reconciliation.enqueueExpiring(at: Date(), in: queue)
+            },
+        ]
+    }
+
+    private func lookUp(_ purchases: PlayPurchases) -> JobHandler {
+        JobHandler(PlayPurchases.kind, concurrency: 4, timeLimit: .seconds(60), payload: PlayLookUp.of) { lookUp, messageID in
+            try await Self.asking { try await purchases.lookUp(lookUp, messageID: messageID) }
+        }
+    }
+
+    /// What no further attempt can do is not tried again.
+    private static func asking(_ work: () async throws -> Void) async throws {
+        do {
+            try await work()
+        } catch StoreClientError.permanent(let reason) {
+            throw JobRejected(reason)
         }
     }
 

@@ -13,8 +13,9 @@ struct SettingKey: Sendable {
         environment, host, port, metricsListen, root, logLevel, databaseURL, databaseListenURL, migrationURL, databasePassword,
         databaseConnections, databaseStatements, jwtSecret, jwksURL, jwksFile, jwtAudience, jwtIssuer, corsOrigins, stateDirectory,
         drainSeconds, drainNotice, maximumTurns, deletedContentDays,
-        revenueCatAuthorization, revenueCatSecret, revenueCatSignatureHeader, stripeSecret, appStoreBundleID, appStoreAppID, appStoreRoot,
-        playAudience, playEmail, playPackage, storeProducts, foldStoreEvents, billingSandbox,
+        revenueCatAuthorization, revenueCatSecret, revenueCatSignatureHeader, revenueCatAPIKey, revenueCatAPI, stripeSecret,
+        appStoreBundleID, appStoreAppID, appStoreRoot,
+        playAudience, playEmail, playPackage, playServiceAccount, playAPI, storeProducts, foldStoreEvents, billingSandbox,
     ]
 
     static let environment = SettingKey(
@@ -79,6 +80,11 @@ struct SettingKey: Sendable {
     static let revenueCatSignatureHeader = SettingKey(
         name: "REVENUECAT_WEBHOOK_SIGNATURE_HEADER", fallback: "X-RevenueCat-Webhook-Signature",
         meaning: "header of the signature")
+    static let revenueCatAPIKey = SettingKey(
+        name: "REVENUECAT_API_KEY", fallback: nil,
+        meaning: "secret key of RevenueCat's REST API v1: subscribers are reconciled after webhooks and before they expire", secret: true)
+    static let revenueCatAPI = SettingKey(
+        name: "REVENUECAT_API_URL", fallback: "https://api.revenuecat.com", meaning: "where that API is")
     static let stripeSecret = SettingKey(
         name: "STRIPE_WEBHOOK_SECRET", fallback: nil,
         meaning: "signing secrets of Stripe's endpoint, separated by commas", secret: true)
@@ -100,6 +106,11 @@ struct SettingKey: Sendable {
     static let playPackage = SettingKey(
         name: "PLAY_PACKAGE", fallback: nil,
         meaning: "package whose Google Play notices are accepted; any when not set")
+    static let playServiceAccount = SettingKey(
+        name: "PLAY_SERVICE_ACCOUNT", fallback: nil,
+        meaning: "JSON key file of the service account that looks purchases up; without it Google Play notices are stored and ignored")
+    static let playAPI = SettingKey(
+        name: "PLAY_API_URL", fallback: "https://androidpublisher.googleapis.com", meaning: "where the Google Play Developer API is")
     static let storeProducts = SettingKey(
         name: "COACH_STORE_PRODUCTS", fallback: "",
         meaning: "`product=entitlement`, separated by commas: entitlements of the stores' product and price ids")

@@ -10,6 +10,8 @@ struct WebhookSettings: Sendable {
     var stripe: WebhookSenders.Stripe?
     var appStore: AppStoreNotification?
     var play: Play?
+    var revenueCatAPI: RevenueCatAPI?
+    var catalogue: ProductCatalogue
     var foldsStoreEvents: Bool
     var includesSandbox: Bool
 
@@ -17,6 +19,14 @@ struct WebhookSettings: Sendable {
         var audience: String
         var email: String
         var package: String?
+        /// The key file of the service account, and the API that it opens.
+        var serviceAccount: ServiceAccountFile?
+        var api: String
+    }
+
+    struct RevenueCatAPI: Sendable {
+        var key: String
+        var url: String
     }
 
     private enum Flag: String, CaseIterable {
@@ -32,16 +42,23 @@ struct WebhookSettings: Sendable {
         let credentials = WebhookCredentials(
             authorization: settings.text(.revenueCatAuthorization), secrets: Self.list(settings.text(.revenueCatSecret)))
         let header = settings.text(.revenueCatSignatureHeader) ?? ""
-        let revenueCat = WebhookSenders.RevenueCat(credentials: credentials, signatureHeader: header)
+        revenueCatAPI = settings.text(.revenueCatAPIKey).map {
+            RevenueCatAPI(key: $0, url: Self.api(.revenueCatAPI, &settings))
+        }
+        let revenueCat = WebhookSenders.RevenueCat(
+            credentials: credentials, signatureHeader: header, reconciles: revenueCatAPI != nil)
         if revenueCat == nil { settings.complain(.revenueCatSignatureHeader, "is not a header name") }
         self.revenueCat = credentials.isConfigured ? revenueCat : nil
 
-        let catalogue = Self.catalogue(&settings)
+        catalogue = Self.catalogue(&settings)
         let secrets = Self.list(settings.text(.stripeSecret))
         stripe = secrets.isEmpty ? nil : WebhookSenders.Stripe(signature: SignedBody(secrets: secrets), catalogue: catalogue)
         appStore = Self.appStore(&settings, catalogue)
         switch (settings.text(.playAudience), settings.text(.playEmail)) {
-        case (let audience?, let email?): play = Play(audience: audience, email: email, package: settings.text(.playPackage))
+        case (let audience?, let email?):
+            play = Play(
+                audience: audience, email: email, package: settings.text(.playPackage), serviceAccount: Self.serviceAccount(&settings),
+                api: Self.api(.playAPI, &settings))
         case (nil, nil): break
         case (nil, _): settings.complain(.playAudience, "is needed with \(SettingKey.playEmail.name)")
         case (_, nil): settings.complain(.playEmail, "is needed with \(SettingKey.playAudience.name)")
@@ -55,8 +72,43 @@ struct WebhookSettings: Sendable {
         guard let play else { return (senders, nil) }
         let keys = KeySet(source: try .url(Self.googleKeys, client: client))
         let verifier = PushTokenVerifier(audience: play.audience, email: play.email, keySet: keys)
-        senders.play = WebhookSenders.Play(package: play.package) { header, now in try await verifier.authenticate(header, now: now) }
+        senders.play = WebhookSenders.Play(package: play.package, canLookUp: play.serviceAccount != nil) { header, now in
+            try await verifier.authenticate(header, now: now)
+        }
         return (senders, keys)
+    }
+
+    /// nil without an API key.
+    func reconciliation(_ client: OutboundHTTPClient, _ inbox: BillingInbox) -> Reconciliation? {
+        revenueCatAPI.map { Reconciliation(key: $0.key, baseURL: $0.url, client: client, inbox: inbox) }
+    }
+
+    /// nil without a service account.
+    func playPurchases(_ client: OutboundHTTPClient, _ inbox: BillingInbox) -> PlayPurchases? {
+        guard let play, let file = play.serviceAccount else { return nil }
+        let account = ServiceAccount(file: file, scope: PlayPurchases.scope, client: client)
+        return PlayPurchases(baseURL: play.api, client: client, inbox: inbox, catalogue: catalogue) { try await account.accessToken() }
+    }
+
+    /// The address of an API without a final slash.
+    private static func api(_ key: SettingKey, _ settings: inout Settings) -> String {
+        let text = settings.text(key) ?? ""
+        do { try KeySource.check(url: text) } catch { settings.complain(key, "\(error)") }
+        return text.hasSuffix("/") ? String(text.dropLast()) : text
+    }
+
+    private static func serviceAccount(_ settings: inout Settings) -> ServiceAccountFile? {
+        guard let path = settings.text(.playServiceAccount) else { return nil }
+        guard let file = FileManager.default.contents(atPath: path) else {
+            settings.complain(.playServiceAccount, "\(path) cannot be read")
+            return nil
+        }
+        do {
+            return try ServiceAccountFile(parsing: [UInt8](file))
+        } catch {
+            settings.complain(.playServiceAccount, "\(path): \(error)")
+            return nil
+        }
     }
 
     private static func list(_ text: String?) -> [String] {

@@ -18,6 +18,30 @@ struct SubscriberStateTests {
         #expect(history.state(on: 1).isActive && history.state(of: BillingHistory.anonymous, on: 1).isActive)
     }
 
+    @Test("only RevenueCat makes two users one: another sender's event gives a purchase, and never one user's purchases to another")
+    mutating func noMerging() {
+        let customer = BillingHistory.subscriber("stripe:cus_1")
+        history.add(.purchased, on: 0, from: 0, to: 30)
+        func bound(_ id: String, to user: SubscriberID, on day: Double) -> BillingEvent {
+            BillingEvent(source: .stripe, id: id, occurredAt: self.day(day), subject: [user, customer], change: .identity)
+        }
+        let bought = BillingEvent(
+            source: .stripe, id: "c", occurredAt: day(3), subject: [customer],
+            change: .purchase(
+                reference("s", .stripe), .purchased, BillingPeriod(entitlements: ["web"], purchasedAt: day(3), expiry: .at(day(33)))))
+        let events = history.events + [bound("a", to: BillingHistory.otherUser, on: 1), bound("b", to: BillingHistory.user, on: 2), bought]
+        for arrivals in [events, events.reversed()] {
+            let fold = EntitlementFold(arrivals)
+            #expect(!fold.isSame(BillingHistory.user, BillingHistory.otherUser))
+            #expect(!fold.state(of: BillingHistory.otherUser, entitlement: "pro", at: day(4)).isActive)
+            // The customer belongs to the user whom the first event names.
+            #expect(fold.state(of: BillingHistory.otherUser, entitlement: "web", at: day(4)).isActive)
+            #expect(!fold.state(of: BillingHistory.user, entitlement: "web", at: day(4)).isActive)
+        }
+        history.add(.identity, on: 5, subject: [BillingHistory.user, BillingHistory.otherUser])
+        #expect(history.fold.isSame(BillingHistory.user, BillingHistory.otherUser))
+    }
+
     @Test("a user's id in upper case is the same id")
     func upperCase() {
         #expect(SubscriberID("7F3D6C1E-0B7A-4F7E-9B1A-3C5D2E1F0A9B") == BillingHistory.user)

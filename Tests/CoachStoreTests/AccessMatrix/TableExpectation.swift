@@ -166,6 +166,12 @@ struct TableExpectation: Sendable {
                 values ('stripe', 'x', 'ignored', 'x', 'sandbox', '')
                 """, update: "set type = 'x'"),
         .init(
+            name: "gateway.billing_figures", allowed: [.gatewayForNobody: ".I.."],
+            insert: """
+                insert into gateway.billing_figures (source, event_id, occurred_at, kind, purchase, store, renews)
+                values ('stripe', 'x', now(), 'purchase', 'x', 'x', true)
+                """, update: "set kind = 'x'"),
+        .init(
             name: "gateway.subscriptions", allowed: [.gateway: "S...", .gatewayForNobody: "SIU."],
             insert: "insert into gateway.subscriptions (user_id, timeline) values (:owner, '[]')", update: "set timeline = '[]'"),
         .init(

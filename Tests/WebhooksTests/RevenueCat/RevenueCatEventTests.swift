@@ -51,6 +51,31 @@ struct RevenueCatEventTests {
         #expect(event.change == .purchase(reference, .purchased, period))
     }
 
+    @Test("an app user id in the form of a store's id is not one")
+    func reserved() {
+        #expect(parse("RENEWAL", ["app_user_id": "stripe:cus_1"]).outcome != .ignored(.missing("event.app_user_id")))
+        guard case .event(let event) = parse("RENEWAL", ["app_user_id": "stripe:cus_1"]).outcome else {
+            Issue.record("ignored")
+            return
+        }
+        #expect(!event.subject.contains { $0.isOfStore } && !event.subject.isEmpty)
+        let transfer = parse(
+            "TRANSFER",
+            ["event_timestamp_ms": 1_658_726_378_679, "transferred_from": ["appstore:1"], "transferred_to": ["a"]])
+        #expect(transfer.outcome == .ignored(.invalid("event.transferred_from")))
+    }
+
+    @Test(
+        "the price is in US dollars; one that makes no sense is unknown and does not matter",
+        arguments: [
+            (9.99, 9_990_000_000), (0, 0), (-4.99, -4_990_000_000), (.null, nil), ("9.99", nil), (1e300, nil), (1_000_001, nil),
+        ] as [(JSONValue, Int64?)])
+    func price(value: JSONValue, nanodollars: Int64?) {
+        let intake = parse("RENEWAL", ["price": value])
+        #expect(intake.price == nanodollars.map { Nanodollars($0) })
+        #expect(purchase(intake)?.event == .renewed)
+    }
+
     @Test("reasons tell a refund from a cancellation and a pause from an expiration")
     func reasons() {
         #expect(purchase(parse("CANCELLATION", ["cancel_reason": "CUSTOMER_SUPPORT", "price": -9.99]))?.event == .refunded)

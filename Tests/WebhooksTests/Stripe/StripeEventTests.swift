@@ -66,6 +66,42 @@ struct StripeEventTests {
         #expect(bound?.isActive == true && bound?.entitlement == "plus" && bound?.store == .stripe && bound?.willRenew == true)
     }
 
+    @Test("what a buyer may choose names a user or nobody, and never another id; metadata decides first")
+    func reference() {
+        let victim = "0c9b8a7d-6e5f-4a3b-8c1d-2e3f4a5b6c7d"
+        func subject(_ reference: String, _ metadata: JSONValue = .null) -> [String]? {
+            event(
+                parse(
+                    "checkout.session.completed",
+                    [
+                        "mode": "subscription", "client_reference_id": .string(reference), "customer": "cus_1", "metadata": metadata,
+                    ]))?.subject.map(\.text)
+        }
+        #expect(subject(user) == [user, "stripe:cus_1"])
+        for chosen in ["stripe:cus_2", "appstore:1", "$RCAnonymousID:1", "x"] { #expect(subject(chosen) == ["stripe:cus_1"]) }
+        #expect(subject(victim, ["user_id": .string(user)]) == [user, "stripe:cus_1"])
+        // Two users of one customer stay two.
+        let other = parse(
+            "checkout.session.completed",
+            ["mode": "subscription", "client_reference_id": .string(victim), "customer": "cus_1"], id: "evt_9", at: Self.start + 150)
+        let created = parse("customer.subscription.created", subscription("active"), at: Self.start + 160)
+        #expect(state([checkout(), other, created], at: Self.start + 200)?.isActive == true)
+        let fold = EntitlementFold([checkout(), other, created].compactMap(event))
+        let instant = instant(Self.start + 200)!
+        #expect(fold.state(of: SubscriberID(victim)!, at: instant) == .none)
+    }
+
+    @Test("payments in US dollars have a price, others and other events have none")
+    func prices() {
+        var paid = invoice(1_999)
+        #expect(parse("invoice.paid", paid).price == nil)
+        if case .object(let members) = paid { paid = .object(members + [JSONMember("currency", "usd")]) }
+        #expect(parse("invoice.paid", paid).price == Nanodollars(19_990_000_000))
+        let refund: JSONValue = ["customer": "cus_1", "refunded": true, "amount_refunded": 500, "currency": "usd"]
+        #expect(parse("charge.refunded", refund).price == Nanodollars(-5_000_000_000))
+        #expect(parse("customer.subscription.updated", subscription("active")).price == nil)
+    }
+
     @Test(
         "each status gives or ends access",
         arguments: [

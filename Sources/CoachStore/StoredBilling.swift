@@ -1,0 +1,54 @@
+import CoachCore
+import JSON
+
+/// The argument `jobs` of `gateway.queue_billing_event` and `gateway.fold_billing_event`.
+struct StoredJobs: StoredWritable {
+    private let jobs: [NewJob]
+
+    init(_ jobs: [NewJob]) { self.jobs = jobs }
+
+    func write(to json: inout JSONWriter) {
+        json.array { json in
+            for job in jobs {
+                json.object { json in
+                    json.member("kind", job.kind.rawValue)
+                    json.key("payload")
+                    job.payload.write(to: &json)
+                    json.member("key", job.idempotencyKey)
+                    json.member("delay_seconds", job.delay.inSeconds)
+                }
+            }
+        }
+    }
+}
+
+extension FoldedEntitlements {
+    /// An element of the argument `states` of `gateway.fold_billing_event`.
+    var json: JSONValue {
+        let until = accessUntil.sorted { $0.key < $1.key }.map { name, expiry in
+            JSONMember(name, expiry.stored)
+        }
+        return [
+            "user_id": .string(userID.description), "timeline": .string(String(decoding: timeline.json.bytes, as: UTF8.self)),
+            "entitlements": .object(until),
+        ]
+    }
+}
+
+extension BillingFigures {
+    /// The argument `figures` of `gateway.fold_billing_event`.
+    var json: JSONValue {
+        [
+            "occurred_at": .integer(occurredAt.milliseconds), "kind": .string(kind.rawValue), "purchase": .string(purchase),
+            "store": .string(store.rawValue), "product": product.map { .string($0) } ?? .null,
+            "nanodollars": price.map { .integer($0.raw) } ?? .null,
+            "period_start": periodStart.map { .integer($0.milliseconds) } ?? .null, "period_end": periodEnd?.stored ?? .null,
+            "renews": .bool(renews),
+        ]
+    }
+}
+
+extension Expiry {
+    /// Milliseconds or `never`.
+    fileprivate var stored: JSONValue { instant.map { .integer($0.milliseconds) } ?? "never" }
+}

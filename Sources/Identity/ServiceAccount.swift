@@ -1,0 +1,97 @@
+import Foundation
+import JSON
+import JWTKit
+import OutboundHTTP
+
+/// The JSON key file of a Google service account.
+public struct ServiceAccountFile: Sendable {
+    /// Why a file cannot be used. Never contains the key.
+    public struct Invalid: Error, CustomStringConvertible {
+        public let description: String
+    }
+
+    fileprivate let email: String
+    fileprivate let keyID: JWKIdentifier?
+    fileprivate let key: Insecure.RSA.PrivateKey
+    fileprivate let tokenURL: String
+
+    public init(parsing bytes: [UInt8]) throws(Invalid) {
+        do throws(JSONFinding) {
+            let json = try JSONReader(parsing: bytes)
+            email = try json.required("client_email")
+            keyID = try json.optional("private_key_id", as: String.self).map { JWKIdentifier(string: $0) }
+            tokenURL = try json.required("token_uri")
+            guard let url = URL(string: tokenURL), KeySource.isTrustworthy(url) else {
+                throw JSONFinding("token_uri", .invalid("must be https, or http on loopback"))
+            }
+            let pem = try json.required("private_key", as: String.self)
+            guard let key = try? Insecure.RSA.PrivateKey(pem: pem) else {
+                throw JSONFinding("private_key", .invalid("is not an RSA key in PEM form"))
+            }
+            self.key = key
+        } catch {
+            throw Invalid(description: "\(error)")
+        }
+    }
+}
+
+/// A Google service account, which exchanges tokens that it signs for access tokens (OAuth 2 JWT bearer grant, RFC 7523).
+public actor ServiceAccount {
+    /// No access token was given.
+    public struct Refused: Error, CustomStringConvertible {
+        public let description: String
+    }
+
+    private static let lifetime: TimeInterval = 3600
+    /// An access token is not used in its last minute: requests take time, and clocks differ.
+    private static let margin: TimeInterval = 60
+
+    private let file: ServiceAccountFile
+    private let scope: String
+    private let client: OutboundHTTPClient
+    private let now: @Sendable () -> Date
+    private var current: (token: String, expiresAt: Date)?
+
+    /// `scope`: of the access tokens.
+    public init(file: ServiceAccountFile, scope: String, client: OutboundHTTPClient, now: @escaping @Sendable () -> Date = { Date() }) {
+        self.file = file
+        self.scope = scope
+        self.client = client
+        self.now = now
+    }
+
+    /// A token that is valid for another minute at least; asks for a new one when there is none. Throws `Refused` or `OutboundError`.
+    public func accessToken() async throws -> String {
+        if let current, now() < current.expiresAt { return current.token }
+        let form = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(try await assertion())"
+        var request = OutboundRequest(
+            .post, url: file.tokenURL, headers: [.init("Content-Type", "application/x-www-form-urlencoded")], body: Array(form.utf8))
+        request.mayBeSentTwice = true
+        let response = try await client.send(request)
+        guard response.status == 200, let json = try? JSONReader(parsing: response.body),
+            let token = try? json.required("access_token", as: String.self), !token.utf8.contains(where: { $0 < 0x21 || $0 > 0x7E })
+        else { throw Refused(description: "the token server answered \(response.status) without a usable token") }
+        let seconds = (try? json.required("expires_in", as: Int.self)) ?? 0
+        current = (token, now().addingTimeInterval(TimeInterval(seconds) - Self.margin))
+        return token
+    }
+
+    /// RS256 over the claims of RFC 7523 §3.
+    private func assertion() async throws -> String {
+        let keys = await JWTKeyCollection().add(rsa: file.key, digestAlgorithm: .sha256, kid: file.keyID)
+        let seconds = Int(now().timeIntervalSince1970)
+        let claims = Assertion(iss: file.email, scope: scope, aud: file.tokenURL, iat: seconds, exp: seconds + Int(Self.lifetime))
+        return try await keys.sign(claims, kid: file.keyID)
+    }
+
+    private struct Assertion: JWTPayload {
+        let iss: String
+        let scope: String
+        let aud: String
+        let iat: Int
+        let exp: Int
+
+        /// Signed here and verified elsewhere.
+        func verify(using _: some JWTAlgorithm) async throws {}
+    }
+}

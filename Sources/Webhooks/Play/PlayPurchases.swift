@@ -1,0 +1,69 @@
+import CoachCore
+import Foundation
+import JSON
+import OutboundHTTP
+
+/// Looks purchases up at Google Play and stores their states as events of the fold.
+public struct PlayPurchases: Sendable {
+    public static let kind = JobKind(rawValue: "look_up_play_purchase")
+    /// The OAuth 2 scope of the service account's token.
+    public static let scope = "https://www.googleapis.com/auth/androidpublisher"
+
+    private let client: StoreClient
+    private let inbox: BillingInbox
+    private let catalogue: ProductCatalogue
+    private let now: @Sendable () -> Date
+
+    /// Ten requests a second at most. `accessToken`: of the service account, with `scope`.
+    public init(
+        baseURL: String, client: OutboundHTTPClient, inbox: BillingInbox, catalogue: ProductCatalogue,
+        now: @escaping @Sendable () -> Date = { Date() }, accessToken: @escaping @Sendable () async throws -> String
+    ) {
+        self.client = StoreClient(client, baseURL: baseURL, interval: .milliseconds(100), accessToken: accessToken)
+        self.inbox = inbox
+        self.catalogue = catalogue
+        self.now = now
+    }
+
+    /// Throws `StoreClientError`, `StoreFault`, what `accessToken` throws, or `CancellationError`.
+    public func lookUp(_ lookUp: PlayLookUp, messageID: String) async throws {
+        let requestedAt = BillingInstant(clamping: Int64(now().timeIntervalSince1970 * 1000))
+        let answer = try await client.get(
+            [
+                "androidpublisher", "v3", "applications", lookUp.package, "purchases", "subscriptionsv2", "tokens", lookUp.purchaseToken,
+            ], accepting: [200, 410])
+        // 410: the purchase expired more than 60 days ago. What is known of it is right.
+        guard answer.status == 200 else { return }
+        let id = "state:" + IntakeEvent.contentID(Array(messageID.utf8))
+        let effect: BillingDelivery.Effect
+        var environment = BillingEnvironment.production
+        do throws(IgnoredReason) {
+            let event = try PlayPurchase.parse(
+                answer.body, token: lookUp.purchaseToken, id: id, requestedAt: requestedAt, catalogue: catalogue)
+            if case .observation(let observation) = event.change { environment = observation.reference.environment }
+            effect = .event(event)
+        } catch {
+            effect = .none(reason: "\(error)")
+        }
+        _ = try await inbox.store(
+            BillingDelivery(
+                source: .play, id: id, type: "subscriptionsv2", environment: environment, body: answer.body, effect: effect))
+    }
+}
+
+extension PlayLookUp {
+    /// Enqueued with the notice, once for each.
+    func job(messageID: String) -> NewJob {
+        NewJob(
+            PlayPurchases.kind,
+            payload: ["package": .string(package), "token": .string(purchaseToken), "message": .string(messageID)])
+    }
+
+    /// The look-up of a job, and the notice that caused it; nil when the payload is not one of this kind.
+    public static func of(_ job: Job) -> (lookUp: PlayLookUp, messageID: String)? {
+        guard let package = job.payload["package"]?.string, let token = job.payload["token"]?.string,
+            let message = job.payload["message"]?.string
+        else { return nil }
+        return (PlayLookUp(package: package, purchaseToken: token), message)
+    }
+}

@@ -1,0 +1,78 @@
+import CoachCore
+import Foundation
+import JSON
+import OutboundHTTP
+
+/// Asks RevenueCat for the whole state of a subscriber and stores it as an event of the fold. It repairs what webhooks missed: RevenueCat gives up
+/// after five retries.
+public struct Reconciliation: Sendable {
+    /// One subscriber.
+    public static let subscriberKind = JobKind(rawValue: "reconcile_subscriber")
+    /// Enqueues a job for each subscriber whose access is about to end.
+    public static let expiringKind = JobKind(rawValue: "reconcile_expiring")
+
+    private let client: StoreClient
+    private let inbox: BillingInbox
+
+    /// Four requests a second at most. `key`: a secret API key, version 1.
+    public init(key: String, baseURL: String, client: OutboundHTTPClient, inbox: BillingInbox) {
+        self.client = StoreClient(client, baseURL: baseURL, interval: .milliseconds(250)) { key }
+        self.inbox = inbox
+    }
+
+    /// The job for a subscriber of whom an event arrived. Events of one minute share a job, which runs in the minute after it.
+    static func job(for subscriber: SubscriberID, after date: Date) -> NewJob {
+        let seconds = Int(date.timeIntervalSince1970)
+        let key = IntakeEvent.contentID(Array(subscriber.text.utf8))
+        // Spreads the jobs of a minute.
+        let shift = key.utf8.suffix(4).reduce(0) { $0 + Int($1) } % 60
+        return job(for: subscriber, key: "\(key):\(seconds / 60)", delay: .seconds(60 - seconds % 60 + shift))
+    }
+
+    /// Enqueues jobs for subscribers whose access ended or will end within a day, once for each day. The job that calls it.
+    public static func expiringJob(at date: Date) -> NewJob {
+        NewJob(expiringKind, idempotencyKey: "\(day(of: date))")
+    }
+
+    /// Throws `StoreFault`.
+    public func enqueueExpiring(at date: Date, in queue: JobQueue) async throws {
+        let limit = 500
+        var last: UserID?
+        repeat {
+            let users = try await inbox.expiring(last, limit)
+            for user in users {
+                let subscriber = SubscriberID(user)
+                let key = "\(IntakeEvent.contentID(Array(subscriber.text.utf8))):day \(Self.day(of: date))"
+                _ = try await queue.enqueue(Self.job(for: subscriber, key: key, delay: .zero))
+            }
+            last = users.count == limit ? users.last : nil
+        } while last != nil
+    }
+
+    /// The subscriber of a job; nil when its payload is not one of this kind.
+    public static func subscriber(of job: Job) -> SubscriberID? { job.payload["subscriber"]?.string.flatMap { SubscriberID($0) } }
+
+    /// Throws `StoreClientError`, `StoreFault` or `CancellationError`.
+    public func reconcile(_ subscriber: SubscriberID) async throws {
+        // 201: RevenueCat did not know the subscriber.
+        let answer = try await client.get(["v1", "subscribers", subscriber.text], accepting: [200, 201])
+        guard answer.status == 200 else { return }
+        let event: BillingEvent
+        do throws(IgnoredReason) {
+            event = try RevenueCatSnapshot.parse(answer.body, of: subscriber)
+        } catch {
+            throw StoreClientError.permanent("RevenueCat's answer cannot be used: \(error)")
+        }
+        _ = try await inbox.store(
+            BillingDelivery(
+                source: .revenuecat, id: event.id, type: "SNAPSHOT", environment: .production, body: answer.body, effect: .event(event)))
+    }
+
+    private static func job(for subscriber: SubscriberID, key: String, delay: Duration) -> NewJob {
+        NewJob(
+            subscriberKind, payload: ["subscriber": .string(subscriber.text)], idempotencyKey: key,
+            delay: delay)
+    }
+
+    private static func day(of date: Date) -> Int { Int(date.timeIntervalSince1970) / 86_400 }
+}

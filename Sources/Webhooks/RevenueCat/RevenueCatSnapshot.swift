@@ -1,0 +1,97 @@
+import CoachCore
+
+/// Parses the answer to RevenueCat's `GET /v1/subscribers/{id}` (REST API v1, customer information): the state of all purchases.
+enum RevenueCatSnapshot {
+    /// The event that the answer is, at the time of the request by RevenueCat's clock. Throws when a field that decides about access is
+    /// missing or makes no sense: then nothing of it may be stored.
+    static func parse(_ body: [UInt8], of subscriber: SubscriberID) throws(IgnoredReason) -> BillingEvent {
+        let root = try EventFields(body: body)
+        let answer = try root.required("subscriber", root.object("subscriber"))
+        let requestedAt = try root.required("request_date_ms", root.instant("request_date_ms"))
+        let original = try answer.string("original_app_user_id").flatMap { SubscriberID($0) }
+        let entitlements = try answer.dictionary("entitlements").map { (name, fields) throws(IgnoredReason) in
+            try Entitlement(name, fields)
+        }
+        var observations: [PurchaseObservation] = []
+        for (product, fields) in try answer.dictionary("subscriptions") {
+            observations.append(try subscription(product, fields, entitlements, at: requestedAt))
+        }
+        for (product, purchases) in try answer.lists("non_subscriptions") {
+            // One without an entitlement is consumable.
+            guard let entitlement = entitlements.first(where: { $0.product == product }), let last = purchases.last else { continue }
+            observations.append(try purchase(product, last, entitlements, entitlement.expiry))
+        }
+        return BillingEvent(
+            source: .revenuecat, id: "snapshot:" + IntakeEvent.contentID(body), occurredAt: requestedAt,
+            subject: [subscriber] + [original].compactMap { $0 }.filter { $0 != subscriber && !$0.isOfStore },
+            change: .snapshot(observations))
+    }
+
+    private struct Entitlement {
+        let name: String
+        let product: String?
+        let expiry: Expiry
+
+        init(_ name: String, _ fields: EventFields) throws(IgnoredReason) {
+            self.name = name
+            product = try fields.text("product_identifier")
+            expiry = try fields.instant(rfc3339: "expires_date").map(Expiry.at) ?? .never
+        }
+    }
+
+    private static func subscription(
+        _ product: String, _ fields: EventFields, _ entitlements: [Entitlement], at instant: BillingInstant
+    ) throws(IgnoredReason) -> PurchaseObservation {
+        let type = try fields.string("period_type")
+        let store = try fields.store()
+        let renews = type != "prepaid" && store.rawValue != "promotional"
+        let expiry = try fields.expiry(isGranted: store.rawValue == "promotional")
+        let refundedAt = try fields.instant(rfc3339: "refunded_at")
+        let isPaused = fields["auto_resume_date"] != nil && !expiry.isAfter(instant)
+        let period = BillingPeriod(
+            product: try product.withPlan(fields), entitlements: entitlements.filter { $0.product == product }.map(\.name),
+            isTrial: type == "trial", renews: renews, purchasedAt: try fields.instant(rfc3339: "purchase_date"), expiry: expiry)
+        return PurchaseObservation(
+            reference: try fields.reference(store), period: period, willRenew: renews && fields["unsubscribe_detected_at"] == nil,
+            hasBillingIssue: fields["billing_issues_detected_at"] != nil,
+            graceUntil: try fields.instant(rfc3339: "grace_period_expires_date"),
+            end: refundedAt != nil ? .refunded : isPaused ? .paused : nil, endedAt: refundedAt ?? (isPaused ? expiry.instant : nil))
+    }
+
+    private static func purchase(
+        _ product: String, _ fields: EventFields, _ entitlements: [Entitlement], _ expiry: Expiry
+    ) throws(IgnoredReason) -> PurchaseObservation {
+        let period = BillingPeriod(
+            product: product, entitlements: entitlements.filter { $0.product == product }.map(\.name), renews: false,
+            purchasedAt: try fields.instant(rfc3339: "purchase_date"), expiry: expiry)
+        return PurchaseObservation(reference: try fields.reference(try fields.store()), period: period, willRenew: false)
+    }
+}
+
+extension EventFields {
+    fileprivate func store() throws(IgnoredReason) -> BillingStore {
+        BillingStore(rawValue: try required("store", text("store")).lowercased())
+    }
+
+    fileprivate func reference(_ store: BillingStore) throws(IgnoredReason) -> PurchaseReference {
+        PurchaseReference(
+            environment: try bool("is_sandbox") == true ? .sandbox : .production, store: store,
+            transaction: try text("store_transaction_id"))
+    }
+
+    /// Lifetime grants of RevenueCat's dashboard expire after 200 years.
+    fileprivate func expiry(isGranted: Bool) throws(IgnoredReason) -> Expiry {
+        if isGranted {
+            do throws(IgnoredReason) { return .at(try required("expires_date", instant(rfc3339: "expires_date"))) } catch { return .never }
+        }
+        return .at(try required("expires_date", instant(rfc3339: "expires_date")))
+    }
+}
+
+extension String {
+    /// Events name a product of Google Play with its base plan.
+    fileprivate func withPlan(_ fields: EventFields) throws(IgnoredReason) -> String {
+        guard let plan = try fields.text("product_plan_identifier"), !contains(":") else { return self }
+        return "\(self):\(plan)"
+    }
+}

@@ -1,0 +1,68 @@
+import OutboundHTTP
+
+/// GET requests to a store's API, with its access token, spaced to stay below its rate limit.
+struct StoreClient: Sendable {
+    /// An answer that a client accepts.
+    struct Answer {
+        var status: Int
+        var body: [UInt8]
+    }
+
+    /// The longest time that a `Retry-After` holds requests back.
+    private static let longestHold = 600
+
+    private let client: OutboundHTTPClient
+    private let baseURL: String
+    private let pacer: RequestPacer
+    private let accessToken: @Sendable () async throws -> String
+
+    /// - Parameters:
+    ///   - interval: between two requests of this instance, at least.
+    ///   - accessToken: for the `Authorization` header.
+    init(
+        _ client: OutboundHTTPClient, baseURL: String, interval: Duration, accessToken: @escaping @Sendable () async throws -> String
+    ) {
+        self.client = client
+        self.baseURL = baseURL
+        pacer = RequestPacer(interval: interval)
+        self.accessToken = accessToken
+    }
+
+    /// The answer with one of these statuses. Throws `StoreClientError` or `CancellationError`.
+    func get(_ segments: [String], accepting statuses: Set<Int>) async throws -> Answer {
+        try await pacer.wait()
+        let token = try await accessToken()
+        let path = segments.map { "/" + Self.encoded($0) }.joined()
+        let request = OutboundRequest(
+            url: baseURL + path, headers: [.init("Authorization", "Bearer \(token)"), .init("Accept", "application/json")])
+        let response: OutboundResponse
+        do throws(OutboundError) {
+            response = try await client.send(request)
+        } catch {
+            try Task.checkCancellation()
+            throw StoreClientError.temporary("\(error)")
+        }
+        if statuses.contains(response.status) { return Answer(status: response.status, body: response.body) }
+        switch response.status {
+        case 429:
+            let seconds = response.head["retry-after"].flatMap { Int($0) } ?? 1
+            await pacer.hold(for: .seconds(min(max(seconds, 1), Self.longestHold)))
+            throw StoreClientError.temporary("the server limits requests")
+        // 401 and 403: credentials can be repaired while the job waits.
+        case 401, 403, 408, 500...: throw StoreClientError.temporary("the server answered \(response.status)")
+        default: throw StoreClientError.permanent("the server answered \(response.status)")
+        }
+    }
+
+    /// Percent-encodes all but unreserved characters (RFC 3986 §2.3).
+    private static func encoded(_ segment: String) -> String {
+        segment.utf8.map { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"):
+                String(Character(Unicode.Scalar(byte)))
+            default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+        }.joined()
+    }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import HTTPTestServers
+import TestSupport
+import Testing
+
+@Suite("Reconciliation", .paced)
+struct ReconciliationTests {
+    @Test("a renewal whose webhook was lost is found at RevenueCat, after the next webhook and once a day")
+    func lostRenewal() async throws {
+        let (api, database) = (try StoreAPI(), try await Database.ofItsOwn())
+        let gateway = try await Gateway(
+            database: database.gatewayURL, simulator: try await Stage.shared().simulator.url,
+            environment: [
+                "REVENUECAT_WEBHOOK_AUTH": "password", "REVENUECAT_API_KEY": "sk_test", "REVENUECAT_API_URL": api.url,
+            ])
+        let user = gateway.testUser()
+        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        let month: Int64 = 30 * 86_400_000
+        func status() async throws -> String? {
+            try await user.browser.send("GET", "/api/v1/me/subscription").json.object("data")["status"]
+        }
+        /// RevenueCat's view: paid until then.
+        func set(until: Int64) async throws {
+            let date = ISO8601DateFormatter().string(from: Date(timeIntervalSince1970: Double(until) / 1000))
+            let start = ISO8601DateFormatter().string(from: Date(timeIntervalSince1970: Double(until - month) / 1000))
+            let subscription = """
+                {"expires_date":"\(date)","purchase_date":"\(start)","period_type":"normal","store":"app_store","is_sandbox":false}
+                """
+            try await api.answer(
+                "/v1/subscribers/\(user.id)",
+                """
+                {"request_date_ms":\(Int64(Date().timeIntervalSince1970 * 1000)),"subscriber":{"entitlements":{"pro":\
+                {"expires_date":"\(date)","product_identifier":"monthly"}},"subscriptions":{"monthly":\(subscription)}}}
+                """)
+        }
+        func runJobs(_ kind: String) async throws {
+            try await database.fresh.psql("update gateway.jobs set due_at = now() where kind = '\(kind)'")
+        }
+
+        try await set(until: now + month)
+        let event = """
+            {"event":{"type":"INITIAL_PURCHASE","id":"e1","event_timestamp_ms":\(now - 2 * month),"app_user_id":"\(user.id)",\
+            "product_id":"monthly","entitlement_ids":["pro"],"purchased_at_ms":\(now - 2 * month),"expiration_at_ms":\(now - month),\
+            "store":"APP_STORE","environment":"PRODUCTION","transaction_id":"t1","original_transaction_id":"t1"}}
+            """
+        let answer = try await Browser(port: gateway.port).send(
+            "POST", "/functions/v1/webhook-revenuecat", body: Array(event.utf8), headers: ["Authorization": "password"])
+        #expect(answer.status == 200)
+        #expect(try await status() == "expired")
+        #expect(try await database.rows("select 1 as one from gateway.jobs where kind = 'reconcile_subscriber'").count == 1)
+        try await runJobs("reconcile_subscriber")
+        try await eventually("the renewal") { try await status() == "active" }
+        #expect(try await api.requests().first?.authorization == "Bearer sk_test")
+
+        // Without another webhook: access ends within a day, and the day's job asks.
+        try await set(until: now + 2 * month)
+        try await database.fresh.psql(
+            """
+            update gateway.user_entitlements set access_until = now() + interval '1 hour';
+            delete from gateway.done_jobs;
+            select gateway.enqueue_job(null, 'reconcile_expiring')
+            """)
+        try await eventually("the day's reconciliation") {
+            try await runJobs("reconcile_subscriber")
+            let events = try await database.rows("select 1 as one from gateway.billing_events where type = 'SNAPSHOT'")
+            return events.count == 2
+        }
+    }
+}

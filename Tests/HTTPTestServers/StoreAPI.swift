@@ -1,0 +1,41 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// `store_api.py`: answers as it is told, and remembers what it was asked.
+package struct StoreAPI: Sendable {
+    package struct Request: Decodable {
+        package var method: String
+        package var path: String
+        package var authorization: String?
+        package var body: String
+    }
+
+    private struct Answer: Encodable {
+        var path: String
+        var status: Int
+        var headers: [String: String]
+        var body: String
+    }
+
+    private let server: TestServer
+
+    package init() throws { server = try TestServer("store_api") }
+
+    package var url: String { server.url("") }
+
+    /// What a path answers from now on.
+    package func answer(_ path: String, status: Int = 200, headers: [String: String] = [:], _ body: String) async throws {
+        var request = URLRequest(url: URL(string: url + "/set")!)
+        request.httpMethod = "POST"
+        request.httpBody = try JSONEncoder().encode(Answer(path: path, status: status, headers: headers, body: body))
+        _ = try await URLSession.shared.data(for: request)
+    }
+
+    package func requests() async throws -> [Request] {
+        let (data, _) = try await URLSession.shared.data(from: URL(string: url + "/journal")!)
+        return try JSONDecoder().decode([Request].self, from: data)
+    }
+}

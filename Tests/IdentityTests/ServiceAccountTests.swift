@@ -1,0 +1,110 @@
+import Foundation
+import HTTPTestServers
+import JSON
+import JWTKit
+import OutboundHTTP
+import Synchronization
+import Testing
+
+@testable import Identity
+
+@Suite("Google service accounts")
+struct ServiceAccountTests {
+    /// Made for this test with `openssl genpkey`.
+    private static let key = """
+        -----BEGIN PRIVATE KEY-----
+        MIIEvgIBADANBgkqhkiG9w0BAQEFAASCBKgwggSkAgEAAoIBAQDSRplgLIyHbcU6
+        qV8Y9JXkQf0EQMNKqksS3EjymQ4kQF8LS9jT8e6nSfpuR4HRPMH9KSR6ysZBm+8O
+        TlJQcR8c4NK8uT2268t8CWxqtwZAvbRXDqnvOXJTfoZyJn/Wi+U/r6wAW1pni5K9
+        Dv26wcERnm5WURAtiGgMWqBR4JpPjp1YfWwG+ygKGxRNZo3cDtNdbz9+VNyRRpbU
+        nAFYaLrTB9GFtGMrvCRPfN6zdDDlrU1oVAwsOEn6QzGaqH9+wgPy+uME+1JtmkEe
+        eCa1XcGUYLtuzX1ngKjNQ0fszSrR7Vflb5CNSFaz4jnePAuuGJtgLCJd108UY4JQ
+        a+Fd64p5AgMBAAECggEANsBkQlsHMmI+NzKPzPcuqlMWVwun7iKeTqhmJCj/Oig6
+        tz3GFRXLLur/1sQuxLUdy9XxJjnzWnUIT4DMRR7XW5UcukA/lggaoU7w2G6Upbnf
+        ocVzMROTtbLdvg5RPiOKC0WqMyOWTBzXFfw3y++UXoqSr04HONvqP8E/OmKRu4Ht
+        gkaJCrBRFY/W7o1nw7rMYo+4xY1lsJMnNvOkTYcSXiK6DfBDbEbK3TfCb+98P2DD
+        SgThwMrBKuKLcADYyUXsZ9rN2EXYeKS6XQfpPu4C3rLczeIRO+8OGOkOutuFJUyp
+        CLSU0mbjZbx+I3z59RMg6IC5xpAilkqX8C6HHPXJ0wKBgQDxT43HIpYLU/ptodcV
+        El42/UiXwUMSolK30kpigu3oFLPlPrONkCbhi2drKQlXztzc8Uk0hp533gU+KBF5
+        gMw0Rdl5CoqhO4/VcIoXRiXTN9W6GH+OoJ3R+kgnZrKnpDjRNDqLcf++T7r19ImM
+        AT2laTdY0xdaMSz/2ENpv+7bqwKBgQDfE2oODVovycYP6P7kysL2xYwZwaR9Ia8V
+        QwoI+EdQ1NRKmW8XzZTHVINFPADqtBJPZ3H/tuAc3saokog/64rOtkVis4Iivrur
+        A3li5mHbX5mScHooFYtTOG+/73NgS1gnh5cQgh5UlpdoCaoi0Ap+nXPsmsfcP36T
+        SjUvN9cuawKBgDsDJH3tdFoi2FxVNr8dddLm0Ajkp114OthfYfeDY2DdJz1JvylA
+        dnGz4L+xEmrZ2ONjUm64+SoBLrELpXJcUBP8fPl/3XUelscwtWSJsBheUDMpaJBd
+        sRq3pUuVbt1WaNqodiTB5TQKVYNuoPCPIR9BgtqDDPPukL2kip/i4yvvAoGBAIRi
+        dCUEvYnwt68HegVzY0Kpt9wtNB3imJIIp/LszP3mYFopNmms4mds+z5iPrUKynb/
+        EANOly/q8YBm/Z7ZfRXxy7moiElwYdU6iZYs3NQgpvXl9EjHiFiJ/J+uTg1OiXFk
+        IT11yuQuPopKegKQ7jl33a0DqipGMCre9jMgc34jAoGBAKebLLsyl2S77uHF4574
+        ctUvQWRaFFRXEPrVSn1JAd0CGRE0l252Wbz+TFGFa9rFo9Mnf6i3vd3KIg07LmIq
+        ZCbOXj6z2Nh29IXFFIwZG/nh6xkQ/kDA3U0r2Drie5GU5LUfzdfzO7yr5qfppyVl
+        GeJxiPsMAufro4y9Jv4Q6lYZ
+        -----END PRIVATE KEY-----
+        """
+
+    private func file(_ changes: [String: String?] = [:], tokenURL: String = "https://oauth2.example/token") -> [UInt8] {
+        var fields: [String: String?] = [
+            "client_email": "billing@example.iam", "private_key_id": "k1", "private_key": Self.key, "token_uri": tokenURL,
+        ]
+        fields.merge(changes) { $1 }
+        return JSONValue.object(fields.compactMap { name, value in value.map { JSONMember(name, .string($0)) } }).bytes
+    }
+
+    @Test("a file that lacks a member, has another key, or sends tokens over plain HTTP is refused, without its key in the text")
+    func invalid() {
+        let changes: [(String, String?)] = [
+            ("client_email", nil), ("private_key", "x"), ("token_uri", "http://example.com/token"), ("private_key", nil),
+        ]
+        for (name, value) in changes {
+            let error = #expect(throws: ServiceAccountFile.Invalid.self) { try ServiceAccountFile(parsing: file([name: value])) }
+            #expect(error?.description.contains("BEGIN") == false)
+        }
+        #expect(throws: ServiceAccountFile.Invalid.self) { try ServiceAccountFile(parsing: Array("[]".utf8)) }
+    }
+
+    @Test("an assertion signed with RS256 is exchanged for an access token, which is used until its last minute")
+    func exchange() async throws {
+        let server = try StoreAPI()
+        let client = try OutboundHTTPClient(OutboundConfiguration())
+        defer { client.shutDown() }
+        let clock = Mutex(Date(timeIntervalSince1970: 1_768_435_200))
+        let account = ServiceAccount(
+            file: try ServiceAccountFile(parsing: file(tokenURL: server.url + "/token")), scope: "scope-1", client: client,
+            now: { clock.withLock(\.self) })
+        await #expect(throws: ServiceAccount.Refused.self) { try await account.accessToken() }
+        try await server.answer("/token", #"{"access_token":"one","expires_in":3599,"token_type":"Bearer"}"#)
+        #expect(try await account.accessToken() == "one")
+        try await server.answer("/token", #"{"access_token":"two","expires_in":3599}"#)
+        clock.withLock { $0 += 3_500 }
+        #expect(try await account.accessToken() == "one")
+        clock.withLock { $0 += 60 }
+        #expect(try await account.accessToken() == "two")
+
+        let form = try #require(try await server.requests().first).body
+        let parts = form.split(separator: "&assertion=")
+        #expect(parts.count == 2 && parts[0] == "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer")
+        let token = String(try #require(parts.last))
+        let header = try #require(Data(base64Encoded: padded(token.split(separator: ".")[0])))
+        let json = try JSONValue(parsing: Array(header))
+        #expect(json["alg"] == "RS256" && json["kid"] == "k1")
+        let keys = await JWTKeyCollection().add(
+            rsa: try Insecure.RSA.PrivateKey(pem: Self.key).publicKey, digestAlgorithm: .sha256, kid: "k1")
+        let claims = try await keys.verify(token, as: Claims.self)
+        #expect(claims.iss == "billing@example.iam" && claims.scope == "scope-1" && claims.aud == server.url + "/token")
+        #expect(claims.iat == 1_768_435_200 && claims.exp == claims.iat + 3_600)
+    }
+
+    private func padded(_ part: Substring) -> String {
+        let text = part.replacing("-", with: "+").replacing("_", with: "/")
+        return text + String(repeating: "=", count: (4 - text.count % 4) % 4)
+    }
+
+    private struct Claims: JWTPayload {
+        var iss: String
+        var scope: String
+        var aud: String
+        var iat: Int
+        var exp: Int
+        func verify(using _: some JWTAlgorithm) async throws {}
+    }
+}

@@ -1,0 +1,103 @@
+import CoachCore
+import Foundation
+import HTTPTestServers
+import JSON
+import OutboundHTTP
+import Testing
+
+@testable import Webhooks
+
+@Suite("Reconciliation with RevenueCat")
+struct ReconciliationTests {
+    private static let user = SubscriberID("7f3d6c1e-0b7a-4f7e-9b1a-3c5d2e1f0a9b")!
+    private static let path = "/v1/subscribers/7f3d6c1e-0b7a-4f7e-9b1a-3c5d2e1f0a9b"
+    private let store: StoreAPI
+    private let client: OutboundHTTPClient
+    private let recorder = InboxRecorder()
+
+    init() throws {
+        store = try StoreAPI()
+        client = try OutboundHTTPClient(OutboundConfiguration())
+    }
+
+    private var reconciliation: Reconciliation {
+        Reconciliation(key: "sk_test", baseURL: store.url, client: client, inbox: recorder.inbox)
+    }
+
+    @Test("the whole subscriber is stored as an event of the fold, once for each answer")
+    func snapshot() async throws {
+        defer { client.shutDown() }
+        try await store.answer(Self.path, #"{"request_date_ms":1768435200000,"subscriber":{"subscriptions":{},"entitlements":{}}}"#)
+        try await reconciliation.reconcile(Self.user)
+        try await reconciliation.reconcile(Self.user)
+        let deliveries = recorder.deliveries
+        #expect(deliveries.count == 2 && Set(deliveries.map(\.id)).count == 1 && deliveries.allSatisfy { $0.followUp.isEmpty })
+        guard case .event(let event)? = deliveries.first?.effect else {
+            Issue.record("no event")
+            return
+        }
+        #expect(event.change == .snapshot([]) && event.subject == [Self.user])
+        let requests = try await store.requests()
+        #expect(requests.count == 2 && requests.allSatisfy { $0.authorization == "Bearer sk_test" && $0.path == Self.path })
+    }
+
+    @Test("an answer that is none is tried again or given up, and never ends an entitlement")
+    func failures() async throws {
+        defer { client.shutDown() }
+        for (status, body, isPermanent) in [
+            (500, "", false), (429, "", false), (401, "", false), (404, "", true), (200, "not json", true), (200, "{}", true),
+        ] {
+            try await store.answer(Self.path, status: status, headers: ["Retry-After": "1"], body)
+            let error = await #expect(throws: StoreClientError.self) { try await reconciliation.reconcile(Self.user) }
+            if case .permanent? = error { #expect(isPermanent, "\(status)") } else { #expect(!isPermanent, "\(status)") }
+        }
+        try await store.answer(Self.path, status: 201, "{}")
+        try await reconciliation.reconcile(Self.user)
+        #expect(recorder.deliveries.isEmpty)
+    }
+
+    @Test("an id is one segment of the path")
+    func encoding() async throws {
+        defer { client.shutDown() }
+        await #expect(throws: StoreClientError.self) { try await reconciliation.reconcile(SubscriberID("$RC:a/../b?ü")!) }
+        #expect(try await store.requests().map(\.path) == ["/v1/subscribers/%24RC%3Aa%2F..%2Fb%3F%C3%BC"])
+    }
+
+    @Test("requests are spaced, and none leaves while the server asks for a pause")
+    func pace() async throws {
+        let pacer = RequestPacer(interval: .milliseconds(20))
+        let start = ContinuousClock.now
+        for _ in 0..<4 { try await pacer.wait() }
+        #expect(ContinuousClock.now - start >= .milliseconds(60))
+        await pacer.hold(for: .milliseconds(100))
+        let held = ContinuousClock.now
+        try await pacer.wait()
+        #expect(ContinuousClock.now - held >= .milliseconds(100))
+    }
+
+    @Test("events of one minute share a job, which runs after that minute")
+    func coalescing() {
+        let minute = Date(timeIntervalSince1970: 1_768_435_200)
+        let first = Reconciliation.job(for: Self.user, after: minute)
+        let last = Reconciliation.job(for: Self.user, after: minute.addingTimeInterval(59))
+        let next = Reconciliation.job(for: Self.user, after: minute.addingTimeInterval(60))
+        #expect(first.idempotencyKey == last.idempotencyKey && first.idempotencyKey != next.idempotencyKey)
+        #expect(first.delay >= .seconds(60) && last.delay == first.delay - .seconds(59) && first.delay < .seconds(120))
+        #expect(first.payload == ["subscriber": .string(Self.user.text)])
+        #expect(first.idempotencyKey?.utf8.count ?? 0 <= 200)
+    }
+
+    @Test("everybody whose access is about to end is reconciled, page by page, once a day")
+    func expiring() async throws {
+        defer { client.shutDown() }
+        let users = (0..<1_200).map { _ in UserID.random() }.sorted { $0.description < $1.description }
+        recorder.expiring = users
+        let queue = JobRecorder()
+        let date = Date(timeIntervalSince1970: 1_768_435_200)
+        try await reconciliation.enqueueExpiring(at: date, in: queue.queue)
+        try await reconciliation.enqueueExpiring(at: date.addingTimeInterval(3_600), in: queue.queue)
+        #expect(queue.jobs.count == 2_400 && Set(queue.jobs.map(\.idempotencyKey)).count == 1_200)
+        #expect(Set(queue.jobs.compactMap { $0.payload["subscriber"]?.string }) == Set(users.map(\.description)))
+        #expect(Reconciliation.expiringJob(at: date) == Reconciliation.expiringJob(at: date.addingTimeInterval(3_600)))
+    }
+}

@@ -1,0 +1,43 @@
+import CoachCore
+import Synchronization
+
+/// An inbox that remembers what it was given.
+final class InboxRecorder: Sendable {
+    private let state = Mutex<(deliveries: [BillingDelivery], expiring: [UserID])>(([], []))
+
+    var deliveries: [BillingDelivery] { state.withLock(\.deliveries) }
+
+    /// What `BillingInbox.expiring` finds, in the order of the ids.
+    var expiring: [UserID] {
+        get { state.withLock(\.expiring) }
+        set { state.withLock { $0.expiring = newValue } }
+    }
+
+    var inbox: BillingInbox {
+        BillingInbox(
+            store: { delivery in
+                self.state.withLock { $0.deliveries.append(delivery) }
+                return .stored
+            },
+            subscription: { _ in .none },
+            expiring: { after, limit in
+                Array(self.expiring.drop { user in after.map { user.description <= $0.description } ?? false }.prefix(limit))
+            })
+    }
+}
+
+/// A queue that remembers what was enqueued.
+final class JobRecorder: Sendable {
+    private let state = Mutex<[NewJob]>([])
+
+    var jobs: [NewJob] { state.withLock(\.self) }
+
+    var queue: JobQueue {
+        JobQueue(
+            enqueue: { job in
+                self.state.withLock { $0.append(job) }
+                return nil
+            },
+            exchange: { _, _, _ in [] }, renew: { _, _ in [] }, figures: { [] })
+    }
+}
