@@ -85,6 +85,7 @@ let package = Package(
                 "HTTPEdge", "BackgroundJobs", "CoachCore", "GatewayAPI", "JSON", "EventStream", "TokenRelay", .hummingbird, .nio, .nioPosix,
                 .logging, .metrics, .serviceLifecycle,
             ]),
+        module("AccountAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "ChatAPI", .hummingbird]),
         module("OperatorAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", .hummingbird]),
         module("CoachClient", ["GatewayAPI", "JSON", "EventStream"]),
         module("ProviderSimulator", ["JSON", .nio, .nioPosix, .nioHTTP1, .serviceLifecycle], exclude: ["README.md"]),
@@ -93,7 +94,7 @@ let package = Package(
             dependencies: [
                 "CoachCore", "GatewayAPI", "JSON", "CGatewayShims", "Reactor", "PostgresClient", "CoachStore",
                 "BackgroundJobs", "OutboundHTTP", "TokenRelay", "ModelProviders", "Identity", "Webhooks", "Telemetry", "HTTPEdge",
-                "ChatAPI", "OperatorAPI", "CoachClient", "ModelTraining",
+                "ChatAPI", "AccountAPI", "OperatorAPI", "CoachClient", "ModelTraining",
                 "ProviderSimulator", .nio, .nioPosix, .logging, .metrics, .serviceLifecycle, .argumentParser,
             ],
             swiftSettings: strict),
@@ -129,6 +130,7 @@ let package = Package(
         tests("ChatAPITests", ["ChatAPI", "CoachCore", "GatewayAPI", "JSON", "EventStream", "TokenRelay", "TestSupport", .logging]),
         tests(
             "ProviderSimulatorTests", ["ProviderSimulator", "JSON", "TestSupport", .nio, .nioPosix, .nioHTTP1], exclude: ["openai_sdk.py"]),
+        tests("AccountAPITests", ["AccountAPI", "CoachCore", "GatewayAPI", "JSON", "TestSupport"]),
         tests("CoachClientTests", ["CoachClient", "GatewayAPI", "JSON"]),
         tests("CoachBenchTests", ["coach-bench"]),
         tests("ArchitectureTests", ["TestSupport"]),

@@ -12,19 +12,22 @@ struct BeginTurnRequest: StoredWritable {
 
     private let kind: Kind
     let limits: TurnLimits
+    private let consents: RequiredConsents
     private let owner: TurnOwner
 
     /// A new message.
-    init(_ request: TurnRequest, risk: RiskAssessment, limits: TurnLimits, owner: TurnOwner) {
+    init(_ request: TurnRequest, risk: RiskAssessment, limits: TurnLimits, consents: RequiredConsents, owner: TurnOwner) {
         kind = .message(request, risk)
         self.limits = limits
+        self.consents = consents
         self.owner = owner
     }
 
     /// A new turn on the message of one that has ended.
-    init(retryOf turnID: TurnID, limits: TurnLimits, owner: TurnOwner) {
+    init(retryOf turnID: TurnID, limits: TurnLimits, consents: RequiredConsents, owner: TurnOwner) {
         kind = .retry(turnID)
         self.limits = limits
+        self.consents = consents
         self.owner = owner
     }
 
@@ -38,6 +41,7 @@ struct BeginTurnRequest: StoredWritable {
                 json.field("retry_of", turnID)
             }
             limits.writeFields(to: &json)
+            consents.writeFields(to: &json)
             json.field("owner", owner)
         }
     }
@@ -52,6 +56,25 @@ extension TurnRequest {
         json.field("domain", pinnedDomain?.rawValue)
         json.field("idempotency_key", idempotencyKey)
         region.writeFields(to: &json)
+    }
+}
+
+extension RequiredConsents {
+    /// Nothing when chat needs none.
+    fileprivate func writeFields(to json: inout JSONWriter) {
+        if !beforeTurn.isEmpty {
+            json.key(literal: "consents")
+            json.object { json in
+                for kind in beforeTurn {
+                    json.key(kind.rawValue)
+                    json.bool(true)
+                }
+            }
+        }
+        if kinds.contains(.memory) {
+            json.key(literal: "requires_memory_consent")
+            json.bool(true)
+        }
     }
 }
 

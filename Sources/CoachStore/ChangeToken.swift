@@ -35,5 +35,7 @@ struct ChangeToken: Equatable {
     }
 
     /// `row`, or the greatest id, so that one comparison serves both kinds of token.
-    var lastRow: UUID { row ?? UUID(uuid: (255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255)) }
+    var lastRow: UUID { row ?? Self.greatestRow }
+
+    static let greatestRow = UUID(uuid: (255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255))
 }

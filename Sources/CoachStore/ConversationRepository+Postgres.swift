@@ -32,16 +32,14 @@ extension PostgresClient {
     fileprivate func conversations(of caller: Caller, _ request: PageRequest) async throws -> Page<ConversationRecord> {
         var page: Query = "select * from public.conversations where user_id = \(caller.userID) and deleted_at is null"
         if let cursor = try request.pageCursor {
-            // The years 1970 to 9999.
-            guard (0..<253_402_300_800_000_000).contains(cursor.key) else { throw InvalidCursor() }
-            page.append(" and (last_message_at, id) < (\(timestamp(microseconds: cursor.key)), \(cursor.id))")
+            page.append(" and (last_message_at, id) < (\(try cursor.timestamp), \(cursor.id))")
         }
         page.append(" order by last_message_at desc, id desc limit \(request.limit + 1)")
         let query: Query = """
             select \(ChangeCounter.columns), \(ConversationRecord.columns) from (\(ChangeCounter.query(for: caller))) counter
             left join lateral (\(page)) c on true order by c.last_message_at desc, c.id desc
             """
-        let found = try await rows(query, for: caller) {
+        let found = try await userRows(query, for: caller) {
             try Counted<ConversationRecord>(row: $0) { try ConversationRecord(row: $0, at: $1) }
         }
         return Page(found.compactMap(\.record), limit: request.limit) { PageCursor(key: $0.lastMessageAt.microseconds, id: $0.id.uuid) }
@@ -59,7 +57,7 @@ extension PostgresClient {
                 where user_id = \(caller.userID) and (change, id) > (\(token.number), \(token.lastRow)) order by change, id limit \(limit + 1)
             ) c on true order by c.change, c.id
             """
-        let found = try await rows(query, for: caller) {
+        let found = try await userRows(query, for: caller) {
             try Counted<Changed<ConversationRecord>>(row: $0) { row, column in
                 Changed(number: try row.value(column), record: try ConversationRecord(row: row, at: column + 1))
             }
@@ -83,7 +81,7 @@ extension PostgresClient {
             where c.user_id = \(caller.userID) and c.id = \(id) and c.deleted_at is null
             order by m.seq, m.id
             """
-        let found = try await rows(query, for: caller) { try Counted<MessageRecord>(row: $0) { try MessageRecord(row: $0, at: $1) } }
+        let found = try await userRows(query, for: caller) { try Counted<MessageRecord>(row: $0) { try MessageRecord(row: $0, at: $1) } }
         guard let counter = found.first?.counter else { throw Rejection(reason: .notFound) }
         return Page(found.compactMap(\.record), limit: request.limit) { PageCursor(key: Int64($0.position), id: $0.id.uuid) }
             .with(request.cursor == nil ? counter.start : nil, isReset: request.updatedSince != nil)
@@ -102,7 +100,7 @@ extension PostgresClient {
             where c.user_id = \(caller.userID) and c.id = \(id) and c.deleted_at is null
             order by \(change), m.id limit \(limit + 1)
             """
-        let found = try await rows(query, for: caller) {
+        let found = try await userRows(query, for: caller) {
             try Counted<Changed<MessageRecord>>(row: $0) { row, column in
                 Changed(number: try row.value(column), record: try MessageRecord(row: row, at: column + 1))
             }
@@ -147,17 +145,14 @@ extension PostgresClient {
     fileprivate func patchConversation(
         _ id: ConversationID, _ patch: ConversationPatch, of caller: Caller
     ) async throws -> ConversationRecord {
-        var assignments: [Query] = []
-        if let title = patch.title { assignments.append("title = \(title)") }
-        if let domain = patch.domain { assignments.append("domain = \(domain)") }
-        guard var list = assignments.first else {
+        let assignments = Query.assignments([patch.title.map { "title = \($0)" }, patch.domain.map { "domain = \($0)" }])
+        guard let assignments else {
             let record = try await conversation(id, of: caller)
             if let expected = patch.expectedVersions, !expected.contains(record.version) { throw StaleVersion() }
             return record
         }
-        for assignment in assignments.dropFirst() { list.append(", \(assignment)") }
         var update: Query = """
-            update public.conversations set \(list) where user_id = \(caller.userID) and id = \(id) and deleted_at is null
+            update public.conversations set \(assignments) where user_id = \(caller.userID) and id = \(id) and deleted_at is null
             """
         if let expected = patch.expectedVersions { update.append(" and change = any (\(expected))") }
         update.append(" returning \(ConversationRecord.columns)")
@@ -187,7 +182,7 @@ extension PostgresClient {
             from public.conversations c
             where c.user_id = \(caller.userID) and c.id = \(id) and c.deleted_at = now()
             """
-        let found = try await rows(update, query, for: caller) { try $0.value(0, as: UUID?.self) }
+        let found = try await userRows(update, query, for: caller) { try $0.value(0, as: UUID?.self) }
         guard let running = found.first else { throw Rejection(reason: .notFound) }
         return running.map { TurnID($0) }
     }
@@ -195,36 +190,14 @@ extension PostgresClient {
     // MARK: Statements
 
     private func record(_ query: Query, for caller: Caller) async throws -> ConversationRecord {
-        guard let record = try await rows(query, for: caller, decode: { try ConversationRecord(row: $0, at: 0) }).first else {
+        guard let record = try await userRows(query, for: caller, decode: { try ConversationRecord(row: $0, at: 0) }).first else {
             throw Rejection(reason: .notFound)
         }
         return record
     }
-
-    /// The rows of the last query.
-    private func rows<Record: Sendable>(
-        _ queries: Query..., for caller: Caller, decode: @escaping @Sendable (borrowing Row) throws -> Record
-    ) async throws -> [Record] {
-        try await StoreFault.translating(except: [SQLState.insufficientPrivilege, SQLState.checkViolation]) {
-            try await batch([Claims.user(caller)] + queries, affinity: caller.userID.affinity) { rows in try rows.map(decode) }
-        }
-    }
-}
-
-private func timestamp(microseconds: Int64) -> Query {
-    "timestamptz 'epoch' + \(microseconds)::bigint * interval '1 microsecond'"
 }
 
 extension PageRequest {
-    /// Throws `InvalidCursor`.
-    fileprivate var pageCursor: PageCursor? {
-        get throws {
-            guard let cursor else { return nil }
-            guard let parsed = PageCursor(text: cursor) else { throw InvalidCursor() }
-            return parsed
-        }
-    }
-
     /// Throws `InvalidChangeToken`.
     fileprivate var changeToken: ChangeToken? {
         get throws { try updatedSince.map { try ChangeToken(text: $0) } }

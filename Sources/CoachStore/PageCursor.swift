@@ -1,6 +1,7 @@
 import CoachCore
 import Foundation
 import JSON
+import PostgresClient
 
 extension Page {
     /// From up to `limit + 1` items.
@@ -30,4 +31,25 @@ struct PageCursor: Equatable {
     }
 
     var text: String { String(key, radix: 36) + "_" + id.canonicalText }
+}
+
+extension PageCursor {
+    /// The key as a time, of a list that is sorted by one. Throws `InvalidCursor` outside the years 1970 to 9999.
+    var timestamp: Query {
+        get throws(InvalidCursor) {
+            guard (0..<253_402_300_800_000_000).contains(key) else { throw InvalidCursor() }
+            return "timestamptz 'epoch' + \(key)::bigint * interval '1 microsecond'"
+        }
+    }
+}
+
+extension PageRequest {
+    /// Throws `InvalidCursor`.
+    var pageCursor: PageCursor? {
+        get throws(InvalidCursor) {
+            guard let cursor else { return nil }
+            guard let parsed = PageCursor(text: cursor) else { throw InvalidCursor() }
+            return parsed
+        }
+    }
 }

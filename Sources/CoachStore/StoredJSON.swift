@@ -30,3 +30,14 @@ enum StoredJSON {
 protocol StoredWritable {
     func write(to json: inout JSONWriter)
 }
+
+extension JSONValue {
+    /// A value of a `jsonb` column.
+    static func stored(_ text: String) throws -> JSONValue {
+        do {
+            return try JSONValue(parsing: Array(text.utf8))
+        } catch {
+            throw StoreFault.unexpected("the database holds unreadable JSON")
+        }
+    }
+}

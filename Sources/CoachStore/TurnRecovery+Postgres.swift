@@ -5,7 +5,8 @@ import PostgresClient
 extension TurnRecovery {
     /// Leases and checkpoints in PostgreSQL. `owner` and `limits` as for `TurnRepository.postgres`.
     public static func postgres(
-        client: PostgresClient, owner: @escaping @Sendable () throws -> TurnOwner, limits: @escaping @Sendable () -> TurnLimits
+        client: PostgresClient, owner: @escaping @Sendable () throws -> TurnOwner, limits: @escaping @Sendable () -> TurnLimits,
+        consents: RequiredConsents = RequiredConsents()
     ) -> TurnRecovery {
         TurnRecovery(
             renewLease: { try await client.renewLease(of: owner()) },
@@ -32,7 +33,7 @@ extension TurnRecovery {
                 }
             },
             retry: { caller, turnID in
-                let request = BeginTurnRequest(retryOf: turnID, limits: limits(), owner: try owner())
+                let request = BeginTurnRequest(retryOf: turnID, limits: limits(), consents: consents, owner: try owner())
                 return try await client.beginTurn(caller, request).retryResult
             })
     }

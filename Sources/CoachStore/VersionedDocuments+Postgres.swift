@@ -98,14 +98,3 @@ extension DocumentVersion {
             createdAt: Date(microseconds: try row.value(7)))
     }
 }
-
-extension JSONValue {
-    /// A value of a `jsonb` column.
-    fileprivate static func stored(_ text: String) throws -> JSONValue {
-        do {
-            return try JSONValue(parsing: Array(text.utf8))
-        } catch {
-            throw StoreFault.unexpected("the database holds unreadable JSON")
-        }
-    }
-}

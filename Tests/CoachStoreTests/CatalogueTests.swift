@@ -75,14 +75,14 @@ struct CatalogueTests {
         #expect(wrong == [])
     }
 
-    @Test("triggers of a user's table look at one row, but for one that locks the counter of the user at hand")
+    @Test("triggers of a user's table look at one row, but for those that lock the counter of the user at hand")
     func triggers() async throws {
         let wrong = try await names(
             """
             select t.name || ' ' || g.tgname from \(Self.usersTables)
             join pg_trigger g on g.tgrelid = t.oid and not g.tgisinternal and g.tgtype & 1 = 0
             """)
-        #expect(wrong == ["public.conversations number_statement"])
+        #expect(wrong == ["public.conversations number_statement", "public.context_profiles number_statement"])
     }
 
     @Test("functions that write messages, turns or conversations number the change, because triggers number only what users write")

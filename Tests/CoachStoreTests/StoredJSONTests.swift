@@ -73,7 +73,7 @@ struct StoredJSONTests {
         let request = BeginTurnRequest(
             TurnRequest(message: "\u{2028}\"ü\""), risk: .calm,
             limits: TurnLimits(tiers: ["free": TurnLimits.Tier(messagesPerDay: 200)], historyTokens: 10, historyMessages: 2),
-            owner: TurnOwner(instance: try #require(UUID(uuidString: Self.id)), epoch: 7))
+            consents: RequiredConsents(), owner: TurnOwner(instance: try #require(UUID(uuidString: Self.id)), epoch: 7))
         #expect(
             StoredJSON.encode(request)
                 == #"{"message":"\u2028\"ü\"","risk":{"tier":0,"categories":[],"subject":"unclear","patterns":[]},"#

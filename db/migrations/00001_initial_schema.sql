@@ -117,6 +117,11 @@ create table public.users (
     -- BCP 47 and ISO 3166-1: the language of answers, the region of crisis resources.
     locale text check (char_length(locale) <= 35),
     country text check (country ~ '^[A-Z]{2}$'),
+    -- IANA.
+    time_zone text check (char_length(time_zone) <= 64),
+    is_minor boolean,
+    -- The latest decision of each kind in public.consents, for begin_turn: {memory: false, …}. Written with it.
+    consents jsonb not null default '{}',
     -- Identifies the user in the ledger. Only this row links both, so after its removal the ledger is anonymous.
     account_id uuid not null default gen_random_uuid(),
     created_at timestamptz not null default now(),

@@ -17,7 +17,8 @@ alter table public.usage_logs enable row level security;
 alter table gateway.schema_migrations enable row level security;
 
 -- A user's own row, without the operators' columns.
-grant select (id, account_id, display_name, locale, country, created_at, updated_at), update (display_name, locale, country)
+grant select (id, account_id, display_name, locale, country, time_zone, is_minor, created_at, updated_at),
+    update (display_name, locale, country, time_zone, is_minor)
     on public.users to authenticated;
 grant select, insert, update on public.users to coach_gateway;
 create policy users_owner_select on public.users for select to authenticated using (id = (select auth.uid()));

@@ -299,7 +299,8 @@ create type gateway.turn_user as (
     running_in uuid[],
     -- The turn of the request's idempotency key.
     known_turn uuid,
-    profile jsonb
+    profile jsonb,
+    consents jsonb
 );
 
 -- SQL, which the planner inlines. Here and below rows are compared with gateway.user_id() and not with an argument, because the policies do so too:
@@ -316,7 +317,8 @@ begin atomic
         array(select r.conversation_id from gateway.running_turns r where r.user_id = gateway.user_id()),
         (select t.id from public.turns t where t.user_id = gateway.user_id() and t.idempotency_key = $3),
         (select jsonb_build_object('values', p."values", 'goals', p.goals, 'situation', p.situation)
-            from public.context_profiles p where p.user_id = gateway.user_id())
+            from public.context_profiles p where p.user_id = gateway.user_id()),
+        u.consents
     from public.users u
     where u.id = gateway.user_id();
 end;
@@ -401,7 +403,9 @@ end $$;
 --   history: {tokens, messages},                              limits of the history
 --   limits: {requests_per_minute, default_tier, tiers: {<tier>: {messages_per_day, concurrent_turns, nanodollars_per_day}},
 --            crisis: {model_calls_per_day, concurrent_turns}},    allowance of a user in danger beyond the others
---   reserve_nanodollars?, owner: {instance, epoch} }
+--   reserve_nanodollars?, owner: {instance, epoch},
+--   consents?: {<kind>: true},                                without which no model is called; `memory` is not among them
+--   requires_memory_consent?: true }
 --   An absent limit does not limit.
 -- result: {outcome: begun,   rate, turn: {turn_id, conversation_id, user_message_id, message_id, attempt}, day, tier, profile, summary,
 --                            calls_model: false when the allowance is spent, too: then the fixed text is the answer,
@@ -524,7 +528,14 @@ begin
     -- A reached limit refuses, or takes from the allowance of a user in danger. When that is spent, only a message of acute danger is answered, by
     -- the fixed text.
     plan.calls_model := true;
-    if hit.reason is not null then
+    if not person.consents @> (request -> 'consents') then
+        -- Nor is a model called for a user in danger.
+        if coalesce(risk.tier, 0) < 2 then
+            return gateway.refuse(uid, ('consent_missing', null, null), danger, 0, per_minute, person);
+        end if;
+        plan.calls_model := false;
+        plan.reserve := 0;
+    elsif hit.reason is not null then
         if not exempt then
             return gateway.refuse(uid, hit, danger, 0, per_minute, person);
         elsif not gateway.take_crisis_call(uid, request #> '{limits,crisis}', cardinality(person.running_in)) then
@@ -537,6 +548,11 @@ begin
     end if;
     if again then
         counter := gateway.uncount(uid, 0, 1);
+    end if;
+    -- Refused, or required and not given: then nothing that the user told earlier enters the prompt, besides this conversation (CONTRACT §5).
+    if not coalesce((person.consents ->> 'memory')::boolean, not request ? 'requires_memory_consent') then
+        person.profile := null;
+        conversation.summary := null;
     end if;
 
     -- Insertion.

@@ -20,11 +20,13 @@ begin
     if tg_op = 'INSERT' then
         new.version := 1 + coalesce(
             (select max(h.version) from public.context_profile_history h where h.user_id = new.user_id), 0);
+        new.change := gateway.take_change(new.user_id);
         return new;
     end if;
     new.version := old.version;
     if (new."values", new.goals, new.situation) is distinct from (old."values", old.goals, old.situation) then
         new.version := old.version + 1;
+        new.change := gateway.take_change(new.user_id);
         insert into public.context_profile_history (user_id, version, "values", goals, situation, written_at)
         values (old.user_id, old.version, old."values", old.goals, old.situation, old.updated_at);
         delete from public.context_profile_history h where h.user_id = old.user_id and h.version <= old.version - 100;

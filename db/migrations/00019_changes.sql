@@ -19,6 +19,8 @@ create table public.change_counters (
 
 alter table public.conversations add column change bigint not null default 0;
 alter table public.messages add column change bigint not null default 0;
+-- Set by gateway.version_profile.
+alter table public.context_profiles add column change bigint not null default 0;
 -- A message is shown with its turn's domain, which is decided later.
 alter table public.turns add column change bigint not null default 0;
 -- Users read columns of turns, not rows.
@@ -55,7 +57,7 @@ begin
     return number;
 end $$;
 
--- Locks the counter before any conversation: two statements of a user that update conversations, and took the number at their first row, could wait
+-- Locks the counter before any conversation or profile: two statements of a user that update conversations, and took the number at their first row, could wait
 -- for each other. Turn functions lock the counter before, too.
 create function gateway.number_statement() returns trigger
     language plpgsql security definer set search_path = '' as $$
@@ -81,6 +83,8 @@ end $$;
 -- For these columns only, because each statement parses the conditions of its triggers again: most updates of the turn functions have none of them.
 create trigger number_statement before update of title, domain, deleted_at on public.conversations for each statement
     when (current_user <> 'coach_gateway') execute function gateway.number_statement();
+create trigger number_statement before insert or update on public.context_profiles for each statement
+    execute function gateway.number_statement();
 create trigger number_edit before update of title, domain, deleted_at on public.conversations for each row
     when (new.change = old.change) execute function gateway.number_edit();
 create trigger number_insert before insert on public.conversations for each row when (new.change = 0)

@@ -11,7 +11,7 @@ public struct PromptBuilder: Sendable {
     /// Maximum length of a persona text or of the summary, in Unicode scalars.
     static let maximumTextScalars = 4_000
     /// Maximum length of a profile statement, in Unicode scalars.
-    static let maximumStatementScalars = 500
+    public static let maximumStatementScalars = 500
 
     /// `maximumOutputTokens` limits each answer.
     public init(templates: PromptTemplates, domains: DomainConfigurations, maximumOutputTokens: Int = 1_024) {

@@ -30,6 +30,7 @@ public enum TurnSubject: Sendable {}
 public enum ConversationSubject: Sendable {}
 public enum MessageSubject: Sendable {}
 public enum PersonaSubject: Sendable {}
+public enum ReportSubject: Sendable {}
 
 /// A user of the coach; the `sub` of their token.
 public typealias UserID = Identifier<UserSubject>
@@ -41,3 +42,5 @@ public typealias ConversationID = Identifier<ConversationSubject>
 public typealias MessageID = Identifier<MessageSubject>
 /// A coaching persona made by a creator.
 public typealias PersonaID = Identifier<PersonaSubject>
+/// A user's report of a persona or an answer.
+public typealias ReportID = Identifier<ReportSubject>

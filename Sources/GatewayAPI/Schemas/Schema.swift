@@ -45,6 +45,8 @@ extension Schema {
     public static let text = Schema(.text(format: nil, values: [], maximumLength: nil))
     /// A UUID in lower case.
     public static let id = Schema(.text(format: "uuid", values: [], maximumLength: nil))
+    /// Bytes.
+    public static let binary = Schema(.text(format: "binary", values: [], maximumLength: nil))
     /// RFC 3339 in UTC.
     public static let time = Schema(.text(format: "date-time", values: [], maximumLength: nil))
     /// A decimal number of US dollars as a string.

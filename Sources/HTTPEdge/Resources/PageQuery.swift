@@ -11,26 +11,29 @@ public enum PageQuery {
     public static let parameters = cursorParameters + [RouteParameter("updated_since", in: .query, .text)]
 
     /// The same for lists without `updated_since`.
-    public static let cursorParameters = [
-        RouteParameter("limit", in: .query, .integer(limits)), RouteParameter("cursor", in: .query, .text),
-    ]
+    public static let cursorParameters = [limitParameter, RouteParameter("cursor", in: .query, .text)]
+
+    public static let limitParameter = RouteParameter("limit", in: .query, .integer(limits))
 
     /// Reads `?limit=` (1–100, default 20), `?cursor=` and `?updated_since=`, the `next_updated_since` of an earlier answer.
     public static func read(_ request: Request) throws(GatewayError) -> PageRequest {
         let query = request.uri.queryParameters
-        var page = PageRequest(limit: defaultLimit)
-        if let text = query["limit"] {
-            guard let limit = Int(text), limits.contains(limit) else {
-                throw GatewayError(.invalidInput, "limit must be a number from 1 to 100").naming(field: "limit")
-            }
-            page.limit = limit
-        }
+        var page = PageRequest(limit: try limit(request))
         page.cursor = query["cursor"].map(String.init)
         page.updatedSince = query["updated_since"].map(String.init)
         if page.updatedSince != nil, page.cursor != nil {
             throw GatewayError(.invalidInput, "cursor and updated_since exclude each other").naming(field: "cursor")
         }
         return page
+    }
+
+    /// Reads `?limit=`.
+    public static func limit(_ request: Request) throws(GatewayError) -> Int {
+        guard let text = request.uri.queryParameters["limit"] else { return defaultLimit }
+        guard let limit = Int(text), limits.contains(limit) else {
+            throw GatewayError(.invalidInput, "limit must be a number from 1 to 100").naming(field: "limit")
+        }
+        return limit
     }
 }
 

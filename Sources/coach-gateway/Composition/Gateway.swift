@@ -1,3 +1,4 @@
+import AccountAPI
 import BackgroundJobs
 import ChatAPI
 import CoachCore
@@ -54,8 +55,10 @@ struct Gateway {
 
         // The ports.
         let owner: @Sendable () throws -> TurnOwner = { try instance.owner() }
-        let repository = storage.watch(.postgres(client: database, owner: owner, limits: { files.limits }))
-        let recovery = TurnRecovery.postgres(client: database, owner: owner, limits: { files.limits })
+        let repository = storage.watch(
+            .postgres(client: database, owner: owner, limits: { files.limits }, consents: configuration.requiredConsents))
+        let recovery = TurnRecovery.postgres(
+            client: database, owner: owner, limits: { files.limits }, consents: configuration.requiredConsents)
         let keys = ProviderKeys(of: files.models, environment: configuration.processEnvironment)
         let transfers = TransferPool(reactor: reactor, configuration: configuration.transfers)
         let model = makeLanguageModel(configuration: files.models, keys: keys, transfers: transfers)
@@ -88,8 +91,8 @@ struct Gateway {
         let inbox = BillingInbox.postgres(client: database, includingSandbox: configuration.webhooks.includesSandbox)
         let reconciliation = configuration.webhooks.reconciliation(outbound, inbox)
         let handlers = JobHandlers(
-            housekeeping: housekeeping, removal: UserRemoval(client: database), queue: queue, reconciliation: reconciliation,
-            playPurchases: configuration.webhooks.playPurchases(outbound, inbox), logger: logger
+            housekeeping: housekeeping, removal: UserRemoval(client: database), indexer: MessageIndexer(client: database), queue: queue,
+            reconciliation: reconciliation, playPurchases: configuration.webhooks.playPurchases(outbound, inbox), logger: logger
         ).all
         let jobMetrics = JobMetrics(kinds: handlers.map(\.kind))
         let jobs = JobRunner(queue: queue, handlers: handlers, metrics: jobMetrics, logger: logger)
@@ -97,6 +100,9 @@ struct Gateway {
         // The edge.
         let keySet = try Self.keySet(configuration, client: outbound, logger: logger)
         let webhooks = try configuration.webhooks.senders(outbound)
+        let accounts = AccountRepository.postgres(client: database)
+        let consents = ConsentRepository.postgres(client: database)
+        let profiles = ContextProfileRepository.postgres(client: database)
         let readiness: @Sendable () async -> InstanceReadiness = {
             InstanceReadiness(
                 // Until it is registered it can begin no turn; until the documents are read it would use the shipped ones.
@@ -117,10 +123,17 @@ struct Gateway {
                 ConversationRoutes(
                     conversations: .postgres(client: database), registry: registry, recovery: recovery),
                 WebhookRoutes(senders: webhooks.senders, inbox: inbox), SubscriptionRoutes(inbox: inbox),
+                AccountRoutes(accounts: accounts), DomainRoutes { documents.coaching.current.domains },
+                ConsentRoutes(consents: consents, required: configuration.requiredConsents),
+                ContextProfileRoutes(profiles: profiles, consents: consents, required: configuration.requiredConsents),
+                ExportRoutes(accounts: accounts, consents: consents, profiles: profiles, contents: .postgres(client: database)),
+                SearchRoutes(messages: .postgres(client: database)), ReportRoutes(reports: .postgres(client: database)),
+                SyncRoutes(sync: .postgres(client: database)),
                 DocumentRoutes(
                     path: "domain-configs", title: "domain configurations", type: documents.domains, documents: documentStore),
                 DocumentRoutes(path: "prices", title: "prices", type: documents.priceList, documents: documentStore),
                 AuditRoutes(log: .postgres(client: database)), UserAdministrationRoutes(users: .postgres(client: database)),
+                CostRoutes(reports: .postgres(client: database)),
             ],
             authenticator: Authenticator(
                 identity: try Self.verifier(configuration, keySet: keySet), counter: counter, crisisResources: files.coachingParts.resources

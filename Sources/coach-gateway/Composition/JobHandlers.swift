@@ -9,6 +9,7 @@ import Webhooks
 struct JobHandlers {
     let housekeeping: Housekeeping
     let removal: UserRemoval
+    let indexer: MessageIndexer
     let queue: JobQueue
     /// nil when it is not configured, as the next.
     let reconciliation: Reconciliation?
@@ -16,7 +17,8 @@ struct JobHandlers {
     let logger: Logger
 
     var all: [JobHandler] {
-        [deleteUser, purgeDeletedContent] + (reconciliation.map(reconcile) ?? []) + (playPurchases.map { [lookUp($0)] } ?? [])
+        [deleteUser, purgeDeletedContent, indexMessages] + (reconciliation.map(reconcile) ?? [])
+            + (playPurchases.map { [lookUp($0)] } ?? [])
     }
 
     private var deleteUser: JobHandler {
@@ -29,6 +31,12 @@ struct JobHandlers {
                 case .stopping: try await Task.sleep(for: .milliseconds(250))
                 }
             }
+        }
+    }
+
+    private var indexMessages: JobHandler {
+        JobHandler(.indexMessages, concurrency: 1, payload: \.userID) { [indexer] userID in
+            while try await indexer.indexPart(of: userID) { try Task.checkCancellation() }
         }
     }
 

@@ -1,3 +1,4 @@
+import CoachCore
 import Foundation
 import Identity
 import Logging
@@ -39,6 +40,7 @@ struct GatewayConfiguration: Sendable {
     var drainNotice: Duration
     var maximumTurns: Int
     var deletedContentDays: Int
+    var requiredConsents: RequiredConsents
     var webhooks: WebhookSettings
     /// The process environment: provider keys are looked up in it by the names that `deploy/models.json` gives. The simulator takes any
     /// key, so it gets one.
@@ -60,6 +62,7 @@ struct GatewayConfiguration: Sendable {
         let notice = settings.integer(.drainNotice, in: 0...3600)
         let turns = settings.integer(.maximumTurns, in: 1...1_000_000)
         let deletedDays = settings.integer(.deletedContentDays, in: 0...36_500)
+        let consents = Self.requiredConsents(&settings)
         let webhooks = WebhookSettings(&settings)
         let root = DataFolders.find(settings.text(.root))
         if root == nil { settings.complain(.root, "no folder with db, prompts, domains and deploy was found") }
@@ -94,9 +97,20 @@ struct GatewayConfiguration: Sendable {
             corsOrigins: origins,
             stateDirectory: settings.text(.stateDirectory).map { URL(fileURLWithPath: $0) }
                 ?? root.appendingPathComponent(".coach/state"),
-            drain: .seconds(drain), drainNotice: .seconds(notice), maximumTurns: turns, deletedContentDays: deletedDays, webhooks: webhooks,
+            drain: .seconds(drain), drainNotice: .seconds(notice), maximumTurns: turns, deletedContentDays: deletedDays,
+            requiredConsents: consents, webhooks: webhooks,
             processEnvironment: environment.merging(["COACH_SIMULATOR_KEY": "any"]) { own, _ in own })
         return (configuration, [])
+    }
+
+    private static func requiredConsents(_ settings: inout Settings) -> RequiredConsents {
+        let names = (settings.text(.requiredConsents) ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        let kinds = names.map { ConsentKind(rawValue: $0) }
+        if kinds.contains(nil) {
+            let all = ConsentKind.allCases.map(\.rawValue).joined(separator: ", ")
+            settings.complain(.requiredConsents, "each must be one of \(all)")
+        }
+        return RequiredConsents(Set(kinds.compactMap { $0 }))
     }
 
     /// Where asymmetric keys come from, with the setting that says so; nil when nothing does.

@@ -12,7 +12,7 @@ struct SettingKey: Sendable {
     static let all: [SettingKey] = [
         environment, host, port, metricsListen, root, logLevel, databaseURL, databaseListenURL, migrationURL, databasePassword,
         databaseConnections, databaseStatements, jwtSecret, jwksURL, jwksFile, jwtAudience, jwtIssuer, corsOrigins, stateDirectory,
-        drainSeconds, drainNotice, maximumTurns, deletedContentDays,
+        drainSeconds, drainNotice, maximumTurns, deletedContentDays, requiredConsents,
         revenueCatAuthorization, revenueCatSecret, revenueCatSignatureHeader, revenueCatAPIKey, revenueCatAPI, stripeSecret,
         appStoreBundleID, appStoreAppID, appStoreRoot,
         playAudience, playEmail, playPackage, playServiceAccount, playAPI, storeProducts, foldStoreEvents, billingSandbox,
@@ -70,6 +70,10 @@ struct SettingKey: Sendable {
     static let deletedContentDays = SettingKey(
         name: "COACH_DELETED_CONTENT_DAYS", fallback: "30",
         meaning: "days after which the messages of a deleted conversation are removed; what they cost stays in the ledger")
+
+    static let requiredConsents = SettingKey(
+        name: "COACH_REQUIRE_CONSENT", fallback: "",
+        meaning: "consents that chat needs, separated by commas: `ai_processing`, `memory`, `disclaimer`")
 
     static let revenueCatAuthorization = SettingKey(
         name: "REVENUECAT_WEBHOOK_AUTH", fallback: nil,

@@ -58,6 +58,12 @@ struct AccessGround: Sendable {
         try await store.admin.execute("insert into gateway.done_jobs (user_id, kind, idempotency_key) values (\(owner), 'test', 'k')")
         try await store.admin.execute(
             "insert into gateway.idempotent_requests (user_id, key, request_hash) values (\(owner), 'k', '')")
+        try await store.admin.execute("insert into public.message_words values (\(owner), gen_random_uuid(), '')")
+        try await store.admin.execute("insert into gateway.search_progress values (\(owner), 'simple', 0, gen_random_uuid())")
+        try await store.admin.execute("insert into public.consents values (\(owner), 1, 'memory', '1', true)")
+        try await store.admin.execute(
+            "insert into public.reports (user_id, persona_id, reason) values (\(owner), gen_random_uuid(), 'other')")
+        try await store.admin.execute("insert into gateway.removal_confirmations values (\(owner), '', now())")
         try await store.admin.execute("insert into public.push_tokens (user_id, token) values (\(owner), 'abc')")
         let edit = DocumentEdit(name: DocumentName(kind: .limits, id: "default"), expectedVersion: 1, content: .body([:]))
         _ = try await VersionedDocuments.postgres(client: store.gateway).put(.someone(UserID(other), role: .operator), edit)

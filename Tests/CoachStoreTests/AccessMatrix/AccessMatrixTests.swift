@@ -80,7 +80,9 @@ struct AccessMatrixTests {
                 select string_agg(format_type(t.type, null), ', ' order by t.place) from unnest(p.proargtypes) with ordinality t (type, place)))
             """
         // Spelt with schema, whatever the search path says.
-        let qualified: Query = "regexp_replace(\(signature), '(?<![.\\w])(rate_limits|turns|coaching_domain|finalizer)', 'public.\\1', 'g')"
+        let qualified: Query = """
+            regexp_replace(\(signature), '(?<![.\\w])(rate_limits|turns|coaching_domain|finalizer|consent_kind)', 'public.\\1', 'g')
+            """
         #expect(
             try await ground.names("select \(qualified) \(ours)") == FunctionExpectation.forGateway.union(FunctionExpectation.forNobody))
         #expect(

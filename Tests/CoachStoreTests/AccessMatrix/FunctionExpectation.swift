@@ -80,6 +80,12 @@ enum FunctionExpectation {
         "gateway.expiring_users(uuid, integer)",
         "gateway.subscription(uuid)",
         "gateway.verify_audit_log()",
+        "gateway.search_language(text)",
+        "gateway.index_messages(uuid, integer)",
+        "gateway.request_indexing(uuid)",
+        "gateway.record_consent(uuid, public.consent_kind, text, boolean)",
+        "gateway.prepare_removal(uuid)",
+        "gateway.confirm_removal(uuid, text)",
         "gateway.claim_idempotency_key(uuid, text, text, bytea)",
         "gateway.complete_idempotency_key(uuid, text, integer, text)",
         "gateway.release_idempotency_key(uuid, text)",
@@ -122,7 +128,7 @@ enum FunctionExpectation {
         "gateway.limit_personas()", "gateway.limit_conversations()",
         "gateway.claim_push_token()", "gateway.release_push_token()", "gateway.version_profile()",
         "gateway.number_edit()", "gateway.take_change(uuid)", "gateway.note_removal()", "gateway.number_statement()",
-        "gateway.user_hash(uuid)", "gateway.leave_tombstone()", "gateway.refuse_removed_user()",
+        "gateway.user_hash(uuid)", "gateway.leave_tombstone()", "gateway.refuse_removed_user()", "gateway.remove_words()",
         "gateway.audit_hash(gateway.audit_log)", "gateway.claimed_role()", "gateway.append_audit(text, text, integer, integer, text, text)",
         "operator.require_operator()",
     ]
@@ -132,7 +138,7 @@ enum FunctionExpectation {
     static let withOwnersRights: Set<String> = [
         "gateway.remove_conversation()", "gateway.make_usage_partitions(integer)", "gateway.purge_deleted(interval, integer)",
         "gateway.claim_push_token()", "gateway.release_push_token()", "gateway.version_profile()", "gateway.number_edit()",
-        "gateway.note_removal()", "gateway.number_statement()",
+        "gateway.note_removal()", "gateway.number_statement()", "gateway.remove_words()",
         // Remove a user, and remember that there was one.
         "gateway.leave_tombstone()", "gateway.refuse_removed_user()", "gateway.delete_user(uuid, integer)",
         "gateway.refuse_user(uuid)",

@@ -30,7 +30,7 @@ struct TableExpectation: Sendable {
         .init(
             name: "public.users", allowed: own("S.U.", gateway: "SIU."),
             insert: "insert into public.users (id) values (:owner)", update: "set display_name = 'x'",
-            updatable: ["display_name", "locale", "country"]),
+            updatable: ["display_name", "locale", "country", "time_zone", "is_minor"]),
         .init(
             name: "public.context_profiles", allowed: own("SIU.", gateway: "S..."),
             insert: "insert into public.context_profiles (user_id) values (:owner)", update: "set goals = '[]'",
@@ -144,6 +144,28 @@ struct TableExpectation: Sendable {
             name: "gateway.done_jobs", allowed: [.gateway: "SIUD", .gatewayForNobody: "SIUD"],
             insert: "insert into gateway.done_jobs (user_id, kind, idempotency_key) values (:owner, 'x', 'x')",
             update: "set done_at = now()"),
+
+        // Words of the user's messages for the search, and how far they are kept.
+        .init(
+            name: "public.message_words", allowed: own("S...", gateway: "SIU."),
+            insert: "insert into public.message_words values (:owner, gen_random_uuid(), '')", update: "set words = ''"),
+        .init(
+            name: "gateway.search_progress", allowed: [.gateway: "SIU."],
+            insert: "insert into gateway.search_progress values (:owner, 'simple', 0, gen_random_uuid())", update: "set change = 0"),
+        // Decisions, recorded by a function; and reports, which nobody changes.
+        .init(
+            name: "public.consents", allowed: own("S...", gateway: "SI.."),
+            insert: "insert into public.consents values (:owner, 9, 'memory', '1', true)", update: "set granted = true"),
+        .init(
+            name: "public.reports", allowed: own("SI..", gateway: "...."),
+            insert: """
+                insert into public.reports (user_id, message_id, reason)
+                select :owner, id, 'other' from public.messages where user_id = :owner and role = 'assistant' limit 1
+                """, update: "set comment = 'x'",
+            insertable: ["user_id", "id", "persona_id", "message_id", "reason", "comment"]),
+        .init(
+            name: "gateway.removal_confirmations", allowed: [.gateway: "SIUD"],
+            insert: "insert into gateway.removal_confirmations values (:owner, '', now())", update: "set token_hash = ''"),
 
         // Idempotency keys of the user at hand.
         .init(

@@ -145,12 +145,33 @@ struct DocumentTests {
         let user = role.map { TestUser(gateway: stage.gateway, role: $0) } ?? stage.testUser()
         for (method, path) in [
             ("GET", "/api/v1/operator/domain-configs"), ("GET", Self.fitness), ("PUT", Self.fitness), ("GET", "/api/v1/operator/audit"),
+            ("GET", "/api/v1/operator/costs"),
             ("GET", "/api/v1/operator/users?id=\(user.id)"), ("POST", "/api/v1/operator/users/\(user.id)/suspend"),
             ("GET", "/api/v1/operator/prices"), ("POST", "/api/v1/operator/prices/rollback"),
         ] {
             let answer = try await user.send(method, path, method == "GET" ? nil : ["body": [:]], headers: ["If-Match": "*"])
             #expect(answer.status == 403 && answer.errorCode == "AUTH_1003", "\(method) \(path)")
         }
+    }
+
+    @Test("an operator gets costs by group in JSON and CSV; a wrong query is refused")
+    func costs() async throws {
+        let stage = try await Stage.shared()
+        let (editor, user) = (TestUser(gateway: stage.gateway, role: "operator"), stage.testUser())
+        expectDone(try await user.say("Hello \(sim(["words": 2]))"))
+        let path = "/api/v1/operator/costs"
+        let rows = try await editor.send("GET", "\(path)?group_by=user,model,day")
+        let mine = rows.list.filter { $0["user_id"] == user.id }
+        #expect(mine.count == 1 && mine[0].number("turns") == 1 && mine[0]["model"] == "sim-coach-1", "\(rows.text.prefix(500))")
+        #expect(mine[0]["cost_usd"]?.hasPrefix("0.000") == true && mine[0]["day"]?.hasSuffix("T00:00:00.000Z") == true)
+        let csv = try await editor.send("GET", "\(path)?group_by=provider", headers: ["Accept": "text/csv"])
+        #expect(csv.text.hasPrefix("day,model,provider,") && csv.text.contains(",simulator,"))
+        for query in [
+            "from=yesterday", "to=2026-13-01", "group_by=message", "grain=minute", "from=2026-02-01&to=2026-01-01", "from=1900-01-01",
+        ] {
+            #expect(try await editor.send("GET", "\(path)?\(query)").status == 422, "\(query)")
+        }
+        #expect(try await editor.send("GET", "\(path)?from=2026-01-01T00:00:00Z&to=2026-01-31").status == 200)
     }
 
     @Test("an operator looks at an account, suspends it, and ends the suspension")

@@ -1,0 +1,44 @@
+import CoachCore
+import Foundation
+import GatewayAPI
+import JSON
+
+/// The body of a change of the account.
+struct AccountChange: Sendable {
+    var patch = AccountPatch()
+
+    static let schema = Schema.object([
+        .optional("display_name", .text(maximumLength: 100)), .optional("locale", .text.described("BCP 47")),
+        .optional("country", .text.described("ISO 3166-1 alpha-2")), .optional("time_zone", .text.described("IANA")),
+        .optional("is_minor", .boolean),
+    ]).named("MePatch")
+
+    init(_ body: JSONReader) throws(JSONFinding) {
+        if body.contains("display_name") { patch.displayName = .some(try body.optional("display_name", .text(1...100))) }
+        if body.contains("locale") { patch.locale = .some(try body.optional("locale", .locale)) }
+        if body.contains("country") { patch.country = .some(try body.optional("country", .country)) }
+        if body.contains("time_zone") { patch.timeZone = .some(try body.optional("time_zone", .timeZone)) }
+        if body.contains("is_minor") { patch.isMinor = .some(try body.optional("is_minor")) }
+    }
+}
+
+extension JSONField<String> {
+    /// The form of a BCP 47 tag; whether its parts are registered does not matter.
+    fileprivate static var locale: Self {
+        .parsed("a language tag like \"en-GB\"", placeholder: "") { text in
+            text.utf8.count <= 35 && text.wholeMatch(of: /[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*/) != nil ? text : nil
+        }
+    }
+
+    fileprivate static var country: Self {
+        .parsed("a country code like \"GB\"", placeholder: "") { text in
+            text.wholeMatch(of: /[A-Za-z]{2}/) != nil ? text.uppercased() : nil
+        }
+    }
+
+    fileprivate static var timeZone: Self {
+        .parsed("a time zone like \"Europe/London\"", placeholder: "") { text in
+            text.wholeMatch(of: /[A-Za-z0-9_+\-\/]{1,64}/) != nil && TimeZone(identifier: text) != nil ? text : nil
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import CoachCore
+import Foundation
+import GatewayAPI
+import HTTPEdge
+import HTTPTypes
+import Hummingbird
+import JSON
+
+/// `/api/v1/me`: the user's own account, what they used, and its removal.
+public struct AccountRoutes: Feature {
+    private let accounts: AccountRepository
+
+    public init(accounts: AccountRepository) { self.accounts = accounts }
+
+    public func register(on routes: RouteTable) {
+        let users = routes.authenticated("Account")
+        users.get("/api/v1/me", .init("Get the user's account", response: .data(MeResource.schema))) { _, context in
+            respond(context, try await accounts.get(context.caller))
+        }
+        users.patch(
+            "/api/v1/me", .init("Change the account (RFC 7396)", body: AccountChange.schema, response: .data(MeResource.schema))
+        ) { request, context in
+            let change = try JSONReader.read(requestBody: try await request.collectBytes(), AccountChange.init)
+            return respond(context, try await accounts.patch(context.caller, change.patch))
+        }
+        users.get(
+            "/api/v1/me/usage", .init("Get the usage of this day and this month (UTC)", response: .data(UsageResource.schema))
+        ) { _, context in
+            let usage = try await accounts.usage(context.caller)
+            return .envelope(context) { UsageResource(usage).write(to: &$0) }
+        }
+        users.delete(
+            "/api/v1/me",
+            .init(
+                """
+                Remove the account and everything in it. Without a confirmation: 428 with `details.confirmation`, which is valid once and for ten \
+                minutes
+                """,
+                parameters: [.init("confirmation", in: .query, .text)],
+                response: .data(.object([.init("status", .values(["removing"]))]), status: .accepted))
+        ) { try await remove($0, $1) }
+    }
+
+    private func remove(_ request: Request, _ context: Authenticated) async throws -> Response {
+        guard let confirmation = request.uri.queryParameters["confirmation"] else {
+            var error = GatewayError(.preconditionFailed, "the removal must be confirmed: repeat with ?confirmation=", status: 428)
+            error.userMessage = "This deletes everything we have shared, for good. Please confirm that you want this."
+            error.details.append(("confirmation", .string(try await accounts.prepareRemoval(context.caller))))
+            throw error
+        }
+        guard try await accounts.confirmRemoval(context.caller, String(confirmation)) else {
+            throw GatewayError(.preconditionFailed, "the confirmation is not valid any more")
+        }
+        return .envelope(context, status: .accepted) { writer in writer.object { $0.member("status", "removing") } }
+    }
+
+    private func respond(_ context: Authenticated, _ record: AccountRecord) -> Response {
+        .envelope(context) { MeResource(record).write(to: &$0) }
+    }
+}
+
+extension MeResource {
+    init(_ record: AccountRecord) {
+        self.init(
+            id: record.id.uuid, displayName: record.displayName, locale: record.locale, country: record.country, timeZone: record.timeZone,
+            isMinor: record.isMinor, createdAt: Timestamp(record.createdAt), updatedAt: Timestamp(record.updatedAt))
+    }
+}
+
+extension UsageResource {
+    fileprivate init(_ usage: AccountUsage) {
+        self.init(
+            day: usage.day.description, messagesToday: usage.messagesToday, turns: usage.turns, inputTokens: usage.usage.input ?? 0,
+            cachedInputTokens: usage.usage.cachedInput ?? 0, outputTokens: usage.usage.output ?? 0,
+            cost: MoneyText.format(nanodollars: usage.cost.raw), unpricedCalls: usage.unpricedCalls)
+    }
+}

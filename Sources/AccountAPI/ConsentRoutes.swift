@@ -1,0 +1,51 @@
+import CoachCore
+import GatewayAPI
+import HTTPEdge
+import Hummingbird
+import JSON
+
+/// `/api/v1/me/consents`: what the user decided about the use of what they write.
+public struct ConsentRoutes: Feature {
+    private let consents: ConsentRepository
+    private let required: RequiredConsents
+
+    public init(consents: ConsentRepository, required: RequiredConsents) {
+        self.consents = consents
+        self.required = required
+    }
+
+    public func register(on routes: RouteTable) {
+        let users = routes.authenticated("Account")
+        users.get(
+            "/api/v1/me/consents", .init("List every kind of consent with the latest decision", response: .list(ConsentResource.schema))
+        ) { request, context in
+            let decisions = try await consents.current(context.caller)
+            return .list(request, context, Page(items: ConsentKind.allCases, nextCursor: nil)) { resource($0, decisions) }
+        }
+        users.put(
+            "/api/v1/me/consents/{kind}",
+            .init(
+                "Record a decision; earlier ones are kept",
+                parameters: [.init("kind", in: .path, .values(ConsentKind.allCases.map(\.rawValue)))],
+                body: Schema.object([.init("granted", .boolean), .init("version", .text(maximumLength: 64))]).named("ConsentDecision"),
+                response: .data(ConsentResource.schema))
+        ) { try await decide($0, $1) }
+    }
+
+    private func decide(_ request: Request, _ context: Authenticated) async throws -> Response {
+        guard let kind = context.parameters.get("kind").flatMap({ ConsentKind(rawValue: $0) }) else { throw GatewayError.notFound }
+        let (granted, version) = try JSONReader.read(requestBody: try await request.collectBytes()) { (body) throws(JSONFinding) in
+            (try body.required("granted", as: Bool.self), try body.required("version", .text(1...64)))
+        }
+        try await consents.record(context.caller, kind, version, granted)
+        let decisions = try await consents.current(context.caller)
+        return .envelope(context) { resource(kind, decisions).write(to: &$0) }
+    }
+
+    private func resource(_ kind: ConsentKind, _ decisions: [ConsentRecord]) -> ConsentResource {
+        let decision = decisions.first { $0.kind == kind }
+        return ConsentResource(
+            kind: kind.rawValue, required: required.kinds.contains(kind), granted: decision?.isGranted, version: decision?.version,
+            decidedAt: decision.map { Timestamp($0.decidedAt) })
+    }
+}

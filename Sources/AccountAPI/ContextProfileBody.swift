@@ -1,0 +1,49 @@
+import CoachCore
+import GatewayAPI
+import JSON
+
+/// The body of an edit of the profile.
+struct ContextProfileBody: Sendable {
+    /// The fields to replace.
+    private(set) var fields: [ContextProfileField: [JSONValue]] = [:]
+
+    static let schema = Schema.object(ContextProfileField.allCases.map { .optional($0.rawValue, ContextProfileResource.statements) })
+        .named("ContextProfileEdit")
+
+    /// Of a field. With the longest statements the length below is reached earlier.
+    private static let maximumStatements = 50
+    /// Of a field as JSON, in bytes. The database's limit, 16,000, is that of its own form, which has more spaces.
+    private static let maximumBytes = 15_000
+
+    /// - Parameter isPatch: fields that are absent stay as they are; else they become empty.
+    init(body: [UInt8], isPatch: Bool) throws(JSONFindings) {
+        self = try JSONReader.read(requestBody: body) { (json) throws(JSONFinding) in try Self(json, isPatch: isPatch) }
+    }
+
+    private init(_ json: JSONReader, isPatch: Bool) throws(JSONFinding) {
+        for field in ContextProfileField.allCases where !isPatch || json.contains(field.rawValue) {
+            // A flaw anywhere inside is a finding.
+            let value = try json.value(field.rawValue)
+            let statements = try json.optional(field.rawValue, .list(0...Self.maximumStatements, .statement)) ?? []
+            if let value, value.bytes.count > Self.maximumBytes {
+                try json.report(field.rawValue, .invalid("must not be longer than \(Self.maximumBytes) bytes"))
+            }
+            fields[field] = statements
+        }
+    }
+}
+
+extension JSONField<JSONValue> {
+    /// A text, or an object with a `text`.
+    fileprivate static var statement: Self {
+        Self { (json) throws(JSONFinding) in
+            let text = JSONField<String>.text(1...PromptBuilder.maximumStatementScalars)
+            switch json.value {
+            case .string: _ = try text.read(json)
+            case .object: _ = try json.required("text", text)
+            default: try json.report(.invalid("must be a text, or an object with a text"))
+            }
+            return json.value
+        }
+    }
+}

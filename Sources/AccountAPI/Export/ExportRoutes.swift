@@ -1,0 +1,36 @@
+import CoachCore
+import GatewayAPI
+import HTTPEdge
+import HTTPTypes
+import Hummingbird
+
+/// `GET /api/v1/me/export`: everything of the user as one ZIP of JSON Lines files, streamed page by page.
+public struct ExportRoutes: Feature {
+    private let accounts: AccountRepository
+    private let sources: AccountExport.Sources
+
+    public init(
+        accounts: AccountRepository, consents: ConsentRepository, profiles: ContextProfileRepository, contents: ExportRepository
+    ) {
+        self.accounts = accounts
+        sources = AccountExport.Sources(consents: consents, profiles: profiles, contents: contents)
+    }
+
+    public func register(on routes: RouteTable) {
+        routes.authenticated("Account").get(
+            "/api/v1/me/export",
+            .init("Export everything of the user: a ZIP of JSON Lines files", response: .media("application/zip", .binary))
+        ) { _, context in
+            // Before the head: an error has its status. Later ones can only break the connection.
+            let export = AccountExport(sources, context.caller, try await accounts.get(context.caller))
+            var fields: HTTPFields = [.contentType: "application/zip", .cacheControl: "no-store"]
+            fields[.contentDisposition] = "attachment; filename=\"coach-export.zip\""
+            let body = ResponseBody { writer in
+                var export = export
+                while let bytes = try await export.next() { try await writer.write(ByteBuffer(bytes: bytes)) }
+                try await writer.finish(nil)
+            }
+            return Response(status: .ok, headers: fields, body: body)
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import ChatAPI
+import CoachCore
+import GatewayAPI
+import HTTPEdge
+import Hummingbird
+
+/// `GET /api/v1/sync`: every change of the user's profile, conversations and messages since a token, in the order of commits.
+public struct SyncRoutes: Feature {
+    private let sync: SyncRepository
+
+    public init(sync: SyncRepository) { self.sync = sync }
+
+    public func register(on routes: RouteTable) {
+        routes.authenticated("Synchronisation").get(
+            "/api/v1/sync",
+            .init(
+                "List what changed since an earlier answer, deleted conversations included; without `since` everything",
+                parameters: [.init("since", in: .query, .text), PageQuery.limitParameter], response: .data(SyncResource.schema))
+        ) { request, context in
+            let limit = try PageQuery.limit(request)
+            do {
+                let page = try await sync.changes(context.caller, request.uri.queryParameters["since"].map(String.init), limit)
+                return .envelope(context) { SyncResource(page).write(to: &$0) }
+            } catch is InvalidChangeToken {
+                throw GatewayError(.invalidInput, "since must be the next of an earlier answer").naming(field: "since")
+            }
+        }
+    }
+}
+
+extension SyncResource {
+    fileprivate init(_ page: SyncPage) {
+        self.init(
+            changes: page.items.map { item in
+                switch item {
+                case .profile(let profile): .profile(ContextProfileResource(profile))
+                case .conversation(let conversation): .conversation(ConversationResource(conversation))
+                case .message(let message, let conversation): .message(MessageResource(message), conversationID: conversation.uuid)
+                }
+            }, next: page.changes.next, hasMore: page.changes.hasMore, reset: page.changes.isReset)
+    }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import JSON
+
+/// Port to a user's context profile and its earlier versions. `CoachStore` implements it on PostgreSQL. Closures throw `StoreFault`.
+public struct ContextProfileRepository: Sendable {
+    /// Version 0, without statements, when the user has none.
+    public var get: @Sendable (Caller) async throws -> ContextProfileVersion
+    /// Replaces fields and returns the result. The version that was replaced goes to the history. An edit that changes nothing makes no version.
+    /// Throws `StaleVersion`, and `ProfileTooLong`.
+    public var edit: @Sendable (Caller, ContextProfileEdit) async throws -> ContextProfileVersion
+    /// The current version, then earlier ones, newest first: those below `before` (nil: all), of which the last 100 are kept.
+    public var history: @Sendable (Caller, _ before: Int64?, _ limit: Int) async throws -> [ContextProfileVersion]
+
+    public init(
+        get: @escaping @Sendable (Caller) async throws -> ContextProfileVersion,
+        edit: @escaping @Sendable (Caller, ContextProfileEdit) async throws -> ContextProfileVersion,
+        history: @escaping @Sendable (Caller, _ before: Int64?, _ limit: Int) async throws -> [ContextProfileVersion]
+    ) {
+        self.get = get
+        self.edit = edit
+        self.history = history
+    }
+}
+
+/// The fields of a profile: arrays of statements, each a string or an object with a `text`.
+public enum ContextProfileField: String, Sendable, CaseIterable {
+    case values, goals, situation
+}
+
+/// A version of a profile.
+public struct ContextProfileVersion: Sendable, Equatable {
+    public var version: Int64
+    /// Statements of every field.
+    public var fields: [ContextProfileField: [JSONValue]]
+    /// nil for version 0.
+    public var writtenAt: Date?
+
+    public init(version: Int64, fields: [ContextProfileField: [JSONValue]], writtenAt: Date?) {
+        self.version = version
+        self.fields = fields
+        self.writtenAt = writtenAt
+    }
+}
+
+/// Input of `edit`.
+public struct ContextProfileEdit: Sendable, Equatable {
+    /// Fields that are not named stay as they are.
+    public var fields: [ContextProfileField: [JSONValue]]
+    /// The versions that may be changed; nil: any.
+    public var expectedVersions: [Int64]?
+
+    public init(fields: [ContextProfileField: [JSONValue]], expectedVersions: [Int64]?) {
+        self.fields = fields
+        self.expectedVersions = expectedVersions
+    }
+}
+
+/// The statements of a field are longer than the database keeps.
+public struct ProfileTooLong: Error, Sendable, Equatable {
+    public init() {}
+}

@@ -1,0 +1,65 @@
+import CoachCore
+import PostgresClient
+
+extension MessageSearch {
+    /// Messages that one search indexes before it answers; a job indexes the others.
+    private static let indexedAtOnce = 1_000
+
+    /// Full text search in PostgreSQL.
+    public static func postgres(client: PostgresClient) -> MessageSearch {
+        MessageSearch { caller, text, request in
+            let isBehind: Bool = try await client.call(
+                "gateway.index_messages(\(caller.userID), \(indexedAtOnce)::integer)", for: caller)
+            if isBehind { let _: String? = try await client.call("gateway.request_indexing(\(caller.userID))", for: caller) }
+            return try await client.search(text, of: caller, request)
+        }
+    }
+}
+
+extension PostgresClient {
+    fileprivate func search(_ text: String, of caller: Caller, _ request: PageRequest) async throws -> Page<ExportedMessage> {
+        var query: Query = """
+            select m.conversation_id, \(MessageRecord.columns)
+            from public.message_words w
+            join public.messages m on m.user_id = w.user_id and m.id = w.message_id
+            join public.conversations c on c.user_id = m.user_id and c.id = m.conversation_id and c.deleted_at is null
+            left join public.turns t on t.user_id = m.user_id and t.id = m.turn_id
+            where w.user_id = \(caller.userID) and m.status <> 'superseded'
+                and w.words @@ websearch_to_tsquery(
+                    gateway.search_language((select u.locale from public.users u where u.id = \(caller.userID)))::regconfig, \(text))
+            """
+        if let cursor = try request.pageCursor {
+            query.append(" and (m.created_at, m.id) < (\(try cursor.timestamp), \(cursor.id))")
+        }
+        query.append(" order by m.created_at desc, m.id desc limit \(request.limit + 1)")
+        let statement = query
+        let found = try await StoreFault.translating {
+            try await batch([Claims.gateway(for: caller), statement], affinity: caller.userID.affinity) { rows in
+                try rows.map { row in
+                    ExportedMessage(conversationID: ConversationID(try row.value(0)), message: try MessageRecord(row: row, at: 1))
+                }
+            }
+        }
+        return Page(found, limit: request.limit) { PageCursor(key: $0.message.createdAt.microseconds, id: $0.message.id.uuid) }
+    }
+}
+
+/// Indexes the messages of users who searched for the first time and have many.
+public struct MessageIndexer: Sendable {
+    private let client: PostgresClient
+
+    public init(client: PostgresClient) { self.client = client }
+
+    /// One part, in a transaction of its own; false when nothing is left. Throws `StoreFault`.
+    public func indexPart(of userID: UserID) async throws -> Bool {
+        let query = Claims.gateway(for: userID, calling: "gateway.index_messages(\(userID), 1000)")
+        return try await StoreFault.translating {
+            try await repeatingContended { try await client.value(of: query, for: userID, as: Bool.self) }
+        }
+    }
+}
+
+extension JobKind {
+    /// Indexes the messages of the job's user for the search.
+    public static let indexMessages = JobKind(rawValue: "index_messages")
+}

@@ -1,0 +1,86 @@
+import CoachCore
+import Foundation
+import PostgresClient
+
+extension SyncRepository {
+    /// Changes in PostgreSQL, by the numbers that every writer takes under the user's lock: who sees a number sees all rows with lower ones.
+    public static func postgres(client: PostgresClient) -> SyncRepository {
+        SyncRepository { caller, since, limit in
+            if let since {
+                let token = try ChangeToken(text: since)
+                if let page = try await client.changes(of: caller, after: token, limit: limit) { return page }
+            }
+            guard var page = try await client.changes(of: caller, after: nil, limit: limit) else {
+                throw StoreFault.unexpected("a synchronisation from the beginning is always valid")
+            }
+            page.changes.isReset = since != nil
+            return page
+        }
+    }
+}
+
+extension PostgresClient {
+    /// nil when the token is no longer valid. Without a token: from the beginning.
+    fileprivate func changes(of caller: Caller, after token: ChangeToken?, limit: Int) async throws -> SyncPage? {
+        let (number, row) = (token?.number ?? -1, token?.lastRow ?? ChangeToken.greatestRow)
+        // Tested once, before any row is read: most requests find nothing new.
+        let seen = token.map { $0.row == nil ? $0.number : $0.number - 1 } ?? -1
+        // Keys first, so that only the rows of the page are read whole. A message includes the domain of its turn, so it changes with the turn. Rows
+        // of one transaction have one number; ids order them, whatever they are rows of.
+        let query: Query = """
+            with counter as (\(ChangeCounter.query(for: caller))), page as (
+                select k.* from counter, lateral (
+                    select p.change, 0 as kind, p.user_id as id from public.context_profiles p where p.user_id = \(caller.userID)
+                    union all
+                    select c.change, 1, c.id from public.conversations c where c.user_id = \(caller.userID)
+                    union all
+                    select greatest(m.change, t.change), 2, m.id from public.conversations c
+                    join public.messages m on m.user_id = c.user_id and m.conversation_id = c.id
+                    left join public.turns t on t.user_id = m.user_id and t.id = m.turn_id
+                    where c.user_id = \(caller.userID) and c.deleted_at is null) k
+                where counter.last_change > \(seen)::bigint and (k.change, k.id) > (\(number)::bigint, \(row))
+                order by k.change, k.id limit \(limit + 1))
+            select \(ChangeCounter.columns), page.change, page.id, page.kind, p.*, c.*, m.* from counter
+            left join page on true
+            left join lateral (
+                select \(ContextProfileVersion.currentColumns) from public.context_profiles p where p.user_id = \(caller.userID)) p
+                on page.kind = 0
+            left join lateral (
+                select \(ConversationRecord.columns) from public.conversations where user_id = \(caller.userID) and id = page.id) c
+                on page.kind = 1
+            left join lateral (
+                select m.conversation_id, \(MessageRecord.columns) from public.messages m
+                left join public.turns t on t.user_id = m.user_id and t.id = m.turn_id
+                where m.user_id = \(caller.userID) and m.id = page.id) m on page.kind = 2
+            order by page.change, page.id
+            """
+        let found = try await userRows(query, for: caller) { try Counted<KeyedChange>(row: $0) { try KeyedChange(row: $0, at: $1) } }
+        guard let counter = found.first?.counter, token.map(counter.accepts) ?? true else { return nil }
+        let changed = found.compactMap(\.record)
+        let page = changed.prefix(limit)
+        let resumeAt = changed.count > limit ? page.last.map { (number: $0.number, id: $0.id) } : nil
+        return SyncPage(items: page.map(\.change), changes: counter.changes(resumeAt: resumeAt))
+    }
+}
+
+/// A change with its place in the order.
+private struct KeyedChange: Sendable {
+    let number: Int64
+    let id: UUID
+    let change: SyncChange
+
+    /// Number, id and kind, then the columns of a profile, a conversation and a message, of which those of the kind are there.
+    init(row: borrowing Row, at first: Int) throws {
+        number = try row.value(first)
+        id = try row.value(first + 1)
+        let profile = first + 3
+        let conversation = profile + 5
+        let message = conversation + 9
+        switch try row.value(first + 2, as: Int.self) {
+        case 0: change = .profile(try ContextProfileVersion(row: row, at: profile))
+        case 1: change = .conversation(try ConversationRecord(row: row, at: conversation))
+        default:
+            change = .message(try MessageRecord(row: row, at: message + 1), in: ConversationID(try row.value(message)))
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import CoachCore
+import Foundation
+import GatewayAPI
+import HTTPEdge
+import Hummingbird
+import JSON
+
+/// `GET /api/v1/operator/costs`: tokens and cost by group, as JSON, CSV or JSON Lines.
+public struct CostRoutes: Feature {
+    private let reports: CostReports
+    private let now: @Sendable () -> Date
+
+    public init(reports: CostReports, now: @escaping @Sendable () -> Date = { Date() }) {
+        self.reports = reports
+        self.now = now
+    }
+
+    public func register(on routes: RouteTable) {
+        routes.authenticated("Figures").require(.operator).get(
+            "/api/v1/operator/costs",
+            .init(
+                "Tokens and cost of all users by group; the last 30 days by default",
+                parameters: [
+                    .init("from", in: .query, .text.described("a date (UTC) or RFC 3339, of which the day counts")),
+                    .init("to", in: .query, .text.described("the same; included")),
+                    .init(
+                        "group_by", in: .query,
+                        .text.described("any of \(CostQuery.Group.allCases.map(\.rawValue).joined(separator: ", ")), separated by commas")),
+                    .init("grain", in: .query, .values(CostQuery.Grain.allCases.map(\.rawValue))),
+                ], response: .list(CostResource.schema))
+        ) { request, context in
+            let rows = try await reports.costs(context.caller, try CostQuery(request, now: now()))
+            return .list(request, context, Page(items: rows, nextCursor: nil), CostResource.init)
+        }
+    }
+}
+
+extension CostQuery {
+    /// Days of the default period.
+    private static let period = 30
+    /// Of a longer one the database would not answer in time.
+    private static let longestPeriod = 366
+
+    fileprivate init(_ request: Request, now: Date) throws(GatewayError) {
+        let query = request.uri.queryParameters
+        let last = try Self.day(query["to"], "to") ?? CalendarDay(unixSeconds: Int(now.timeIntervalSince1970))
+        let first = try Self.day(query["from"], "from") ?? CalendarDay(daysSinceEpoch: last.daysSinceEpoch - Self.period)
+        guard first <= last, last.daysSinceEpoch - first.daysSinceEpoch <= Self.longestPeriod else {
+            throw GatewayError(.invalidInput, "from must be before to, and at most \(Self.longestPeriod) days").naming(field: "from")
+        }
+        let names = (query["group_by"] ?? "").split(separator: ",").map(String.init)
+        let groups = names.compactMap { Group(rawValue: $0) }
+        guard groups.count == names.count else {
+            throw GatewayError(.invalidInput, "group_by has an unknown group").naming(field: "group_by")
+        }
+        guard let grain = Grain(rawValue: query["grain"].map(String.init) ?? Grain.day.rawValue) else {
+            throw GatewayError(.invalidInput, "grain must be hour, day or week").naming(field: "grain")
+        }
+        self.init(first: first, last: last, groups: groups, grain: grain)
+    }
+
+    private static func day(_ text: Substring?, _ name: String) throws(GatewayError) -> CalendarDay? {
+        guard let text = text.map(String.init) else { return nil }
+        if let day = CalendarDay(text) { return day }
+        guard let time = Timestamp(rfc3339: text) else {
+            throw GatewayError(.invalidInput, "\(name) must be a date or a time stamp (RFC 3339)").naming(field: name)
+        }
+        return CalendarDay(unixSeconds: Int(time.date.timeIntervalSince1970.rounded(.down)))
+    }
+}
+
+extension CostResource {
+    fileprivate init(_ row: CostRow) {
+        self.init(
+            day: row.bucket.map { Timestamp($0) }, model: row.model, provider: row.provider, domain: row.domain?.rawValue,
+            personaID: row.personaID?.uuid, userID: row.userID?.uuid, tier: row.tier, turns: row.turns, inputTokens: row.inputTokens,
+            cachedInputTokens: row.cachedInputTokens, outputTokens: row.outputTokens,
+            cost: row.cost.map { MoneyText.format(nanodollars: $0.raw) }, unpricedTurns: row.unpricedTurns)
+    }
+}

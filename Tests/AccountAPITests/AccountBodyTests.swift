@@ -1,0 +1,51 @@
+import CoachCore
+import GatewayAPI
+import JSON
+import Testing
+
+@testable import AccountAPI
+
+@Suite("Bodies of a user's resources")
+struct AccountBodyTests {
+    private func findings(_ read: () throws(JSONFindings) -> Void) -> [String] {
+        do throws(JSONFindings) {
+            try read()
+            return []
+        } catch {
+            return error.all.map(\.path)
+        }
+    }
+
+    @Test(
+        "locale, country and time zone have a form",
+        arguments: [
+            ("locale", "en"), ("locale", "es-419"), ("locale", "zh_Hant_TW"), ("country", "gb"), ("time_zone", "America/Argentina/Salta"),
+            ("time_zone", "UTC"),
+        ])
+    func accepted(name: String, value: String) {
+        let body = Array(#"{"\#(name)":"\#(value)"}"#.utf8)
+        #expect(findings { () throws(JSONFindings) in _ = try JSONReader.read(requestBody: body, AccountChange.init) } == [])
+    }
+
+    @Test(
+        "anything else is a finding of its field",
+        arguments: [
+            ("locale", "e"), ("locale", "en-"), ("locale", "english please"), ("locale", "en-é"), ("country", "GBR"), ("country", "4A"),
+            ("country", ""), ("time_zone", "Mars/Base"), ("time_zone", "../../etc/passwd"), ("time_zone", ""),
+        ])
+    func refused(name: String, value: String) {
+        let body = Array(#"{"\#(name)":"\#(value)"}"#.utf8)
+        #expect(findings { () throws(JSONFindings) in _ = try JSONReader.read(requestBody: body, AccountChange.init) } == [name])
+    }
+
+    @Test("a patch changes what it names, a replacement empties what it does not name, and null empties")
+    func profile() throws {
+        let body = Array(#"{"goals":["a",{"text":"b","since":2020}],"values":null}"#.utf8)
+        let patch = try ContextProfileBody(body: body, isPatch: true)
+        #expect(patch.fields == [.goals: ["a", ["text": "b", "since": 2020]], .values: []])
+        #expect(
+            try ContextProfileBody(body: body, isPatch: false).fields == [
+                .goals: ["a", ["text": "b", "since": 2020]], .values: [], .situation: [],
+            ])
+    }
+}

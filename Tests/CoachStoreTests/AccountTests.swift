@@ -1,0 +1,115 @@
+import CoachCore
+import CoachStore
+import Foundation
+import JSON
+import PostgresClient
+import Testing
+
+@Suite("A user's account, consents and reports")
+struct AccountTests {
+    private func newcomer(_ store: StoreFixture) async throws -> Caller {
+        let caller = Caller.someone()
+        _ = try await store.requests().take(caller)
+        return caller
+    }
+
+    @Test("fields are changed one by one, and cleared")
+    func account() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, accounts) = (try await newcomer(store), AccountRepository.postgres(client: store.gateway))
+        let before = try await accounts.get(caller)
+        #expect(before.id == caller.userID && before.displayName == nil && before.isMinor == nil)
+        var patch = AccountPatch()
+        patch.displayName = "Zoë"
+        patch.country = "GB"
+        patch.timeZone = "Europe/London"
+        patch.isMinor = true
+        let changed = try await accounts.patch(caller, patch)
+        #expect(changed.displayName == "Zoë" && changed.country == "GB" && changed.timeZone == "Europe/London" && changed.isMinor == true)
+        var clearing = AccountPatch()
+        clearing.country = .some(nil)
+        let cleared = try await accounts.patch(caller, clearing)
+        #expect(cleared.country == nil && cleared.displayName == "Zoë")
+        #expect(try await accounts.patch(caller, AccountPatch()) == cleared)
+    }
+
+    @Test("usage is that of the day and the month, and of this user alone")
+    func usage() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, accounts) = (try await newcomer(store), AccountRepository.postgres(client: store.gateway))
+        #expect(try await accounts.usage(caller).turns == 0)
+        for number in 1...2 { try await store.turns().talk(caller, "\(number)") }
+        try await store.turns().talk(try await newcomer(store), "Somebody else")
+        let usage = try await accounts.usage(caller)
+        #expect(usage.messagesToday == 2 && usage.turns == 2 && usage.unpricedCalls == 0)
+        #expect(usage.cost == Nanodollars(246_912) && usage.usage.input == 180 && usage.usage.output == 40)
+    }
+
+    @Test("a removal needs the latest confirmation, which is used up by it")
+    func removal() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, accounts) = (try await newcomer(store), AccountRepository.postgres(client: store.gateway))
+        let first = try await accounts.prepareRemoval(caller)
+        let second = try await accounts.prepareRemoval(caller)
+        for wrong in [first, "", "x"] { #expect(try await accounts.confirmRemoval(caller, wrong) == false) }
+        let other = try await newcomer(store)
+        #expect(try await accounts.confirmRemoval(other, second) == false)
+        try await store.admin.execute(
+            "update gateway.removal_confirmations set expires_at = now() where user_id = \(caller.userID.uuid)")
+        #expect(try await accounts.confirmRemoval(caller, second) == false)
+        let third = try await accounts.prepareRemoval(caller)
+        #expect(try await accounts.confirmRemoval(caller, third))
+        #expect(try await store.requests().rejection(of: caller) == .suspended)
+        #expect(try await accounts.confirmRemoval(caller, third) == false)
+        #expect(try await store.count("select count(*) from gateway.jobs where user_id = \(caller.userID.uuid)") == 1)
+    }
+
+    @Test("decisions are kept in their order; one that repeats the latest adds none")
+    func consents() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, consents) = (try await newcomer(store), ConsentRepository.postgres(client: store.gateway))
+        #expect(try await consents.current(caller).isEmpty)
+        for (kind, version, granted) in [
+            (.memory, "1", true), (.memory, "1", true), (.memory, "1", false), (.disclaimer, "2", true), (.memory, "3", false),
+        ] as [(ConsentKind, String, Bool)] {
+            try await consents.record(caller, kind, version, granted)
+        }
+        let current = try await consents.current(caller)
+        #expect(current.map { "\($0.kind) \($0.version) \($0.isGranted)" } == ["memory 3 false", "disclaimer 2 true"])
+        let all: Query = """
+            select string_agg(format('%s %s %s %s', sequence, kind, version, granted), ',' order by sequence) from public.consents
+            where user_id = \(caller.userID.uuid)
+            """
+        #expect(try await store.value(all) == "1 memory 1 t,2 memory 1 f,3 disclaimer 2 t,4 memory 3 f")
+        #expect(
+            try await store.value("select consents::text from public.users where id = \(caller.userID.uuid)")
+                == #"{"memory": false, "disclaimer": true}"#)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<8 { group.addTask { try await consents.record(caller, .aiProcessing, "\(number)", true) } }
+            try await group.waitForAll()
+        }
+        #expect(try await store.count("select max(sequence) from public.consents where user_id = \(caller.userID.uuid)") == 12)
+    }
+
+    @Test("a report is of a published persona or of an answer of one's own, and is saved once")
+    func reports() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, other, reports) = (
+            try await newcomer(store), try await newcomer(store), ReportRepository.postgres(client: store.gateway)
+        )
+        let (mine, theirs) = (try await store.turns().talk(caller, "Hello"), try await store.turns().talk(other, "Hello"))
+        let (open, draft) = (try await store.persona(), try await store.persona(status: "draft"))
+        for subject in [.answer(mine.messageID), .persona(open)] as [Report.Subject] {
+            let report = Report(id: .random(), subject: subject, reason: .harmful, comment: "Why?")
+            for _ in 0..<2 { try await reports.create(caller, report) }
+        }
+        #expect(try await store.count("select count(*) from public.reports where user_id = \(caller.userID.uuid)") == 2)
+        for subject in [
+            .answer(mine.userMessageID), .answer(theirs.messageID), .answer(.random()), .persona(draft), .persona(.random()),
+        ] as [Report.Subject] {
+            await #expect(throws: Rejection(reason: .notFound)) {
+                try await reports.create(caller, Report(id: .random(), subject: subject, reason: .other, comment: nil))
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import CoachCore
+import CoachStore
+import Foundation
+import PostgresClient
+import Testing
+
+@Suite("Search over one's own messages")
+struct SearchTests {
+    private func newcomer(locale: String?) async throws -> (StoreFixture, Caller, MessageSearch) {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        _ = try await store.requests().take(caller)
+        if let locale { try await store.admin.execute("update public.users set locale = \(locale) where id = \(caller.userID.uuid)") }
+        return (store, caller, .postgres(client: store.gateway))
+    }
+
+    private func contents(_ search: MessageSearch, _ caller: Caller, _ query: String) async throws -> [String] {
+        try await search.search(caller, query, PageRequest(limit: 50)).items.map(\.message.content)
+    }
+
+    @Test("finds inflected words in the user's language, phrases, and what was said a moment ago, and nothing of others")
+    func words() async throws {
+        let (store, caller, search) = try await newcomer(locale: "en-GB")
+        let (_, other, _) = try await newcomer(locale: "en")
+        try await store.turns().talk(caller, "I was running along the river", answer: "How far did you run?")
+        try await store.turns().talk(other, "I run, too")
+        #expect(try await contents(search, caller, "runs") == ["How far did you run?", "I was running along the river"])
+        #expect(try await contents(search, caller, "\"along the river\"") == ["I was running along the river"])
+        #expect(try await contents(search, caller, "run -river") == ["How far did you run?"])
+        #expect(try await contents(search, caller, "swim") == [])
+        let conversation = try await store.turns().talk(caller, "Swimming is fine").conversationID
+        #expect(try await contents(search, caller, "swim") == ["Swimming is fine"])
+        _ = try await store.conversations.delete(caller, conversation)
+        #expect(try await contents(search, caller, "swim") == [])
+        for odd in ["'", "\"", "& | !", "a:*", "\\", "-", "\u{1F49B}", "<->"] { _ = try await contents(search, caller, odd) }
+    }
+
+    @Test("follows a change of the user's language")
+    func language() async throws {
+        let (store, caller, search) = try await newcomer(locale: "es-MX")
+        try await store.turns().talk(caller, "Estamos corriendo juntos", answer: "Bien")
+        #expect(try await contents(search, caller, "correr") == ["Estamos corriendo juntos"])
+        try await store.admin.execute("update public.users set locale = 'en' where id = \(caller.userID.uuid)")
+        #expect(try await contents(search, caller, "correr") == [])
+        #expect(try await contents(search, caller, "corriendo") == ["Estamos corriendo juntos"])
+    }
+
+    @Test("pages meet every message once, and a job indexes what the first search did not wait for")
+    func pages() async throws {
+        let (store, caller, search) = try await newcomer(locale: nil)
+        let conversation = try await store.turns().talk(caller, "needle 0", answer: "hay").conversationID
+        try await store.admin.execute(
+            """
+            insert into public.messages (user_id, conversation_id, seq, role, content, token_count, change)
+            select \(caller.userID.uuid), \(conversation.uuid), 2 + n, 'user', 'needle ' || n, 1, 1 from generate_series(1, 1500) n
+            """)
+        #expect(try await search.search(caller, "needle", PageRequest(limit: 3)).items.count == 3)
+        let jobs = try await JobQueue(client: store.gateway, instance: UUID()).exchange([], [.indexMessages: 100], .seconds(30))
+        #expect(jobs.count { $0.userID == caller.userID } == 1)
+        let indexer = MessageIndexer(client: store.gateway)
+        while try await indexer.indexPart(of: caller.userID) {}
+        var (found, cursor): (Set<MessageID>, String?) = ([], nil)
+        repeat {
+            let page = try await search.search(caller, "needle", PageRequest(limit: 400, cursor: cursor))
+            #expect(found.isDisjoint(with: page.items.map(\.message.id)))
+            found.formUnion(page.items.map(\.message.id))
+            cursor = page.nextCursor
+        } while cursor != nil
+        #expect(found.count == 1501)
+        await #expect(throws: InvalidCursor()) { try await search.search(caller, "needle", PageRequest(limit: 1, cursor: "x")) }
+    }
+
+    @Test("words go with their messages")
+    func removal() async throws {
+        let (store, caller, search) = try await newcomer(locale: "en")
+        let conversation = try await store.turns().talk(caller, "canary").conversationID
+        #expect(try await contents(search, caller, "canary") == ["canary"])
+        _ = try await store.conversations.delete(caller, conversation)
+        try await store.admin.execute(
+            "update public.conversations set deleted_at = now() - interval '1 year' where user_id = \(caller.userID.uuid)")
+        try await Housekeeping(client: store.gateway, daysKept: 30).purge()
+        #expect(try await store.count("select count(*) from public.message_words where user_id = \(caller.userID.uuid)") == 0)
+    }
+}

@@ -1,0 +1,169 @@
+import CoachCore
+import CoachStore
+import Foundation
+import JSON
+import PostgresClient
+import Synchronization
+import TestSupport
+import Testing
+
+/// A client that keeps a copy of everything and asks only for what has changed.
+private struct OfflineCopy {
+    let sync: SyncRepository
+    let caller: Caller
+    var profile: ContextProfileVersion?
+    var conversations: [ConversationID: ConversationRecord] = [:]
+    var messages: [MessageID: MessageRecord] = [:]
+    var token: String?
+    var resets = 0
+
+    mutating func synchronise(limit: Int = 3) async throws {
+        while true {
+            let page = try await sync.changes(caller, token, limit)
+            #expect(page.items.count <= limit)
+            if page.changes.isReset {
+                (profile, conversations, messages) = (nil, [:], [:])
+                resets += 1
+            }
+            for change in page.items { apply(change) }
+            token = page.changes.next
+            if !page.changes.hasMore { return }
+        }
+    }
+
+    private mutating func apply(_ change: SyncChange) {
+        switch change {
+        case .profile(let version): profile = version
+        case .conversation(let record):
+            conversations[record.id] = record.deletedAt == nil ? record : nil
+            if record.deletedAt != nil { messages = messages.filter { owners[$0.key] != record.id } }
+        case .message(let record, let conversation):
+            messages[record.id] = record
+            owners[record.id] = conversation
+        }
+    }
+    private var owners: [MessageID: ConversationID] = [:]
+
+    init(_ store: StoreFixture, _ caller: Caller) {
+        sync = .postgres(client: store.gateway)
+        self.caller = caller
+    }
+}
+
+@Suite("Synchronisation of everything")
+struct SyncTests {
+    /// The copy is what the lists say.
+    private func expectEqual(_ copy: OfflineCopy, _ store: StoreFixture) async throws {
+        let list = try await store.conversations.list(copy.caller, limit: 10_000).items
+        #expect(Set(copy.conversations.values.map(\.id)) == Set(list.map(\.id)))
+        #expect(list.allSatisfy { copy.conversations[$0.id] == $0 })
+        var count = 0
+        for conversation in list {
+            let messages = try await store.conversations.messages(copy.caller, conversation.id, limit: 10_000).items
+            #expect(messages.allSatisfy { copy.messages[$0.id] == $0 })
+            count += messages.count
+        }
+        #expect(copy.messages.count == count)
+        let profile = try await ContextProfileRepository.postgres(client: store.gateway).get(copy.caller)
+        #expect(copy.profile ?? profile == profile && (copy.profile != nil || profile.version == 0))
+    }
+
+    @Test("brings profile, conversations and messages in pages, then only what changed, and tombstones")
+    func pages() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, other) = (Caller.someone(), Caller.someone())
+        let first = try await store.turns().talk(caller, "One").conversationID
+        let second = try await store.turns().talk(caller, "Two").conversationID
+        try await store.turns().talk(other, "Not yours")
+        let profiles = ContextProfileRepository.postgres(client: store.gateway)
+        _ = try await profiles.edit(caller, .init(fields: [.goals: ["a"]], expectedVersions: [0]))
+        var copy = OfflineCopy(store, caller)
+        try await copy.synchronise(limit: 2)
+        try await expectEqual(copy, store)
+        #expect(copy.conversations.count == 2 && copy.messages.count == 4 && copy.profile?.version == 1)
+        let quiet = try await copy.sync.changes(caller, copy.token, 10)
+        #expect(quiet.items.isEmpty && !quiet.changes.hasMore && quiet.changes.next == copy.token)
+
+        _ = try await profiles.edit(caller, .init(fields: [.goals: ["b"]], expectedVersions: [1]))
+        try await store.turns().talk(caller, "More", in: second, status: .failed)
+        _ = try await store.conversations.delete(caller, first)
+        let changed = try await copy.sync.changes(caller, copy.token, 10)
+        #expect(changed.items.count == 4, "profile, failed message, its conversation, tombstone: \(changed.items)")
+        try await copy.synchronise()
+        try await expectEqual(copy, store)
+        #expect(copy.resets == 0)
+    }
+
+    @Test("two writers with delayed commits and a thousand random changes end with an equal copy", .timeLimit(.minutes(5)))
+    func random() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        var ids: [ConversationID] = []
+        for number in 0..<5 { ids.append(try await store.turns().talk(caller, "\(number)").conversationID) }
+        let conversations = ids
+        let isDone = Mutex(false)
+        let writers = Task {
+            defer { isDone.withLock { $0 = true } }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for seed in 0..<2 {
+                    group.addTask { try await Self.write(500, seed: UInt64(seed), conversations, caller, store) }
+                }
+                try await group.waitForAll()
+            }
+        }
+        var copy = OfflineCopy(store, caller)
+        while !isDone.withLock({ $0 }) { try await copy.synchronise(limit: 7) }
+        try await writers.value
+        try await copy.synchronise()
+        #expect(copy.resets == 0)
+        try await expectEqual(copy, store)
+    }
+
+    /// Random edits; each tenth stays open for a while before it is committed.
+    private static func write(
+        _ count: Int, seed: UInt64, _ conversations: [ConversationID], _ caller: Caller, _ store: StoreFixture
+    ) async throws {
+        var random = SeededGenerator(state: seed)
+        let profiles = ContextProfileRepository.postgres(client: store.gateway)
+        for number in 0..<count {
+            let conversation = conversations[Int.random(in: 0..<conversations.count, using: &random)]
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0:
+                try await store.admin.withTransaction { lease in
+                    try await lease.execute("select set_config('request.jwt.claim.sub', \(caller.userID.description), true)")
+                    try await lease.execute(
+                        """
+                        update public.conversations set title = \("\(seed) \(number)")
+                        where user_id = \(caller.userID.uuid) and id = \(conversation.uuid)
+                        """)
+                    try await lease.execute("select pg_sleep(0.01)")
+                }
+            case 1: _ = try await profiles.edit(caller, .init(fields: [.goals: [.string("\(seed) \(number)")]], expectedVersions: nil))
+            case 2: _ = try await store.conversations.create(caller, title: "\(seed) \(number)")
+            case 3:
+                let page = try await store.conversations.list(caller, limit: 1)
+                if let newest = page.items.first, !conversations.contains(newest.id) {
+                    // The other writer may have deleted it.
+                    _ = try? await store.conversations.delete(caller, newest.id)
+                }
+            default:
+                _ = try await store.conversations.patch(caller, conversation, .init(title: "\(seed) \(number)"))
+            }
+        }
+    }
+
+    @Test("a token that is not valid any more begins anew, and one that is none is refused")
+    func reset() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        try await store.turns().talk(caller, "One")
+        var copy = OfflineCopy(store, caller)
+        try await copy.synchronise()
+        let foreign = "\(UUID().uuidString.lowercased())_1"
+        let page = try await copy.sync.changes(caller, foreign, 10)
+        #expect(page.changes.isReset && page.items.count == 3)
+        for text in ["", "x", "1_2_3"] {
+            await #expect(throws: InvalidChangeToken()) { try await copy.sync.changes(caller, text, 10) }
+        }
+    }
+}

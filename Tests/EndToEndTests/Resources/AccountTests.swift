@@ -1,0 +1,240 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("A user's own data over REST", .paced)
+struct AccountTests {
+    private static let profile = "/api/v1/context-profile"
+
+    @Test("the account is read and changed; a wrong field is named, and all of them at once")
+    func account() async throws {
+        let user = try await Stage.shared().testUser()
+        #expect(try await user.send("GET", "/api/v1/me").data["id"] == user.id)
+        let changed = try await user.send(
+            "PATCH", "/api/v1/me",
+            ["displayName": "Zoë", "locale": "en-GB", "country": "gb", "time_zone": "Europe/London", "is_minor": false])
+        #expect(changed.status == 200, "\(changed.text)")
+        #expect(changed.data["display_name"] == "Zoë" && changed.data["country"] == "GB" && changed.data.flag("is_minor") == false)
+        let wrong = try await user.send(
+            "PATCH", "/api/v1/me",
+            ["display_name": "", "locale": "no locale", "country": "GBR", "time_zone": "Mars/Base", "is_minor": "no"])
+        #expect(wrong.status == 422 && wrong.findingFields == ["display_name", "locale", "country", "time_zone", "is_minor"])
+        #expect(try await user.send("PATCH", "/api/v1/me", ["locale": NSNull()]).data.isNull("locale"))
+    }
+
+    @Test("usage counts what was said, and the domains are those in force, without their prompts")
+    func usageAndDomains() async throws {
+        let user = try await Stage.shared().testUser()
+        expectDone(try await user.say("Hello \(sim(["words": 2]))"))
+        let usage = try await user.send("GET", "/api/v1/me/usage")
+        #expect(usage.data.number("messages_today") == 1 && usage.data.object("month").number("turns") == 1, "\(usage.text)")
+        #expect(usage.data.object("month")["cost_usd"]?.hasPrefix("0.0") == true)
+        let domains = try await user.send("GET", "/api/v1/domains")
+        #expect(domains.list.count == 7 && domains.list.allSatisfy { $0["name"] != nil && !$0.names.contains("system_prompt") })
+    }
+
+    @Test("of two devices that edit the same profile one gets 412 with the current version; undo brings the earlier one back")
+    func profile() async throws {
+        let user = try await Stage.shared().testUser()
+        let empty = try await user.send("GET", Self.profile)
+        #expect(empty.status == 200 && empty.data.number("version") == 0 && empty.headers["etag"] == "\"v0\"")
+        #expect(try await user.send("PUT", Self.profile, ["goals": ["run"]]).status == 428)
+        let tag = ["If-Match": "\"v0\""]
+        let first = try await user.send("PUT", Self.profile, ["goals": ["run"], "values": [["text": "truth"]]], headers: tag)
+        #expect(first.status == 200 && first.data.number("version") == 1, "\(first.text)")
+        let stale = try await user.send("PUT", Self.profile, ["goals": ["swim"]], headers: tag)
+        #expect(stale.status == 412 && stale.headers["etag"] == "\"v1\"")
+        #expect(stale.error.object("details").object("current").texts("goals") == ["run"])
+        let patched = try await user.send("PATCH", Self.profile, ["situation": ["new job"]], headers: ["If-Match": "\"v1\""])
+        #expect(patched.data.texts("goals") == ["run"] && patched.data.texts("situation") == ["new job"])
+        let replaced = try await user.send("PUT", Self.profile, ["goals": ["swim"]], headers: ["If-Match": "\"v2\""])
+        #expect(replaced.data.texts("situation").isEmpty)
+        let undone = try await user.send("POST", "\(Self.profile)/undo", headers: ["If-Match": "\"v3\""])
+        #expect(undone.data.number("version") == 4 && undone.data.texts("situation") == ["new job"])
+        let history = try await user.send("GET", "\(Self.profile)/history?limit=2")
+        #expect(history.list.map { $0.number("version") } == [4, 3])
+        let cursor = try #require(history.json.object("pagination")["next_cursor"])
+        #expect(try await user.send("GET", "\(Self.profile)/history?cursor=\(cursor)").list.map { $0.number("version") } == [2, 1])
+        let word = marker()
+        _ = try await user.say("Hello \(word) \(sim(["words": 1]))")
+        #expect(try await Stage.shared().simulator.requests(containing: word).last?.system.contains("new job") == true)
+    }
+
+    @Test("a wrong profile is refused with all findings")
+    func wrongProfile() async throws {
+        let user = try await Stage.shared().testUser()
+        let headers = ["If-Match": "*"]
+        let answer = try await user.send(
+            "PUT", Self.profile,
+            ["values": "x", "goals": [1, "", ["note": "no text"]], "situation": (0..<51).map { "\($0)" }], headers: headers)
+        #expect(answer.status == 422)
+        #expect(answer.findingFields == ["values", "goals[0]", "goals[1]", "goals[2].text", "situation"], "\(answer.text)")
+        let long = try await user.send(
+            "PUT", Self.profile, ["goals": (0..<50).map { "\($0)" + String(repeating: "x", count: 450) }], headers: headers)
+        #expect(long.status == 422 && long.findingFields == ["goals"])
+        #expect(try await user.send("POST", "\(Self.profile)/undo", headers: headers).status == 404)
+        for query in ["limit=0", "cursor=x", "cursor=-5"] {
+            #expect(try await user.send("GET", "\(Self.profile)/history?\(query)").status == 422, "\(query)")
+        }
+        let nul = try await user.browser.send("PUT", Self.profile, body: Array(#"{"goals":["a\u0000"]}"#.utf8), headers: headers)
+        #expect(nul.status == 422 && nul.errorCode == "VAL_3001")
+    }
+
+    @Test("consents are listed with their latest decision, and a refused memory keeps the profile as it is")
+    func consents() async throws {
+        let stage = try await Stage.shared()
+        let user = stage.testUser()
+        let path = "/api/v1/me/consents"
+        #expect(try await user.send("GET", path).list.map { $0["kind"] } == ["ai_processing", "memory", "disclaimer"])
+        #expect(try await user.send("PUT", Self.profile, ["goals": ["secret goal"]], headers: ["If-Match": "*"]).status == 200)
+        let refused = try await user.send("PUT", "\(path)/memory", ["granted": false, "version": "2026-01"])
+        #expect(refused.status == 200 && refused.data.flag("granted") == false && refused.data.flag("required") == false)
+        let edit = try await user.send("PATCH", Self.profile, ["goals": []], headers: ["If-Match": "*"])
+        #expect(edit.status == 403 && edit.errorCode == "BIZ_2006" && edit.error["action"] == "consent")
+        #expect(edit.error.object("details")["consent"] == "memory")
+        let word = marker()
+        _ = try await user.say("Hello \(word) \(sim(["words": 1]))")
+        #expect(try await stage.simulator.requests(containing: word).last?.system.contains("secret goal") == false)
+        for (kind, body, status) in [
+            ("memory", ["granted": "yes"], 422), ("memory", [:], 422), ("nonsense", ["granted": true, "version": "1"], 404),
+        ] as [(String, [String: Any], Int)] {
+            #expect(try await user.send("PUT", "\(path)/\(kind)", body).status == status)
+        }
+    }
+
+    @Test("a required consent is needed for chat, but somebody in danger gets the fixed text and the resources without a model")
+    func required() async throws {
+        let stage = try await Stage.shared()
+        let gateway = try await stage.anotherGateway(["COACH_REQUIRE_CONSENT": "ai_processing, memory"])
+        defer { withExtendedLifetime(gateway) {} }
+        let (user, word) = (gateway.testUser(), marker())
+        #expect(try await user.send("PUT", Self.profile, ["goals": ["x"]], headers: ["If-Match": "*"]).errorCode == "BIZ_2006")
+        let refused = try await user.say("Hello \(word) \(sim(["words": 1]))", headers: ["Accept": "application/json"])
+        #expect(refused.status == 403 && refused.errorCode == "BIZ_2006", "\(refused.text)")
+        let danger = try await user.say("I want to kill myself \(word)")
+        #expect(danger.story == ["start", "safety", "token", "usage", "done"] && danger.first("done")?["finish_reason"] == "safety")
+        #expect(try await stage.simulator.requests(containing: word).isEmpty)
+        for kind in ["ai_processing", "memory"] {
+            #expect(
+                try await user.send("PUT", "/api/v1/me/consents/\(kind)", ["granted": true, "version": "1"]).data.flag("required") == true)
+        }
+        expectDone(try await user.say("Hello \(sim(["words": 1]))"))
+        #expect(try await user.send("PUT", Self.profile, ["goals": ["x"]], headers: ["If-Match": "*"]).status == 200)
+    }
+
+    @Test("an answer is reported once; what is not one's own cannot be")
+    func reports() async throws {
+        let (user, other) = (try await Stage.shared().testUser(), try await Stage.shared().testUser())
+        let message = try #require(try await user.say("Hello \(sim(["words": 1]))").first("done")?["message_id"])
+        let body = ["message_id": message, "reason": "harmful", "comment": "It was unkind."]
+        let first = try await user.send("POST", "/api/v1/reports", body, headers: ["Idempotency-Key": "r"])
+        let second = try await user.send("POST", "/api/v1/reports", body, headers: ["Idempotency-Key": "r"])
+        #expect(first.status == 201 && second.data["id"] == first.data["id"])
+        #expect(try await Stage.shared().database.rows("select id from reports where user_id = '\(user.id)'").count == 1)
+        #expect(try await other.send("POST", "/api/v1/reports", body).status == 404)
+        let wrong = try await user.send("POST", "/api/v1/reports", ["reason": "rude", "comment": 1])
+        #expect(wrong.findingFields == ["reason", "comment", "persona_id"])
+    }
+
+    @Test("a second device synchronises what the first has done")
+    func sync() async throws {
+        let user = try await Stage.shared().testUser()
+        let conversation = try #require(try await user.say("Hello \(sim(["words": 1]))").first("start")?["conversation_id"])
+        _ = try await user.send("PUT", Self.profile, ["goals": ["x"]], headers: ["If-Match": "*"])
+        var types: [String?] = []
+        var next: String?
+        repeat {
+            let page = try await user.send("GET", "/api/v1/sync?limit=2" + (next.map { "&since=\($0)" } ?? ""))
+            #expect(page.status == 200 && page.data.flag("reset") == false, "\(page.text)")
+            types += page.data.objects("changes").map { $0["type"] }
+            next = page.data["next"]
+            if page.data.flag("has_more") == false { break }
+        } while true
+        #expect(Set(types) == ["conversation", "message", "profile"] && types.count == 4)
+        #expect(try await user.send("DELETE", "/api/v1/conversations/\(conversation)").status == 200)
+        let gone = try await user.send("GET", "/api/v1/sync?since=\(try #require(next))").data.objects("changes")
+        #expect(gone.count == 1 && gone[0].object("conversation")["deleted_at"] != nil)
+        for query in ["since=x", "since=", "limit=1000"] {
+            #expect(try await user.send("GET", "/api/v1/sync?\(query)").status == 422, "\(query)")
+        }
+    }
+
+    @Test("messages are found by their words; a query that is none is refused")
+    func search() async throws {
+        let user = try await Stage.shared().testUser()
+        expectDone(try await user.say("My sister moved to Lisbon \(sim(["words": 2]))"))
+        let found = try await user.send("GET", "/api/v1/messages/search?q=lisbon%20sister")
+        #expect(found.list.count == 1 && found.list[0].object("message")["content"]?.contains("Lisbon") == true, "\(found.text)")
+        #expect(found.list[0]["conversation_id"] != nil)
+        for query in ["", "?q=", "?q=a%00b", "?q=\(String(repeating: "a", count: 201))", "?q=a&cursor=x", "?q=a&limit=0"] {
+            #expect(try await user.send("GET", "/api/v1/messages/search\(query)").status == 422, "\(query)")
+        }
+        for query in ["%27", "%22", "%26%7C%21", "%F0%9F%92%9B", "%FF"] {
+            #expect(try await user.send("GET", "/api/v1/messages/search?q=\(query)").status == 200, "\(query)")
+        }
+    }
+
+    @Test("the export is a ZIP that a usual tool reads, with every message of the user and of nobody else")
+    func export() async throws {
+        let stage = try await Stage.shared()
+        let (user, other, word, foreign) = (stage.testUser(), stage.testUser(), marker(), marker())
+        for number in 0..<3 { expectDone(try await user.say("Message \(number) \(word) \(sim(["words": 3]))")) }
+        expectDone(try await other.say("Secret \(foreign) \(sim(["words": 1]))"))
+        _ = try await user.send("PUT", Self.profile, ["goals": ["Zoë's goal"]], headers: ["If-Match": "*"])
+        let answer = try await user.send("GET", "/api/v1/me/export")
+        #expect(answer.status == 200 && answer.headers["content-type"] == "application/zip")
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).zip")
+        try Data(answer.body).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let script = """
+            import json, sys, zipfile
+            z = zipfile.ZipFile(sys.argv[1]); assert z.testzip() is None
+            print(json.dumps({n: [json.loads(l) for l in z.read(n).decode().splitlines()] for n in z.namelist()}))
+            """
+        let files = JSONObject(try ChildProcess.run(["python3", "-c", script, file.path]))
+        #expect(files.names == ["account.jsonl", "consents.jsonl", "context-profile.jsonl", "conversations.jsonl", "messages.jsonl"])
+        #expect(files.objects("account.jsonl").map { $0["id"] } == [user.id])
+        #expect(files.objects("context-profile.jsonl").first?.texts("goals") == ["Zoë's goal"])
+        let messages = files.objects("messages.jsonl").map { $0.object("message") }
+        #expect(messages.count == 6 && messages.count { $0["content"]?.contains(word) == true } == 3)
+        #expect(!String(decoding: answer.body, as: UTF8.self).contains(foreign))
+        #expect(files.objects("conversations.jsonl").count == 3)
+    }
+
+    @Test("the account is removed after a confirmation that works once, with its running turn")
+    func removal() async throws {
+        let stage = try await Stage.shared()
+        let user = stage.testUser()
+        expectDone(try await user.say("Hello \(sim(["words": 1]))"))
+        _ = try await user.send("PUT", Self.profile, ["goals": ["canary goal"]], headers: ["If-Match": "*"])
+        let asked = try await user.send("DELETE", "/api/v1/me")
+        #expect(asked.status == 428 && asked.errorCode == "BIZ_2008")
+        let token = try #require(asked.error.object("details")["confirmation"])
+        #expect(try await user.send("DELETE", "/api/v1/me?confirmation=0").status == 412)
+        async let running = user.say("Slow \(sim(["words": 100, "pace_ms": 100]))")
+        try await eventually("the running turn") {
+            try await stage.database.rows("select id from turns where user_id = '\(user.id)' and status = 'running'").count == 1
+        }
+        let removed = try await user.send("DELETE", "/api/v1/me?confirmation=\(token)")
+        #expect(removed.status == 202 && removed.data["status"] == "removing", "\(removed.text)")
+        #expect(try await user.send("DELETE", "/api/v1/me?confirmation=\(token)").errorCode == "AUTH_1003")
+        _ = try await running
+        try await eventually(within: 30, "the removal") {
+            try await stage.database.rows("select id from users where id = '\(user.id)'").isEmpty
+        }
+        #expect(try await user.send("GET", "/api/v1/me").errorCode == "AUTH_1003")
+        let tables = try await stage.database.rows(
+            """
+            select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+            where n.nspname in ('public', 'gateway') and c.relkind = 'r'
+            """)
+        // The job's own row goes a moment later.
+        for table in tables.compactMap({ $0["name"] }) {
+            try await eventually("nothing of the user in \(table)") {
+                try await stage.database.rows(
+                    "select 1 as n from \(table) t where to_jsonb(t)::text like '%\(user.id)%' or to_jsonb(t)::text like '%canary goal%'"
+                ).isEmpty
+            }
+        }
+    }
+}
