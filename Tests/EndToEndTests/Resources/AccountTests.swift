@@ -219,7 +219,7 @@ struct AccountTests {
         #expect(removed.status == 202 && removed.data["status"] == "removing", "\(removed.text)")
         #expect(try await user.send("DELETE", "/api/v1/me?confirmation=\(token)").errorCode == "AUTH_1003")
         _ = try await running
-        try await eventually(within: 30, "the removal") {
+        try await eventually(within: .seconds(30), "the removal") {
             try await stage.database.rows("select id from users where id = '\(user.id)'").isEmpty
         }
         #expect(try await user.send("GET", "/api/v1/me").errorCode == "AUTH_1003")
