@@ -87,6 +87,7 @@ let package = Package(
             ]),
         module("AccountAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "ChatAPI", .hummingbird]),
         module("OperatorAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", .hummingbird]),
+        module("PersonaAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", .hummingbird]),
         module("CoachClient", ["GatewayAPI", "JSON", "EventStream"]),
         module("ProviderSimulator", ["JSON", .nio, .nioPosix, .nioHTTP1, .serviceLifecycle], exclude: ["README.md"]),
         .executableTarget(
@@ -94,7 +95,7 @@ let package = Package(
             dependencies: [
                 "CoachCore", "GatewayAPI", "JSON", "CGatewayShims", "Reactor", "PostgresClient", "CoachStore",
                 "BackgroundJobs", "OutboundHTTP", "TokenRelay", "ModelProviders", "Identity", "Webhooks", "Telemetry", "HTTPEdge",
-                "ChatAPI", "AccountAPI", "OperatorAPI", "CoachClient", "ModelTraining",
+                "ChatAPI", "AccountAPI", "OperatorAPI", "PersonaAPI", "CoachClient", "ModelTraining",
                 "ProviderSimulator", .nio, .nioPosix, .logging, .metrics, .serviceLifecycle, .argumentParser,
             ],
             swiftSettings: strict),

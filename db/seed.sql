@@ -49,7 +49,7 @@ values
         '"Listens first; answers in the language she is spoken to in."')
 on conflict do nothing;
 
-select gateway.publish_persona(p.user_id, p.id)
+select gateway.publish_persona(p.user_id, p.id, 'listed')
 from public.coaching_personas p
 where p.id in (
     '00000000-0000-4000-8000-0000000000a1', '00000000-0000-4000-8000-0000000000a2', '00000000-0000-4000-8000-0000000000a3')

@@ -33,6 +33,7 @@ private let mayImport: [String: Set<String>] = [
     ],
     "AccountAPI": ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "ChatAPI", "Hummingbird", "HTTPTypes"],
     "OperatorAPI": ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "Hummingbird", "HTTPTypes"],
+    "PersonaAPI": ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "Hummingbird", "HTTPTypes"],
     "CoachClient": ["GatewayAPI", "JSON", "EventStream"],
     "coach-bench": ["CGatewayShims", "CLibSSL", "Crypto", "ArgumentParser"],
     "ProviderSimulator": ["JSON", "NIOCore", "NIOHTTP1", "NIOPosix", "ServiceLifecycle"],

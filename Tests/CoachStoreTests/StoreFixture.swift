@@ -98,15 +98,16 @@ final class StoreFixture: Sendable {
 
     /// A published persona of a creator who is made on the way.
     func persona(
-        status: String = "published", of creator: UserID = .random(), name: String = "Maya", domain: Domain? = nil
+        status: String = "published", visibility: String = "listed", of creator: UserID = .random(), name: String = "Maya",
+        domain: Domain? = nil
     ) async throws -> PersonaID {
         let id = PersonaID.random()
         try await admin.execute("insert into public.users (id) values (\(creator.uuid)) on conflict do nothing")
         try await admin.execute(
             """
-            insert into public.coaching_personas (id, user_id, name, domain, tone, methodology, personality)
+            insert into public.coaching_personas (id, user_id, visibility, name, domain, tone, methodology, personality)
             values (
-                \(id.uuid), \(creator.uuid), \(name), to_jsonb(\(domain?.rawValue ?? "")::text), '{"style": "calm"}', '["GROW", "tiny steps"]',
+                \(id.uuid), \(creator.uuid), \(visibility), \(name), to_jsonb(\(domain?.rawValue ?? "")::text), '{"style": "calm"}', '["GROW", "tiny steps"]',
                 '"Kind."')
             """)
         guard status != "draft" else { return id }

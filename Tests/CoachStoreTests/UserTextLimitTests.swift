@@ -24,6 +24,7 @@ struct UserTextLimitTests {
             "public.push_tokens": ["platform": text, "environment": text],
             "public.coaching_personas": [
                 "name": text, "description": text, "domain": json, "tone": json, "methodology": json, "personality": json,
+                "starters": json, "languages": json,
             ],
         ]
         for (table, texts) in columns {

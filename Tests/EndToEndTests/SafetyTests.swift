@@ -168,7 +168,7 @@ struct SafetyTests {
             """
             insert into coaching_personas (id, user_id, name, tone)
             values ('\(persona)', '00000000-0000-4000-8000-000000000001', 'Doom', to_jsonb('\(order)'::text));
-            select gateway.publish_persona('00000000-0000-4000-8000-000000000001', '\(persona)')
+            select gateway.publish_persona('00000000-0000-4000-8000-000000000001', '\(persona)', 'listed')
             """)
         let answer = try await testUser.say("I want to kill myself \(Self.quick)", ["persona_id": persona, "country": "US"])
         #expect(answer.story == ["start", "safety", "token", "usage", "done"])

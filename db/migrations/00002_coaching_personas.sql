@@ -15,9 +15,17 @@ create table public.coaching_personas (
     -- A string of enum coaching_domain, or null: the persona follows the router.
     domain jsonb check (octet_length(domain::text) <= 1000),
     -- Strings, lists or objects; gateway.prompt_text() makes one text of them.
-    tone jsonb check (octet_length(tone::text) <= 16000),
-    methodology jsonb check (octet_length(methodology::text) <= 16000),
-    personality jsonb check (octet_length(personality::text) <= 16000),
+    tone jsonb check (octet_length(tone::text) <= 20000),
+    methodology jsonb check (octet_length(methodology::text) <= 20000),
+    personality jsonb check (octet_length(personality::text) <= 20000),
+    -- First messages that a user can choose.
+    starters jsonb check (octet_length(starters::text) <= 8000),
+    -- BCP 47 tags.
+    languages jsonb check (octet_length(languages::text) <= 1000),
+    -- `link`: for its creator and those who redeemed a share link. `listed`: for all users.
+    visibility text not null default 'link' check (visibility in ('link', 'listed')),
+    -- Counts the changes of this row; its entity tag.
+    revision integer not null default 1,
     -- `published`: new conversations may begin with it. `unpublished`: they may not, and those that have it keep their version. `withdrawn`, by
     -- an operator: no turn uses it.
     status text not null default 'draft' check (status in ('draft', 'published', 'unpublished', 'withdrawn')),
@@ -32,6 +40,13 @@ create table public.coaching_personas (
 
 create trigger touch before update on public.coaching_personas for each row execute function gateway.touch_updated_at();
 
+create function gateway.count_revision() returns trigger language plpgsql set search_path = '' as $$
+begin
+    new.revision := old.revision + 1;
+    return new;
+end $$;
+create trigger count_revision before update on public.coaching_personas for each row execute function gateway.count_revision();
+
 -- Published versions. Sizes were checked in the draft.
 create table public.persona_versions (
     persona_id uuid not null references public.coaching_personas (id) on delete cascade,
@@ -42,6 +57,8 @@ create table public.persona_versions (
     tone jsonb,
     methodology jsonb,
     personality jsonb,
+    starters jsonb,
+    languages jsonb,
     created_at timestamptz not null default now(),
     primary key (persona_id, version)
 );
@@ -66,8 +83,8 @@ end $$;
 create trigger quota before insert on public.coaching_personas for each row execute function gateway.limit_personas();
 
 -- Makes a version of a user's draft and publishes it; returns its number, or NULL when the user has no such persona, it is deleted, or an
--- operator has withdrawn it. A draft that does not differ from the newest version is published as that one.
-create function gateway.publish_persona(user_id uuid, persona_id uuid) returns integer
+-- operator has withdrawn it. A draft that does not differ from the newest version is published as that one. Visibility NULL: unchanged.
+create function gateway.publish_persona(user_id uuid, persona_id uuid, visibility text default null) returns integer
     language plpgsql set search_path = '' as $$
 declare
     draft public.coaching_personas;
@@ -80,25 +97,57 @@ begin
         return null;
     end if;
     select * into newest from public.persona_versions v where v.persona_id = draft.id order by v.version desc limit 1;
-    if (draft.name, draft.description, draft.domain, draft.tone, draft.methodology, draft.personality)
-        is distinct from (newest.name, newest.description, newest.domain, newest.tone, newest.methodology, newest.personality)
+    if (draft.name, draft.description, draft.domain, draft.tone, draft.methodology, draft.personality, draft.starters, draft.languages)
+        is distinct from (
+            newest.name, newest.description, newest.domain, newest.tone, newest.methodology, newest.personality, newest.starters,
+            newest.languages)
     then
-        insert into public.persona_versions (persona_id, version, name, description, domain, tone, methodology, personality)
+        insert into public.persona_versions (
+            persona_id, version, name, description, domain, tone, methodology, personality, starters, languages)
         values (
             draft.id, coalesce(newest.version, 0) + 1, draft.name, draft.description, draft.domain, draft.tone, draft.methodology,
-            draft.personality)
+            draft.personality, draft.starters, draft.languages)
         returning * into newest;
     end if;
     update public.coaching_personas p
-    set status = 'published', published_version = newest.version, published_at = now()
+    set status = 'published', published_version = newest.version, published_at = now(), visibility = coalesce($3, p.visibility)
     where p.id = draft.id;
     return newest.version;
 end $$;
 
+-- Links by which creators share personas. A use is one redeeming user. A directory by token, across users.
+create table public.share_links (
+    id uuid primary key default gen_random_uuid(),
+    persona_id uuid not null references public.coaching_personas (id) on delete cascade,
+    -- The creator.
+    user_id uuid not null,
+    -- 192 random bits in base64url. Not hashed: a creator can read it again, and it is made to be spread.
+    token text not null unique check (char_length(token) between 22 and 128),
+    label text check (char_length(label) <= 80),
+    max_uses integer check (max_uses > 0),
+    uses integer not null default 0 check (uses <= max_uses),
+    expires_at timestamptz,
+    revoked_at timestamptz,
+    created_at timestamptz not null default now()
+);
+create index share_links_persona on public.share_links (persona_id, created_at desc, id desc);
+
+-- Which personas a user got access to by a share link. A user's own table.
+create table public.persona_redemptions (
+    user_id uuid not null references public.users (id) on delete cascade,
+    persona_id uuid not null,
+    link_id uuid not null,
+    redeemed_at timestamptz not null default now(),
+    primary key (user_id, persona_id)
+);
+
 -- Runs with its owner's rights on purpose: only creators read rows of the base tables.
 create view public.published_personas with (security_barrier = true) as
-    select p.id, p.slug, v.name, v.description, v.domain, v.version, p.published_at
+    select p.id, p.slug, v.name, v.description, v.domain, v.starters, v.languages, v.version, p.published_at
     from public.coaching_personas p
     join public.persona_versions v on v.persona_id = p.id and v.version = p.published_version
-    where p.status = 'published' and p.deleted_at is null;
-comment on view public.published_personas is 'Public columns of personas, for all signed-in users; never a prompt text.';
+    where p.status = 'published' and p.deleted_at is null
+        and (
+            p.visibility = 'listed' or p.user_id = (select auth.uid())
+            or exists (select from public.persona_redemptions r where r.user_id = (select auth.uid()) and r.persona_id = p.id));
+comment on view public.published_personas is 'Public columns of the personas that a signed-in user may use; never a prompt text.';

@@ -3,7 +3,8 @@
 
 revoke all on
     public.users, public.context_profiles, public.conversations, public.messages,
-    public.coaching_personas, public.persona_versions, public.published_personas, public.usage_logs,
+    public.coaching_personas, public.persona_versions, public.published_personas, public.share_links,
+    public.persona_redemptions, public.usage_logs,
     public.model_calls
     from anon, authenticated, coach_gateway;
 
@@ -13,6 +14,8 @@ alter table public.conversations enable row level security;
 alter table public.messages enable row level security;
 alter table public.coaching_personas enable row level security;
 alter table public.persona_versions enable row level security;
+alter table public.share_links enable row level security;
+alter table public.persona_redemptions enable row level security;
 alter table public.usage_logs enable row level security;
 alter table gateway.schema_migrations enable row level security;
 
@@ -58,10 +61,10 @@ create policy messages_gateway on public.messages to coach_gateway
 
 -- Personas: creators edit their own drafts; the server sets status, version and slug. The gateway reads all for turns, and publishes those of
 -- the user it is bound to.
-grant select, insert (id, user_id, name, description, domain, tone, methodology, personality),
-    update (name, description, domain, tone, methodology, personality, deleted_at)
+grant select, insert (id, user_id, name, description, domain, tone, methodology, personality, starters, languages),
+    update (name, description, domain, tone, methodology, personality, starters, languages, deleted_at)
     on public.coaching_personas to authenticated;
-grant select, update (status, published_version, published_at) on public.coaching_personas to coach_gateway;
+grant select, update (status, published_version, published_at, visibility) on public.coaching_personas to coach_gateway;
 grant select on public.persona_versions to authenticated;
 grant select, insert on public.persona_versions to coach_gateway;
 grant select on public.published_personas to authenticated, coach_gateway;
@@ -81,6 +84,22 @@ create policy persona_versions_gateway_select on public.persona_versions for sel
 create policy persona_versions_gateway_insert on public.persona_versions for insert to coach_gateway
     with check (exists (select from public.coaching_personas p where p.id = persona_id and p.user_id = gateway.user_id()));
 
+-- Share links: the gateway reads all, because a token is looked up for whoever has it, and writes those of the user it is bound to. Users read their
+-- redemptions; one is made together with the use of a link, by gateway.redeem_share_link alone.
+grant select, insert, update (revoked_at) on public.share_links to coach_gateway;
+grant select on public.persona_redemptions to authenticated, coach_gateway;
+create policy share_links_gateway_select on public.share_links for select to coach_gateway using (true);
+create policy share_links_gateway_insert on public.share_links for insert to coach_gateway
+    with check (
+        user_id = gateway.user_id()
+        and exists (select from public.coaching_personas p where p.id = persona_id and p.user_id = gateway.user_id()));
+create policy share_links_gateway_update on public.share_links for update to coach_gateway
+    using (user_id = gateway.user_id()) with check (user_id = gateway.user_id());
+create policy persona_redemptions_owner_select on public.persona_redemptions for select to authenticated
+    using (user_id = (select auth.uid()));
+create policy persona_redemptions_gateway_select on public.persona_redemptions for select to coach_gateway
+    using (user_id = gateway.user_id());
+
 -- The ledger: users read the rows of their account; the gateway adds rows to the account of the user it is bound to. No role changes one.
 grant select on public.usage_logs, public.model_calls to authenticated;
 grant select, insert on public.usage_logs to coach_gateway;
@@ -95,4 +114,4 @@ grant select on gateway.schema_migrations to coach_gateway;
 create policy schema_migrations_gateway_select on gateway.schema_migrations for select to coach_gateway using (true);
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
-grant execute on function gateway.user_id(), gateway.is_unbound(), gateway.publish_persona(uuid, uuid) to coach_gateway;
+grant execute on function gateway.user_id(), gateway.is_unbound(), gateway.publish_persona(uuid, uuid, text) to coach_gateway;

@@ -8,3 +8,6 @@ create index idx_conversations_last_message_at on public.conversations (user_id,
 create index idx_conversations_deleted_at on public.conversations (deleted_at) where deleted_at is not null and purged_at is null;
 -- A creator's own personas.
 create index idx_coaching_personas_user_id on public.coaching_personas (user_id);
+-- The list of published personas.
+create index idx_coaching_personas_published_at on public.coaching_personas (published_at desc, id desc)
+    where status = 'published' and deleted_at is null;

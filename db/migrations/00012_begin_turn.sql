@@ -157,17 +157,39 @@ begin
     return found;
 end $$;
 
--- The version of a persona that answers: the published one, or `kept_version` of a conversation, also after the persona was unpublished. NULL when
--- there is none.
-create function gateway.find_persona(persona_id uuid, kept_version integer) returns public.persona_versions
+-- The version of a persona that answers: the published one when it is open to the user, or `kept_version` of a conversation, also after the persona
+-- was unpublished. NULL when there is none.
+create function gateway.find_persona(uid uuid, persona_id uuid, kept_version integer) returns public.persona_versions
     language plpgsql stable as $$
 declare
     persona public.persona_versions;
 begin
     select v.* into persona from public.coaching_personas p
-    join public.persona_versions v on v.persona_id = p.id and v.version = coalesce($2, p.published_version)
-    where p.id = $1 and p.deleted_at is null and (p.status = 'published' or p.status = 'unpublished' and $2 is not null);
+    join public.persona_versions v on v.persona_id = p.id and v.version = coalesce($3, p.published_version)
+    where p.id = $2 and p.deleted_at is null and (
+        p.status in ('published', 'unpublished') and $3 is not null
+        or p.status = 'published' and (
+            p.visibility = 'listed' or p.user_id = uid
+            or exists (
+                select from public.persona_redemptions r where r.user_id = uid and r.persona_id = p.id)));
     return persona;
+end $$;
+
+-- The persona that a request asks for, by id or by a share link, which it redeems. NULL when it is not open to the user.
+create function gateway.requested_persona(uid uuid, request jsonb) returns public.persona_versions
+    language plpgsql as $$
+declare
+    requested uuid := (request ->> 'persona_id')::uuid;
+    shared uuid;
+begin
+    if request ->> 'share_token' is not null then
+        shared := gateway.redeem_share_link(uid, request ->> 'share_token');
+        if shared is null or shared <> requested then
+            return null;
+        end if;
+        requested := shared;
+    end if;
+    return gateway.find_persona(uid, requested, null);
 end $$;
 
 -- Begins the next attempt of a failed turn. An owner's late receipt may have changed the turn since it was read: then the caller must repeat the
@@ -516,13 +538,13 @@ begin
 
     -- The persona: the conversation keeps the one of its first turn, in the version of then.
     if request ->> 'persona_id' is not null or request ->> 'share_token' is not null then
-        persona := gateway.find_persona((request ->> 'persona_id')::uuid, null);
+        persona := gateway.requested_persona(uid, request);
         if persona.persona_id is null and not exempt then
             return gateway.refuse(uid, ('unknown_persona', null, null), danger, 0, per_minute, person);
         end if;
     end if;
     if conversation.persona_id is not null then
-        persona := gateway.find_persona(conversation.persona_id, conversation.persona_version);
+        persona := gateway.find_persona(uid, conversation.persona_id, conversation.persona_version);
     end if;
 
     -- A reached limit refuses, or takes from the allowance of a user in danger. When that is spent, only a message of acute danger is answered, by
@@ -648,7 +670,7 @@ grant execute on function
     gateway.bill_of(uuid, uuid, integer, date), gateway.load_turn(uuid, uuid), gateway.supersede_answers(uuid, uuid, integer, bigint),
     gateway.history(uuid, uuid, integer, integer, integer),
     gateway.ordinary_limit(uuid, public.rate_limits, jsonb, jsonb, integer, boolean, numeric, date, timestamptz),
-    gateway.take_crisis_call(uuid, jsonb, integer), gateway.find_persona(uuid, integer),
+    gateway.take_crisis_call(uuid, jsonb, integer), gateway.find_persona(uuid, uuid, integer), gateway.requested_persona(uuid, jsonb),
     gateway.restart_turn(uuid, public.turns, gateway.turn_plan), gateway.replace_turn(uuid, public.turns, gateway.turn_plan),
     gateway.insert_turn(uuid, jsonb, gateway.risk, bytea, gateway.turn_plan),
     gateway.start_attempt(uuid, uuid, gateway.begun_turn, gateway.turn_plan), gateway.turn_user(uuid, jsonb, text, timestamptz),

@@ -12,7 +12,7 @@ extension OpenAPIDocument {
             <h1>Coach Gateway API \(ResponseMeta.version)</h1><p>The whole document: <a href="/openapi.json">openapi.json</a></p>
             """
         for tag in tags {
-            html += "<section><h2>\(Self.escaped(tag))</h2>"
+            html += "<section><h2>\(HTMLText.escaped(tag))</h2>"
             for entry in entries where entry.description.tag == tag { html += Self.article(entry) }
             html += "</section>"
         }
@@ -30,10 +30,11 @@ extension OpenAPIDocument {
         let parameters = route.parameters.map { "\($0.name) (\($0.location.rawValue))" }
         let fields = route.body.map(fieldNames) ?? []
         let lines = [
-            "<b><code>\(entry.method.rawValue) \(escaped(entry.path))</code></b> <small>\(access)</small>", escaped(route.summary),
-            parameters.isEmpty ? nil : "Parameters: \(escaped(parameters.joined(separator: ", ")))",
-            fields.isEmpty ? nil : "Body: \(escaped(fields.joined(separator: ", ")))",
-            "Response: \(route.response.status) \(escaped(route.response.media.map(\.type).joined(separator: ", ")))",
+            "<b><code>\(entry.method.rawValue) \(HTMLText.escaped(entry.path))</code></b> <small>\(access)</small>",
+            HTMLText.escaped(route.summary),
+            parameters.isEmpty ? nil : "Parameters: \(HTMLText.escaped(parameters.joined(separator: ", ")))",
+            fields.isEmpty ? nil : "Body: \(HTMLText.escaped(fields.joined(separator: ", ")))",
+            "Response: \(route.response.status) \(HTMLText.escaped(route.response.media.map(\.type).joined(separator: ", ")))",
         ]
         return "<article>\(lines.compactMap { $0 }.joined(separator: "<br>"))</article>"
     }
@@ -43,18 +44,6 @@ extension OpenAPIDocument {
         case .object(let fields): fields.map { $0.isRequired ? "\($0.name) (required)" : $0.name }
         case .named(_, let inner): fieldNames(inner)
         default: []
-        }
-    }
-
-    private static func escaped(_ text: String) -> String {
-        text.reduce(into: "") { html, character in
-            switch character {
-            case "&": html += "&amp;"
-            case "<": html += "&lt;"
-            case ">": html += "&gt;"
-            case "\"": html += "&quot;"
-            default: html.append(character)
-            }
         }
     }
 }

@@ -15,7 +15,7 @@ extension Response {
     }
 
     /// A response that no cache may store.
-    init(bytes: [UInt8], type: String, status: HTTPResponse.Status = .ok) {
+    public init(bytes: [UInt8], type: String, status: HTTPResponse.Status = .ok) {
         self.init(
             status: status, headers: [.contentType: type, .cacheControl: "no-store"], body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
     }

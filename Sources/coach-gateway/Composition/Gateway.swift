@@ -11,6 +11,7 @@ import Logging
 import ModelProviders
 import OperatorAPI
 import OutboundHTTP
+import PersonaAPI
 import PostgresClient
 import Reactor
 import ServiceLifecycle
@@ -113,6 +114,8 @@ struct Gateway {
                     "turns": "\(registry.count)", "executor_takeover": "\(ExecutorTakeover.isInstalled)", "instance": "\(instance.id)",
                 ])
         }
+        let personas = PersonaRepository.postgres(client: database)
+        let sharing = PersonaSharing.postgres(client: database)
         let counter = RequestCounter.postgres(client: database) { files.limits.requestsPerMinute }
         let application = GatewayApplication(
             .init(host: configuration.listen.host, port: configuration.listen.port, corsOrigins: configuration.corsOrigins),
@@ -134,6 +137,9 @@ struct Gateway {
                 DocumentRoutes(path: "prices", title: "prices", type: documents.priceList, documents: documentStore),
                 AuditRoutes(log: .postgres(client: database)), UserAdministrationRoutes(users: .postgres(client: database)),
                 CostRoutes(reports: .postgres(client: database)),
+                PersonaRoutes(personas: personas), PersonaVersionRoutes(personas: personas),
+                ShareLinkRoutes(sharing: sharing, personas: personas),
+                PublicPersonaRoutes(sharing: sharing, links: configuration.appLinks),
             ],
             authenticator: Authenticator(
                 identity: try Self.verifier(configuration, keySet: keySet), counter: counter, crisisResources: files.coachingParts.resources

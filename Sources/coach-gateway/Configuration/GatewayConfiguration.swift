@@ -3,6 +3,7 @@ import Foundation
 import Identity
 import Logging
 import OutboundHTTP
+import PersonaAPI
 import PostgresClient
 import TokenRelay
 
@@ -42,6 +43,7 @@ struct GatewayConfiguration: Sendable {
     var deletedContentDays: Int
     var requiredConsents: RequiredConsents
     var webhooks: WebhookSettings
+    var appLinks: AppLinks
     /// The process environment: provider keys are looked up in it by the names that `deploy/models.json` gives. The simulator takes any
     /// key, so it gets one.
     var processEnvironment: [String: String]
@@ -64,6 +66,7 @@ struct GatewayConfiguration: Sendable {
         let deletedDays = settings.integer(.deletedContentDays, in: 0...36_500)
         let consents = Self.requiredConsents(&settings)
         let webhooks = WebhookSettings(&settings)
+        let appLinks = AppLinks(&settings)
         let root = DataFolders.find(settings.text(.root))
         if root == nil { settings.complain(.root, "no folder with db, prompts, domains and deploy was found") }
         if let secret = settings.text(.jwtSecret), secret.utf8.count < 32 { settings.complain(.jwtSecret, "is shorter than 32 bytes") }
@@ -98,7 +101,7 @@ struct GatewayConfiguration: Sendable {
             stateDirectory: settings.text(.stateDirectory).map { URL(fileURLWithPath: $0) }
                 ?? root.appendingPathComponent(".coach/state"),
             drain: .seconds(drain), drainNotice: .seconds(notice), maximumTurns: turns, deletedContentDays: deletedDays,
-            requiredConsents: consents, webhooks: webhooks,
+            requiredConsents: consents, webhooks: webhooks, appLinks: appLinks,
             processEnvironment: environment.merging(["COACH_SIMULATOR_KEY": "any"]) { own, _ in own })
         return (configuration, [])
     }

@@ -12,7 +12,7 @@ struct SettingKey: Sendable {
     static let all: [SettingKey] = [
         environment, host, port, metricsListen, root, logLevel, databaseURL, databaseListenURL, migrationURL, databasePassword,
         databaseConnections, databaseStatements, jwtSecret, jwksURL, jwksFile, jwtAudience, jwtIssuer, corsOrigins, stateDirectory,
-        drainSeconds, drainNotice, maximumTurns, deletedContentDays, requiredConsents,
+        drainSeconds, drainNotice, maximumTurns, deletedContentDays, requiredConsents, publicOrigin, appleAppIDs, androidApps,
         revenueCatAuthorization, revenueCatSecret, revenueCatSignatureHeader, revenueCatAPIKey, revenueCatAPI, stripeSecret,
         appStoreBundleID, appStoreAppID, appStoreRoot,
         playAudience, playEmail, playPackage, playServiceAccount, playAPI, storeProducts, foldStoreEvents, billingSandbox,
@@ -74,6 +74,16 @@ struct SettingKey: Sendable {
     static let requiredConsents = SettingKey(
         name: "COACH_REQUIRE_CONSENT", fallback: "",
         meaning: "consents that chat needs, separated by commas: `ai_processing`, `memory`, `disclaimer`")
+    static let publicOrigin = SettingKey(
+        name: "COACH_PUBLIC_ORIGIN", fallback: nil,
+        meaning: "`scheme://host[:port]` at which users reach the gateway; pages of share links name it as their address")
+    static let appleAppIDs = SettingKey(
+        name: "COACH_APPLE_APP_IDS", fallback: "",
+        meaning: "`TEAMID.bundle.id`, separated by commas: apps that open share links, by `/.well-known/apple-app-site-association`")
+    static let androidApps = SettingKey(
+        name: "COACH_ANDROID_APPS", fallback: "",
+        meaning:
+            "`package=fingerprint`, separated by commas: the same by `/.well-known/assetlinks.json`; SHA-256 of the signing certificate")
 
     static let revenueCatAuthorization = SettingKey(
         name: "REVENUECAT_WEBHOOK_AUTH", fallback: nil,

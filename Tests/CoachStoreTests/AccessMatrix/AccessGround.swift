@@ -65,6 +65,10 @@ struct AccessGround: Sendable {
             "insert into public.reports (user_id, persona_id, reason) values (\(owner), gen_random_uuid(), 'other')")
         try await store.admin.execute("insert into gateway.removal_confirmations values (\(owner), '', now())")
         try await store.admin.execute("insert into public.push_tokens (user_id, token) values (\(owner), 'abc')")
+        try await store.admin.execute(
+            "insert into public.share_links (persona_id, user_id, token) values (\(persona.uuid), \(owner), gen_random_uuid()::text)")
+        try await store.admin.execute(
+            "insert into public.persona_redemptions values (\(owner), \(persona.uuid), gen_random_uuid())")
         let edit = DocumentEdit(name: DocumentName(kind: .limits, id: "default"), expectedVersion: 1, content: .body([:]))
         _ = try await VersionedDocuments.postgres(client: store.gateway).put(.someone(UserID(other), role: .operator), edit)
         _ = try await BillingInbox.postgres(client: store.gateway, includingSandbox: false).store(Self.grant(to: caller.userID))

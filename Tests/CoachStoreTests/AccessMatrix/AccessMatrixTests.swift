@@ -65,7 +65,7 @@ struct AccessMatrixTests {
         #expect(
             try await ground.names(
                 "select attname::text from pg_attribute where attrelid = 'public.published_personas'::regclass and attnum > 0")
-                == ["id", "slug", "name", "description", "domain", "version", "published_at"])
+                == ["id", "slug", "name", "description", "domain", "starters", "languages", "version", "published_at"])
     }
 
     @Test("no function is open to users, each pins its search path, and few have their owner's rights", arguments: Server.allCases)

@@ -26,7 +26,8 @@ enum FunctionExpectation {
         "gateway.rejection(text, integer, integer, integer)",
         "gateway.ordinary_limit(uuid, public.rate_limits, jsonb, jsonb, integer, boolean, numeric, date, timestamp with time zone)",
         "gateway.take_crisis_call(uuid, jsonb, integer)",
-        "gateway.find_persona(uuid, integer)",
+        "gateway.find_persona(uuid, uuid, integer)",
+        "gateway.requested_persona(uuid, jsonb)",
         "gateway.restart_turn(uuid, public.turns, gateway.turn_plan)",
         "gateway.replace_turn(uuid, public.turns, gateway.turn_plan)",
         "gateway.insert_turn(uuid, jsonb, gateway.risk, bytea, gateway.turn_plan)",
@@ -60,7 +61,12 @@ enum FunctionExpectation {
         "gateway.request_stop(uuid, uuid)",
         "gateway.make_usage_partitions(integer)",
         "gateway.purge_deleted(interval, integer)",
-        "gateway.publish_persona(uuid, uuid)",
+        "gateway.publish_persona(uuid, uuid, text)",
+        "gateway.redeem_share_link(uuid, text)",
+        "gateway.unpublish_persona(uuid, uuid)",
+        "gateway.persona_of_conversation(uuid, uuid)",
+        "gateway.accept_persona_version(uuid, uuid)",
+        "gateway.persona_stats(uuid, uuid)",
         "gateway.no_persona()",
         "gateway.delete_user(uuid, integer)",
         "gateway.refuse_user(uuid)",
@@ -97,6 +103,7 @@ enum FunctionExpectation {
         "operator.put_document(text, text, integer, jsonb, text, text, integer)",
         "operator.roll_back_document(text, text, integer, integer, text, text)",
         "operator.audit_log(bigint, integer)",
+        "operator.unpublish_persona(uuid, text, text)",
     ]
 
     /// Called at every turn by functions that have pinned the search path, and by nobody else: to pin it again costs more than what they do.
@@ -113,7 +120,8 @@ enum FunctionExpectation {
         "gateway.history(uuid, uuid, integer, integer, integer)",
         "gateway.ordinary_limit(uuid, public.rate_limits, jsonb, jsonb, integer, boolean, numeric, date, timestamp with time zone)",
         "gateway.take_crisis_call(uuid, jsonb, integer)",
-        "gateway.find_persona(uuid, integer)",
+        "gateway.find_persona(uuid, uuid, integer)",
+        "gateway.requested_persona(uuid, jsonb)",
         "gateway.restart_turn(uuid, public.turns, gateway.turn_plan)",
         "gateway.replace_turn(uuid, public.turns, gateway.turn_plan)",
         "gateway.insert_turn(uuid, jsonb, gateway.risk, bytea, gateway.turn_plan)",
@@ -124,7 +132,7 @@ enum FunctionExpectation {
 
     /// Called by triggers and by functions with their owner's rights only.
     static let forNobody: Set<String> = [
-        "gateway.touch_updated_at()", "gateway.remove_conversation()", "gateway.refuse_update()",
+        "gateway.touch_updated_at()", "gateway.count_revision()", "gateway.remove_conversation()", "gateway.refuse_update()",
         "gateway.limit_personas()", "gateway.limit_conversations()",
         "gateway.claim_push_token()", "gateway.release_push_token()", "gateway.version_profile()",
         "gateway.number_edit()", "gateway.take_change(uuid)", "gateway.note_removal()", "gateway.number_statement()",
@@ -142,10 +150,13 @@ enum FunctionExpectation {
         // Remove a user, and remember that there was one.
         "gateway.leave_tombstone()", "gateway.refuse_removed_user()", "gateway.delete_user(uuid, integer)",
         "gateway.refuse_user(uuid)",
+        // Count the use of a creator's link together with a user's redemption, and what many users did with a persona.
+        "gateway.redeem_share_link(uuid, text)", "gateway.persona_stats(uuid, uuid)",
         // Operators' functions check the role in the claims.
         "gateway.append_audit(text, text, integer, integer, text, text)", "gateway.verify_audit_log()", "operator.require_operator()",
         "operator.costs(date, date, text[], text)", "operator.user_status(uuid)", "operator.suspend_user(uuid, text, text)",
         "operator.unsuspend_user(uuid, text, text)", "operator.put_document(text, text, integer, jsonb, text, text, integer)",
         "operator.roll_back_document(text, text, integer, integer, text, text)", "operator.audit_log(bigint, integer)",
+        "operator.unpublish_persona(uuid, text, text)",
     ]
 }

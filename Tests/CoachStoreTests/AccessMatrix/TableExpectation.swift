@@ -98,8 +98,10 @@ struct TableExpectation: Sendable {
                 .gatewayHalfBound: "S...",
             ],
             insert: "insert into public.coaching_personas (user_id, name) values (:owner, 'x')", update: "set name = 'x'",
-            insertable: ["id", "user_id", "name", "description", "domain", "tone", "methodology", "personality"],
-            updatable: ["name", "description", "domain", "tone", "methodology", "personality", "deleted_at"]),
+            insertable: ["id", "user_id", "name", "description", "domain", "tone", "methodology", "personality", "starters", "languages"],
+            updatable: [
+                "name", "description", "domain", "tone", "methodology", "personality", "starters", "languages", "deleted_at",
+            ]),
         .init(
             name: "public.persona_versions",
             allowed: [
@@ -116,6 +118,18 @@ struct TableExpectation: Sendable {
                 .gateway: "S...", .gatewayForOther: "S...", .gatewayForNobody: "S...", .gatewayHalfBound: "S...",
             ]) { a, _ in a },
             insert: "insert into public.published_personas (name) values ('x')", update: "set name = 'x'"),
+        // Written by the gateway for the creator; a token is looked up for whoever has it.
+        .init(
+            name: "public.share_links",
+            allowed: [.gateway: "SIU.", .gatewayForOther: "S...", .gatewayForNobody: "S...", .gatewayHalfBound: "S..."],
+            insert: """
+                insert into public.share_links (persona_id, user_id, token)
+                select id, user_id, gen_random_uuid()::text from public.coaching_personas where user_id = :owner
+                """, update: "set revoked_at = now()"),
+        .init(
+            name: "public.persona_redemptions", allowed: own("S...", gateway: "S..."),
+            insert: "insert into public.persona_redemptions values (:owner, gen_random_uuid(), gen_random_uuid())",
+            update: "set redeemed_at = now()"),
 
         // What is known of running turns: the gateway's alone, for the user at hand or, without claims, for all.
         .init(

@@ -1,0 +1,78 @@
+import JSON
+
+/// What a creator writes of a persona, validated. Reading it reports every flaw of every text.
+public struct PersonaContent: Sendable, Equatable, JSONReadable {
+    public static let nameLimit = 80
+    public static let descriptionLimit = 500
+    /// All texts of one prompt setting together, in Unicode scalars: what `PromptBuilder` puts into a prompt.
+    public static let settingLimit = PromptBuilder.maximumTextScalars
+    public static let starterCount = 6
+    public static let starterLimit = 200
+    public static let languageCount = 10
+    /// Texts of a prompt setting that is a list or an object.
+    public static let settingParts = 50
+
+    /// The members in JSON, on the wire and for the database.
+    public static let publicMembers = ["name", "description", "domain", "starters", "languages"]
+    public static let promptMembers = ["tone", "methodology", "personality"]
+
+    /// The object with exactly these members; those not given are `null`.
+    public let json: JSONValue
+
+    public init(_ body: JSONReader) throws(JSONFinding) {
+        let name = try body.required("name", .text(1...Self.nameLimit))
+        let description = try body.optional("description", .text(0...Self.descriptionLimit))
+        let domain = try body.optional("domain", .choice) as Domain?
+        let starters = try body.optional("starters", .list(0...Self.starterCount, .text(1...Self.starterLimit))) ?? []
+        let languages = try body.optional("languages", .list(0...Self.languageCount, .languageTag)) ?? []
+        if PersonaTextRules.isTitled(name) { try body.report("name", .invalid(PersonaTextRules.Problem.claimsProfession.text)) }
+        for (field, texts) in [("name", [name]), ("description", [description ?? ""]), ("starters", starters)] {
+            try PersonaTextRules.check(texts, field, body)
+        }
+        var settings: [JSONMember] = []
+        for field in Self.promptMembers {
+            let value = try body.value(field)
+            settings.append(JSONMember(field, value ?? .null))
+            guard let value else { continue }
+            guard let texts = Self.texts(of: value) else {
+                try body.report(field, .invalid("must be a text, a list of texts, or an object of texts"))
+                continue
+            }
+            if texts.reduce(0, { $0 + $1.unicodeScalars.count }) > Self.settingLimit {
+                try body.report(field, .tooLong(limit: Self.settingLimit))
+            } else {
+                try PersonaTextRules.check(texts, field, body)
+            }
+        }
+        json = .object(
+            [
+                JSONMember("name", .string(name)), JSONMember("description", description.map(JSONValue.string) ?? .null),
+                JSONMember("domain", domain.map { .string($0.rawValue) } ?? .null),
+                JSONMember("starters", .array(starters.map(JSONValue.string))),
+                JSONMember("languages", .array(languages.map(JSONValue.string))),
+            ] + settings)
+    }
+
+    /// All texts of a prompt setting, names of an object included, because they enter the prompt, too. nil for another form.
+    private static func texts(of value: JSONValue) -> [String]? {
+        switch value {
+        case .string(let text): return [text]
+        case .array(let elements) where elements.count <= settingParts:
+            let texts = elements.compactMap(\.string)
+            return texts.count == elements.count ? texts : nil
+        case .object(let members) where members.count <= settingParts:
+            let texts = members.compactMap(\.value.string)
+            return texts.count == members.count ? members.map(\.key) + texts : nil
+        default: return nil
+        }
+    }
+}
+
+extension JSONField<String> {
+    /// A language tag of BCP 47: a language, and subtags of letters and digits.
+    fileprivate static var languageTag: Self {
+        .parsed("a language tag (BCP 47)", placeholder: "en") { text in
+            text.utf8.count <= 35 && text.wholeMatch(of: /[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*/) != nil ? text : nil
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import CoachCore
+import Foundation
+import JSON
+import PostgresClient
+
+extension PersonaRecord {
+    static let columns: Query = """
+        id, slug, status, visibility, published_version, (extract(epoch from published_at) * 1000000)::bigint, \
+        (extract(epoch from created_at) * 1000000)::bigint, (extract(epoch from updated_at) * 1000000)::bigint, revision, \
+        \(PersonaVersion.content)
+        """
+
+    /// The columns of a draft from the column `c`, in the order name, description, domain, tone, methodology, personality, starters, languages.
+    static let values: Query = """
+        c ->> 'name', c ->> 'description', nullif(c -> 'domain', 'null'), nullif(c -> 'tone', 'null'), nullif(c -> 'methodology', 'null'), \
+        nullif(c -> 'personality', 'null'), c -> 'starters', c -> 'languages'
+        """
+    static let assignments: Query = """
+        (name, description, domain, tone, methodology, personality, starters, languages) = row (\(values))
+        """
+
+    init(row: borrowing Row) throws {
+        guard let status = Status(rawValue: try row.value(2)), let visibility = PersonaVisibility(rawValue: try row.value(3)) else {
+            throw StoreFault.unexpected("a persona has an unknown status or visibility")
+        }
+        self.init(
+            id: PersonaID(try row.value(0)), slug: try row.value(1), status: status, visibility: visibility,
+            publishedVersion: try row.value(4), publishedAt: try row.date(5), createdAt: Date(microseconds: try row.value(6)),
+            updatedAt: Date(microseconds: try row.value(7)), revision: try row.value(8), content: try .stored(try row.value(9)))
+    }
+}
+
+extension PersonaVersion {
+    /// The members of `PersonaContent` of a draft or of a version.
+    static let content: Query = """
+        jsonb_build_object(\
+        'name', name, 'description', description, 'domain', domain, 'tone', tone, 'methodology', methodology, 'personality', personality, \
+        'starters', coalesce(starters, '[]'), 'languages', coalesce(languages, '[]'))
+        """
+    static let columns: Query = "version, (extract(epoch from created_at) * 1000000)::bigint, \(content)"
+
+    init(row: borrowing Row) throws {
+        self.init(
+            version: try row.value(0), createdAt: Date(microseconds: try row.value(1)), content: try .stored(try row.value(2)))
+    }
+}
+
+extension PublishedPersona {
+    /// Of view published_personas, and of a version joined with its persona.
+    static let columns: Query = """
+        id, slug, version, (extract(epoch from published_at) * 1000000)::bigint, \
+        jsonb_build_object(\
+        'name', name, 'description', description, 'domain', domain, 'starters', coalesce(starters, '[]'), \
+        'languages', coalesce(languages, '[]'))
+        """
+
+    init(row: borrowing Row) throws {
+        self.init(
+            id: PersonaID(try row.value(0)), slug: try row.value(1), version: try row.value(2),
+            publishedAt: Date(microseconds: try row.value(3)), content: try .stored(try row.value(4)))
+    }
+}
+
+extension PersonaStatistics: JSONReadable {
+    public init(_ json: JSONReader) throws(JSONFinding) {
+        self.init(
+            users: try json.optional("users"), conversations: try json.optional("conversations"), turns: try json.optional("turns"))
+    }
+}
+
+extension ConversationPersona: JSONReadable {
+    public init(_ json: JSONReader) throws(JSONFinding) {
+        self.init(
+            personaID: try json.required("persona_id"), version: try json.optional("version"),
+            newestVersion: try json.optional("newest_version"))
+    }
+}

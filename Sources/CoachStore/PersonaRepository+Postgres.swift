@@ -1,0 +1,154 @@
+import CoachCore
+import Foundation
+import JSON
+import PostgresClient
+
+extension PersonaRepository {
+    /// Personas in PostgreSQL. Drafts are read and written as role `authenticated` with the caller's claims, as behind PostgREST; what sets the
+    /// status is a function of schema `gateway`.
+    public static func postgres(client: PostgresClient) -> PersonaRepository {
+        PersonaRepository(
+            published: { caller, request in try await client.publishedPersonas(for: caller, request) },
+            publishedOne: { caller, id in
+                let query: Query = "select \(PublishedPersona.columns) from public.published_personas where id = \(id)"
+                guard let found = try await client.userRows(query, for: caller, decode: { try PublishedPersona(row: $0) }).first else {
+                    throw Rejection(reason: .notFound)
+                }
+                return found
+            },
+            own: { caller, request in try await client.ownPersonas(of: caller, request) },
+            get: { caller, id in try await client.persona(id, of: caller) },
+            create: { caller, id, content in try await client.createPersona(id, content, by: caller) },
+            put: { caller, id, content, expected in
+                try await client.changePersona(id, of: caller, expected) {
+                    "update public.coaching_personas p set \(PersonaRecord.assignments) \(content.source) where p.user_id = \(caller.userID)"
+                }
+            },
+            restore: { caller, id, version, expected in
+                guard try await client.personaVersion(id, version, of: caller) != nil else { throw UnknownVersion() }
+                return try await client.changePersona(id, of: caller, expected) {
+                    """
+                    update public.coaching_personas p
+                    set name = v.name, description = v.description, domain = v.domain, tone = v.tone, methodology = v.methodology,
+                        personality = v.personality, starters = v.starters, languages = v.languages
+                    from public.persona_versions v where v.persona_id = p.id and v.version = \(version) and p.user_id = \(caller.userID)
+                    """
+                }
+            },
+            delete: { caller, id in
+                let update: Query = """
+                    update public.coaching_personas set deleted_at = now()
+                    where user_id = \(caller.userID) and id = \(id) and deleted_at is null returning 1
+                    """
+                if try await client.userRows(update, for: caller, decode: { try $0.value(0, as: Int.self) }).isEmpty {
+                    throw Rejection(reason: .notFound)
+                }
+            },
+            publish: { caller, id, visibility in
+                let call: Query = "gateway.publish_persona(\(caller.userID), \(id), \(visibility?.rawValue))"
+                if try await client.call(call, for: caller, as: Int?.self) != nil { return true }
+                // Not found, or withdrawn.
+                _ = try await client.persona(id, of: caller)
+                return false
+            },
+            unpublish: { caller, id in
+                if try await !client.call("gateway.unpublish_persona(\(caller.userID), \(id))", for: caller, as: Bool.self) {
+                    throw Rejection(reason: .notFound)
+                }
+            },
+            versions: { caller, id, request in try await client.personaVersions(id, of: caller, request) },
+            version: { caller, id, version in try await client.personaVersion(id, version, of: caller) },
+            statistics: { caller, id in
+                let call: Query = "gateway.persona_stats(\(caller.userID), \(id))"
+                guard let text = try await client.call(call, for: caller, as: String?.self) else { throw Rejection(reason: .notFound) }
+                return try StoredJSON.decode(PersonaStatistics.self, from: text)
+            })
+    }
+}
+
+extension PostgresClient {
+    fileprivate func publishedPersonas(for caller: Caller, _ request: PageRequest) async throws -> Page<PublishedPersona> {
+        var query: Query = "select \(PublishedPersona.columns) from public.published_personas where true"
+        if let cursor = try request.pageCursor { query.append(" and (published_at, id) < (\(try cursor.timestamp), \(cursor.id))") }
+        query.append(" order by published_at desc, id desc limit \(request.limit + 1)")
+        let found = try await userRows(query, for: caller) { try PublishedPersona(row: $0) }
+        return Page(found, limit: request.limit) { PageCursor(key: $0.publishedAt.microseconds, id: $0.id.uuid) }
+    }
+
+    fileprivate func ownPersonas(of caller: Caller, _ request: PageRequest) async throws -> Page<PersonaRecord> {
+        var query: Query = """
+            select \(PersonaRecord.columns) from public.coaching_personas where user_id = \(caller.userID) and deleted_at is null
+            """
+        if let cursor = try request.pageCursor { query.append(" and (created_at, id) < (\(try cursor.timestamp), \(cursor.id))") }
+        query.append(" order by created_at desc, id desc limit \(request.limit + 1)")
+        let found = try await userRows(query, for: caller) { try PersonaRecord(row: $0) }
+        return Page(found, limit: request.limit) { PageCursor(key: $0.createdAt.microseconds, id: $0.id.uuid) }
+    }
+
+    fileprivate func persona(_ id: PersonaID, of caller: Caller) async throws -> PersonaRecord {
+        let query: Query = """
+            select \(PersonaRecord.columns) from public.coaching_personas
+            where user_id = \(caller.userID) and id = \(id) and deleted_at is null
+            """
+        guard let record = try await userRows(query, for: caller, decode: { try PersonaRecord(row: $0) }).first else {
+            throw Rejection(reason: .notFound)
+        }
+        return record
+    }
+
+    fileprivate func createPersona(_ id: PersonaID, _ content: PersonaContent, by caller: Caller) async throws -> PersonaRecord {
+        do {
+            _ = try await userRows(
+                """
+                insert into public.coaching_personas
+                    (id, user_id, name, description, domain, tone, methodology, personality, starters, languages)
+                select \(id), \(caller.userID), \(PersonaRecord.values) \(content.source)
+                on conflict on constraint coaching_personas_pkey do nothing returning 1
+                """, for: caller
+            ) { try $0.value(0, as: Int.self) }
+        } catch let error as PostgresError where error.constraint == "coaching_personas_quota" {
+            throw Rejection(reason: .quotaExhausted)
+        } catch let error as PostgresError where error.sqlState == SQLState.insufficientPrivilege {
+            throw NotAllowed()
+        }
+        return try await persona(id, of: caller)
+    }
+
+    /// - Parameter update: of rows `p`, without the conditions on id and revision.
+    fileprivate func changePersona(
+        _ id: PersonaID, of caller: Caller, _ expected: [Int64]?, _ update: () -> Query
+    ) async throws -> PersonaRecord {
+        var update = update()
+        update.append(" and p.id = \(id) and p.deleted_at is null")
+        if let expected { update.append(" and p.revision::bigint = any (\(expected))") }
+        update.append(" returning 1")
+        let changed = try await userRows(update, for: caller) { try $0.value(0, as: Int.self) }
+        // Not found only if the persona is gone; else it has another revision.
+        let record = try await persona(id, of: caller)
+        if changed.isEmpty { throw StaleVersion() }
+        return record
+    }
+
+    fileprivate func personaVersions(_ id: PersonaID, of caller: Caller, _ request: PageRequest) async throws -> Page<PersonaVersion> {
+        _ = try await persona(id, of: caller)
+        var query: Query = "select \(PersonaVersion.columns) from public.persona_versions where persona_id = \(id)"
+        if let cursor = try request.pageCursor { query.append(" and version::bigint < \(cursor.key)") }
+        query.append(" order by version desc limit \(request.limit + 1)")
+        let found = try await userRows(query, for: caller) { try PersonaVersion(row: $0) }
+        return Page(found, limit: request.limit) { PageCursor(key: Int64($0.version), id: id.uuid) }
+    }
+
+    fileprivate func personaVersion(_ id: PersonaID, _ version: Int, of caller: Caller) async throws -> PersonaVersion? {
+        _ = try await persona(id, of: caller)
+        return try await userRows(
+            """
+            select \(PersonaVersion.columns) from public.persona_versions where persona_id = \(id) and version::bigint = \(version)
+            """, for: caller
+        ) { try PersonaVersion(row: $0) }.first
+    }
+}
+
+extension PersonaContent {
+    /// The content as a row with the column `c`.
+    fileprivate var source: Query { "from (select \(String(decoding: json.bytes, as: UTF8.self))::jsonb as c) as content" }
+}

@@ -1,0 +1,132 @@
+import CoachCore
+import Foundation
+import PostgresClient
+
+extension PersonaSharing {
+    /// Share links in PostgreSQL, as role `coach_gateway` bound to the caller.
+    /// - Parameter newToken: makes an unguessable token.
+    public static func postgres(
+        client: PostgresClient, newToken: @escaping @Sendable () -> String = ShareLink.randomToken
+    ) -> PersonaSharing {
+        PersonaSharing(
+            links: { caller, id, request in try await client.shareLinks(of: id, of: caller, request) },
+            create: { caller, persona, id, draft in try await client.createShareLink(id, newToken(), draft, of: persona, by: caller) },
+            revoke: { caller, persona, id in
+                let update: Query = """
+                    update public.share_links set revoked_at = now()
+                    where id = \(id) and persona_id = \(persona) and user_id = \(caller.userID) and revoked_at is null returning 1
+                    """
+                if try await client.shareRows(update, for: caller, decode: { try $0.value(0, as: Int.self) }).isEmpty {
+                    throw Rejection(reason: .notFound)
+                }
+            },
+            redeem: { caller, token in
+                let call: Query = "gateway.redeem_share_link(\(caller.userID), \(token))"
+                guard let id = try await client.call(call, for: caller, as: UUID?.self) else { throw Rejection(reason: .notFound) }
+                return PersonaID(id)
+            },
+            shared: { token in try await client.sharedPersona(token) },
+            persona: { caller, id in
+                try await client.conversationPersona("gateway.persona_of_conversation(\(caller.userID), \(id))", for: caller)
+            },
+            acceptVersion: { caller, id in
+                try await client.conversationPersona("gateway.accept_persona_version(\(caller.userID), \(id))", for: caller)
+            },
+            withdraw: { caller, id, reason, requestID in
+                let query: Query = "select operator.unpublish_persona(\(id), \(reason), \(requestID))"
+                return try await client.operatorQuery(query, for: caller) { rows in try rows.only { row in try row.value(0) } }
+            })
+    }
+}
+
+extension ShareLink {
+    /// 192 random bits in base64url: cannot be guessed.
+    public static func randomToken() -> String {
+        var generator = SystemRandomNumberGenerator()
+        return Base64URL.encode((0..<24).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+    }
+
+    fileprivate static let columns: Query = """
+        l.id, l.token, l.label, l.max_uses, (extract(epoch from l.expires_at) * 1000000)::bigint, l.uses, \
+        (extract(epoch from l.created_at) * 1000000)::bigint
+        """
+
+    fileprivate init(row: borrowing Row) throws {
+        self.init(
+            id: ShareLinkID(try row.value(0)), token: try row.value(1),
+            draft: ShareLinkDraft(label: try row.value(2), maximumUses: try row.value(3), expiresAt: try row.date(4)),
+            uses: try row.value(5), createdAt: Date(microseconds: try row.value(6)))
+    }
+}
+
+extension PostgresClient {
+    fileprivate func shareLinks(of id: PersonaID, of caller: Caller, _ request: PageRequest) async throws -> Page<ShareLink> {
+        var page: Query = "select * from public.share_links where persona_id = p.id and revoked_at is null"
+        if let cursor = try request.pageCursor { page.append(" and (created_at, id) < (\(try cursor.timestamp), \(cursor.id))") }
+        page.append(" order by created_at desc, id desc limit \(request.limit + 1)")
+        // A persona without links is one row of NULLs, no persona is no row.
+        let query: Query = """
+            select \(ShareLink.columns) from public.coaching_personas p left join lateral (\(page)) l on true
+            where p.id = \(id) and p.user_id = \(caller.userID) and p.deleted_at is null order by l.created_at desc, l.id desc
+            """
+        let found = try await shareRows(query, for: caller) { row in
+            try row.value(0, as: UUID?.self) == nil ? nil : try ShareLink(row: row)
+        }
+        if found.isEmpty { throw Rejection(reason: .notFound) }
+        return Page(found.compactMap { $0 }, limit: request.limit) { PageCursor(key: $0.createdAt.microseconds, id: $0.id.uuid) }
+    }
+
+    fileprivate func createShareLink(
+        _ id: ShareLinkID, _ token: String, _ draft: ShareLinkDraft, of persona: PersonaID, by caller: Caller
+    ) async throws -> ShareLink {
+        let count: Query = "(select count(*) from public.share_links l where l.persona_id = p.id and l.revoked_at is null)"
+        let insert: Query = """
+            insert into public.share_links (id, persona_id, user_id, token, label, max_uses, expires_at)
+            select \(id), p.id, p.user_id, \(token), \(draft.label), \(draft.maximumUses)::integer,
+                timestamptz 'epoch' + \(draft.expiresAt?.microseconds)::bigint * interval '1 microsecond'
+            from public.coaching_personas p
+            where p.id = \(persona) and p.user_id = \(caller.userID) and p.deleted_at is null and \(count) < 100
+            on conflict do nothing
+            """
+        let query: Query = """
+            select \(ShareLink.columns) from public.share_links l
+            where l.id = \(id) and l.persona_id = \(persona) and l.user_id = \(caller.userID)
+            """
+        if let link = try await shareRows(insert, query, for: caller, decode: { try ShareLink(row: $0) }).first { return link }
+        let owned: Query = """
+            select 1 from public.coaching_personas p where p.id = \(persona) and p.user_id = \(caller.userID) and p.deleted_at is null
+            """
+        let isOwned = try await !shareRows(owned, for: caller, decode: { try $0.value(0, as: Int.self) }).isEmpty
+        throw Rejection(reason: isOwned ? .quotaExhausted : .notFound)
+    }
+
+    fileprivate func sharedPersona(_ token: String) async throws -> PublishedPersona? {
+        let query: Query = """
+            select \(PublishedPersona.columns) from (
+                select p.id, p.slug, p.published_at, v.version, v.name, v.description, v.domain, v.starters, v.languages
+                from public.share_links l
+                join public.coaching_personas p on p.id = l.persona_id and p.status = 'published' and p.deleted_at is null
+                join public.persona_versions v on v.persona_id = p.id and v.version = p.published_version
+                where l.token = \(token) and l.revoked_at is null and (l.expires_at is null or l.expires_at > now())
+                    and (l.max_uses is null or l.uses < l.max_uses)
+            ) shared
+            """
+        return try await StoreFault.translating {
+            try await self.query(query) { rows in try rows.map { row in try PublishedPersona(row: row) }.first }
+        }
+    }
+
+    fileprivate func conversationPersona(_ call: Query, for caller: Caller) async throws -> ConversationPersona {
+        guard let text = try await self.call(call, for: caller, as: String?.self) else { throw Rejection(reason: .notFound) }
+        return try StoredJSON.decode(ConversationPersona.self, from: text)
+    }
+
+    /// The rows of the last query.
+    fileprivate func shareRows<Record: Sendable>(
+        _ queries: Query..., for caller: Caller, decode: @escaping @Sendable (borrowing Row) throws -> Record
+    ) async throws -> [Record] {
+        try await StoreFault.translating {
+            try await batch([Claims.gateway(for: caller)] + queries, affinity: caller.userID.affinity) { rows in try rows.map(decode) }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import CoachCore
+import GatewayAPI
+import HTTPEdge
+import Hummingbird
+import JSON
+
+/// `/api/v1/personas`: drafts, publication and versions, for creators; the list of those that a user may talk to, for users.
+public struct PersonaRoutes: Feature {
+    private static let path = "/api/v1/personas"
+
+    private let personas: PersonaRepository
+
+    public init(personas: PersonaRepository) { self.personas = personas }
+
+    public func register(on routes: RouteTable) {
+        let users = routes.authenticated("Personas")
+        let creators = users.require(.creator)
+        users.get(
+            Self.path,
+            .init(
+                "List the published personas that the user may talk to: listed and redeemed ones", parameters: PageQuery.cursorParameters,
+                response: .list(PublishedPersonaResource.schema))
+        ) { request, context in
+            .list(
+                request, context, try await personas.published(context.caller, try PageQuery.read(request)), PublishedPersonaResource.init)
+        }
+        creators.get(
+            "/api/v1/me/personas",
+            .init("List the creator's own personas", parameters: PageQuery.cursorParameters, response: .list(PersonaResource.schema))
+        ) { request, context in
+            .list(request, context, try await personas.own(context.caller, try PageQuery.read(request)), PersonaResource.init)
+        }
+        creators.create(
+            Self.path, "Create a persona as a draft", body: Self.draft, read: PersonaContent.init
+        ) { content, id, context in
+            PersonaResource(try await personas.create(context.caller, PersonaID(id), content))
+        }
+        creators.get("\(Self.path)/{id}", .init("Get the draft of a persona", response: Self.versioned)) { request, context in
+            respond(request, context, try await personas.get(context.caller, try context.personaID))
+        }
+        creators.put(
+            "\(Self.path)/{id}",
+            .init(
+                "Replace the draft; users get it when it is published", parameters: [.ifMatch], body: Self.draft, response: Self.versioned)
+        ) { request, context in
+            let (id, expected) = (try context.personaID, try request.expectedVersion(required: true))
+            let content = try JSONReader.read(requestBody: try await request.collectBytes(), PersonaContent.init)
+            return try await change(request, context, id) { try await personas.put(context.caller, id, content, expected.versions) }
+        }
+        creators.delete("\(Self.path)/{id}", .init("Delete a persona", response: .data(.any))) { _, context in
+            try await personas.delete(context.caller, try context.personaID)
+            return .envelope(context) { $0.null() }
+        }
+        creators.post(
+            "\(Self.path)/{id}/publish",
+            .init(
+                "Publish the draft as a new version",
+                body: Schema.object([.optional("visibility", .values(PersonaVisibility.allCases.map(\.rawValue)))]).named("Publication"),
+                response: Self.versioned)
+        ) { try await publish($0, $1) }
+        creators.post(
+            "\(Self.path)/{id}/unpublish", .init("End the publication; conversations keep their version", response: Self.versioned)
+        ) { request, context in
+            let id = try context.personaID
+            try await personas.unpublish(context.caller, id)
+            return respond(request, context, try await personas.get(context.caller, id))
+        }
+        creators.get(
+            "\(Self.path)/{id}/stats",
+            .init("Get figures of the last 30 days; null below 20 users", response: .data(PersonaStatisticsResource.schema))
+        ) { _, context in
+            let figures = try await personas.statistics(context.caller, try context.personaID)
+            return .envelope(context) { PersonaStatisticsResource(figures).write(to: &$0) }
+        }
+    }
+
+    static let versioned = RouteResponse.data(PersonaResource.schema).versioned
+
+    private static let draft: Schema = {
+        let setting = Schema.any.described(
+            "a text, a list of texts, or an object of texts; at most \(PersonaContent.settingLimit) characters")
+        return Schema.object(
+            [
+                .init("name", .text(maximumLength: PersonaContent.nameLimit)),
+                .optional("description", .text(maximumLength: PersonaContent.descriptionLimit)),
+                .optional("domain", .values(Domain.allCases.map(\.rawValue))),
+                .optional("starters", .array(of: .text(maximumLength: PersonaContent.starterLimit))),
+                .optional("languages", .array(of: .text.described("BCP 47"))),
+            ] + PersonaContent.promptMembers.map { .optional($0, setting) }
+        ).named("PersonaDraft")
+    }()
+
+    private func publish(_ request: Request, _ context: Authenticated) async throws -> Response {
+        let id = try context.personaID
+        let bytes = try await request.collectBytes()
+        let visibility = try JSONReader.read(requestBody: bytes.isEmpty ? Array("{}".utf8) : bytes) { (body) throws(JSONFinding) in
+            try body.optional("visibility", .choice) as PersonaVisibility?
+        }
+        // What came in behind PostgREST was not validated.
+        let draft = try await personas.get(context.caller, id)
+        _ = try JSONReader.read(requestBody: draft.content.bytes, PersonaContent.init)
+        guard try await personas.publish(context.caller, id, visibility) else {
+            throw GatewayError(.forbidden, "an operator has withdrawn this persona")
+        }
+        return respond(request, context, try await personas.get(context.caller, id))
+    }
+
+    private func change(
+        _ request: Request, _ context: Authenticated, _ id: PersonaID, _ change: () async throws -> PersonaRecord
+    ) async throws -> Response {
+        do {
+            return respond(request, context, try await change())
+        } catch is StaleVersion {
+            let current = try await personas.get(context.caller, id)
+            throw GatewayError.stale(PersonaResource(current), current.tag)
+        }
+    }
+
+    private func respond(_ request: Request, _ context: Authenticated, _ record: PersonaRecord) -> Response {
+        .envelope(context) { PersonaResource(record).write(to: &$0) }.tagged(record.tag, for: request)
+    }
+}

@@ -1,0 +1,87 @@
+import CoachCore
+import GatewayAPI
+import HTTPEdge
+import Hummingbird
+import JSON
+
+/// `/api/v1/personas/{id}/versions`, `/diff` and `/rollback`: what was published, for its creator.
+public struct PersonaVersionRoutes: Feature {
+    private let personas: PersonaRepository
+
+    public init(personas: PersonaRepository) { self.personas = personas }
+
+    public func register(on routes: RouteTable) {
+        let creators = routes.authenticated("Personas").require(.creator)
+        let path = "/api/v1/personas/{id}"
+        creators.get(
+            "\(path)/versions",
+            .init(
+                "List the published versions, newest first", parameters: PageQuery.cursorParameters,
+                response: .list(PersonaVersionResource.schema))
+        ) { request, context in
+            let page = try await personas.versions(context.caller, try context.personaID, try PageQuery.read(request))
+            return .list(request, context, page, PersonaVersionResource.init)
+        }
+        creators.get(
+            "\(path)/versions/{version}",
+            .init(
+                "Get a published version", parameters: [.init("version", in: .path, .integer)],
+                response: .data(PersonaVersionResource.schema))
+        ) { _, context in
+            guard let number = context.parameters.get("version").flatMap({ Int($0) }),
+                let version = try await personas.version(context.caller, try context.personaID, number)
+            else { throw GatewayError.notFound }
+            return .envelope(context) { PersonaVersionResource(version).write(to: &$0) }
+        }
+        creators.get(
+            "\(path)/diff",
+            .init(
+                "Compare two versions, or a version with the draft",
+                parameters: [
+                    .init("from", in: .query, .integer, required: true),
+                    .init("to", in: .query, .integer.described("the draft when absent")),
+                ],
+                response: .data(DocumentDifferenceResource.schema))
+        ) { try await difference($0, $1) }
+        creators.post(
+            "\(path)/rollback",
+            .init(
+                "Make an earlier version the draft again, and publish it when the persona is published", parameters: [.ifMatch],
+                body: Schema.object([.init("version", .integer)]).named("PersonaRollback"), response: PersonaRoutes.versioned)
+        ) { try await rollBack($0, $1) }
+    }
+
+    private func difference(_ request: Request, _ context: Authenticated) async throws -> Response {
+        let id = try context.personaID
+        guard let from = try request.integer("from") else {
+            throw GatewayError(.invalidInput, "from is required").naming(field: "from")
+        }
+        let to = try request.integer("to")
+        guard let old = try await personas.version(context.caller, id, from) else { throw UnknownVersion() }
+        let new =
+            if let to { try await personas.version(context.caller, id, to)?.content } else {
+                try await personas.get(context.caller, id).content as JSONValue?
+            }
+        guard let new else { throw UnknownVersion() }
+        let operations = JSONPatch.difference(from: old.content, to: new).map(\.json)
+        return .envelope(context) { DocumentDifferenceResource(from: from, to: to, operations: operations).write(to: &$0) }
+    }
+
+    private func rollBack(_ request: Request, _ context: Authenticated) async throws -> Response {
+        let (id, expected) = (try context.personaID, try request.expectedVersion(required: true))
+        let number = try JSONReader.read(requestBody: try await request.collectBytes()) { (body) throws(JSONFinding) in
+            try body.required("version", .integer(1...Int(Int32.max)))
+        }
+        var record: PersonaRecord
+        do {
+            record = try await personas.restore(context.caller, id, number, expected.versions)
+        } catch is StaleVersion {
+            let current = try await personas.get(context.caller, id)
+            throw GatewayError.stale(PersonaResource(current), current.tag)
+        }
+        if record.status == .published, try await personas.publish(context.caller, id, nil) {
+            record = try await personas.get(context.caller, id)
+        }
+        return .envelope(context) { [record] in PersonaResource(record).write(to: &$0) }.tagged(record.tag, for: request)
+    }
+}

@@ -1,0 +1,70 @@
+import CoachCore
+import GatewayAPI
+import HTTPEdge
+import HTTPTypes
+import Hummingbird
+import JSON
+
+/// `GET /p/{token}`: the public page of a shared persona, and the files by which apps open such links.
+public struct PublicPersonaRoutes: Feature {
+    private let sharing: PersonaSharing
+    private let links: AppLinks
+
+    public init(sharing: PersonaSharing, links: AppLinks) {
+        self.sharing = sharing
+        self.links = links
+    }
+
+    public func register(on routes: RouteTable) {
+        let group = routes.open("Personas")
+        group.get(
+            "/p/{token}",
+            .init(
+                "Get the public card of a shared persona: HTML, or the envelope for `Accept: application/json`",
+                parameters: [.init("token", in: .path, .text)], response: .media("text/html", .text))
+        ) { try await page($0, $1) }
+        if !links.appleAppIDs.isEmpty { file(group, ".well-known/apple-app-site-association", links.appleAppSiteAssociation) }
+        if !links.androidApps.isEmpty { file(group, ".well-known/assetlinks.json", links.assetLinks) }
+    }
+
+    private func file(_ group: RouteGroup<GatewayContext>, _ path: String, _ json: [UInt8]) {
+        group.get("/\(path)", .init("Get the apps that open share links", response: .media("application/json"))) { _, _ in
+            Response(bytes: json, type: "application/json")
+        }
+    }
+
+    private func page(_ request: Request, _ context: GatewayContext) async throws -> Response {
+        guard let token = context.parameters.get("token"), token.utf8.count <= 128, let persona = try await find(token) else {
+            var error = GatewayError.notFound
+            error.headers = Self.headers
+            throw error
+        }
+        // Crawlers of social networks accept anything.
+        let accept = request.headers[.accept]?.lowercased() ?? ""
+        var response: Response
+        if accept.contains("application/json"), !accept.contains("text/html") {
+            response = .envelope(context) { PublishedPersonaResource(persona).write(to: &$0) }
+        } else {
+            let html = PersonaPage(persona, address: links.origin.map { "\($0)/p/\(token)" }).html
+            response = Response(bytes: Array(html.utf8), type: "text/html; charset=utf-8")
+            // No scripts, no foreign resources.
+            response.headers[.contentSecurityPolicy] = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+        }
+        for (name, value) in Self.headers { if let name = HTTPField.Name(name) { response.headers[name] = value } }
+        return response
+    }
+
+    /// nil for a text that is no token of a link.
+    private func find(_ token: String) async throws -> PublishedPersona? {
+        guard token.utf8.allSatisfy({ Self.alphabet.contains($0) }) else { return nil }
+        return try await sharing.shared(token)
+    }
+
+    /// base64url.
+    private static let alphabet = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
+    /// The token is a secret of the address: it leaves neither in a referrer nor in a search engine.
+    private static let headers = [
+        ("Referrer-Policy", "no-referrer"), ("X-Robots-Tag", "noindex"), ("X-Content-Type-Options", "nosniff"), ("Vary", "Accept"),
+    ]
+}

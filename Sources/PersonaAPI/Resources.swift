@@ -1,0 +1,61 @@
+import CoachCore
+import GatewayAPI
+import HTTPEdge
+import JSON
+
+extension Authenticated {
+    /// The persona that the path names; 404 for a malformed id, too.
+    var personaID: PersonaID {
+        get throws(GatewayError) {
+            guard let id = parameters.get("id").flatMap({ PersonaID(validating: $0) }) else { throw .notFound }
+            return id
+        }
+    }
+}
+
+extension PersonaRecord {
+    var tag: EntityTag { EntityTag(version: Int64(revision)) }
+}
+
+extension PersonaResource {
+    init(_ record: PersonaRecord) {
+        self.init(
+            id: record.id.uuid, slug: record.slug, status: record.status.rawValue, visibility: record.visibility.rawValue,
+            publishedVersion: record.publishedVersion, publishedAt: record.publishedAt.map { Timestamp($0) },
+            createdAt: Timestamp(record.createdAt), updatedAt: Timestamp(record.updatedAt), content: record.content)
+    }
+}
+
+extension PersonaVersionResource {
+    init(_ version: PersonaVersion) {
+        self.init(version: version.version, createdAt: Timestamp(version.createdAt), content: version.content)
+    }
+}
+
+extension PublishedPersonaResource {
+    init(_ persona: PublishedPersona) {
+        self.init(
+            id: persona.id.uuid, slug: persona.slug, version: persona.version, publishedAt: Timestamp(persona.publishedAt),
+            content: persona.content)
+    }
+}
+
+extension PersonaStatisticsResource {
+    init(_ figures: PersonaStatistics) {
+        self.init(users: figures.users, conversations: figures.conversations, turns: figures.turns)
+    }
+}
+
+extension ConversationPersonaResource {
+    init(_ persona: ConversationPersona) {
+        self.init(personaID: persona.personaID.uuid, version: persona.version, newestVersion: persona.newestVersion)
+    }
+}
+
+extension ShareLinkResource {
+    init(_ link: ShareLink) {
+        self.init(
+            id: link.id.uuid, token: link.token, path: "/p/\(link.token)", label: link.draft.label, maximumUses: link.draft.maximumUses,
+            uses: link.uses, expiresAt: link.draft.expiresAt.map { Timestamp($0) }, createdAt: Timestamp(link.createdAt))
+    }
+}

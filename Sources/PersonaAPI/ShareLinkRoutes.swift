@@ -1,0 +1,101 @@
+import CoachCore
+import GatewayAPI
+import HTTPEdge
+import Hummingbird
+import JSON
+
+/// Share links: `personas/{id}/share-links` for creators, `personas/redeem` and `conversations/{id}/persona-version` for users, and
+/// `operator/personas/{id}/unpublish`.
+public struct ShareLinkRoutes: Feature {
+    private static let maximumUses = 1_000_000
+
+    private let sharing: PersonaSharing
+    private let personas: PersonaRepository
+
+    public init(sharing: PersonaSharing, personas: PersonaRepository) {
+        self.sharing = sharing
+        self.personas = personas
+    }
+
+    public func register(on routes: RouteTable) {
+        let users = routes.authenticated("Personas")
+        registerLinks(users.require(.creator))
+        users.post(
+            "/api/v1/personas/redeem",
+            .init(
+                "Redeem a share link: the user may talk to its persona from then on",
+                body: Schema.object([.init("share_token", .text(maximumLength: 256))]).named("Redemption"),
+                response: .data(PublishedPersonaResource.schema))
+        ) { request, context in
+            let token = try JSONReader.read(requestBody: try await request.collectBytes()) { (body) throws(JSONFinding) in
+                try body.required("share_token", .text(1...256))
+            }
+            let id = try await sharing.redeem(context.caller, token)
+            let persona = try await personas.publishedOne(context.caller, id)
+            return .envelope(context) { PublishedPersonaResource(persona).write(to: &$0) }
+        }
+        let path = "/api/v1/conversations/{id}/persona-version"
+        let answer = RouteResponse.data(ConversationPersonaResource.schema)
+        users.get(path, .init("Get the version of the conversation's persona, and the newest one", response: answer)) { _, context in
+            respond(context, try await sharing.persona(context.caller, try conversation(context)))
+        }
+        users.post(path, .init("Go on with the newest version of the conversation's persona", response: answer)) { _, context in
+            respond(context, try await sharing.acceptVersion(context.caller, try conversation(context)))
+        }
+        routes.authenticated("Operators").require(.operator).post(
+            "/api/v1/operator/personas/{id}/unpublish",
+            .init(
+                "Withdraw a persona, from conversations that have it, too",
+                body: Schema.object([.init("reason", .text(maximumLength: 1000))]).named("Withdrawal"), response: .data(.any))
+        ) { request, context in
+            let id = try context.personaID
+            let reason = try JSONReader.read(requestBody: try await request.collectBytes()) { (body) throws(JSONFinding) in
+                try body.required("reason", .text(1...1000))
+            }
+            guard try await sharing.withdraw(context.caller, id, reason, context.requestID) else { throw GatewayError.notFound }
+            return .envelope(context) { $0.null() }
+        }
+    }
+
+    private func registerLinks(_ creators: RouteGroup<Authenticated>) {
+        let path = "/api/v1/personas/{id}/share-links"
+        creators.get(
+            path, .init("List the share links", parameters: PageQuery.cursorParameters, response: .list(ShareLinkResource.schema))
+        ) { request, context in
+            let page = try await sharing.links(context.caller, try context.personaID, try PageQuery.read(request))
+            return .list(request, context, page, ShareLinkResource.init)
+        }
+        creators.create(path, "Create a share link", body: Self.draft, read: Self.read) { draft, id, context in
+            ShareLinkResource(try await sharing.create(context.caller, try context.personaID, ShareLinkID(id), draft))
+        }
+        creators.delete(
+            "\(path)/{link_id}", .init("Revoke a share link; users who redeemed it keep their access", response: .data(.any))
+        ) { _, context in
+            guard let link = context.parameters.get("link_id").flatMap({ ShareLinkID(validating: $0) }) else { throw GatewayError.notFound }
+            try await sharing.revoke(context.caller, try context.personaID, link)
+            return .envelope(context) { $0.null() }
+        }
+    }
+
+    private static let draft = Schema.object([
+        .optional("label", .text(maximumLength: 80)), .optional("max_uses", .integer(1...maximumUses)), .optional("expires_at", .time),
+    ]).named("ShareLinkDraft")
+
+    @Sendable
+    private static func read(_ body: JSONReader) throws(JSONFinding) -> ShareLinkDraft {
+        let expiry: Timestamp? = try body.optional("expires_at")
+        return ShareLinkDraft(
+            label: try body.optional("label", .text(0...80)), maximumUses: try body.optional("max_uses", .integer(1...maximumUses)),
+            expiresAt: expiry?.date)
+    }
+
+    private func respond(_ context: Authenticated, _ persona: ConversationPersona) -> Response {
+        .envelope(context) { ConversationPersonaResource(persona).write(to: &$0) }
+    }
+
+    /// 404 for a malformed id, too.
+    private func conversation(_ context: Authenticated) throws(GatewayError) -> ConversationID {
+        guard let id = context.parameters.get("id").flatMap({ ConversationID(validating: $0) }) else { throw .notFound }
+        return id
+    }
+}

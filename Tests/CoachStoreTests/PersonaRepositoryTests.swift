@@ -1,0 +1,122 @@
+import CoachCore
+import CoachStore
+import Foundation
+import JSON
+import PostgresClient
+import Testing
+
+@Suite("A creator's personas")
+struct PersonaRepositoryTests {
+    private let page = PageRequest(limit: 20)
+
+    private func repository(_ store: StoreFixture) -> PersonaRepository { .postgres(client: store.gateway) }
+
+    private func newcomer(_ store: StoreFixture, _ role: Role? = .creator) async throws -> Caller {
+        let caller = Caller.someone(role: role)
+        _ = try await store.requests().take(caller)
+        return caller
+    }
+
+    @Test("create, read, replace, list and delete")
+    func life() async throws {
+        let store = try await StoreFixture.shared()
+        let (creator, personas, id) = (try await newcomer(store), repository(store), PersonaID.random())
+        let made = try await personas.create(creator, id, try .named("Ada", tone: ["style": "calm"]))
+        #expect(made.id == id && made.status == .draft && made.visibility == .link && made.revision == 1 && made.publishedVersion == nil)
+        #expect(made.content["name"] == "Ada" && made.content["tone"] == ["style": "calm"] && made.content["starters"] == [])
+        #expect(try await personas.create(creator, id, try .named("Other")) == made, "the id exists already")
+        let changed = try await personas.put(creator, id, try .named("Bea"), [1])
+        #expect(changed.content["name"] == "Bea" && changed.content["tone"] == .null && changed.revision == 2)
+        await #expect(throws: StaleVersion()) { try await personas.put(creator, id, .named("Cea"), [1]) }
+        await #expect(throws: StaleVersion()) { try await personas.put(creator, id, .named("Cea"), [.max]) }
+        #expect(try await personas.own(creator, page).items == [changed])
+        try await personas.delete(creator, id)
+        await #expect(throws: Rejection(reason: .notFound)) { try await personas.get(creator, id) }
+        await #expect(throws: Rejection(reason: .notFound)) { try await personas.delete(creator, id) }
+        await #expect(throws: Rejection(reason: .notFound)) { try await personas.put(creator, id, .named("Cea"), nil) }
+        #expect(try await personas.own(creator, page).items.isEmpty)
+    }
+
+    @Test("another creator finds nothing of it, and a plain user creates none")
+    func others() async throws {
+        let store = try await StoreFixture.shared()
+        let (creator, other, personas) = (try await newcomer(store), try await newcomer(store), repository(store))
+        let id = try await personas.create(creator, .random(), try .named("Ada")).id
+        for call: @Sendable () async throws -> Any in [
+            { try await personas.get(other, id) }, { try await personas.put(other, id, .named("x"), nil) },
+            { try await personas.delete(other, id) }, { try await personas.publish(other, id, .listed) },
+            { try await personas.unpublish(other, id) }, { try await personas.versions(other, id, page) },
+            { try await personas.version(other, id, 1) as Any }, { try await personas.statistics(other, id) },
+            { try await personas.create(other, id, .named("x")) }, { try await personas.restore(other, id, 1, nil) },
+        ] {
+            await #expect(throws: Rejection(reason: .notFound)) { try await call() }
+        }
+        let user = try await newcomer(store, nil)
+        await #expect(throws: NotAllowed()) { try await personas.create(user, .random(), .named("x")) }
+        await #expect(throws: Rejection(reason: .notFound)) { try await personas.unpublish(creator, id) }
+    }
+
+    @Test("versions are immutable; an earlier one can become the draft again")
+    func versions() async throws {
+        let store = try await StoreFixture.shared()
+        let (creator, personas) = (try await newcomer(store), repository(store))
+        let id = try await personas.create(creator, .random(), try .named("One", tone: "warm")).id
+        #expect(try await personas.publish(creator, id, nil))
+        _ = try await personas.put(creator, id, try .named("Two"), nil)
+        #expect(try await personas.publish(creator, id, .listed))
+        let published = try await personas.get(creator, id)
+        #expect(published.publishedVersion == 2 && published.visibility == .listed && published.status == .published)
+        #expect(try await personas.versions(creator, id, page).items.map(\.version) == [2, 1])
+        let first = try await personas.versions(creator, id, PageRequest(limit: 1))
+        let second = try await personas.versions(creator, id, PageRequest(limit: 1, cursor: first.nextCursor))
+        #expect(second.items.map(\.version) == [1] && second.nextCursor == nil)
+        #expect(second.items[0].content["tone"] == "warm")
+
+        await #expect(throws: UnknownVersion()) { try await personas.restore(creator, id, 3, nil) }
+        await #expect(throws: StaleVersion()) { try await personas.restore(creator, id, 1, [1]) }
+        let restored = try await personas.restore(creator, id, 1, [Int64(published.revision)])
+        #expect(restored.content["name"] == "One" && restored.content["tone"] == "warm" && restored.publishedVersion == 2)
+        #expect(try await personas.publish(creator, id, nil))
+        #expect(try await personas.version(creator, id, 3)?.content == second.items[0].content)
+        #expect(try await personas.version(creator, id, 99) == nil)
+    }
+
+    @Test("a withdrawn persona cannot be published again, and an operator's log names it")
+    func withdrawn() async throws {
+        let store = try await StoreFixture.shared()
+        let (creator, personas) = (try await newcomer(store), repository(store))
+        let sharing = PersonaSharing.postgres(client: store.gateway)
+        let id = try await personas.create(creator, .random(), try .named("One")).id
+        let operators = Caller.someone(role: .operator)
+        #expect(try await sharing.withdraw(operators, id, "harmful", "r") == false, "never published")
+        _ = try await personas.publish(creator, id, .listed)
+        await #expect(throws: NotAllowed()) { try await sharing.withdraw(creator, id, "mine", "r") }
+        #expect(try await sharing.withdraw(operators, id, "harmful", "r"))
+        #expect(try await sharing.withdraw(operators, id, "again", "r"))
+        #expect(try await personas.publish(creator, id, .listed) == false)
+        #expect(try await personas.get(creator, id).status == .withdrawn)
+        let target = "persona/\(id)"
+        #expect(try await store.value("select string_agg(reason, ',') from gateway.audit_log where target = \(target)") == "harmful")
+        await #expect(throws: Rejection(reason: .notFound)) { try await personas.publishedOne(creator, id) }
+    }
+
+    @Test("figures are shown from 20 users on")
+    func statistics() async throws {
+        let store = try await StoreFixture.shared()
+        let (creator, personas) = (try await newcomer(store), repository(store))
+        let id = try await store.persona(of: creator.userID)
+        for _ in 0..<19 {
+            _ = try await store.turns().begin(.someone(), TurnRequest(message: "Hi", personaID: id), risk: .calm).begun
+        }
+        #expect(try await personas.statistics(creator, id) == PersonaStatistics(users: nil, conversations: nil, turns: nil))
+        _ = try await store.turns().begin(.someone(), TurnRequest(message: "Hi", personaID: id), risk: .calm).begun
+        #expect(try await personas.statistics(creator, id) == PersonaStatistics(users: 20, conversations: 20, turns: 20))
+    }
+}
+
+extension PersonaContent {
+    /// Throws what the rules find.
+    static func named(_ name: String, tone: JSONValue? = nil) throws -> PersonaContent {
+        try PersonaContent(JSONReader(["name": .string(name), "tone": tone ?? .null]))
+    }
+}

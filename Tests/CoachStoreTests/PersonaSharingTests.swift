@@ -1,0 +1,153 @@
+import CoachCore
+import CoachStore
+import Foundation
+import PostgresClient
+import Testing
+
+@Suite("Share links of personas")
+struct PersonaSharingTests {
+    private struct Ground {
+        let store: StoreFixture
+        let creator = Caller.someone(role: .creator)
+        let persona: PersonaID
+        var sharing: PersonaSharing { .postgres(client: store.gateway) }
+        var personas: PersonaRepository { .postgres(client: store.gateway) }
+
+        init() async throws {
+            store = try await StoreFixture.shared()
+            persona = try await store.persona(visibility: "link", of: creator.userID)
+        }
+
+        func user() async throws -> Caller {
+            let caller = Caller.someone()
+            _ = try await store.requests().take(caller)
+            return caller
+        }
+
+        func link(_ draft: ShareLinkDraft = ShareLinkDraft()) async throws -> ShareLink {
+            try await sharing.create(creator, persona, .random(), draft)
+        }
+    }
+
+    @Test("a persona that is not listed is closed until its link is redeemed, in REST and in chat")
+    func access() async throws {
+        let ground = try await Ground()
+        let (user, turns, id) = (try await ground.user(), ground.store.turns(), ground.persona)
+        let request = TurnRequest(message: "Hi", personaID: id)
+        #expect(try await turns.begin(user, request, risk: .calm).rejection.reason == .unknownPersona)
+        await #expect(throws: Rejection(reason: .notFound)) { try await ground.personas.publishedOne(user, id) }
+        await #expect(throws: Rejection(reason: .unknownPersona)) {
+            try await ground.store.conversations.create(user, ConversationDraft(personaID: id))
+        }
+        #expect(try await turns.begin(ground.creator, request, risk: .calm).begun.persona?.id == id, "its creator needs no link")
+
+        let link = try await ground.link()
+        #expect(try await ground.sharing.redeem(user, link.token) == id)
+        #expect(try await ground.personas.publishedOne(user, id).content["name"] == "Maya")
+        #expect(try await ground.personas.published(user, PageRequest(limit: 100)).items.contains { $0.id == id })
+        #expect(try await turns.begin(user, request, risk: .calm).begun.persona?.id == id)
+    }
+
+    @Test("a chat request redeems the link that it brings, and refuses one of another persona")
+    func chat() async throws {
+        let ground = try await Ground()
+        let (user, turns, link) = (try await ground.user(), ground.store.turns(), try await ground.link())
+        let other = try await ground.store.persona()
+        let mismatch = TurnRequest(message: "Hi", personaID: other, shareToken: link.token)
+        #expect(try await turns.begin(user, mismatch, risk: .calm).rejection.reason == .unknownPersona)
+        let begun = try await turns.begin(user, TurnRequest(message: "Hi", shareToken: link.token), risk: .calm).begun
+        #expect(begun.persona?.id == ground.persona)
+    }
+
+    @Test("a use is one redeeming user, however often; of many at once no more succeed than the link allows")
+    func uses() async throws {
+        let ground = try await Ground()
+        let link = try await ground.link(ShareLinkDraft(maximumUses: 3))
+        #expect(try await ground.sharing.redeem(ground.creator, link.token) == ground.persona)
+        let users = try await (0..<8).asyncMap { _ in try await ground.user() }
+        let winners = await withTaskGroup(of: Caller?.self) { group in
+            for user in users { group.addTask { (try? await ground.sharing.redeem(user, link.token)) == nil ? nil : user } }
+            return await group.reduce(into: [Caller]()) { if let user = $1 { $0.append(user) } }
+        }
+        #expect(winners.count == 3)
+        for user in winners { #expect(try await ground.sharing.redeem(user, link.token) == ground.persona) }
+        let late = try await ground.user()
+        await #expect(throws: Rejection(reason: .notFound)) { try await ground.sharing.redeem(late, link.token) }
+        #expect(try await ground.sharing.links(ground.creator, ground.persona, PageRequest(limit: 9)).items.map(\.uses) == [3])
+        #expect(try await ground.sharing.shared(link.token) == nil)
+        #expect(
+            try await ground.store.count("select count(*) from public.persona_redemptions where persona_id = \(ground.persona.uuid)") == 3)
+    }
+
+    @Test("unknown, revoked and expired links, and those of unpublished personas, are the same; who redeemed before keeps access")
+    func closed() async throws {
+        let ground = try await Ground()
+        let (early, late) = (try await ground.user(), try await ground.user())
+        let (revoked, open) = (try await ground.link(), try await ground.link())
+        let expired = try await ground.link(ShareLinkDraft(expiresAt: Date(timeIntervalSinceNow: -1)))
+        _ = try await ground.sharing.redeem(early, revoked.token)
+        #expect(try await ground.sharing.shared(revoked.token)?.id == ground.persona)
+        try await ground.sharing.revoke(ground.creator, ground.persona, revoked.id)
+        for token in [revoked.token, expired.token, ShareLink.randomToken(), ""] {
+            await #expect(throws: Rejection(reason: .notFound)) { try await ground.sharing.redeem(late, token) }
+            #expect(try await ground.sharing.shared(token) == nil)
+        }
+        #expect(try await ground.personas.publishedOne(early, ground.persona).id == ground.persona)
+        try await ground.personas.unpublish(ground.creator, ground.persona)
+        await #expect(throws: Rejection(reason: .notFound)) { try await ground.sharing.redeem(late, open.token) }
+        #expect(try await ground.sharing.shared(open.token) == nil)
+    }
+
+    @Test("links belong to the persona's creator; a token is long, and a repeated creation returns the same")
+    func owners() async throws {
+        let ground = try await Ground()
+        let other = Caller.someone(role: .creator)
+        _ = try await ground.store.requests().take(other)
+        let id = ShareLinkID.random()
+        let link = try await ground.sharing.create(ground.creator, ground.persona, id, ShareLinkDraft(label: "x"))
+        #expect(link.token.utf8.count == 32 && link.draft.label == "x")
+        #expect(try await ground.sharing.create(ground.creator, ground.persona, id, ShareLinkDraft()) == link)
+        await #expect(throws: Rejection(reason: .notFound)) { try await ground.sharing.create(other, ground.persona, .random(), .init()) }
+        await #expect(throws: Rejection(reason: .notFound)) { try await ground.sharing.revoke(other, ground.persona, id) }
+        await #expect(throws: Rejection(reason: .notFound)) {
+            try await ground.sharing.links(other, ground.persona, PageRequest(limit: 9))
+        }
+    }
+
+    @Test("a conversation keeps its version until its user accepts the newer one, which is a change of the conversation")
+    func acceptance() async throws {
+        let ground = try await Ground()
+        let (user, turns) = (try await ground.user(), ground.store.turns())
+        _ = try await ground.sharing.redeem(user, try await ground.link().token)
+        let first = try await turns.begin(user, TurnRequest(message: "Hi", personaID: ground.persona), risk: .calm).begun.identity
+        try await turns.finish(.complete(first, of: user))
+        let before = try await ground.store.conversations.get(user, first.conversationID)
+        _ = try await ground.personas.put(ground.creator, ground.persona, try .named("Nova"), nil)
+        #expect(try await ground.personas.publish(ground.creator, ground.persona, nil))
+
+        let sharing = ground.sharing
+        #expect(
+            try await sharing.persona(user, first.conversationID)
+                == ConversationPersona(personaID: ground.persona, version: 1, newestVersion: 2))
+        let accepted = ConversationPersona(personaID: ground.persona, version: 2, newestVersion: 2)
+        #expect(try await sharing.acceptVersion(user, first.conversationID) == accepted)
+        let after = try await ground.store.conversations.get(user, first.conversationID)
+        #expect(after.version > before.version)
+        #expect(try await sharing.acceptVersion(user, first.conversationID) == accepted)
+        #expect(try await ground.store.conversations.get(user, first.conversationID) == after, "nothing to change")
+        let next = TurnRequest(message: "On", conversationID: first.conversationID)
+        #expect(try await turns.begin(user, next, risk: .calm).begun.persona?.name == "Nova")
+
+        let stranger = try await ground.user()
+        await #expect(throws: Rejection(reason: .notFound)) { try await sharing.persona(stranger, first.conversationID) }
+        await #expect(throws: Rejection(reason: .notFound)) { try await sharing.acceptVersion(stranger, first.conversationID) }
+    }
+}
+
+extension Sequence {
+    fileprivate func asyncMap<Value>(_ transform: (Element) async throws -> Value) async rethrows -> [Value] {
+        var values: [Value] = []
+        for element in self { values.append(try await transform(element)) }
+        return values
+    }
+}

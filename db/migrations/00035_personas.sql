@@ -1,0 +1,119 @@
+-- What creators do with personas beside editing drafts, and what users do with shared ones.
+
+-- Redeems a share link for the user of the claims; returns its persona, or NULL when the link is unknown, revoked, expired or used up, or the
+-- persona is not published. A user who has access already, and the creator, use nothing up. The row of the link stays locked until the transaction
+-- ends, which makes the number of uses exact. With its owner's rights: a user writes a creator's row.
+create function gateway.redeem_share_link(user_id uuid, token text) returns uuid
+    language plpgsql security definer set search_path = '' set lock_timeout = '100ms' as $$
+declare
+    link public.share_links;
+begin
+    perform gateway.check_caller(user_id);
+    select l.* into link from public.share_links l
+    join public.coaching_personas p on p.id = l.persona_id and p.status = 'published' and p.deleted_at is null
+    where l.token = $2 and l.revoked_at is null and (l.expires_at is null or l.expires_at > now());
+    if not found then
+        return null;
+    end if;
+    if link.user_id = $1 then
+        return link.persona_id;
+    end if;
+    insert into public.persona_redemptions (user_id, persona_id, link_id) values ($1, link.persona_id, link.id)
+    on conflict on constraint persona_redemptions_pkey do nothing;
+    if not found then
+        return link.persona_id;
+    end if;
+    update public.share_links l set uses = l.uses + 1
+    where l.id = link.id and l.revoked_at is null and (l.max_uses is null or l.uses < l.max_uses);
+    if not found then
+        delete from public.persona_redemptions r where r.user_id = $1 and r.persona_id = link.persona_id;
+        return null;
+    end if;
+    return link.persona_id;
+end $$;
+
+-- Ends the publication of a user's persona: conversations that have it keep their version. False when the user has no such persona, or it was never
+-- published.
+create function gateway.unpublish_persona(user_id uuid, persona_id uuid) returns boolean
+    language plpgsql set search_path = '' set lock_timeout = '100ms' as $$
+begin
+    update public.coaching_personas p set status = 'unpublished'
+    where p.id = $2 and p.user_id = $1 and p.deleted_at is null and p.status = 'published';
+    return found or exists (
+        select from public.coaching_personas p
+        where p.id = $2 and p.user_id = $1 and p.deleted_at is null and p.status in ('unpublished', 'withdrawn'));
+end $$;
+
+-- The persona of a conversation of the user of the claims: {persona_id, version, newest_version}, newest_version NULL while it is not published. NULL
+-- when there is no such conversation, or it has no persona.
+create function gateway.persona_of_conversation(user_id uuid, conversation_id uuid) returns jsonb
+    language plpgsql stable set search_path = '' as $$
+begin
+    return (
+        select jsonb_build_object(
+            'persona_id', c.persona_id, 'version', c.persona_version,
+            'newest_version', case when p.status = 'published' and p.deleted_at is null then p.published_version end)
+        from public.conversations c
+        left join public.coaching_personas p on p.id = c.persona_id
+        where c.user_id = gateway.user_id() and c.user_id = $1 and c.id = $2 and c.deleted_at is null and c.persona_id is not null);
+end $$;
+
+-- Lets a conversation go on with the published version of its persona. Returns as persona_of_conversation.
+create function gateway.accept_persona_version(user_id uuid, conversation_id uuid) returns jsonb
+    language plpgsql set search_path = '' set lock_timeout = '100ms' as $$
+declare
+    known constant jsonb := gateway.persona_of_conversation(user_id, conversation_id);
+    number bigint;
+begin
+    if (known ->> 'newest_version')::integer > coalesce((known ->> 'version')::integer, 0) then
+        number := gateway.next_change(user_id);
+        update public.conversations c
+        set persona_version = (known ->> 'newest_version')::integer, updated_at = now(), change = number
+        where c.user_id = $1 and c.id = $2 and c.deleted_at is null;
+    end if;
+    return gateway.persona_of_conversation(user_id, conversation_id);
+end $$;
+
+-- How a creator's persona was used in the last 30 days: {users, conversations, turns}, all NULL below 20 users, which would show what single
+-- users do. NULL when the user has no such persona. With its owner's rights: the ledger is other users'.
+create function gateway.persona_stats(user_id uuid, persona_id uuid) returns jsonb
+    language plpgsql stable security definer set search_path = '' as $$
+declare
+    minimum constant integer := 20;
+    users bigint;
+    conversations bigint;
+    turns bigint;
+begin
+    perform gateway.check_caller(user_id);
+    if not exists (select from public.coaching_personas p where p.id = $2 and p.user_id = $1 and p.deleted_at is null) then
+        return null;
+    end if;
+    select count(distinct l.account_id), count(distinct l.conversation_id), count(distinct l.turn_id)
+    into users, conversations, turns
+    from public.usage_logs l
+    where l.persona_id = $2 and l.purpose = 'chat' and l.day > (now() at time zone 'UTC')::date - 30;
+    if users < minimum then
+        return jsonb_build_object('users', null, 'conversations', null, 'turns', null);
+    end if;
+    return jsonb_build_object('users', users, 'conversations', conversations, 'turns', turns);
+end $$;
+
+-- Withdraws a persona: no turn uses it from then on, and its creator cannot publish it. False when there is no such persona, or it was never
+-- published. A persona that is withdrawn already keeps the first reason.
+create function operator.unpublish_persona(persona_id uuid, reason text, request_id text) returns boolean
+    language plpgsql security definer set search_path = '' as $$
+begin
+    perform operator.require_operator();
+    update public.coaching_personas p set status = 'withdrawn' where p.id = $1 and p.status in ('published', 'unpublished');
+    if not found then
+        return exists (select from public.coaching_personas p where p.id = $1 and p.status = 'withdrawn');
+    end if;
+    perform gateway.append_audit('persona.unpublish', 'persona/' || persona_id, null, null, $2, $3);
+    return true;
+end $$;
+
+revoke all on all functions in schema gateway, operator from public, anon, authenticated;
+grant execute on function
+    gateway.redeem_share_link(uuid, text), gateway.unpublish_persona(uuid, uuid), gateway.persona_of_conversation(uuid, uuid),
+    gateway.accept_persona_version(uuid, uuid), gateway.persona_stats(uuid, uuid), operator.unpublish_persona(uuid, text, text)
+    to coach_gateway;
