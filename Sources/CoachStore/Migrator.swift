@@ -3,7 +3,7 @@ import PostgresClient
 
 /// Brings a database to the state of `db/migrations`. Connects as the owner of the tables, not as the gateway's role.
 ///
-/// Each file runs in its own transaction together with the row that records it, or outside one when its first line asks for that. An advisory
+/// Each file runs in its own transaction together with the row that records it, or outside one when its first line demands that. An advisory
 /// lock admits one migrator at a time. Idempotent.
 public struct Migrator: Sendable {
     private let client: PostgresClient

@@ -43,7 +43,7 @@ public final class SchemaGate: Sendable {
     }
 
     /// Looks again: another release may migrate the database. Returns what changed since the last look; nil: nothing, or the database is away,
-    /// which says nothing about its schema. Throws `CancellationError`.
+    /// which is unrelated to its schema. Throws `CancellationError`.
     public func lookAgain() async throws -> Change? {
         let before = isOpen
         do {

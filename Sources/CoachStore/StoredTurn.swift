@@ -100,7 +100,7 @@ extension Region: JSONReadable {
     }
 }
 
-/// A whole turn, as `gateway.load_turn` tells it.
+/// A whole turn, as `gateway.load_turn` returns it.
 extension KnownTurn: JSONReadable {
     public init(_ json: JSONReader) throws(JSONFinding) {
         self.init(

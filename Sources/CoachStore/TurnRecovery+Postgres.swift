@@ -40,7 +40,7 @@ extension TurnRecovery {
 }
 
 extension PostgresClient {
-    /// Turns that any instance was asked to stop, as `requestStop` notifies. Requests that are missed while the connection is away are
+    /// Turns that any instance is to stop, as `requestStop` notifies. Requests that are missed while the connection is away are
     /// returned by the next `renewLease` of the owner.
     public func stopRequests() -> some AsyncSequence<TurnID, Never> & Sendable {
         listen(["coach_stop"]).compactMap { event in

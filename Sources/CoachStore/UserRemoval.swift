@@ -5,7 +5,7 @@ import PostgresClient
 public struct UserRemoval: Sendable {
     /// What is left of the user after a part.
     public enum Progress: String, Sendable {
-        /// Turns still run. They were asked to stop; nothing is removed before.
+        /// Turns still run. They were requested to stop; nothing is removed before.
         case stopping
         /// Rows.
         case removing

@@ -10,11 +10,11 @@ extension JSONReader {
         try read(parsing: bytes, flaws: .rejectedWhereRead, spelling: .snakeOrCamelCase, limit: maximumFindings, body)
     }
 
-    /// More would not help whoever mends the body.
+    /// More would not help to mend the body.
     private static let maximumFindings = 50
 }
 
-/// What a client is told about a rejected body.
+/// The client's error for a rejected body.
 extension JSONFinding {
     /// Whether the body is not JSON (status 400); all other findings are 422.
     public var isMalformed: Bool {

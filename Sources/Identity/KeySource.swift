@@ -21,7 +21,7 @@ public struct KeySource: Sendable {
 
 /// What can be wrong with a source before or while it is read.
 public enum KeySourceError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Neither https nor http on loopback: a man in the middle could hand out keys of his own.
+    /// Neither https nor http on loopback: an attacker on the network could replace the keys.
     case insecure(url: String)
     /// No such file, or no right to read it.
     case unreadable(path: String)
@@ -43,7 +43,7 @@ public enum KeySourceError: Error, Hashable, Sendable, CustomStringConvertible {
         case .tooLarge: "the key set has more than \(KeySource.maximumByteCount) bytes"
         case .status(let status): "the key set's server answered \(status)"
         case .timeout: "the key set's server did not answer in time"
-        case .unreachable(let reason): "the key set's server could not be asked: \(reason)"
+        case .unreachable(let reason): "the key set's server could not be reached: \(reason)"
         case .noUsableKey(let findings): "no key of the set can be used: \(findings.joined(separator: "; "))"
         }
     }

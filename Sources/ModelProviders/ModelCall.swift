@@ -40,7 +40,7 @@ final class ModelCall {
     private var reading = Reading.nothing
     private var machine: FailoverMachine
 
-    /// The prompt in each dialect of the route; empty once somebody has spoken: nobody is asked after that.
+    /// The prompt in each dialect of the route; empty after the first text: no other provider is called after that.
     private var prompts: [Dialect: EncodedPrompt]
     private var order: [ModelChoice]
     private var current: ModelChoice
@@ -228,7 +228,7 @@ extension ModelCall {
             switch end {
             case .failed(let failure): fail(AttemptFailure(failure, at: current.name.provider))
             case .cancelled: fail(AttemptFailure(fault: ModelFault(kind: .cut, detail: "shut down")))
-            // A transfer that is complete had a head, and so was read as something; this is for whoever changes that.
+            // Not reached: a transfer that is complete had a head.
             case .complete: fail(AttemptFailure(fault: ModelFault(kind: .cut, detail: "no response")))
             }
         }
@@ -238,13 +238,13 @@ extension ModelCall {
     private func take() {
         var isTooLong = false
         let count = shared.update.text.count
-        let hadSpoken = machine.hasSpoken
+        let hadText = machine.hasText
         if count > 0 {
-            if !hadSpoken {
+            if !hadText {
                 router.noteSuccess(of: current.name.provider)
                 prompts = [:]
             }
-            switch machine.said(count, at: .now) {
+            switch machine.receivedText(count, at: .now) {
             case .all: pendingText = count
             case .atMost(let bound):
                 isTooLong = true
@@ -261,9 +261,9 @@ extension ModelCall {
         case .ended(let end): perform(machine.finished(end, at: .now))
         case .broken(let kind, let detail):
             let provider = current.name.provider
-            fail(AttemptFailure(fault: ModelFault(kind: kind, detail: "\(provider): \(detail)"), blamesProvider: !machine.hasSpoken))
+            fail(AttemptFailure(fault: ModelFault(kind: kind, detail: "\(provider): \(detail)"), blamesProvider: !machine.hasText))
         // Every further text only moves the deadline away; and to ask for it copies the machine.
-        case nil: if !hadSpoken { setAlarm() }
+        case nil: if !hadText { setAlarm() }
         }
     }
 

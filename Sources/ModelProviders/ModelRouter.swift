@@ -55,7 +55,7 @@ final class ModelRouter: Sendable {
         var last: [ModelChoice] = []
         for choice in route.choices {
             let provider = choice.name.provider
-            // Only the first place is asked for: it alone is sure to be called, as a probe must be.
+            // Only the first choice uses up a probe: no other is sure to be called.
             let isAdmitted =
                 admitted.isEmpty ? state.breakers[provider, default: .init()].admits(at: now) : state.breakers[provider]?.isClosed ?? true
             if isAdmitted { admitted.append(choice) } else { last.append(choice) }

@@ -24,7 +24,7 @@ extension EasyHandle {
         // file:// is allowed by default. Redirects are not followed here.
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_FOLLOWLOCATION, false)
-        // No content coding is asked for; one that is sent nevertheless is delivered as it is.
+        // No content coding is requested; one that is sent nevertheless is delivered as it is.
         try set(CURLOPT_HTTP_CONTENT_DECODING, false)
         // Without a certificate-bound ALPN there is no HTTP/2: plain connections stay with HTTP/1.1.
         let version = if case .http2 = prepared.request.version { CURL_HTTP_VERSION_2TLS } else { CURL_HTTP_VERSION_1_1 }

@@ -5,7 +5,7 @@ import CLibCurl
 /// One transfer of libcurl and what it borrows. Belongs to the client's thread.
 // SAFETY: the handle, its lists and its error buffer are made and freed here. libcurl reads lists and the error buffer until the handle's
 // cleanup, which comes first in `deinit`; strings, bodies and blobs it copies. The handle must have been removed from its multi handle before
-// `deinit`: whoever adds it keeps the object until then.
+// `deinit`: the code that adds it keeps the object until then.
 final class EasyHandle {
     let pointer: UnsafeMutableRawPointer
     private var lists: [UnsafeMutablePointer<curl_slist>] = []

@@ -6,7 +6,7 @@ import CLibCurl
 ///
 /// The callbacks come from inside the other functions, which libcurl refuses to run meanwhile; so they only take a note.
 // SAFETY: the handle is made and freed here; it holds an unretained pointer to this object, which frees it in `deinit`. All easy handles are
-// removed before that: whoever adds one removes it.
+// removed before that: the code that adds one removes it.
 final class MultiHandle {
     /// A socket's state.
     enum Wish {
@@ -60,7 +60,7 @@ final class MultiHandle {
         curl_multi_socket_action(pointer, descriptor, mask, &running)
     }
 
-    /// The time that `onTimer` asked for has come.
+    /// The time that `onTimer` set has come.
     func timeout() {
         var running: Int32 = 0
         curl_multi_socket_action(pointer, CURL_SOCKET_TIMEOUT, 0, &running)

@@ -20,7 +20,7 @@ public struct NoProxyList: Sendable {
 
     /// - Parameters:
     ///   - text: entries separated by commas or spaces.
-    ///   - exceptsLoopback: whether names and addresses of this machine are in the list, whatever `text` says.
+    ///   - exceptsLoopback: whether names and addresses of this machine are in the list, independent of `text`.
     public init(_ text: String, exceptsLoopback: Bool = false) {
         self.exceptsLoopback = exceptsLoopback
         for text in text.lowercased().split(whereSeparator: { $0 == "," || $0.isWhitespace }) {

@@ -29,7 +29,7 @@ public struct OutboundError: Error, Sendable, Equatable, CustomStringConvertible
         public static let malformedResponse = Code(rawValue: "malformed_response")
         /// The response is larger than `OutboundLimits.responseBytes`, or its head than libcurl's limit.
         public static let responseTooLarge = Code(rawValue: "response_too_large")
-        /// The address is not one of the public internet, and the request asked for such a one.
+        /// The address is not one of the public internet, and the request requires one.
         public static let forbiddenAddress = Code(rawValue: "forbidden_address")
         /// The task or the transfer was cancelled.
         public static let cancelled = Code(rawValue: "cancelled")

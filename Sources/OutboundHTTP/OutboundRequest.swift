@@ -1,4 +1,4 @@
-/// One HTTP request to somebody else's server. Redirects are never followed: the response is delivered as it is.
+/// One HTTP request to a foreign server. Redirects are never followed: the response is delivered as it is.
 public struct OutboundRequest: Sendable {
     /// Absolute, `http` or `https`, ASCII, without credentials.
     public var url: String
@@ -65,9 +65,9 @@ public enum HTTPVersion: String, Sendable, CaseIterable {
 
 /// Which proxy a request goes through.
 public enum ProxyChoice: Sendable, Equatable {
-    /// What the client's configuration says.
+    /// As the client is configured.
     case configured
     case none
-    /// This one, whatever the configuration says.
+    /// This one, in place of the configured.
     case use(Proxy)
 }

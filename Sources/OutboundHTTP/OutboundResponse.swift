@@ -16,7 +16,7 @@ public struct OutboundResponseHead: Sendable, Equatable {
 /// A response that arrived whole.
 public struct OutboundResponse: Sendable, Equatable {
     public var head: OutboundResponseHead
-    /// As it was sent: no content coding is asked for, and none is removed.
+    /// As it was sent: no content coding is requested, and none is removed.
     public var body: [UInt8]
 
     public var status: Int { head.status }
@@ -41,7 +41,7 @@ public struct OutboundHandlers: Sendable {
     public var head: @Sendable (OutboundResponseHead) -> Void
     /// The bytes are lent for the duration of the call; never empty.
     public var bytes: @Sendable (UnsafeRawBufferPointer) -> ReceiveDemand
-    /// nil: the response arrived whole, as its framing says.
+    /// nil: the response arrived whole by its framing.
     public var end: @Sendable (OutboundError?) -> Void
 
     public init(

@@ -56,7 +56,7 @@ final class RunningTransfer {
         }
     }
 
-    /// Ends the transfer before its time. `error` is what the caller is told.
+    /// Ends the transfer before its time. The caller receives `error`.
     func end(_ error: OutboundError) {
         if case .running(let handle) = phase {
             // Over HTTP/2, libcurl before 8.15 would queue the stream's reset and send it with the connection's next request; until then

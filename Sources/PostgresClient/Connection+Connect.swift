@@ -49,7 +49,7 @@ extension Connection {
         attemptTimer?.cancel()
         attemptFailures.append(failure)
         dropHandle()
-        // A server that has judged the login speaks for all; one that starts or stops does not (57P03), as in libpq.
+        // A server's verdict on the login counts for all; that of one that starts or stops (57P03) does not, as in libpq.
         perform(machine.attemptFailed(isFinal: failure.sqlState.map { $0 != "57P03" } ?? false))
     }
 

@@ -102,7 +102,7 @@ extension Connection: DeferredWork {
         case .preparation(let name):
             guard let failure else { return }
             cache.forget(name: name)
-            // A batch whose cause is thrown away here is told that its statement is unknown, and is sent again.
+            // A batch whose cause is dropped here fails with "unknown statement", and is sent again.
             if preparationFailures.count >= PostgresConfiguration.preparedStatements { preparationFailures = [:] }
             preparationFailures[name] = failure
         case .batch(let batch):

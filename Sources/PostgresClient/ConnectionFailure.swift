@@ -16,7 +16,7 @@ public enum ConnectionFailure: Sendable, Hashable {
     case certificate
     /// The server accepts no connections at present: it starts, stops, or has too many.
     case busy
-    /// None of `target_session_attrs`' kind, for instance a standby where a primary is asked for.
+    /// None of `target_session_attrs`' kind, for instance a standby where a primary is required.
     case wrongSession
     case other
 }
@@ -38,7 +38,7 @@ extension PostgresError {
 
     private static func failure(sqlState: String) -> ConnectionFailure {
         switch sqlState.prefix(2) {
-        // pg_hba.conf refuses with 28000, and that is how a server says that it wants TLS.
+        // pg_hba.conf refuses with 28000, also when it requires TLS.
         case "28": .credentials
         case "3D": .unknownDatabase
         case "53", "57": .busy
@@ -57,7 +57,7 @@ extension PostgresError {
         return meanings.first { words.contains($0.0) }?.1 ?? .other
     }
 
-    /// What a round over several addresses failed with. One that was refused with a SQLSTATE reached a server: it tells most.
+    /// What a round over several addresses failed with. One that was refused with a SQLSTATE reached a server and is the most informative.
     init(round failures: [PostgresError]) {
         let most = failures.last { $0.sqlState != nil } ?? failures.last
         var messages: [String] = []

@@ -85,7 +85,7 @@ struct ConnectionMachine {
         return nextAttempt()
     }
 
-    /// As if PQconnectPoll had said "writing" (PostgreSQL manual, 34.1).
+    /// As if PQconnectPoll had returned PGRES_POLLING_WRITING (PostgreSQL manual, 34.1).
     mutating func handshakeStarted() -> Action { state == .handshaking ? .watchHandshake(.write) : .none }
 
     mutating func polled(_ polled: Polled) -> Action {

@@ -10,7 +10,7 @@ struct ConnectionParameters {
     private let applicationName: String
     private let sessionOptions: String
 
-    /// Added unless the caller's string says otherwise: find out about a dead peer in seconds, and no Kerberos lookup, which blocks.
+    /// Added unless the caller's string sets them: a dead peer is noticed in seconds, and there is no Kerberos lookup, which blocks.
     private static let defaults = [
         "gssencmode": "disable",
         "keepalives_idle": "15",

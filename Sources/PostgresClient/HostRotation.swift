@@ -54,6 +54,6 @@ struct ConnectionTarget: Equatable, Sendable {
     /// Its place in the connection string.
     var host: Int
     var entry: HostList.Entry
-    /// What is asked of the server instead of the connection string's `target_session_attrs`.
+    /// Required of the server instead of the connection string's `target_session_attrs`.
     var session: String?
 }

@@ -1,6 +1,6 @@
 /// An error of a request to the database.
 ///
-/// `description` names kind, code and constraint, and the server's message only where that message speaks of schema or server, never of
+/// `description` names kind, code and constraint, and the server's message only where that message is about schema or server, never of
 /// data: it may be logged. `message`, `detail` and `hint` are the server's own words and can quote values; do not log them.
 public struct PostgresError: Error, Sendable, Hashable {
     /// Kinds of failure that callers distinguish.

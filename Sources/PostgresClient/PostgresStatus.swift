@@ -5,7 +5,7 @@ public enum PostgresStatus: Sendable {
     /// The first attempt is under way, or the last connection was just lost and no new attempt has failed yet.
     case connecting(since: ContinuousClock.Instant)
     case reachable(since: ContinuousClock.Instant)
-    /// The last attempt failed. Callers fail at once until an attempt succeeds; the error says why.
+    /// The last attempt failed. Callers fail at once until an attempt succeeds; the error is the reason.
     case unreachable(since: ContinuousClock.Instant, PostgresError)
 
     /// Whether a caller may expect an answer.

@@ -11,7 +11,7 @@ struct Inbox {
         case awake
         /// The thread waits in the kernel: the next item must wake it.
         case asleep
-        /// The thread has ended, or not begun: whoever adds an item runs it himself, unless somebody is just doing that.
+        /// The thread has ended, or not begun: the caller that adds an item runs it, unless another caller is doing that.
         case gone(somebodyIsDraining: Bool)
     }
 

@@ -7,7 +7,7 @@ final class Loop {
     private let poller: Poller
     private var watches = WatchTable()
     /// The watch whose registration the kernel holds, by descriptor. A library may close a descriptor and open another of the same number
-    /// before it tells us; then the older watch must not touch the newer one's registration.
+    /// before it reports that; then the older watch must not touch the newer one's registration.
     private var registered: [Int32: UInt64] = [:]
     private var deferred = DeferredQueue()
 

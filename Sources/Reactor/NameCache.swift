@@ -12,7 +12,7 @@ public final class NameCache {
         staleness: .seconds(3600),
         retryInterval: .seconds(5),
         capacity: 256,
-        // A resolver that hangs holds each for as long as `resolv.conf` says, by default 10 s.
+        // A resolver that hangs holds each for the time in `resolv.conf`, by default 10 s.
         lookups: 32)
 
     private let reactor: Reactor

@@ -4,7 +4,7 @@ import Glibc
 public enum NameLookup {
     /// Why a name has no address.
     public struct Failure: Error, Sendable {
-        /// The resolver's `EAI_…`; 0 when it was not asked.
+        /// The resolver's `EAI_…`; 0 when it was not called.
         public let code: Int32
 
         public init(code: Int32) { self.code = code }

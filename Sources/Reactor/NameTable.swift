@@ -17,7 +17,7 @@ struct NameTable<Waiter> {
         var freshness: Duration
         /// How long an answer is used while no newer one can be had, or is on its way.
         var staleness: Duration
-        /// After a lookup that failed, an answer that is still used is not asked for again before this.
+        /// After a lookup that failed, no new lookup for an answer that is still used before this.
         var retryInterval: Duration
         /// Names remembered.
         var capacity: Int
@@ -28,7 +28,7 @@ struct NameTable<Waiter> {
     private struct Answer {
         var addresses: [String]
         var since: Instant
-        /// When a newer one is asked for.
+        /// When a new lookup is due.
         var refreshAt: Instant
     }
 

@@ -4,7 +4,7 @@ import Synchronization
 
 /// One thread that waits for sockets, timers and messages, and runs everything that belongs to them, one thing at a time.
 ///
-/// Libraries that are not thread-safe but speak readiness (libpq) live on it without a lock. It is a `SerialExecutor`, so an
+/// Libraries that are not thread-safe but report readiness (libpq) live on it without a lock. It is a `SerialExecutor`, so an
 /// actor may name it as its `unownedExecutor`. Nothing that runs on it may block: everything else on it would wait.
 ///
 /// A wake-up goes: ready descriptors, due timers, messages in the order they came, then deferred work. Each of the last three may use `budget`;
@@ -62,7 +62,7 @@ public final class Reactor: SerialExecutor, Sendable {
         }
     }
 
-    /// Ends the thread after the work submitted so far, and waits for that; on the reactor's own thread it only asks. Watches and timers are
+    /// Ends the thread after the work submitted so far, and waits for that; on the reactor's own thread it does not wait. Watches and timers are
     /// dropped without being called. Idempotent.
     ///
     /// Work and jobs that come later run one at a time on the thread that submits them, so that an actor which outlives its reactor cannot
@@ -114,7 +114,7 @@ public final class Reactor: SerialExecutor, Sendable {
 
     // MARK: Only on the reactor's thread
 
-    /// Calls `handler` in every wake-up in which the descriptor is ready (level-triggered, unless asked for the edge), until `unwatch`.
+    /// Calls `handler` in every wake-up in which the descriptor is ready (level-triggered, unless edge-triggered), until `unwatch`.
     ///
     /// Unwatch before closing the descriptor. If a library closed it first and a new descriptor has its number, both watches stay apart.
     /// - Throws: `ReactorError`, for instance when the descriptor is not open, is a regular file, or is watched already.
@@ -192,7 +192,7 @@ public final class Reactor: SerialExecutor, Sendable {
             while !stopRequested.load(ordering: .acquiring) {
                 let mayLinger = batch.isEmpty && inbox.withLock { $0.fallAsleep() }
                 guard let count = try? poller.wait(loop.longestWait(mayLinger: mayLinger), into: events) else {
-                    // Only a closed or invalid epoll descriptor leads here: somebody else closed a descriptor that is ours.
+                    // Only a closed or invalid epoll descriptor leads here: other code closed this reactor's descriptor.
                     preconditionFailure("epoll_wait failed on reactor \(name)")
                 }
                 inbox.withLock { $0.wakeUp() }

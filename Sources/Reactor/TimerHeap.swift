@@ -1,7 +1,7 @@
 /// Timers by deadline. Pure: the clock is an argument.
 ///
-/// Insert and pop are logarithmic. Cancelling is constant: the entry in the heap stays behind as a dead one and is skipped; when the
-/// dead outnumber the living, the heap is rebuilt, so that deadlines which are nearly always cancelled do not pile up.
+/// Insert and pop are logarithmic. Cancelling is constant: the entry in the heap stays behind as a cancelled one and is skipped; when
+/// most entries are cancelled, the heap is rebuilt, so that deadlines which are nearly always cancelled do not pile up.
 struct TimerHeap<Payload> {
     typealias Instant = ContinuousClock.Instant
 
@@ -25,7 +25,7 @@ struct TimerHeap<Payload> {
 
     var count: Int { living.count }
 
-    /// Entries held, dead ones included. For the test that bounds them.
+    /// Entries held, cancelled ones included. For the test that bounds them.
     var footprint: Int { heap.count }
 
     mutating func insert(_ payload: Payload, at deadline: Instant) -> ID {

@@ -6,7 +6,7 @@ public struct IntakeEvent: Hashable, Sendable {
     public enum Outcome: Hashable, Sendable {
         /// Changes an entitlement.
         case event(BillingEvent)
-        /// Carries no state; the store must be asked for this purchase.
+        /// Carries no state; the purchase must be looked up at the store.
         case lookUp(PlayLookUp)
         /// Stored and answered 200, because a retry cannot help.
         case ignored(IgnoredReason)

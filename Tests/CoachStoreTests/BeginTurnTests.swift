@@ -111,7 +111,7 @@ struct BeginTurnTests {
         _ = try await store.turns().begin(caller, second, risk: .calm).begun
     }
 
-    @Test("a turn whose owner died is in the way until it is settled: what it said must not be lost")
+    @Test("a turn whose owner died blocks the next one until it is finalized: its text must not be lost")
     func deadOwner() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()

@@ -19,7 +19,7 @@ struct CheckpointTests {
         try await store.count("select count(*) from gateway.checkpoints where \(identity.turnID.uuid) = any (turns)")
     }
 
-    @Test("what was said comes together from all ticks, whatever it is written in")
+    @Test("released text is put together from all ticks, in any script")
     func growing() async throws {
         let store = try await StoreFixture.shared()
         let (peer, caller) = (try await TestInstance(store), Caller.someone())
@@ -82,7 +82,7 @@ struct CheckpointTests {
         #expect(try await store.count("select count(*) from gateway.running_turns where turn_id = \(identity.turnID.uuid)") == 0)
     }
 
-    @Test("a turn that says all again is read on from every byte, when what it said before is removed, and by whoever has seen that")
+    @Test("a turn that is written whole again is read on from every byte, also when its earlier checkpoints are removed or were read")
     func wholes() async throws {
         let store = try await StoreFixture.shared()
         let (peer, other, caller) = (try await TestInstance(store), try await TestInstance(store), Caller.someone())
@@ -197,7 +197,7 @@ struct CheckpointTests {
         #expect(try await peer.turns.tail([]) == [])
     }
 
-    @Test("a follower elsewhere is greeted with what the message itself said, and from the first checkpoint on with what was decided")
+    @Test("a remote subscriber starts with the message's own assessment, and from the first checkpoint on with the decision")
     func greeting() async throws {
         let store = try await StoreFixture.shared()
         let (peer, caller) = (try await TestInstance(store), Caller.someone())

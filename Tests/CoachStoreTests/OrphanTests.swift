@@ -8,13 +8,13 @@ import Testing
 struct OrphanTests {
     /// A turn of a life that is over, and the life after it.
     private func orphaned(
-        _ store: StoreFixture, _ caller: Caller, _ said: (TurnIdentity) -> [TurnProgress]
+        _ store: StoreFixture, _ caller: Caller, _ progress: (TurnIdentity) -> [TurnProgress]
     ) async throws -> (TurnIdentity, TestInstance) {
         let earlier = try await TestInstance(store)
         let identity = try await earlier.turns.begin(caller, TurnRequest(message: "Hello", idempotencyKey: "k"), risk: .danger(.concern))
             .begun
             .identity
-        for progress in said(identity) { _ = try await earlier.turns.checkpoint([progress]) }
+        for progress in progress(identity) { _ = try await earlier.turns.checkpoint([progress]) }
         return (identity, try await TestInstance(store, of: earlier.instance))
     }
 
@@ -48,7 +48,7 @@ struct OrphanTests {
         #expect(orphan.facts == TurnProgress.first(identity, of: caller, "").facts)
     }
 
-    @Test("an orphan without a checkpoint knows what its message said, and that nothing was billed")
+    @Test("an orphan without a checkpoint has its message's assessment, and no bill")
     func nothingSaid() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()

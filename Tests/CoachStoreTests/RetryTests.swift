@@ -216,9 +216,9 @@ struct RetryTests {
         let store = try await StoreFixture.shared()
         let one = TurnLimits(tiers: ["free": .init(messagesPerDay: 1)])
         let calm = Caller.someone()
-        let said = try await store.turns(one).talk(calm, "One?")
-        #expect(try rejection(try await store.turns(one).retry(calm, said.turnID)).reason == .quotaExhausted)
-        #expect(try await story(store, said.conversationID) == ["user:complete:One?", "assistant:complete:Good question."])
+        let turn = try await store.turns(one).talk(calm, "One?")
+        #expect(try rejection(try await store.turns(one).retry(calm, turn.turnID)).reason == .quotaExhausted)
+        #expect(try await story(store, turn.conversationID) == ["user:complete:One?", "assistant:complete:Good question."])
 
         let endangered = Caller.someone()
         let context = try await store.turns(one).begin(endangered, TurnRequest(message: "Help"), risk: .danger(.high)).begun
@@ -227,7 +227,7 @@ struct RetryTests {
         _ = try begun(try await store.turns(one).retry(endangered, context.identity.turnID))
 
         try await store.admin.execute("update public.users set suspended_at = now() where id = \(calm.userID.uuid)")
-        #expect(try rejection(try await store.turns().retry(calm, said.turnID)).reason == .suspended)
+        #expect(try rejection(try await store.turns().retry(calm, turn.turnID)).reason == .suspended)
     }
 
     @Test("the persona of the conversation and the place of the first request speak again")

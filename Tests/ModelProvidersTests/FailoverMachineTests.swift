@@ -27,7 +27,7 @@ enum MachineBench {
         case "pausing": _ = machine.failed(refusal(mayRetry: true), at: start)
         case "speaking":
             _ = machine.accepted()
-            _ = machine.said(1, at: start)
+            _ = machine.receivedText(1, at: start)
         case "ended": _ = machine.cancelled()
         default: break
         }
@@ -58,9 +58,9 @@ struct FailoverMachineTests {
         var machine = Bench.at("idle", choices: 2)
         #expect(machine.begin(at: start) == .attempt(0))
         #expect(machine.accepted() == true)
-        #expect(!machine.hasSpoken)
-        #expect(machine.said(5, at: start) == .all)
-        #expect(machine.hasSpoken)
+        #expect(!machine.hasText)
+        #expect(machine.receivedText(5, at: start) == .all)
+        #expect(machine.hasText)
         #expect(machine.finished(.stop, at: start) == .end(.stop))
         #expect(machine.isEnded)
         #expect(machine.deadline == nil)
@@ -202,7 +202,7 @@ struct FailoverMachineTests {
     func silence() {
         var machine = Bench.at("speaking")
         #expect(machine.deadline == start + .seconds(20))
-        _ = machine.said(1, at: start + .seconds(19))
+        _ = machine.receivedText(1, at: start + .seconds(19))
         #expect(machine.clock(at: start + .seconds(20)) == .none)
         #expect(machine.clock(at: start + .seconds(39)).fault == .stalled)
     }
@@ -210,7 +210,7 @@ struct FailoverMachineTests {
     @Test("the whole turn is bounded, however lively it is")
     func turn() {
         var machine = Bench.at("speaking")
-        _ = machine.said(1, at: start + .seconds(170))
+        _ = machine.receivedText(1, at: start + .seconds(170))
         #expect(machine.deadline == start + .seconds(180))
         #expect(machine.clock(at: start + .seconds(180)).fault == .timeLimit)
     }
@@ -240,12 +240,12 @@ struct FailoverMachineTests {
     @Test("an answer that outgrows its bound is released up to it, and ends as too long")
     func bound() {
         var machine = Bench.at("accepted")
-        #expect(machine.said(65_530, at: start) == .all)
-        #expect(machine.said(6, at: start) == .all)
-        #expect(machine.said(5, at: start) == .atMost(0))
+        #expect(machine.receivedText(65_530, at: start) == .all)
+        #expect(machine.receivedText(6, at: start) == .all)
+        #expect(machine.receivedText(5, at: start) == .atMost(0))
         #expect(machine.reachedBound().fault == .tooLong)
         machine = Bench.at("accepted")
-        #expect(machine.said(65_537, at: start) == .atMost(65_536))
+        #expect(machine.receivedText(65_537, at: start) == .atMost(65_536))
         #expect(machine.reachedBound().fault == .tooLong)
     }
 
@@ -282,7 +282,7 @@ struct FailoverMachineTests {
     func lateText(_ stage: String) {
         var machine = Bench.at(stage)
         let before = machine
-        #expect(machine.said(1, at: start) == .nothing)
+        #expect(machine.receivedText(1, at: start) == .nothing)
         #expect(machine.reachedBound() == .none)
         #expect(machine == before)
     }
@@ -331,7 +331,7 @@ struct FailoverMachineTests {
             case 0: action = machine.begin(at: now)
             case 1: action = machine.accepted() ? .none : .none
             case 2: action = machine.refused(at: now)
-            case 3: action = machine.said(Int(random.next() % 100) + 1, at: now) == .all ? .none : machine.reachedBound()
+            case 3: action = machine.receivedText(Int(random.next() % 100) + 1, at: now) == .all ? .none : machine.reachedBound()
             case 4: action = machine.finished(.stop, at: now)
             case 5: action = machine.failed(Bench.refusal(mayRetry: random.next() % 2 == 0), at: now)
             case 6 where random.next() % 8 == 0: action = machine.cancelled()

@@ -117,10 +117,10 @@ begin
         and (
             select case
                 when exists (select from gateway.instances i where i.returned_at > now.reading - gateway.grace())
-                then said.clock <= now.reading - gateway.grace()
-                else coalesce(said.clock <= now.reading - gateway.lease(), true) end
+                then owner_row.clock <= now.reading - gateway.grace()
+                else coalesce(owner_row.clock <= now.reading - gateway.lease(), true) end
             from gateway.read_clock(moment) as now
-            left join gateway.instances said on said.id = owner and said.epoch = owner_life) is true;
+            left join gateway.instances owner_row on owner_row.id = owner and owner_row.epoch = owner_life) is true;
 end $$;
 
 revoke all on all functions in schema gateway from public, anon, authenticated;

@@ -7,20 +7,20 @@ create table gateway.checkpoints (
     epoch bigint not null,
     id bigint generated always as identity,
     saved_at timestamptz not null default clock_timestamp(),
-    -- The pieces, column by column: UTF-8 bytes from..to of the answer of a turn's attempt are in `said` after `offset` bytes.
+    -- The pieces, column by column: UTF-8 bytes from..to of the answer of a turn's attempt are in `released_text` after `offset` bytes.
     turns uuid[] not null,
     attempts integer[] not null,
     from_bytes integer[] not null,
     to_bytes integer[] not null,
     offsets integer[] not null,
-    said bytea not null,
+    released_text bytea not null,
     primary key (instance, epoch, id)
 ) with (vacuum_truncate = off, toast.vacuum_truncate = off);
 
 -- Rows exist for seconds, too short for compression to pay; and a piece of an uncompressed value is read without the rest.
 alter table gateway.checkpoints
     alter turns set storage external, alter attempts set storage external, alter from_bytes set storage external,
-    alter to_bytes set storage external, alter offsets set storage external, alter said set storage external;
+    alter to_bytes set storage external, alter offsets set storage external, alter released_text set storage external;
 
 revoke all on gateway.checkpoints from anon, authenticated, coach_gateway;
 alter table gateway.checkpoints enable row level security;
@@ -37,11 +37,11 @@ create policy checkpoints_gateway on gateway.checkpoints to coach_gateway
 --
 -- starts: [{user_id, conversation_id, turn_id, attempt, facts, prompt_tokens, provider?, model?}], turns to be saved for the first time, or whose first text
 --         names the answering model. Only turns of this epoch of the instance are taken.
--- needed_from: earlier checkpoints of this life are removed; each of its running turns has said all again since, or has ended.
--- turns, attempts, from_bytes, to_bytes, offsets, said: see the table.
+-- needed_from: earlier checkpoints of this life are removed; each of its running turns was written whole since, or has ended.
+-- turns, attempts, from_bytes, to_bytes, offsets, released_text: see the table.
 create function gateway.checkpoint(
     instance uuid, life bigint, starts jsonb, needed_from bigint,
-    turns uuid[], attempts integer[], from_bytes integer[], to_bytes integer[], offsets integer[], said bytea)
+    turns uuid[], attempts integer[], from_bytes integer[], to_bytes integer[], offsets integer[], released_text bytea)
     returns table (id bigint)
     language plpgsql set search_path = '' set enable_seqscan = off as $$
 begin
@@ -59,8 +59,8 @@ begin
     delete from gateway.checkpoints c where c.instance = $1 and c.epoch = life and c.id < needed_from;
     if cardinality(turns) > 0 then
         -- Invalid UTF-8 must fail here, not when it is read.
-        perform convert_from(said, 'UTF8');
-        insert into gateway.checkpoints as c (instance, epoch, turns, attempts, from_bytes, to_bytes, offsets, said)
+        perform convert_from(released_text, 'UTF8');
+        insert into gateway.checkpoints as c (instance, epoch, turns, attempts, from_bytes, to_bytes, offsets, released_text)
         values ($1, life, $5, $6, $7, $8, $9, $10)
         returning c.id into checkpoint.id;
     end if;
@@ -68,25 +68,25 @@ begin
 end $$;
 
 -- A read position: the text after a byte of an answer, from checkpoints after `seen`.
-create type gateway.place as (instance uuid, epoch bigint, turn_id uuid, attempt integer, after_byte integer, seen bigint);
+create type gateway.read_position as (instance uuid, epoch bigint, turn_id uuid, attempt integer, after_byte integer, seen bigint);
 
 -- The saved text of attempts from the piece on that contains `after_byte`, and where that piece begins. It ends before a gap, which only a database
 -- that lost its last transactions (a failover) can have.
-create function gateway.said(places gateway.place[])
+create function gateway.checkpointed_text(positions gateway.read_position[])
     returns table (turn_id uuid, from_byte integer, content text, saved_at timestamptz)
     language sql stable set search_path = '' set enable_nestloop = off
     as $$
     with life as materialized (
-        select p.instance, p.epoch, min(coalesce(p.seen, 0)) as seen from unnest(places) as p group by p.instance, p.epoch
+        select p.instance, p.epoch, min(coalesce(p.seen, 0)) as seen from unnest(positions) as p group by p.instance, p.epoch
     ), piece as (
         -- Of those that begin at the same byte the longest.
         select distinct on (p.turn_id, x.from_byte)
-            p.turn_id, p.after_byte, x.from_byte, x.to_byte, x.at_byte, c.said, c.saved_at
+            p.turn_id, p.after_byte, x.from_byte, x.to_byte, x.at_byte, c.released_text, c.saved_at
         from life l
         join gateway.checkpoints c on c.instance = l.instance and c.epoch = l.epoch and c.id > l.seen
         cross join lateral unnest(c.turns, c.attempts, c.from_bytes, c.to_bytes, c.offsets)
             as x (turn_id, attempt, from_byte, to_byte, at_byte)
-        join unnest(places) as p
+        join unnest(positions) as p
             on p.turn_id = x.turn_id and p.attempt = x.attempt and p.instance = c.instance and p.epoch = c.epoch
         order by p.turn_id, x.from_byte, x.to_byte desc
     ), beginning as (
@@ -102,7 +102,7 @@ create function gateway.said(places gateway.place[])
         select c.*, coalesce(bool_or(c.is_beyond_gap) over (partition by c.turn_id order by c.from_byte), false) as is_cut from link c
     )
     select c.turn_id, min(c.from_byte),
-        convert_from(string_agg(substring(c.said from c.at_byte + 1 for c.to_byte - c.from_byte), '' order by c.from_byte), 'UTF8'),
+        convert_from(string_agg(substring(c.released_text from c.at_byte + 1 for c.to_byte - c.from_byte), '' order by c.from_byte), 'UTF8'),
         max(c.saved_at)
     from chain c
     where not c.is_cut
@@ -112,22 +112,22 @@ $$;
 -- Text of running turns of all instances: [{user_id, turn_id, after_byte, seen?}] in, for each that runs its attempt, its text from a piece on
 -- that begins at or before the byte, and the newest checkpoint, to be `seen` the next time: none before it is searched again. A missing turn
 -- has ended; its text is in messages.
-create function gateway.tail(places jsonb)
+create function gateway.tail(positions jsonb)
     returns table (turn_id uuid, attempt integer, from_byte integer, content text, seen bigint)
     language plpgsql stable set search_path = '' set plan_cache_mode = force_custom_plan as $$
 begin
     return query
-        with place as materialized (
-            select r.turn_id, r.attempt, r.owner_instance, r.owner_epoch, place.after_byte, place.seen
-            from jsonb_to_recordset(places) as place (user_id uuid, turn_id uuid, after_byte integer, seen bigint)
-            join gateway.running_turns r on r.user_id = place.user_id and r.turn_id = place.turn_id
+        with reader as materialized (
+            select r.turn_id, r.attempt, r.owner_instance, r.owner_epoch, reader.after_byte, reader.seen
+            from jsonb_to_recordset(positions) as reader (user_id uuid, turn_id uuid, after_byte integer, seen bigint)
+            join gateway.running_turns r on r.user_id = reader.user_id and r.turn_id = reader.turn_id
         )
-        select p.turn_id, p.attempt, said.from_byte, said.content,
+        select p.turn_id, p.attempt, released.from_byte, released.content,
             (select max(c.id) from gateway.checkpoints c where c.instance = p.owner_instance and c.epoch = p.owner_epoch)
-        from place p
-        left join gateway.said((
-            select array_agg((r.owner_instance, r.owner_epoch, r.turn_id, r.attempt, r.after_byte, r.seen)::gateway.place)
-            from place r)) as said on said.turn_id = p.turn_id;
+        from reader p
+        left join gateway.checkpointed_text((
+            select array_agg((r.owner_instance, r.owner_epoch, r.turn_id, r.attempt, r.after_byte, r.seen)::gateway.read_position)
+            from reader r)) as released on released.turn_id = p.turn_id;
 end $$;
 
 -- Removes text of ended attempts that their owner did not remove, because it died or a checkpoint was in flight at the end.
@@ -170,9 +170,9 @@ begin
             order by r.started_at
             limit at_most
         ),
-        said as materialized (
-            select * from gateway.said((
-                select array_agg((r.owner_instance, r.owner_epoch, r.turn_id, r.attempt, 0, null)::gateway.place) from orphan r))
+        released_text as materialized (
+            select * from gateway.checkpointed_text((
+                select array_agg((r.owner_instance, r.owner_epoch, r.turn_id, r.attempt, 0, null)::gateway.read_position) from orphan r))
         )
         select coalesce(jsonb_agg(jsonb_build_object(
             'user_id', r.user_id,
@@ -185,16 +185,16 @@ begin
             'risk', r.risk,
             'country', r.country,
             'locale', r.locale,
-            'content', coalesce(said.content, ''),
+            'content', coalesce(released_text.content, ''),
             'provider', r.provider,
             'model', r.model,
             'prompt_tokens', coalesce(r.prompt_tokens, 0),
             -- The clock may have been changed meanwhile.
             'duration_ms', least(
-                extract(epoch from greatest(said.saved_at, r.saved_at, r.started_at) - r.started_at) * 1000, 2147483647)::integer
+                extract(epoch from greatest(released_text.saved_at, r.saved_at, r.started_at) - r.started_at) * 1000, 2147483647)::integer
         ) order by r.started_at), '[]')
         from orphan r
-        left join said on said.turn_id = r.turn_id);
+        left join released_text on released_text.turn_id = r.turn_id);
 end $$;
 
 -- Asks the owner of a turn of the user to stop it. False when the user has no such turn; no effect on an ended turn.
@@ -214,6 +214,6 @@ end $$;
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
     gateway.checkpoint(uuid, bigint, jsonb, bigint, uuid[], integer[], integer[], integer[], integer[], bytea),
-    gateway.said(gateway.place[]), gateway.tail(jsonb), gateway.orphans(uuid, bigint, integer),
+    gateway.checkpointed_text(gateway.read_position[]), gateway.tail(jsonb), gateway.orphans(uuid, bigint, integer),
     gateway.sweep_checkpoints(), gateway.request_stop(uuid, uuid)
     to coach_gateway;

@@ -47,7 +47,7 @@ struct CheckpointCursors {
         guard !leftOut.contains(turn.facts.identity) else { return nil }
         let place = places[turn.facts.identity] ?? Place()
         let from = Self.isWhole(turn.facts.identity.turnID, at: tick) ? 0 : place.bytes
-        let (text, answeredBy) = turn.said(from: from)
+        let (text, answeredBy) = turn.releasedText(from: from)
         guard !text.isEmpty || !place.isKnown else { return nil }
         return TurnProgress(
             facts: turn.facts, isFirst: place.bytes == 0, promptTokens: turn.promptTokens, answeredBy: answeredBy, fromByte: from,

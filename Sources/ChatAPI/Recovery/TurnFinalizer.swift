@@ -158,7 +158,7 @@ public struct TurnFinalizer: Sendable {
     private func bill(_ outcome: TurnOutcome, _ turn: LiveTurn, text: [UInt8]) -> TurnBill? {
         guard let name = outcome.answeredBy else { return nil }
         let reported = outcome.usage.input != nil && outcome.usage.output != nil
-        let usage = reported ? outcome.usage.storable : TokenEstimate.usage(promptTokens: turn.promptTokens, said: text)
+        let usage = reported ? outcome.usage.storable : TokenEstimate.usage(promptTokens: turn.promptTokens, answer: text)
         return TurnBill(
             provider: name.provider, model: name.model, usage: usage, cost: prices.current.cost(of: usage, at: name, on: turn.facts.day),
             estimated: !reported)

@@ -63,7 +63,7 @@ public enum JSONPatch {
         for index in prefix + common..<new.count - suffix { operations.append(.add(path: "\(path)/\(index)", new[index])) }
     }
 
-    /// Equality that disregards the order of members and tells `1` from `1.0` no more than JSON does.
+    /// Equality that disregards the order of members and, as JSON does, treats `1` and `1.0` alike.
     private static func isEqual(_ a: JSONValue, _ b: JSONValue) -> Bool {
         switch (a, b) {
         case (.object(let members), .object(let others)):

@@ -10,7 +10,7 @@ public enum BillingChange: Hashable, Sendable {
     case transfer(from: [SubscriberID], to: [SubscriberID], store: BillingStore?, environment: BillingEnvironment?)
     /// An operator granted an entitlement.
     case grant(entitlement: String, until: Expiry)
-    /// An operator ended an entitlement, nil for all, whoever granted it. A later purchase or renewal is valid again.
+    /// An operator ended an entitlement, nil for all, of any origin. A later purchase or renewal is valid again.
     case revocation(entitlement: String?)
     /// The ids of `subject` belong to one subscriber; nothing else.
     case identity
@@ -85,7 +85,7 @@ public struct PurchaseReference: Hashable, Sendable {
     }
 }
 
-/// What an event tells about the paid period that it belongs to. nil where it tells nothing.
+/// An event's information about its paid period. nil: unknown.
 public struct BillingPeriod: Hashable, Sendable {
     public var product: String?
     /// Sorted, without duplicates.

@@ -99,7 +99,7 @@ extension EntitlementFold {
         purchases[index].apply(event, period, transaction: reference.transaction, at: instant)
     }
 
-    /// An event of an unknown purchase describes it, unless it tells nothing about access.
+    /// An event of an unknown purchase describes it, unless it has no information about access.
     private mutating func create(
         _ event: PurchaseEvent, _ period: BillingPeriod, _ reference: PurchaseReference, owner: SubscriberID, at instant: BillingInstant
     ) {

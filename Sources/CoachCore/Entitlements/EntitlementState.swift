@@ -75,7 +75,7 @@ extension EntitlementFold {
 }
 
 extension Purchase {
-    /// When access ends by the known period and grace period; nil when no end was ever told.
+    /// When access ends by the known period and grace period; nil when no end is known.
     private var paidUntil: Expiry? {
         guard let expiry = period.expiry else { return graceUntil.map(Expiry.at) }
         return max(expiry, graceUntil.map(Expiry.at) ?? expiry)

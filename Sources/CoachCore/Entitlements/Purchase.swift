@@ -138,7 +138,7 @@ struct Purchase: Equatable {
         return purchasedAt < began
     }
 
-    /// Whether the event is the expiration of a period that was over when the current one began; for senders that do not tell when the expired
+    /// Whether the event is the expiration of a period that was over when the current one began; for senders that do not send when the expired
     /// period began.
     private func endsEarlierPeriod(_ event: PurchaseEvent, _ news: BillingPeriod) -> Bool {
         guard case .expired = event, news.purchasedAt == nil, let began = period.purchasedAt, let expiry = news.expiry?.instant else {

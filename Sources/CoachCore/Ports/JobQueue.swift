@@ -61,7 +61,7 @@ public struct NewJob: Sendable, Equatable {
     }
 }
 
-/// One run of a job, told from every other run of it.
+/// One run of a job, distinct from every other run of it.
 public struct JobRun: Sendable, Hashable {
     public var id: JobID
     /// From 1.

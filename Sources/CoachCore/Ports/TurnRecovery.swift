@@ -1,7 +1,7 @@
 /// Port that keeps running turns across crashes and makes them visible to other instances. `CoachStore` implements it on PostgreSQL.
 /// Every closure throws `StoreFault`; `renewLease` and `checkpoint` also `LeaseLost`.
 public struct TurnRecovery: Sendable {
-    /// Renews this instance's lease: one small statement, several times a second. Returns turns of this instance that were asked to stop
+    /// Renews this instance's lease: one small statement, several times a second. Returns turns of this instance that are to stop
     /// through another one.
     public var renewLease: @Sendable () async throws -> [TurnID]
     /// Saves the text that running turns of this instance released since the last checkpoint; the caller bounds the bytes. Removes

@@ -23,7 +23,7 @@ public enum TokenEstimate {
     }
 
     /// Estimated usage of a call: all prompt tokens as uncached input, the answer as output.
-    public static func usage(promptTokens: Int, said: some Sequence<UInt8>) -> TokenUsage {
-        TokenUsage(input: promptTokens, cachedInput: 0, cacheWrite: 0, output: tokens(in: said), reasoning: 0)
+    public static func usage(promptTokens: Int, answer: some Sequence<UInt8>) -> TokenUsage {
+        TokenUsage(input: promptTokens, cachedInput: 0, cacheWrite: 0, output: tokens(in: answer), reasoning: 0)
     }
 }

@@ -1,4 +1,4 @@
-/// Wraps untrusted text in tags that it cannot close. The prompt tells the model that text between these tags is data, never an
+/// Wraps untrusted text in tags that it cannot close. The prompt states that text between these tags is data, never an
 /// instruction.
 enum DelimitedData {
     /// `<tag>text</tag>`, with `notGiven` for a missing or blank text. `limit` is in Unicode scalars.

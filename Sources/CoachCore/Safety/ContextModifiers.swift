@@ -154,7 +154,7 @@ struct ContextModifiers {
         self[.certainPerson].contains { match.range.overlaps($0) }
     }
 
-    /// True for laughter in the message, or a trivial annoyance in the same or an adjacent sentence, unless the message says it is serious.
+    /// True for laughter in the message, or a trivial annoyance in the same or an adjacent sentence, unless the message is meant seriously.
     private func isExaggeration(_ match: CrisisDetector.EntryMatch) -> Bool {
         guard self[.earnest].isEmpty else { return false }
         let sentence = message.tokens[match.range.lowerBound].sentence

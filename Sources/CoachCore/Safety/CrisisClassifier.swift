@@ -16,7 +16,7 @@ public struct CrisisClassifier: Sendable {
 
     /// The names of all outputs, in the order of the file.
     public static let outputNames = Label.allCases.map(\.rawValue) + RiskCategory.allCases.map(\.rawValue)
-    /// Prefix of the pattern ids by which an assessment says that the model raised it.
+    /// Prefix of the pattern ids that mark an assessment as raised by the model.
     static let patternPrefix = "model."
 
     let classifier: LinearClassifier

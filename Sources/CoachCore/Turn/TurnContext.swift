@@ -1,11 +1,11 @@
 /// The result of a successful `begin_turn`: all data the turn needs. The user's message is already saved.
 public struct TurnContext: Sendable, Equatable {
     public var identity: TurnIdentity
-    /// UTC day on which the attempt began, on the database's clock: whatever the gateway's own clock says, it is priced as of this day.
+    /// UTC day on which the attempt began, on the database's clock: it is priced as of this day, independent of the gateway's own clock.
     public var day: CalendarDay
     /// False when the user is in danger and has spent what is allowed past the limits: the fixed text is the answer (CONTRACT §4).
     public var callsModel: Bool
-    /// What the user told about himself; nil when there is nothing.
+    /// What users entered about themselves; nil when there is nothing.
     public var profile: ContextProfile?
     /// Summary of the messages that `history` no longer includes.
     public var summary: String?

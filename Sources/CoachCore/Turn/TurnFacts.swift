@@ -45,10 +45,10 @@ public struct TurnEnding: Sendable, Equatable {
         self.bill = bill
     }
 
-    /// The database refuses the receipt for good: what was said is not kept, and the same request begins the next attempt.
+    /// The database refuses the receipt for good: the text is not kept, and the same request begins the next attempt.
     public static let refused = TurnEnding(status: .failed, finishReason: nil, bill: nil, isSaved: false)
 
-    /// What was said can be saved nowhere at the moment.
+    /// The text can be saved nowhere at the moment.
     public static let unsaved = TurnEnding(status: .interrupted, finishReason: nil, bill: nil, isSaved: false)
 
     /// An attempt that ended without text. A repeated request begins the next attempt.

@@ -20,7 +20,7 @@ public struct GatewayContext: EdgeContext {
 
 /// What every handler gets with a request.
 public protocol EdgeContext: RequestContext {
-    /// The connection; its close future tells when the client is gone.
+    /// The connection; its close future succeeds when the client has disconnected.
     var channel: any Channel { get }
     /// In every log line and in `meta.request_id`.
     var requestID: String { get }

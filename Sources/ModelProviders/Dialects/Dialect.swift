@@ -1,9 +1,9 @@
 import CoachCore
 import TokenRelay
 
-/// A provider's wire format: how it is asked, and how its answer is read. Adding one is a case here and two types beside `OpenAI…`.
+/// A provider's wire format: how requests are written and responses are read. Adding one is a case here and two types beside `OpenAI…`.
 public enum Dialect: String, Sendable, CaseIterable {
-    /// OpenAI Chat Completions, spoken by many others too.
+    /// OpenAI Chat Completions, which many other servers implement.
     case openAI = "openai"
 }
 
@@ -51,7 +51,7 @@ package protocol AnswerReader {
     mutating func finish(into update: inout ParsedUpdate)
 }
 
-/// What some bytes of an answer said. They mean: first the text, then the usage, then the verdict.
+/// The content of some bytes of a response, in this order: the text, the usage, the verdict.
 package struct ParsedUpdate: Equatable {
     /// What an answer's stream ended in.
     package enum Verdict: Equatable {
@@ -67,10 +67,10 @@ package struct ParsedUpdate: Equatable {
     package var usage: TokenUsage?
     package var verdict: Verdict?
 
-    /// Nothing said yet.
+    /// Empty.
     package init() {}
 
-    /// Nothing said, in the same buffer.
+    /// Empties it; the buffer is kept.
     package mutating func clear() {
         text.removeAll(keepingCapacity: true)
         if usage != nil { usage = nil }

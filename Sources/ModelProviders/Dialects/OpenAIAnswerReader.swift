@@ -33,7 +33,7 @@ struct OpenAIAnswerReader: AnswerReader {
 
     mutating func finish(into update: inout ParsedUpdate) {
         guard !progress.isOver else { return }
-        // What stands behind the last blank line is either whole or nothing; a half of it is no error but a cut, which is told below.
+        // What stands behind the last blank line is either whole or nothing; half of it is no error but a cut, which is reported below.
         var last = ParsedUpdate()
         try? parser.finish { event in event.data.withUnsafeBufferPointer { progress.take($0, into: &last) } }
         if case .broken(_, detail: OpenAIChunk.malformed)? = last.verdict {

@@ -2,7 +2,7 @@ import CoachCore
 import JSON
 
 /// One `chat.completion.chunk`, as far as it concerns us: text of the first choice (a refusal is text), why it finished, usage, error.
-/// Reasoning and tool calls are skipped. What is null, absent or of an unexpected type says nothing.
+/// Reasoning and tool calls are skipped. Members that are null, absent or of an unexpected type are ignored.
 struct OpenAIChunk {
     static let malformed = "malformed frame"
 
@@ -15,7 +15,7 @@ struct OpenAIChunk {
     private var hasOtherChoices = false
     private var places = OpenAIFrameTemplate.Places(text: 0..<0)
 
-    /// Where its text stands, if it said nothing but that: one string, of the choice that counts.
+    /// The range of its text, if it has nothing else: one string, of the choice that counts.
     var ordinaryPlaces: OpenAIFrameTemplate.Places? {
         guard texts == 1, !hasOtherChoices, finishReason == nil, usage == nil, error == nil else { return nil }
         return places

@@ -7,7 +7,7 @@ enum OpenAIError {
     /// Longer ones are no codes.
     private static let longestCode = 64
 
-    /// Of a whole body; compatible servers also send the error's members at the top level. nil when it says nothing of the kind.
+    /// Of a whole body; compatible servers also send the error's members at the top level. nil when there is none.
     static func code(inBody body: [UInt8]) -> String? {
         guard let root = (try? JSONDocument(parsing: body))?.value else { return nil }
         let error = root["error"]?.members == nil ? root : root["error"]

@@ -5,7 +5,7 @@ import JSON
 ///
 /// The frames of one answer are the same bytes but for the text, and for OpenAI's padding (`obfuscation`). A frame that begins and ends as
 /// the last one did, with clean strings in these two places, therefore parses as it did but for the text; a reader of JSON goes from left
-/// to right, and behind a string its state does not depend on what the string said. So only the text is read: 60 ns instead of 700
+/// to right, and behind a string its state does not depend on the string's content. So only the text is read: 60 ns instead of 700
 /// (measured by Benchmarks/Workloads/Dialects). Whatever does not fit is left to `OpenAIChunk`.
 struct OpenAIFrameTemplate {
     /// Where a frame's two variable strings stand, without their quotes.
@@ -24,7 +24,7 @@ struct OpenAIFrameTemplate {
     private var betweenEnd = 0
     private var hasPadding = false
 
-    /// From now on frames are read by this one, which said nothing but one text.
+    /// From now on frames are read by this one, which has nothing but one text.
     mutating func learn(_ frame: UnsafeBufferPointer<UInt8>, _ places: Places) {
         forget()
         guard frame.count <= Self.longest else { return }

@@ -2,7 +2,7 @@ import CoachCore
 import JSON
 import TokenRelay
 
-/// How Chat Completions is asked for a streamed answer.
+/// The body of a streamed Chat Completions request.
 enum OpenAIRequest {
     static let path = "/chat/completions"
 

@@ -8,12 +8,12 @@ struct AttemptFailure: Equatable {
     var mayRetry = false
     /// The provider named this pause before the next request.
     var retryAfter: Duration?
-    /// It says something about the provider's health, not only about this request.
+    /// It counts against the provider's health, not only against this request.
     var blamesProvider = false
 }
 
 extension AttemptFailure {
-    /// No response. The same provider is asked again only when the request was not sent: else it may have accepted it, and would bill it twice.
+    /// No response. The same provider is called again only when the request was not sent: else it may have accepted it, and would bill it twice.
     init(_ failure: TransferFailure, at provider: String) {
         self.init(
             fault: ModelFault(kind: .refused, detail: "\(provider): \(failure)"),

@@ -13,7 +13,7 @@ struct CircuitBreaker: Equatable {
     private enum State: Equatable {
         case closed(failures: Int)
         case open(until: Moment)
-        /// One call tries. If it tells nothing (it may be cancelled), the next probe goes when its time is over.
+        /// One call tries. If it ends without a result (it may be cancelled), the next probe is admitted when its time is over.
         case probing(until: Moment)
     }
 

@@ -1,10 +1,10 @@
 import CoachCore
 import TokenRelay
 
-/// Decides who is asked, how long is waited, and how a model call ends. Pure; the driver (`ModelCall`) holds transfer and timer.
+/// Decides which provider is called, how long it has, and how a model call ends. Pure; the driver (`ModelCall`) holds transfer and timer.
 ///
 /// Before the first text another provider may take over; afterwards none continues what one began. Every input carries the time; `deadline`
-/// says when `clock` wants to be called. Inputs that do not fit the state change nothing: a transfer that was given up may still speak.
+/// is when to call `clock`. Inputs that do not fit the state change nothing: a transfer that was given up may still report something.
 struct FailoverMachine: Equatable {
     /// What the driver does next.
     enum Action: Equatable {
@@ -41,7 +41,7 @@ struct FailoverMachine: Equatable {
         case refusing(Attempt, until: Moment)
         /// Status 200, no text yet.
         case accepted(Attempt)
-        /// A lone provider refused and is asked again then.
+        /// The only provider refused and is called again then.
         case pausing(until: Moment)
         case speaking(lastText: Moment, bytes: Int)
         case ended
@@ -64,7 +64,7 @@ struct FailoverMachine: Equatable {
     @inline(__always) var isEnded: Bool { state == .ended }
 
     /// Whether text was released.
-    @inline(__always) var hasSpoken: Bool {
+    @inline(__always) var hasText: Bool {
         if case .speaking = state { true } else { false }
     }
 
@@ -116,7 +116,7 @@ extension FailoverMachine {
     }
 
     /// Text of so many bytes, at least one.
-    mutating func said(_ count: Int, at now: Moment) -> Release {
+    mutating func receivedText(_ count: Int, at now: Moment) -> Release {
         let before: Int
         switch state {
         case .accepted: before = 0
@@ -195,7 +195,7 @@ extension FailoverMachine {
             return ask(Attempt(choice: attempt.choice + 1, since: now))
         }
         let pause = max(limits.retryPause, failure.retryAfter ?? .zero)
-        // The second refusal takes as long as connecting may, and is still to be told in time.
+        // The second refusal takes as long as connecting may, and must still be reported in time.
         if mayRetry, providers.count == 1, !attempt.isRetry, now + pause + limits.connect < start + limits.refusal {
             faults.append(failure.fault)
             state = .pausing(until: now + pause)

@@ -8,8 +8,8 @@ import Synchronization
     import Glibc
 #endif
 
-/// Where log lines go. Whoever logs never waits for whoever reads: lines are queued, up to a number of bytes, and one thread writes them in
-/// their order. When the reader stands still for too long, lines are dropped and counted, and the log says so when it goes on.
+/// Where log lines go. Writers never wait for the reader of the log: lines are queued, up to a number of bytes, and one thread writes them in
+/// their order. When the reader stands still for too long, lines are dropped and counted, and the log reports it when it goes on.
 public final class LogWriter: Sendable {
     private struct Queue {
         var lines: [[UInt8]] = []
@@ -95,7 +95,7 @@ public final class LogWriter: Sendable {
         }
     }
 
-    /// What waits, and how many lines were dropped since this was asked last; nil when nothing waits.
+    /// What waits, and how many lines were dropped since the last call; nil when nothing waits.
     private func next() -> (lines: [[UInt8]], dropped: Int)? {
         queue.withLock { queue in
             guard !queue.lines.isEmpty else {
@@ -115,7 +115,7 @@ public final class LogWriter: Sendable {
         line.field("time", Timestamp.now.rfc3339)
         line.field("level", "warning")
         line.field("label", "log")
-        line.field("message", "log lines were dropped because nobody read them")
+        line.field("message", "log lines were dropped because they were not read in time")
         line.field("count", literal: "\(dropped)")
         line.end()
         return line.bytes

@@ -160,7 +160,7 @@ struct RedactionScan {
         return position == 0 || !Self.isAlphanumeric(bytes[position - 1])
     }
 
-    /// Digits, signs or capitals inside tell a credential from a word.
+    /// Digits, signs or capitals inside distinguish a credential from a word.
     private func looksOpaque(_ range: Range<Int>) -> Bool {
         range.dropFirst().contains { !(UInt8(ascii: "a")...UInt8(ascii: "z")).contains(bytes[$0]) }
     }

@@ -37,6 +37,6 @@ struct ChunkFrame {
         bytes.append(UInt8(ascii: "\n"))
     }
 
-    /// Appends the chunk that says that there are no more, without trailers.
+    /// Appends the last chunk, without trailers.
     mutating func finish() { bytes.append(contentsOf: "0\r\n\r\n".utf8) }
 }

@@ -1,6 +1,6 @@
 import CoachCore
 
-/// How a turn is told to a client: the edge's wire format, of which the relay knows only the occasions. Every method appends to `output`.
+/// The wire format in which clients receive a turn; the relay decides when something is sent, the format what. Every method appends to `output`.
 public protocol StreamFormat: Sendable {
     /// The first events of the stream.
     func appendOpeningEvents(into output: inout [UInt8])
@@ -10,6 +10,6 @@ public protocol StreamFormat: Sendable {
     func appendTerminalEvents(_ ending: TurnEnding, keptBytes: Int, cursor: Int, into output: inout [UInt8])
     /// What keeps a silent line alive.
     func appendHeartbeat(into output: inout [UInt8])
-    /// What tells the client to resume, here or on another instance.
+    /// The event after which the client resumes, here or on another instance.
     func appendRetry(into output: inout [UInt8])
 }

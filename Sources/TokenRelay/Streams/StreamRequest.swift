@@ -9,7 +9,7 @@ public struct StreamRequest: Sendable {
     var onEnd: @Sendable (StreamResult) -> Void
 
     /// - Parameters:
-    ///   - descriptor: a connected socket that nobody else uses any more; the writer owns it, ends the response and closes it. The response's head
+    ///   - descriptor: a connected socket without another user; the writer owns it, ends the response and closes it. The response's head
     ///     has announced the end of the connection.
     ///   - isChunked: whether the head announced chunks; without them the body ends with the connection.
     ///   - onEnd: called once, on the reactor's thread; it must not block.

@@ -2,7 +2,7 @@
 public enum StreamResult: String, Sendable {
     /// The client has the whole stream.
     case complete
-    /// The client was told to resume.
+    /// The client received the event after which it resumes.
     case handedOver
     /// The connection broke, or the client left.
     case gone

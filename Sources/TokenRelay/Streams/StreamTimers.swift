@@ -1,6 +1,6 @@
 /// When a line has been silent too long, and when its client has taken nothing for too long. Pure: the clock is an argument.
 struct StreamTimers {
-    /// What the time asks for.
+    /// What is due.
     enum Action: Equatable {
         case none
         /// Say something.
@@ -19,7 +19,7 @@ struct StreamTimers {
         lastWrite = now
     }
 
-    /// When `due` is to be asked.
+    /// When to call `due`.
     var deadline: Moment { stuckSince.map { $0 + limits.stall } ?? lastWrite + limits.silence }
 
     /// The client's socket took bytes; `isWaiting`: not all there were.

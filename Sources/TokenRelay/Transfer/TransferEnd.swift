@@ -1,6 +1,6 @@
 /// How a transfer ended.
 public enum TransferEnd: Sendable, Equatable {
-    /// The response arrived whole, as its framing tells. A response without length or chunks ends whenever the peer closes.
+    /// The response arrived whole by its framing. A response without length or chunks ends whenever the peer closes.
     case complete
     /// `Transfer.cancel()` was called, or the pool was closed.
     case cancelled
@@ -32,8 +32,8 @@ public struct TransferFailure: Error, Sendable, Equatable, CustomStringConvertib
     }
 
     public let kind: Kind
-    /// What the system said: an `errno`, the resolver's `EAI_…`, or the reason for which OpenSSL does not trust the peer (`X509_V_ERR_…`); 0
-    /// when nobody said anything.
+    /// The system's error code: an `errno`, the resolver's `EAI_…`, or the reason for which OpenSSL does not trust the peer (`X509_V_ERR_…`); 0
+    /// when there is none.
     public let code: Int32
 
     public init(kind: Kind, code: Int32 = 0) {

@@ -16,7 +16,7 @@ public struct LibcurlOptions: Sendable, Equatable {
     var certificate: ClientCertificate?
 }
 
-/// What reaching a provider needs beyond TCP, TLS and HTTP/1.1, as its configuration says.
+/// What reaching a provider needs beyond TCP, TLS and HTTP/1.1, by its configuration.
 public struct TransferNeeds: Sendable, Equatable {
     public typealias Version = HTTPVersion
     public typealias ProxyAuthentication = OutboundHTTP.ProxyAuthentication
@@ -25,7 +25,7 @@ public struct TransferNeeds: Sendable, Equatable {
         /// What `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` say.
         case environment
         case none
-        /// This one, whatever the environment says.
+        /// This one, in place of the environment's.
         case url(String)
     }
 

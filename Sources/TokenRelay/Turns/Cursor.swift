@@ -15,7 +15,7 @@ public struct Cursor: Sendable, Equatable {
     mutating func moveBack(to start: Int) { position = min(position, start) }
 }
 
-/// What a follower gets when it asks for more.
+/// The result of reading on.
 public enum CursorStep: Sendable, Equatable {
     /// There was a piece of the answer; the cursor stands behind it. `isLast`: another step would wait.
     case text(isLast: Bool)

@@ -108,7 +108,7 @@ public final class LiveTurn: Sendable {
     public var hasSubscribers: Bool { state.withLock { !$0.subscribers.isEmpty } }
 
     /// What was released from byte `position` on, and the model: for a checkpoint.
-    public func said(from position: Int) -> (text: [UInt8], answeredBy: ModelName?) {
+    public func releasedText(from position: Int) -> (text: [UInt8], answeredBy: ModelName?) {
         state.withLock { state in
             (position < state.answer.end ? Array(state.answer.bytes[position...]) : [], state.machine.answeredBy)
         }

@@ -68,7 +68,7 @@ struct AppStoreContent {
         if let revokedAt = try transaction.instant("revocationDate"), event == .refunded { expiry = .at(revokedAt) }
         if expiry == nil, event == .purchased || event == .renewed {
             guard !isSubscription else { throw .missing("signedTransactionInfo.expiresDate") }
-            // Without a catalogue entry a product that never expires cannot be told from a consumable one.
+            // Without a catalogue entry a product that never expires cannot be distinguished from a consumable one.
             guard !entitlements.isEmpty else { throw .consumable }
             expiry = .never
         }

@@ -51,7 +51,7 @@ extension EventFields {
         return BillingEvent(source: .revenuecat, id: id, occurredAt: occurredAt, subject: subject, change: change)
     }
 
-    /// The app user id first, then the ids that RevenueCat says are the same subscriber's.
+    /// The app user id first, then the ids that RevenueCat lists for the same subscriber.
     private func subject() throws(IgnoredReason) -> [SubscriberID] {
         let names = [try string("app_user_id"), try string("original_app_user_id")].compactMap { $0 } + (try strings("aliases") ?? [])
         let ids = Self.subscribers(names)

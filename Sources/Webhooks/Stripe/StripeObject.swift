@@ -122,7 +122,7 @@ struct StripeObject {
         let parents = [try subscriptionDetails()?["subscription"]?.string, try identifier("subscription")]
         guard let subscription = parents.compactMap({ $0 }).first else { throw .informational }
         guard isPaid else { return .purchase(reference(subscription), .billingIssue(graceUntil: nil), BillingPeriod()) }
-        // The invoice of a trial is paid with nothing; the subscription's own event tells about the trial.
+        // The invoice of a trial is paid with nothing; the subscription's own event has the trial.
         guard try fields.integer("amount_paid") ?? 0 > 0 else { throw .informational }
         var ends: [BillingInstant] = []
         var starts: [BillingInstant] = []

@@ -15,7 +15,7 @@ struct AnswerText {
     mutating func text(of event: StreamEvent) -> String {
         let text =
             switch event {
-            // Without a domain the router abstains, or somebody is in danger.
+            // Without a domain the router abstains, or the user may be in danger.
             case .start(let start): start.domain.map { wrap.add("[\($0)] ") } ?? ""
             case .safety(let card): end() + self.card(card)
             case .token(let content): wrap.add(content)

@@ -92,7 +92,7 @@ private final class AnswerStopper: Sendable {
             return state.isStopped ? state.turn : nil
         }
         guard let turn else { return }
-        // Nobody cancels it: the stream ends when it has worked, and a second Ctrl-C leaves.
+        // Never cancelled: the stream ends when it has worked, and a second Ctrl-C leaves.
         Task { [client] in
             do {
                 try await client.stop(turn)

@@ -2,7 +2,7 @@ import CoachCore
 import CoachStore
 import PostgresClient
 
-/// What `check` tells of the documents that operators edited, and of the audit log.
+/// The findings of `check` about the documents that operators edited, and of the audit log.
 struct DocumentCheck {
     let client: PostgresClient
     let types: [DocumentType]

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// `pass-through`: what `deploy/bench` measures beside the whole gateway. Refuses in production: nothing that is said is saved.
+/// `pass-through`: what `deploy/bench` measures beside the whole gateway. Refuses in production: no turn is saved.
 struct PassThroughCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pass-through", abstract: "Run the gateway without a database; nothing is saved. For measurements.",

@@ -2,7 +2,7 @@ import ArgumentParser
 import ProviderSimulator
 import ServiceLifecycle
 
-/// `simulate-llm`: a provider of language models on loopback that speaks the real dialect and does what scripts say.
+/// `simulate-llm`: a provider of language models on loopback in the real wire format, which plays scripts.
 struct SimulateLLMCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate-llm", abstract: "Run the provider simulator.",

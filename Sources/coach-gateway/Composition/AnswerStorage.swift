@@ -22,7 +22,7 @@ final class AnswerStorage: Sendable {
                     state.withLock { $0.databaseRefuses = false }
                     return outcome
                 } catch {
-                    // A receipt that is refused for what is in it says nothing about the next.
+                    // A receipt that is refused for what is in it does not affect the next.
                     if case StoreFault.unavailable? = error as? StoreFault { state.withLock { $0.databaseRefuses = true } }
                     throw error
                 }

@@ -1,6 +1,6 @@
 import PostgresClient
 
-/// What a failure of the database means to whoever configures it. Names hosts, roles and databases, never a password.
+/// A failure of the database in terms of the configuration. Names hosts, roles and databases, never a password.
 enum DatabaseFinding {
     static func text(_ error: PostgresError) -> String {
         guard let failure = error.connectionFailure else {
@@ -15,8 +15,8 @@ enum DatabaseFinding {
             case .credentials: "the role or its password is refused"
             case .unknownDatabase: "there is no such database"
             case .certificate: "TLS or a certificate is refused"
-            case .busy: "the server lets nobody in at present"
-            case .wrongSession: "no server is what target_session_attrs asks for"
+            case .busy: "the server accepts no connections at present"
+            case .wrongSession: "no server meets target_session_attrs"
             case .other: "no connection"
             }
         return "\(meaning): \(error.message)"

@@ -116,7 +116,7 @@ struct GatewayConfiguration: Sendable {
         return RequiredConsents(Set(kinds.compactMap { $0 }))
     }
 
-    /// Where asymmetric keys come from, with the setting that says so; nil when nothing does.
+    /// Where asymmetric keys come from, with the setting that names it; nil when none is set.
     func keySource(_ client: OutboundHTTPClient) throws -> (key: SettingKey, source: KeySource)? {
         if let jwksURL { return (.jwksURL, try .url(jwksURL, client: client)) }
         return jwksFile.map { (.jwksFile, .file($0)) }

@@ -124,7 +124,7 @@ struct PriceBookTests {
         #expect(TokenEstimate.tokens(in: "abcde".utf8) == 2)
         #expect(TokenEstimate.tokens(in: "привет".utf8) == 6)
         let prompt = Prompt(messages: [.init(role: .user, content: "abcd")], maximumOutputTokens: 10)
-        #expect(TokenEstimate.usage(promptTokens: TokenEstimate.tokens(in: prompt), said: "abcdefgh".utf8).totalInput == 8)
-        #expect(TokenEstimate.usage(promptTokens: TokenEstimate.tokens(in: prompt), said: "abcdefgh".utf8).totalOutput == 2)
+        #expect(TokenEstimate.usage(promptTokens: TokenEstimate.tokens(in: prompt), answer: "abcdefgh".utf8).totalInput == 8)
+        #expect(TokenEstimate.usage(promptTokens: TokenEstimate.tokens(in: prompt), answer: "abcdefgh".utf8).totalOutput == 2)
     }
 }

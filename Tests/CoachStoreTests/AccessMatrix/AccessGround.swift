@@ -44,7 +44,7 @@ struct AccessGround: Sendable {
         let opening = try await store.turns(TurnLimits(reservePerTurn: Nanodollars(1))).begin(
             caller, TurnRequest(message: "Hello", personaID: persona), risk: .danger(.concern))
         try await store.turns().finish(.complete(try opening.begun.identity, of: caller))
-        // A turn that runs, and what it has said so far.
+        // A turn that runs, and what it has released_text so far.
         let instance = GatewayInstance(id: UUID(), client: store.gateway)
         try await instance.register()
         let turns = store.turns(owner: try instance.owner())

@@ -54,7 +54,7 @@ enum FunctionExpectation {
         "gateway.renew_lease(uuid, bigint)",
         "gateway.is_dead(uuid, bigint, uuid, bigint, timestamp with time zone)",
         "gateway.checkpoint(uuid, bigint, jsonb, bigint, uuid[], integer[], integer[], integer[], integer[], bytea)",
-        "gateway.said(gateway.place[])",
+        "gateway.checkpointed_text(gateway.read_position[])",
         "gateway.tail(jsonb)",
         "gateway.orphans(uuid, bigint, integer)",
         "gateway.sweep_checkpoints()",

@@ -140,13 +140,13 @@ struct TableExpectation: Sendable {
                 values (
                     :owner, gen_random_uuid(), gen_random_uuid(), 1, gen_random_uuid(), gen_random_uuid(), :account, now(), now(), '{}')
                 """, update: "set model = 'x'"),
-        // What they have said, many users' in a row: never for one of them.
+        // What they have released_text, many users' in a row: never for one of them.
         .init(
             name: "gateway.checkpoints", allowed: [.gatewayForNobody: "SIUD"],
             insert: """
-                insert into gateway.checkpoints (instance, epoch, turns, attempts, from_bytes, to_bytes, offsets, said)
+                insert into gateway.checkpoints (instance, epoch, turns, attempts, from_bytes, to_bytes, offsets, released_text)
                 values (gen_random_uuid(), 1, '{}', '{}', '{}', '{}', '{}', '')
-                """, update: "set said = ''"),
+                """, update: "set released_text = ''"),
 
         // Work after requests: enqueued for the user at hand, run without claims.
         .init(

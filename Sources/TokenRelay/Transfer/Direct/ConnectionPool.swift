@@ -6,7 +6,7 @@ final class ConnectionPool: ConnectionUser {
     private static let longestRest = Duration.seconds(118)
     /// A peer that names its limit may count from an earlier moment than we do, and what is sent shortly before it arrives after it.
     private static let margin = Duration.seconds(1)
-    /// `take` keeps a peer's shorter limit; the sweep closes what is not asked for again.
+    /// `take` keeps a peer's shorter limit; the sweep closes connections that are not taken again.
     private static let sweepInterval = Duration.seconds(15)
 
     private let reactor: Reactor
@@ -33,7 +33,7 @@ final class ConnectionPool: ConnectionUser {
         return connection
     }
 
-    /// - Parameter limit: how long the peer keeps it, if it said so (`Keep-Alive: timeout`).
+    /// - Parameter limit: how long the peer keeps it (`Keep-Alive: timeout`); nil when it does not announce it.
     func keep(_ connection: ProviderConnection, within limit: Duration? = nil) {
         let rest = Self.rest(within: limit)
         guard count < capacity, .zero < rest else { return connection.close() }

@@ -34,7 +34,7 @@ final class HappyEyeballsConnector {
 
     func cancel() { finish(nil) }
 
-    /// There is no time left: who has not answered is as good as dead.
+    /// No time is left: addresses that have not answered count as failed.
     func giveUp() {
         for attempt in attempts { onFailedAddress(attempt.address) }
         finish(nil)

@@ -16,13 +16,13 @@ struct HeadReader {
         case untilClose
     }
 
-    /// A final head, and what it says about what follows.
+    /// A final head, and the framing of the body.
     struct Result: Equatable {
         var head: TransferHead
         var framing: Framing
         /// The connection may be used again afterwards.
         var mayReuse: Bool
-        /// How long the peer keeps an unused connection, if it said so.
+        /// How long the peer keeps an unused connection; nil when it does not announce it.
         var keepAlive: Duration?
     }
 
@@ -64,7 +64,7 @@ struct HeadReader {
             reading = nil
             guard (100..<200).contains(current.head.status) else { return try Self.result(current) }
             interims += 1
-            // Nobody asked to speak another protocol (101).
+            // No upgrade was requested (101).
             guard interims <= Self.mostInterims, current.head.status != 101 else { throw Malformed() }
             return nil
         }

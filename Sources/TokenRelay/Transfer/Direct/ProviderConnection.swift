@@ -132,7 +132,7 @@ extension ProviderConnection {
         isDeferred = false
         guard isOpen else { return }
         if case .handshaking(let session) = security { shakeHands(session) }
-        // The socket may have become readable meanwhile, which at the edge is told once.
+        // The socket may have become readable meanwhile, which an edge-triggered watch reports once.
         if !isDeferred { receive() }
     }
 
@@ -142,7 +142,7 @@ extension ProviderConnection {
         reactor.continueLater(self)
     }
 
-    /// What is left when this returns is told by another wake-up, or deferred.
+    /// What is left when this returns is read in another wake-up, or deferred.
     private func receive() {
         while isOpen {
             let count = recv(descriptor, buffers.received.baseAddress, buffers.received.count, 0)

@@ -1,13 +1,13 @@
 /// Reads one HTTP/1 response (RFC 9112) out of bytes that may be cut anywhere. Pure; body bytes stay where they arrived.
 struct ResponseReader {
-    /// A chunk's size with its extensions, which nobody uses.
+    /// A chunk's size with its extensions, which are not used.
     private static let longestSizeLine = 256
 
     private enum State {
         case head
         case body(left: Int)
         case untilClose
-        /// The line that tells a chunk's size.
+        /// The line with a chunk's size.
         case chunkSize
         case chunk(left: Int)
         /// The line end behind a chunk.
@@ -21,7 +21,7 @@ struct ResponseReader {
     /// The beginning of a line whose end has not arrived.
     private var partialLine: [UInt8] = []
     private var mayReuseConnection = false
-    /// How long the peer keeps the connection when it is not used, if it said so.
+    /// How long the peer keeps the connection when it is not used (`Keep-Alive: timeout`); nil when the peer does not announce it.
     private(set) var keepAlive: Duration?
 
     /// Whether anything has arrived.
@@ -71,7 +71,7 @@ struct ResponseReader {
                     return .trailers(bounds)
                 }
             case .complete:
-                // Nobody asked for more: what comes is not the answer to the next request.
+                // No request is outstanding: these bytes cannot be the response to the next one.
                 mayReuseConnection = false
                 return kept
             }

@@ -18,7 +18,7 @@ final class TLSSession {
         case bytes(Int)
         /// More must arrive first.
         case wait
-        /// The peer said that nothing follows.
+        /// The peer announced the end (close_notify).
         case closed
         case broken
     }

@@ -23,7 +23,7 @@ final class TrustStore {
         self.checkInterval = checkInterval
     }
 
-    /// Calls `onAnswer` on the reactor's thread, at once when the file was read before. Who asks while a change is read gets what was known.
+    /// Calls `onAnswer` on the reactor's thread, at once when the file was read before. While a change is read, callers receive the earlier authorities.
     func context(_ authorityFile: String?, onAnswer: @escaping (Answer) -> Void) {
         switch entries[authorityFile] {
         case .loading(let others): entries[authorityFile] = .loading(others + [onAnswer])

@@ -11,7 +11,7 @@ struct TransferMailbox {
         var isEmpty: Bool { head == nil && bytes.isEmpty && end == nil }
     }
 
-    /// Bytes that wait at the most before libcurl is told to pause; what it has received by then comes on top. A burst of tokens is far smaller.
+    /// Bytes that wait at the most before libcurl pauses; what it has received by then comes on top. A burst of tokens is far smaller.
     static let capacity = 64 << 10
 
     private enum Reader {
@@ -30,7 +30,7 @@ struct TransferMailbox {
         return notifies()
     }
 
-    /// - Returns: whether the reader is to be notified, and whether libcurl is to pause until `take` says otherwise.
+    /// - Returns: whether the reader is to be notified, and whether libcurl is to pause until `take` resumes it.
     mutating func put(bytes: UnsafeRawBufferPointer) -> (notifies: Bool, pauses: Bool) {
         contents.bytes += bytes
         isPaused = contents.bytes.count >= Self.capacity
