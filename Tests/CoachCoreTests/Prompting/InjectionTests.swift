@@ -1,0 +1,80 @@
+import Foundation
+import Testing
+
+@testable import CoachCore
+
+/// Holds for every text, whatever the rules of `PersonaTextRules` found in it.
+@Suite("Untrusted text in a prompt")
+struct InjectionTests {
+    private static let builder = PromptBuilder(templates: Shipped.templates, domains: Shipped.domains)
+    private static let tags = [
+        "persona_name", "persona_tone", "persona_methodology", "persona_personality", "user_values", "user_goals", "user_situation",
+        "conversation_summary",
+    ]
+    private static let safety = Shipped.templates.filled(.safety)
+
+    /// A prompt with the same text in every slot.
+    private static func prompt(_ text: String, message: String, safety: SafetyDecision = SafetyDecision(risk: .calm, level: .calm))
+        -> Prompt
+    {
+        let persona = Persona(id: .random(), name: text, domain: .fitness, tone: text, methodology: text, personality: text)
+        let context = TurnContext(
+            identity: TurnIdentity(
+                turnID: .random(), conversationID: .random(), userMessageID: .random(), messageID: .random(), attempt: 1),
+            day: CalendarDay(unixSeconds: 0), profile: ContextProfile(values: [text], goals: [text, text], situation: [text]),
+            summary: text,
+            history: [], persona: persona, safetyLevel: .calm, conversationDomain: nil, region: .unknown)
+        return builder.prompt(message: message, context: context, domain: .fitness, safety: safety, card: nil)
+    }
+
+    /// The system text without what is between the first opening and the first closing tag of each slot, which is what a model takes for data.
+    private static func skeleton(_ prompt: Prompt) throws -> String {
+        var text = prompt.messages[0].content
+        for tag in tags {
+            let opening = try #require(text.firstRange(of: "<\(tag)>\n"))
+            let closing = try #require(text[opening.upperBound...].firstRange(of: "</\(tag)>"))
+            text.replaceSubrange(opening.upperBound..<closing.lowerBound, with: "")
+        }
+        return text
+    }
+
+    @Test("there are at least 60 different ones")
+    func count() {
+        #expect(Set(Injections.all).count == Injections.all.count && Injections.all.count >= 60)
+    }
+
+    @Test("fills its slot and cannot leave it: all else of the prompt is as with a harmless text", arguments: Injections.all)
+    func slots(injection: String) throws {
+        let harmless = Self.prompt("calm", message: "Hello")
+        let attacked = Self.prompt(injection, message: "Hello")
+        #expect(try Self.skeleton(attacked) == Self.skeleton(harmless))
+        // The instructions name tags, too.
+        let (system, expected) = (attacked.messages[0].content, harmless.messages[0].content)
+        for tag in Self.tags.flatMap({ ["<\($0)>", "</\($0)>"] }) {
+            #expect(system.ranges(of: tag).count == expected.ranges(of: tag).count, "\(tag)")
+        }
+        #expect(attacked.messages.map(\.role) == harmless.messages.map(\.role))
+    }
+
+    @Test("leaves the safety text before the persona, and in danger the addendum last", arguments: Injections.all)
+    func order(injection: String) throws {
+        let system = Self.prompt(injection, message: "Hello").messages[0].content
+        let safety = try #require(system.firstRange(of: Self.safety))
+        let persona = try #require(system.firstRange(of: "<persona_name>"))
+        #expect(safety.upperBound < persona.lowerBound)
+        let danger = Shipped.fusion.fuse(Shipped.assessor.assess("I want to kill myself").risk, stored: .calm)
+        let harmless = Self.prompt("calm", message: "Hello", safety: danger).messages[0].content
+        let last = try #require(harmless.range(of: "</conversation_summary>", options: .backwards))
+        let addendum = harmless[last.upperBound...]
+        #expect(addendum.count > 200)
+        #expect(Self.prompt(injection, message: "Hello", safety: danger).messages[0].content.hasSuffix(addendum))
+    }
+
+    @Test("stays one message of the user, unchanged and the last", arguments: Injections.all)
+    func message(injection: String) {
+        let harmless = Self.prompt("calm", message: "Hello")
+        let attacked = Self.prompt("calm", message: injection)
+        #expect(attacked.messages.dropLast() == harmless.messages.dropLast())
+        #expect(attacked.messages.last == Prompt.Message(role: .user, content: injection))
+    }
+}
