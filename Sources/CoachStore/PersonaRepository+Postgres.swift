@@ -35,6 +35,25 @@ extension PersonaRepository {
                     """
                 }
             },
+            card: { caller, id in
+                let query: Query = """
+                    select card from public.coaching_personas
+                    where user_id = \(caller.userID) and id = \(id) and deleted_at is null
+                    """
+                guard let found = try await client.userRows(query, for: caller, decode: { try $0.value(0, as: String?.self) }).first else {
+                    throw Rejection(reason: .notFound)
+                }
+                return try found.map { try .stored($0) }
+            },
+            importCard: { caller, id, card, expected in
+                let json = String(decoding: card.json.bytes, as: UTF8.self)
+                return try await client.changePersona(id, of: caller, expected) {
+                    """
+                    update public.coaching_personas p set \(PersonaRecord.assignments), card = \(json)::jsonb \(card.content.source)
+                    where p.user_id = \(caller.userID)
+                    """
+                }
+            },
             delete: { caller, id in
                 let update: Query = """
                     update public.coaching_personas set deleted_at = now()

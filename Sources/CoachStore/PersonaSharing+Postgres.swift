@@ -39,6 +39,20 @@ extension PersonaSharing {
     }
 }
 
+extension PersonaSharing {
+    /// The published persona behind a link that a new user could redeem: no row, or one with the columns of `PublishedPersona`.
+    static func shared(by token: String) -> Query {
+        """
+        select p.id, p.slug, p.published_at, v.version, v.name, v.description, v.domain, v.starters, v.languages
+        from public.share_links l
+        join public.coaching_personas p on p.id = l.persona_id and p.status = 'published' and p.deleted_at is null
+        join public.persona_versions v on v.persona_id = p.id and v.version = p.published_version
+        where l.token = \(token) and l.revoked_at is null and (l.expires_at is null or l.expires_at > now())
+            and (l.max_uses is null or l.uses < l.max_uses)
+        """
+    }
+}
+
 extension ShareLink {
     /// 192 random bits in base64url: cannot be guessed.
     public static func randomToken() -> String {
@@ -101,16 +115,7 @@ extension PostgresClient {
     }
 
     fileprivate func sharedPersona(_ token: String) async throws -> PublishedPersona? {
-        let query: Query = """
-            select \(PublishedPersona.columns) from (
-                select p.id, p.slug, p.published_at, v.version, v.name, v.description, v.domain, v.starters, v.languages
-                from public.share_links l
-                join public.coaching_personas p on p.id = l.persona_id and p.status = 'published' and p.deleted_at is null
-                join public.persona_versions v on v.persona_id = p.id and v.version = p.published_version
-                where l.token = \(token) and l.revoked_at is null and (l.expires_at is null or l.expires_at > now())
-                    and (l.max_uses is null or l.uses < l.max_uses)
-            ) shared
-            """
+        let query: Query = "select \(PublishedPersona.columns) from (\(PersonaSharing.shared(by: token))) shared"
         return try await StoreFault.translating {
             try await self.query(query) { rows in try rows.map { row in try PublishedPersona(row: row) }.first }
         }

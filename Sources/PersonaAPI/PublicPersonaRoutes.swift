@@ -34,10 +34,8 @@ public struct PublicPersonaRoutes: Feature {
     }
 
     private func page(_ request: Request, _ context: GatewayContext) async throws -> Response {
-        guard let token = context.parameters.get("token"), token.utf8.count <= 128, let persona = try await find(token) else {
-            var error = GatewayError.notFound
-            error.headers = Self.headers
-            throw error
+        guard let token = context.parameters.get("token"), ShareLink.isToken(token), let persona = try await sharing.shared(token) else {
+            throw Self.notFound
         }
         // Crawlers of social networks accept anything.
         let accept = request.headers[.accept]?.lowercased() ?? ""
@@ -50,21 +48,26 @@ public struct PublicPersonaRoutes: Feature {
             // No scripts, no foreign resources.
             response.headers[.contentSecurityPolicy] = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
         }
-        for (name, value) in Self.headers { if let name = HTTPField.Name(name) { response.headers[name] = value } }
-        return response
+        return response.ofSharedPersona()
     }
-
-    /// nil for a text that is no token of a link.
-    private func find(_ token: String) async throws -> PublishedPersona? {
-        guard token.utf8.allSatisfy({ Self.alphabet.contains($0) }) else { return nil }
-        return try await sharing.shared(token)
-    }
-
-    /// base64url.
-    private static let alphabet = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
     /// The token is a secret of the address: it leaves neither in a referrer nor in a search engine.
-    private static let headers = [
+    static let headers: [(name: String, value: String)] = [
         ("Referrer-Policy", "no-referrer"), ("X-Robots-Tag", "noindex"), ("X-Content-Type-Options", "nosniff"), ("Vary", "Accept"),
     ]
+
+    static var notFound: GatewayError {
+        var error = GatewayError.notFound
+        error.headers = headers
+        return error
+    }
+}
+
+extension Response {
+    /// With the headers of everything under `/p/`.
+    func ofSharedPersona() -> Response {
+        var response = self
+        for (name, value) in PublicPersonaRoutes.headers { if let name = HTTPField.Name(name) { response.headers[name] = value } }
+        return response
+    }
 }

@@ -18,13 +18,13 @@ struct UserTextLimitTests {
 
         let (text, json) = ("repeat('x', 5000000)", "to_jsonb(array[repeat('x', 5000000)])")
         let columns = [
-            "public.users": ["display_name": text, "locale": text, "country": text],
+            "public.users": ["display_name": text, "locale": text, "country": text, "time_zone": text],
             "public.context_profiles": ["values": json, "goals": json, "situation": json],
             "public.conversations": ["title": text],
             "public.push_tokens": ["platform": text, "environment": text],
             "public.coaching_personas": [
                 "name": text, "description": text, "domain": json, "tone": json, "methodology": json, "personality": json,
-                "starters": json, "languages": json,
+                "starters": json, "languages": json, "card": json,
             ],
         ]
         for (table, texts) in columns {

@@ -22,6 +22,8 @@ create table public.coaching_personas (
     starters jsonb check (octet_length(starters::text) <= 8000),
     -- BCP 47 tags.
     languages jsonb check (octet_length(languages::text) <= 1000),
+    -- The character card that the draft was imported from, for its export; no turn reads it.
+    card jsonb check (octet_length(card::text) <= 600000),
     -- `link`: for its creator and those who redeemed a share link. `listed`: for all users.
     visibility text not null default 'link' check (visibility in ('link', 'listed')),
     -- Counts the changes of this row; its entity tag.
@@ -114,6 +116,13 @@ begin
     where p.id = draft.id;
     return newest.version;
 end $$;
+
+-- Pictures of personas, without metadata.
+create table public.persona_avatars (
+    persona_id uuid primary key references public.coaching_personas (id) on delete cascade,
+    format text not null check (format in ('image/png', 'image/jpeg', 'image/webp')),
+    content bytea not null check (octet_length(content) <= 524288)
+);
 
 -- Links by which creators share personas. A use is one redeeming user. A directory by token, across users.
 create table public.share_links (

@@ -3,7 +3,7 @@
 
 revoke all on
     public.users, public.context_profiles, public.conversations, public.messages,
-    public.coaching_personas, public.persona_versions, public.published_personas, public.share_links,
+    public.coaching_personas, public.persona_versions, public.published_personas, public.persona_avatars, public.share_links,
     public.persona_redemptions, public.usage_logs,
     public.model_calls
     from anon, authenticated, coach_gateway;
@@ -14,6 +14,7 @@ alter table public.conversations enable row level security;
 alter table public.messages enable row level security;
 alter table public.coaching_personas enable row level security;
 alter table public.persona_versions enable row level security;
+alter table public.persona_avatars enable row level security;
 alter table public.share_links enable row level security;
 alter table public.persona_redemptions enable row level security;
 alter table public.usage_logs enable row level security;
@@ -62,7 +63,7 @@ create policy messages_gateway on public.messages to coach_gateway
 -- Personas: creators edit their own drafts; the server sets status, version and slug. The gateway reads all for turns, and publishes those of
 -- the user it is bound to.
 grant select, insert (id, user_id, name, description, domain, tone, methodology, personality, starters, languages),
-    update (name, description, domain, tone, methodology, personality, starters, languages, deleted_at)
+    update (name, description, domain, tone, methodology, personality, starters, languages, card, deleted_at)
     on public.coaching_personas to authenticated;
 grant select, update (status, published_version, published_at, visibility) on public.coaching_personas to coach_gateway;
 grant select on public.persona_versions to authenticated;
@@ -83,6 +84,21 @@ create policy persona_versions_owner_select on public.persona_versions for selec
 create policy persona_versions_gateway_select on public.persona_versions for select to coach_gateway using (true);
 create policy persona_versions_gateway_insert on public.persona_versions for insert to coach_gateway
     with check (exists (select from public.coaching_personas p where p.id = persona_id and p.user_id = gateway.user_id()));
+
+-- Avatars: the gateway reads all, and writes those of the user it is bound to.
+grant select, insert, update, delete on public.persona_avatars to coach_gateway;
+create policy persona_avatars_gateway_select on public.persona_avatars for select to coach_gateway using (true);
+do $$
+declare
+    command text;
+    own constant text := 'exists (select from public.coaching_personas p where p.id = persona_id and p.user_id = gateway.user_id())';
+begin
+    foreach command in array array['insert', 'update', 'delete'] loop
+        execute format(
+            'create policy %I on public.persona_avatars for %s to coach_gateway %s (%s)', 'persona_avatars_gateway_' || command, command,
+            case command when 'insert' then 'with check' else 'using' end, own);
+    end loop;
+end $$;
 
 -- Share links: the gateway reads all, because a token is looked up for whoever has it, and writes those of the user it is bound to. Users read their
 -- redemptions; one is made together with the use of a link, by gateway.redeem_share_link alone.

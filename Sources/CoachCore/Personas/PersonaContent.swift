@@ -19,6 +19,11 @@ public struct PersonaContent: Sendable, Equatable, JSONReadable {
     /// The object with exactly these members; those not given are `null`.
     public let json: JSONValue
 
+    /// Stands for a content with findings, and is discarded with them.
+    static let placeholder = PersonaContent(json: .null)
+
+    private init(json: JSONValue) { self.json = json }
+
     public init(_ body: JSONReader) throws(JSONFinding) {
         let name = try body.required("name", .text(1...Self.nameLimit))
         let description = try body.optional("description", .text(0...Self.descriptionLimit))

@@ -1,3 +1,5 @@
+import JSON
+
 /// Port to personas: drafts and versions of the caller's own, and published ones that the caller may use.
 ///
 /// Closures throw `StoreFault`, and `Rejection` with `notFound` for a persona that does not exist, is deleted, or belongs to another creator.
@@ -15,6 +17,10 @@ public struct PersonaRepository: Sendable {
     public var put: @Sendable (Caller, PersonaID, PersonaContent, _ expected: [Int64]?) async throws -> PersonaRecord
     /// Replaces the draft by an earlier version; throws as `put`, and `UnknownVersion`.
     public var restore: @Sendable (Caller, PersonaID, _ version: Int, _ expected: [Int64]?) async throws -> PersonaRecord
+    /// The character card that the draft was imported from; nil for another draft.
+    public var card: @Sendable (Caller, PersonaID) async throws -> JSONValue?
+    /// Replaces the draft by that of a card, which is kept; throws as `put`.
+    public var importCard: @Sendable (Caller, PersonaID, CharacterCard, _ expected: [Int64]?) async throws -> PersonaRecord
     public var delete: @Sendable (Caller, PersonaID) async throws -> Void
     /// Publishes the draft as a version, with this visibility (nil: unchanged). False when an operator has withdrawn the persona.
     public var publish: @Sendable (Caller, PersonaID, PersonaVisibility?) async throws -> Bool
@@ -34,6 +40,8 @@ public struct PersonaRepository: Sendable {
         create: @escaping @Sendable (Caller, PersonaID, PersonaContent) async throws -> PersonaRecord,
         put: @escaping @Sendable (Caller, PersonaID, PersonaContent, [Int64]?) async throws -> PersonaRecord,
         restore: @escaping @Sendable (Caller, PersonaID, Int, [Int64]?) async throws -> PersonaRecord,
+        card: @escaping @Sendable (Caller, PersonaID) async throws -> JSONValue?,
+        importCard: @escaping @Sendable (Caller, PersonaID, CharacterCard, [Int64]?) async throws -> PersonaRecord,
         delete: @escaping @Sendable (Caller, PersonaID) async throws -> Void,
         publish: @escaping @Sendable (Caller, PersonaID, PersonaVisibility?) async throws -> Bool,
         unpublish: @escaping @Sendable (Caller, PersonaID) async throws -> Void,
@@ -48,6 +56,8 @@ public struct PersonaRepository: Sendable {
         self.create = create
         self.put = put
         self.restore = restore
+        self.card = card
+        self.importCard = importCard
         self.delete = delete
         self.publish = publish
         self.unpublish = unpublish

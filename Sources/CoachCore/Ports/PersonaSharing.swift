@@ -38,6 +38,13 @@ public struct ShareLink: Sendable, Equatable {
     }
 }
 
+extension ShareLink {
+    /// Whether a text can be a token at all: base64url of a bounded length.
+    public static func isToken(_ text: String) -> Bool {
+        text.utf8.count <= 128 && text.wholeMatch(of: /[A-Za-z0-9_-]+/) != nil
+    }
+}
+
 /// Port to share links, to the access that they give, and to the version of a persona that a conversation has.
 ///
 /// Closures throw `StoreFault`, and `Rejection` with `notFound`: the same for an unknown, a revoked and an expired link.

@@ -81,7 +81,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         guard action == .forward else { return action }
         isHTTP10 = head.version == .http1_0
         // A body that is too large is rejected without it.
-        if !isHTTP10, head.headers.first(name: "expect")?.lowercased() == "100-continue", length ?? 0 <= Request.maximumBodyBytes {
+        if !isHTTP10, head.headers.first(name: "expect")?.lowercased() == "100-continue", length ?? 0 <= Request.maximumUploadBytes {
             context.writeAndFlush(wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
         }
         return action

@@ -109,7 +109,7 @@ extension GatewayError {
         case let error as any HTTPResponseError:
             switch error.status.code {
             case 404: self = .notFound
-            case 413: self = GatewayError(.tooLarge, "the request's body is larger than 256 KiB")
+            case 413: self = GatewayError(.tooLarge, "the request's body is too large")
             case 400: self = GatewayError(.invalidInput, "the request is malformed", status: 400)
             default: return nil
             }

@@ -3,14 +3,18 @@ import Hummingbird
 
 extension Request {
     /// The limit of a body (CONTRACT §2).
-    static let maximumBodyBytes = 256 * 1024
+    public static let maximumBodyBytes = 256 * 1024
+
+    /// The highest limit of a route that takes files (CONTRACT §2).
+    static let maximumUploadBytes = 512 * 1024
 
     /// Reads the whole body. Throws `VAL_3005` when it is too large, before reading when its length is announced.
-    public func collectBytes() async throws -> [UInt8] {
-        if let length = headers[.contentLength].flatMap({ Int($0) }), length > Self.maximumBodyBytes {
-            throw GatewayError(.tooLarge, "the request's body is larger than 256 KiB")
+    /// - Parameter limit: in bytes; at most `maximumUploadBytes`.
+    public func collectBytes(upTo limit: Int = maximumBodyBytes) async throws -> [UInt8] {
+        if let length = headers[.contentLength].flatMap({ Int($0) }), length > limit {
+            throw GatewayError(.tooLarge, "the request's body is larger than \(limit / 1024) KiB")
         }
-        let buffer = try await body.collect(upTo: Self.maximumBodyBytes)
+        let buffer = try await body.collect(upTo: limit)
         return Array(buffer.readableBytesView)
     }
 }

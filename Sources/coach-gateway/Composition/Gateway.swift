@@ -138,6 +138,7 @@ struct Gateway {
                 AuditRoutes(log: .postgres(client: database)), UserAdministrationRoutes(users: .postgres(client: database)),
                 CostRoutes(reports: .postgres(client: database)),
                 PersonaRoutes(personas: personas), PersonaVersionRoutes(personas: personas),
+                CharacterCardRoutes(personas: personas), AvatarRoutes(avatars: .postgres(client: database)),
                 ShareLinkRoutes(sharing: sharing, personas: personas),
                 PublicPersonaRoutes(sharing: sharing, links: configuration.appLinks),
             ],

@@ -67,6 +67,7 @@ struct AccessGround: Sendable {
         try await store.admin.execute("insert into public.push_tokens (user_id, token) values (\(owner), 'abc')")
         try await store.admin.execute(
             "insert into public.share_links (persona_id, user_id, token) values (\(persona.uuid), \(owner), gen_random_uuid()::text)")
+        try await store.admin.execute("insert into public.persona_avatars values (\(persona.uuid), 'image/png', '')")
         try await store.admin.execute(
             "insert into public.persona_redemptions values (\(owner), \(persona.uuid), gen_random_uuid())")
         let edit = DocumentEdit(name: DocumentName(kind: .limits, id: "default"), expectedVersion: 1, content: .body([:]))
@@ -97,7 +98,8 @@ struct AccessGround: Sendable {
                 "gateway.checkpoints", "gateway.audit_log", "gateway.documents", "gateway.document_versions",
                 "gateway.subscribers", "gateway.subscriber_ids", "gateway.billing_events":
                 ""
-            case "public.persona_versions": "where persona_id in (select id from public.coaching_personas where user_id = :owner)"
+            case "public.persona_versions", "public.persona_avatars":
+                "where persona_id in (select id from public.coaching_personas where user_id = :owner)"
             case "public.usage_logs": "where account_id = :account"
             default: "where user_id = :owner"
             }

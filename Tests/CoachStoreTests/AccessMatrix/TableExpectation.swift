@@ -100,7 +100,7 @@ struct TableExpectation: Sendable {
             insert: "insert into public.coaching_personas (user_id, name) values (:owner, 'x')", update: "set name = 'x'",
             insertable: ["id", "user_id", "name", "description", "domain", "tone", "methodology", "personality", "starters", "languages"],
             updatable: [
-                "name", "description", "domain", "tone", "methodology", "personality", "starters", "languages", "deleted_at",
+                "name", "description", "domain", "tone", "methodology", "personality", "starters", "languages", "card", "deleted_at",
             ]),
         .init(
             name: "public.persona_versions",
@@ -118,6 +118,12 @@ struct TableExpectation: Sendable {
                 .gateway: "S...", .gatewayForOther: "S...", .gatewayForNobody: "S...", .gatewayHalfBound: "S...",
             ]) { a, _ in a },
             insert: "insert into public.published_personas (name) values ('x')", update: "set name = 'x'"),
+        .init(
+            name: "public.persona_avatars",
+            allowed: [.gateway: "SIUD", .gatewayForOther: "S...", .gatewayForNobody: "S...", .gatewayHalfBound: "S..."],
+            insert: """
+                insert into public.persona_avatars select id, 'image/png', '' from public.coaching_personas where user_id = :owner
+                """, update: "set format = 'image/jpeg'"),
         // Written by the gateway for the creator; a token is looked up for whoever has it.
         .init(
             name: "public.share_links",

@@ -67,6 +67,7 @@ struct PersonaTests {
         let routes: [(String, String, [String: Any]?)] = [
             ("GET", "", nil), ("PUT", "", ["name": "x"]), ("DELETE", "", nil), ("POST", "/publish", nil), ("POST", "/unpublish", nil),
             ("GET", "/stats", nil), ("GET", "/versions", nil), ("GET", "/versions/1", nil), ("GET", "/diff?from=1", nil),
+            ("GET", "/card", nil),
             ("POST", "/rollback", ["version": 1]), ("GET", "/share-links", nil), ("POST", "/share-links", [:]),
             ("DELETE", "/share-links/\(UUID().uuidString)", nil),
         ]
@@ -123,6 +124,55 @@ struct PersonaTests {
             #expect(answer.status == 404 && answer.errorCode == "BIZ_2004", "\(gone)")
             #expect(answer.headers["referrer-policy"] == "no-referrer" && answer.headers["x-robots-tag"] == "noindex")
         }
+    }
+
+    @Test("a character card comes in and goes out; its system prompt stays in the card")
+    func cards() async throws {
+        let creator = try await creator()
+        let item = "\(Self.path)/\(try await made(by: creator))"
+        let data: [String: Any] = [
+            "name": "Nova", "description": "Kind.", "creator_notes": "For changes.", "system_prompt": Self.secret, "tags": ["x"],
+        ]
+        let card: [String: Any] = ["spec": "chara_card_v2", "spec_version": "2.0", "data": data]
+        #expect(try await creator.send("PUT", "\(item)/card", card).status == 428)
+        let imported = try await creator.send("PUT", "\(item)/card", card, headers: ["If-Match": "*"])
+        #expect(
+            imported.status == 200 && imported.data["name"] == "Nova" && imported.data["description"] == "For changes.", "\(imported.text)")
+        #expect(!imported.text.contains(Self.secret))
+        let exported = try await creator.send("GET", "\(item)/card").json
+        #expect(exported["spec"] == "chara_card_v2" && exported.object("data")["system_prompt"] == Self.secret)
+        #expect(exported.object("data").texts("tags") == ["x"])
+        let refused = try await creator.send("PUT", "\(item)/card", ["spec": "x", "data": ["name": ""]], headers: ["If-Match": "*"])
+        #expect(refused.status == 422 && refused.findingFields == ["spec", "data.name"])
+    }
+
+    @Test("an avatar is served as the picture that it is, to those who may see the persona")
+    func avatars() async throws {
+        let (creator, user) = (try await creator(), try await Stage.shared().testUser())
+        let item = "\(Self.path)/\(try await made(by: creator))"
+        let text = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+        let picture = Array(try #require(Data(base64Encoded: text)))
+        #expect(try await creator.browser.send("PUT", "\(item)/avatar", body: picture + Array("<html>".utf8)).status == 200)
+        let own = try await creator.send("GET", "\(item)/avatar")
+        #expect(own.status == 200 && own.body == picture && own.headers["content-type"] == "image/png")
+        #expect(own.headers["x-content-type-options"] == "nosniff")
+        #expect(try await user.send("GET", "\(item)/avatar").status == 404)
+
+        #expect(try await creator.send("POST", "\(item)/publish").status == 200)
+        let path = try #require(try await creator.send("POST", "\(item)/share-links").data["path"])
+        let shared = try await Browser(port: Stage.shared().gateway.port).send("GET", "\(path)/avatar")
+        #expect(shared.body == picture && shared.headers["referrer-policy"] == "no-referrer")
+        #expect(try await creator.send("POST", "\(item)/publish", ["visibility": "listed"]).status == 200)
+        #expect(try await user.send("GET", "\(item)/avatar").body == picture)
+
+        let noise = [UInt8](repeating: 7, count: 512 * 1024)
+        let wrong = try await creator.browser.send("PUT", "\(item)/avatar", body: noise)
+        #expect(wrong.status == 422 && wrong.error.object("details")["field"] == "avatar")
+        #expect(try await creator.browser.send("PUT", "\(item)/avatar", body: noise + [7]).status == 413)
+        #expect(try await user.browser.send("PUT", "\(item)/avatar", body: picture).status == 403)
+        #expect(try await self.creator().browser.send("PUT", "\(item)/avatar", body: picture).status == 404)
+        #expect(try await creator.send("DELETE", "\(item)/avatar").status == 200)
+        #expect(try await creator.send("GET", "\(item)/avatar").status == 404)
     }
 
     @Test("an operator withdraws a persona")

@@ -1,0 +1,58 @@
+/// JPEG (ITU-T T.81): segments of marker, length and data, and entropy-coded data behind each SOS.
+enum JPEGFile {
+    static func cleaned(_ bytes: [UInt8]) throws(AvatarImage.Flaw) -> [UInt8] {
+        var cursor = ByteCursor(bytes, at: 2)
+        var result: [UInt8] = [0xFF, 0xD8]
+        var frames = 0
+        var scans = 0
+        while true {
+            let marker = try marker(&cursor)
+            if marker == 0xD9 { break }
+            let length = try cursor.bigEndian(2)
+            let data = Array(try cursor.take(length - 2))
+            switch marker {
+            case 0xC0, 0xC1, 0xC2:
+                frames += 1
+                var frame = ByteCursor(data, at: 1)
+                let height = try frame.bigEndian(2)
+                try AvatarImage.check(width: try frame.bigEndian(2), height: height)
+            case 0xDA:
+                scans += 1
+                guard frames == 1 else { throw .damaged }
+            case 0xC4, 0xDB, 0xDD: break
+            // Adobe's colour transform, without which colours are wrong; in its exact length it has no room for more.
+            case 0xEE where data.starts(with: Array("Adobe".utf8)) && data.count == 12: break
+            // Other application data (EXIF, XMP, profiles, thumbnails) and comments.
+            case 0xE0...0xEF, 0xFE: continue
+            default: throw .damaged
+            }
+            result += [0xFF, marker, UInt8(length >> 8), UInt8(length & 0xFF)] + data
+            if marker == 0xDA { result += entropyCoded(&cursor) }
+        }
+        guard frames == 1, scans > 0 else { throw .damaged }
+        return result + [0xFF, 0xD9]
+    }
+
+    /// The next marker, behind fill bytes.
+    private static func marker(_ cursor: inout ByteCursor) throws(AvatarImage.Flaw) -> UInt8 {
+        guard try cursor.bigEndian(1) == 0xFF else { throw .damaged }
+        while true {
+            let byte = UInt8(try cursor.bigEndian(1))
+            if byte != 0xFF { return byte }
+        }
+    }
+
+    /// Up to the next marker that is no restart marker.
+    private static func entropyCoded(_ cursor: inout ByteCursor) -> ArraySlice<UInt8> {
+        let start = cursor.offset
+        let bytes = cursor.bytes
+        var index = start
+        while index + 1 < bytes.count {
+            let next = bytes[index + 1]
+            if bytes[index] == 0xFF, next != 0, !(0xD0...0xD7).contains(next) { break }
+            index += bytes[index] == 0xFF ? 2 : 1
+        }
+        cursor.offset = index
+        return bytes[start..<index]
+    }
+}

@@ -1,0 +1,61 @@
+import CoachCore
+import PostgresClient
+
+extension PersonaAvatars {
+    /// Avatars in PostgreSQL, as role `coach_gateway` bound to the caller.
+    public static func postgres(client: PostgresClient) -> PersonaAvatars {
+        PersonaAvatars(
+            get: { caller, id in
+                let query: Query = """
+                    select a.format, a.content from public.persona_avatars a
+                    where a.persona_id = \(id) and (
+                        exists (select from public.published_personas p where p.id = a.persona_id)
+                        or exists (
+                            select from public.coaching_personas p
+                            where p.id = a.persona_id and p.user_id = \(caller.userID) and p.deleted_at is null))
+                    """
+                guard let image = try await client.avatars(query, for: caller).first else { throw Rejection(reason: .notFound) }
+                return image
+            },
+            shared: { token in
+                let query: Query = """
+                    select a.format, a.content from public.persona_avatars a
+                    where a.persona_id = (select s.id from (\(PersonaSharing.shared(by: token))) s)
+                    """
+                return try await StoreFault.translating {
+                    try await client.query(query) { rows in try rows.map { row in try AvatarImage(row: row) }.first }
+                }
+            },
+            put: { caller, id, image in
+                let upsert: Query = """
+                    insert into public.persona_avatars as a (persona_id, format, content)
+                    select p.id, \(image.format.rawValue), \(image.bytes) from public.coaching_personas p
+                    where p.id = \(id) and p.user_id = \(caller.userID) and p.deleted_at is null
+                    on conflict (persona_id) do update set format = excluded.format, content = excluded.content
+                    returning a.format, ''::bytea
+                    """
+                if try await client.avatars(upsert, for: caller).isEmpty { throw Rejection(reason: .notFound) }
+            },
+            delete: { caller, id in
+                let delete: Query = "delete from public.persona_avatars where persona_id = \(id) returning format, ''::bytea"
+                if try await client.avatars(delete, for: caller).isEmpty { throw Rejection(reason: .notFound) }
+            })
+    }
+}
+
+extension PostgresClient {
+    fileprivate func avatars(_ query: Query, for caller: Caller) async throws -> [AvatarImage] {
+        try await StoreFault.translating {
+            try await batch([Claims.gateway(for: caller), query], affinity: caller.userID.affinity) { rows in
+                try rows.map { row in try AvatarImage(row: row) }
+            }
+        }
+    }
+}
+
+extension AvatarImage {
+    fileprivate init(row: borrowing Row) throws {
+        guard let format = Format(rawValue: try row.value(0)) else { throw StoreFault.unexpected("an avatar has an unknown format") }
+        self.init(stored: try row.value(1), format: format)
+    }
+}

@@ -1,0 +1,58 @@
+import CoachCore
+import GatewayAPI
+import HTTPEdge
+import HTTPTypes
+import Hummingbird
+import JSON
+
+/// `/api/v1/personas/{id}/avatar` and `/p/{token}/avatar`: pictures of personas, stored and served without metadata.
+public struct AvatarRoutes: Feature {
+    private let avatars: PersonaAvatars
+
+    public init(avatars: PersonaAvatars) { self.avatars = avatars }
+
+    public func register(on routes: RouteTable) {
+        let users = routes.authenticated("Personas")
+        let creators = users.require(.creator)
+        let path = "/api/v1/personas/{id}/avatar"
+        let picture = RouteResponse.media("image/*", .text)
+        users.get(path, .init("Get the avatar of a persona", response: picture)) { _, context in
+            Self.respond(try await avatars.get(context.caller, try context.personaID))
+        }
+        creators.put(
+            path, .init("Set the avatar; the body is a PNG, JPEG or WebP file of at most 512 KiB", response: .data(.any))
+        ) { request, context in
+            let id = try context.personaID
+            let bytes = try await request.collectBytes(upTo: AvatarImage.maximumBytes)
+            let image: AvatarImage
+            do throws(AvatarImage.Flaw) {
+                image = try AvatarImage(bytes)
+            } catch {
+                throw GatewayError(.invalidInput, error.text).naming(field: "avatar")
+            }
+            try await avatars.put(context.caller, id, image)
+            return .envelope(context) { $0.null() }
+        }
+        creators.delete(path, .init("Remove the avatar", response: .data(.any))) { _, context in
+            try await avatars.delete(context.caller, try context.personaID)
+            return .envelope(context) { $0.null() }
+        }
+        routes.open("Personas").get(
+            "/p/{token}/avatar",
+            .init("Get the avatar of a shared persona", parameters: [.init("token", in: .path, .text)], response: picture)
+        ) { _, context in
+            guard let token = context.parameters.get("token"), ShareLink.isToken(token), let image = try await avatars.shared(token) else {
+                throw PublicPersonaRoutes.notFound
+            }
+            return Self.respond(image).ofSharedPersona()
+        }
+    }
+
+    /// The type is that of the content, and browsers must not guess another.
+    private static func respond(_ image: AvatarImage) -> Response {
+        var response = Response(bytes: image.bytes, type: image.format.rawValue)
+        response.headers[.xContentTypeOptions] = "nosniff"
+        response.headers[.contentSecurityPolicy] = "default-src 'none'; sandbox"
+        return response
+    }
+}
