@@ -30,7 +30,9 @@ extension Connection: DeferredWork {
     private func drainResults(atMost most: Int) -> Bool {
         var left = most
         while machine.state == .open, script != nil || !queue.isEmpty, PQisBusy(handle) == 0 {
-            guard left > 0 else { return false }
+            // Never inside a group: a batch that is sent after an error result makes libpq 15 skip the NULL behind it (fe-exec.c,
+            // pqAppendCmdQueueEntry).
+            guard left > 0 || !queue.isBetweenGroups else { return false }
             left -= 1
             let result = PQgetResult(handle)
             // For a lost connection libpq makes an error result itself; it is not the server's.

@@ -41,6 +41,11 @@ struct PipelineQueue<Owner> {
 
     var isEmpty: Bool { first == groups.count }
 
+    /// Whether nothing of the head group has been received.
+    var isBetweenGroups: Bool {
+        isEmpty || groups[first].answered == 0 && !groups[first].awaitsSeparator && !groups[first].hasFailed
+    }
+
     mutating func sent(_ owner: Owner, statements: Int) {
         groups.append(Group(owner: owner, statements: statements))
     }

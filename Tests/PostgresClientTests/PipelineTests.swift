@@ -206,6 +206,29 @@ import Testing
         }
     }
 
+    @Test("batches that are sent while results of failed ones wait are answered by their own")
+    func failuresAndPieces() async throws {
+        try await withClient(configure: { $0.sharedConnections = 1 }) { client, _ in
+            try await withThrowingTaskGroup { group in
+                for task in 0..<64 {
+                    group.addTask {
+                        for number in 0..<40 {
+                            if (task + number) % 3 == 0 {
+                                expectEqual(try await client.int("select \(number)::int"), number)
+                            } else {
+                                let error = await postgresError {
+                                    try await client.batch(["select 1 / \(0)::int", "select 1", "select 2", "select 3"]) { _ in }
+                                }
+                                #expect(error?.sqlState == "22012")
+                            }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
     @Test("answers that wait in the socket are taken in pieces, between which the reactor does other work")
     func pieces() async throws {
         let reactor = try Reactor(name: "test-pieces")
