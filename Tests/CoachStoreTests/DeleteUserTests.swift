@@ -87,7 +87,8 @@ struct DeleteUserTests {
         }
         #expect(try await store.turns().begin(caller, TurnRequest(message: "Hi"), risk: .calm).rejection.reason == .suspended)
         let jobs = try await queue.exchange([], [.deleteUser: 10], .seconds(30))
-        #expect(jobs.map(\.userID) == [caller.userID])
+            .filter { $0.userID == caller.userID }
+        #expect(jobs.count == 1)
 
         let removal = UserRemoval(client: store.gateway)
         while try await removal.removePart(of: caller.userID) != .removed {}

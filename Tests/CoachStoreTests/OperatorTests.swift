@@ -25,6 +25,7 @@ struct OperatorTests {
         "operator.put_document('limits', 'refused', 9, '{}', null, null)",
         "operator.roll_back_document('limits', 'refused', 9, 1, null, null)",
         "operator.audit_log(null, 1)",
+        "operator.unpublish_persona(gen_random_uuid(), 'x', null)",
     ]
 
     @Test("operators may call every function, and nobody else any", arguments: calls)
