@@ -48,7 +48,10 @@ public struct AccountRoutes: Feature {
             error.details.append(("confirmation", .string(try await accounts.prepareRemoval(context.caller))))
             throw error
         }
-        guard try await accounts.confirmRemoval(context.caller, String(confirmation)) else {
+        // Any other text has no place in a statement: it may have U+0000.
+        guard confirmation.wholeMatch(of: /[0-9a-f]{64}/) != nil,
+            try await accounts.confirmRemoval(context.caller, String(confirmation))
+        else {
             throw GatewayError(.preconditionFailed, "the confirmation is not valid any more")
         }
         return .envelope(context, status: .accepted) { writer in writer.object { $0.member("status", "removing") } }

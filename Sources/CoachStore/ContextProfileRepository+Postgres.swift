@@ -88,6 +88,8 @@ extension ContextProfileVersion {
     fileprivate static let columns: Query = """
         p.version, p."values", p.goals, p.situation, (extract(epoch from p.written_at) * 1000000)::bigint
         """
+    /// The number of `columns`.
+    static let width = 5
     /// Of `p`, a row of `context_profiles`.
     static let currentColumns: Query = """
         p.version, p."values", p.goals, p.situation, (extract(epoch from p.updated_at) * 1000000)::bigint

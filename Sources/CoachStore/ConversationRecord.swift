@@ -6,8 +6,10 @@ extension ConversationRecord {
     static let columns: Query = """
         id, title, domain, persona_id, (extract(epoch from last_message_at) * 1000000)::bigint, \
         (extract(epoch from created_at) * 1000000)::bigint, (extract(epoch from updated_at) * 1000000)::bigint, \
-        (extract(epoch from deleted_at) * 1000000)::bigint, change
+        (extract(epoch from deleted_at) * 1000000)::bigint, change, ephemeral
         """
+    /// The number of `columns`.
+    static let width = 10
 
     init(row: borrowing Row, at first: Int) throws {
         self.init(
@@ -16,7 +18,8 @@ extension ConversationRecord {
             personaID: try row.value(first + 3, as: UUID?.self).map { PersonaID($0) },
             lastMessageAt: Date(microseconds: try row.value(first + 4)),
             createdAt: Date(microseconds: try row.value(first + 5)), updatedAt: Date(microseconds: try row.value(first + 6)),
-            deletedAt: try row.value(first + 7, as: Int64?.self).map { Date(microseconds: $0) }, version: try row.value(first + 8))
+            deletedAt: try row.value(first + 7, as: Int64?.self).map { Date(microseconds: $0) }, version: try row.value(first + 8),
+            isEphemeral: try row.value(first + 9))
     }
 }
 

@@ -125,8 +125,8 @@ extension PostgresClient {
             return try await record(
                 """
                 with made as (
-                    insert into public.conversations (user_id, id, title, domain, persona_id)
-                    values (\(caller.userID), \(draft.id), \(draft.title), \(draft.domain), \(draft.personaID))
+                    insert into public.conversations (user_id, id, title, domain, persona_id, ephemeral)
+                    values (\(caller.userID), \(draft.id), \(draft.title), \(draft.domain), \(draft.personaID), \(draft.isEphemeral))
                     on conflict on constraint conversations_pkey do nothing returning *
                 )
                 select \(ConversationRecord.columns) from made

@@ -46,19 +46,21 @@ public struct Housekeeping: Sendable {
         }
     }
 
-    /// Removes the content of conversations that were deleted long enough ago, a few at a time: others wait behind a statement on its connection.
-    /// Returns of how many. Throws `StoreFault` or `CancellationError`.
+    /// Removes the content of conversations that were deleted long enough ago, and of ephemeral ones, a few at a time: others wait behind a statement
+    /// on its connection. Returns of how many. Throws `StoreFault` or `CancellationError`.
     @discardableResult
     public func purge(atMost: Int = 10_000) async throws -> Int {
+        let ephemeral = try await purge(atMost: atMost, "select gateway.purge_ephemeral(20)")
+        return ephemeral
+            + (try await purge(atMost: atMost, "select gateway.purge_deleted(make_interval(days => \(daysKept)::integer), 20)"))
+    }
+
+    private func purge(atMost: Int, _ statement: Query) async throws -> Int {
         var purged = 0
         while purged < atMost {
             try Task.checkCancellation()
             let found: Int = try await StoreFault.translating {
-                try await repeatingContended {
-                    try await client.query("select gateway.purge_deleted(make_interval(days => \(daysKept)::integer), 20)") { rows in
-                        try rows.only { row in try row.value(0) }
-                    }
-                }
+                try await repeatingContended { try await client.value(of: statement, as: Int.self) }
             }
             if found == 0 { break }
             purged += found

@@ -74,8 +74,8 @@ private struct KeyedChange: Sendable {
         number = try row.value(first)
         id = try row.value(first + 1)
         let profile = first + 3
-        let conversation = profile + 5
-        let message = conversation + 9
+        let conversation = profile + ContextProfileVersion.width
+        let message = conversation + ConversationRecord.width
         switch try row.value(first + 2, as: Int.self) {
         case 0: change = .profile(try ContextProfileVersion(row: row, at: profile))
         case 1: change = .conversation(try ConversationRecord(row: row, at: conversation))

@@ -78,10 +78,12 @@ public struct ConversationResource: Sendable, Equatable, JSONReadable {
     public var updatedAt: Timestamp
     /// The time of the deletion, in lists that include deleted conversations.
     public var deletedAt: Timestamp?
+    /// Whether the conversation is removed a day after its last message.
+    public var ephemeral: Bool
 
     public init(
         id: UUID, title: String?, domain: String?, personaID: UUID?, lastMessageAt: Timestamp?, createdAt: Timestamp,
-        updatedAt: Timestamp, deletedAt: Timestamp?
+        updatedAt: Timestamp, deletedAt: Timestamp?, ephemeral: Bool = false
     ) {
         self.id = id
         self.title = title
@@ -91,6 +93,7 @@ public struct ConversationResource: Sendable, Equatable, JSONReadable {
         self.createdAt = createdAt
         self.updatedAt = updatedAt
         self.deletedAt = deletedAt
+        self.ephemeral = ephemeral
     }
 
     /// Decodes `data`, or an element of it.
@@ -99,7 +102,7 @@ public struct ConversationResource: Sendable, Equatable, JSONReadable {
             id: try json.required("id"), title: try json.optional("title"), domain: try json.optional("domain"),
             personaID: try json.optional("persona_id"), lastMessageAt: try json.optional("last_message_at"),
             createdAt: try json.required("created_at"), updatedAt: try json.required("updated_at"),
-            deletedAt: try json.optional("deleted_at"))
+            deletedAt: try json.optional("deleted_at"), ephemeral: try json.optional("ephemeral") ?? false)
     }
 
     /// Writes the conversation as a JSON object.
@@ -113,6 +116,7 @@ public struct ConversationResource: Sendable, Equatable, JSONReadable {
             writer.member("created_at", createdAt)
             writer.member("updated_at", updatedAt)
             writer.member("deleted_at", deletedAt)
+            writer.member("ephemeral", ephemeral)
         }
     }
 }

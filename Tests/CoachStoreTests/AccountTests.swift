@@ -47,7 +47,7 @@ struct AccountTests {
 
     @Test("a removal needs the latest confirmation, which is used up by it")
     func removal() async throws {
-        let store = try await StoreFixture.shared()
+        let store = try await StoreFixture()
         let (caller, accounts) = (try await newcomer(store), AccountRepository.postgres(client: store.gateway))
         let first = try await accounts.prepareRemoval(caller)
         let second = try await accounts.prepareRemoval(caller)

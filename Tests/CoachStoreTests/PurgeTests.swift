@@ -38,6 +38,30 @@ struct PurgeTests {
         #expect(try await store.count("select count(*) from public.model_calls where turn_id = \(running.turnID.uuid)") == 1)
     }
 
+    @Test("of an ephemeral conversation is removed a day after its last message, and a synchronising client learns of it")
+    func ephemeral() async throws {
+        let store = try await StoreFixture()
+        let caller = Caller.someone()
+        _ = try await store.requests().take(caller)
+        let made = try await store.conversations.create(caller, ConversationDraft(isEphemeral: true))
+        #expect(made.isEphemeral)
+        try await store.turns().talk(caller, "Between us", in: made.id)
+        let other = try await store.turns().talk(caller, "To be kept").conversationID
+        let sync = SyncRepository.postgres(client: store.gateway)
+        let before = try await sync.changes(caller, nil, 100).changes.next
+        let housekeeping = Housekeeping(client: store.gateway, daysKept: 30)
+        #expect(try await housekeeping.purge() == 0)
+        try await store.admin.execute(
+            "update public.conversations set last_message_at = now() - interval '25 hours' where user_id = \(caller.userID.uuid)")
+        #expect(try await housekeeping.purge() == 1)
+        #expect(try await store.count("select count(*) from public.messages where content = 'Between us'") == 0)
+        #expect(try await store.count("select count(*) from public.turns where conversation_id = \(made.id.uuid)") == 0)
+        #expect(try await store.conversations.list(caller, limit: 10).items.map(\.id) == [other])
+        let changes = try await sync.changes(caller, before, 100).items
+        guard case .conversation(let tombstone)? = changes.first, changes.count == 1 else { throw StoreFault.unexpected("\(changes)") }
+        #expect(tombstone.id == made.id && tombstone.deletedAt != nil && tombstone.title == nil)
+    }
+
     @Test("is not to be removed by a statement that works for a user")
     func bound() async throws {
         let store = try await StoreFixture.shared()

@@ -94,7 +94,10 @@ struct SyncTests {
         #expect(copy.resets == 0)
     }
 
-    @Test("two writers with delayed commits and a thousand random changes end with an equal copy", .timeLimit(.minutes(5)))
+    /// COACH_TEST_CHANGES=5000: ten thousand changes by two writers, for an occasional run.
+    private static let changes = ProcessInfo.processInfo.environment["COACH_TEST_CHANGES"].flatMap { Int($0) } ?? 500
+
+    @Test("two writers with delayed commits and many random changes end with an equal copy", .timeLimit(.minutes(10)))
     func random() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -106,7 +109,7 @@ struct SyncTests {
             defer { isDone.withLock { $0 = true } }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for seed in 0..<2 {
-                    group.addTask { try await Self.write(500, seed: UInt64(seed), conversations, caller, store) }
+                    group.addTask { try await Self.write(Self.changes, seed: UInt64(seed), conversations, caller, store) }
                 }
                 try await group.waitForAll()
             }

@@ -158,6 +158,8 @@ create table public.conversations (
     persona_id uuid,
     persona_version integer,
     source public.conversation_source not null default 'app',
+    -- Removed a day after its last message, and never summarised.
+    ephemeral boolean not null default false,
     -- Rolling summary of the messages up to summarised_through_seq.
     summary text,
     summarised_through_seq integer not null default 0,

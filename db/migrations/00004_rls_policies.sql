@@ -41,7 +41,8 @@ create policy context_profiles_gateway on public.context_profiles for select to 
     using (user_id = gateway.user_id());
 
 -- Conversations: their owner creates, renames and soft-deletes them. Rows stay, because the ledger refers to them.
-grant select, insert (user_id, id, title, domain, persona_id), update (title, domain, deleted_at) on public.conversations to authenticated;
+grant select, insert (user_id, id, title, domain, persona_id, ephemeral), update (title, domain, deleted_at)
+    on public.conversations to authenticated;
 grant select, insert, update on public.conversations to coach_gateway;
 create policy conversations_owner_select on public.conversations for select to authenticated using (user_id = (select auth.uid()));
 create policy conversations_owner_insert on public.conversations for insert to authenticated

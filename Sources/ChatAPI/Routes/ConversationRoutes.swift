@@ -34,7 +34,7 @@ public struct ConversationRoutes: Feature {
                 context.caller,
                 ConversationDraft(
                     id: ConversationID(id), title: draft.title, domain: try domain(draft.domain),
-                    personaID: draft.personaID.map(PersonaID.init)))
+                    personaID: draft.personaID.map(PersonaID.init), isEphemeral: draft.ephemeral))
             return ConversationResource(record)
         }
         users.get("/api/v1/conversations/{id}", .init("Get a conversation", response: .data(ConversationResource.schema).versioned)) {
@@ -59,7 +59,7 @@ public struct ConversationRoutes: Feature {
 
     private static let draft = Schema.object([
         .optional("title", .text(maximumLength: titleLimit)), .optional("domain", .values(Domain.allCases.map(\.rawValue))),
-        .optional("persona_id", .id),
+        .optional("persona_id", .id), .optional("ephemeral", .boolean.described("removed a day after its last message")),
     ]).named("ConversationDraft")
 
     private func list(_ request: Request, _ context: Authenticated) async throws -> Response {
@@ -117,11 +117,13 @@ public struct ConversationRoutes: Feature {
         var title: String?
         var domain: String?
         var personaID: UUID?
+        var ephemeral: Bool
 
         init(_ body: JSONReader) throws(JSONFinding) {
             title = try body.optional("title", .text(0...titleLimit))
             domain = try body.optional("domain", .text(0...64))
             personaID = try body.optional("persona_id")
+            ephemeral = try body.optional("ephemeral") ?? false
         }
     }
 

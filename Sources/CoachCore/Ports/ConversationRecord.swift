@@ -6,12 +6,17 @@ public struct ConversationDraft: Sendable, Equatable {
     public var title: String?
     public var domain: Domain?
     public var personaID: PersonaID?
+    /// Removed a day after its last message.
+    public var isEphemeral: Bool
 
-    public init(id: ConversationID = .random(), title: String? = nil, domain: Domain? = nil, personaID: PersonaID? = nil) {
+    public init(
+        id: ConversationID = .random(), title: String? = nil, domain: Domain? = nil, personaID: PersonaID? = nil, isEphemeral: Bool = false
+    ) {
         self.id = id
         self.title = title
         self.domain = domain
         self.personaID = personaID
+        self.isEphemeral = isEphemeral
     }
 }
 
@@ -42,10 +47,12 @@ public struct ConversationRecord: Sendable, Equatable {
     public var deletedAt: Date?
     /// The number of its latest change, for its `ETag`.
     public var version: Int64
+    /// Removed a day after its last message.
+    public var isEphemeral: Bool
 
     public init(
         id: ConversationID, title: String?, domain: Domain?, personaID: PersonaID?, lastMessageAt: Date, createdAt: Date, updatedAt: Date,
-        deletedAt: Date?, version: Int64
+        deletedAt: Date?, version: Int64, isEphemeral: Bool
     ) {
         self.id = id
         self.title = title
@@ -56,6 +63,7 @@ public struct ConversationRecord: Sendable, Equatable {
         self.updatedAt = updatedAt
         self.deletedAt = deletedAt
         self.version = version
+        self.isEphemeral = isEphemeral
     }
 }
 

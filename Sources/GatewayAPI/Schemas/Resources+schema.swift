@@ -12,6 +12,6 @@ extension ConversationResource: WireResource {
     public static let fields: [Schema.Field] = [
         .init("id", .id), .init("title", .text.nullable), .init("domain", .text.nullable), .init("persona_id", .id.nullable),
         .init("last_message_at", .time.nullable), .init("created_at", .time), .init("updated_at", .time),
-        .init("deleted_at", .time.nullable),
+        .init("deleted_at", .time.nullable), .init("ephemeral", .boolean),
     ]
 }

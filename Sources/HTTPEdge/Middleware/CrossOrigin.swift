@@ -3,8 +3,9 @@ import Hummingbird
 
 /// CORS for browser clients of the configured origins; others get no header and so no access (CONTRACT §2).
 struct CrossOrigin: Sendable {
-    /// What supabase-js and supabase-swift send, and what resuming needs.
-    static let allowedHeaders = "authorization, x-client-info, apikey, content-type, last-event-id, idempotency-key"
+    /// What supabase-js and supabase-swift send, and what resuming and changing a resource need.
+    static let allowedHeaders =
+        "authorization, x-client-info, apikey, content-type, last-event-id, idempotency-key, if-match, if-none-match"
     private static let exposedHeaders =
         "x-request-id, x-api-version, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, retry-after, etag"
 

@@ -61,6 +61,7 @@ enum FunctionExpectation {
         "gateway.request_stop(uuid, uuid)",
         "gateway.make_usage_partitions(integer)",
         "gateway.purge_deleted(interval, integer)",
+        "gateway.purge_ephemeral(integer)",
         "gateway.publish_persona(uuid, uuid, text)",
         "gateway.redeem_share_link(uuid, text)",
         "gateway.unpublish_persona(uuid, uuid)",
@@ -145,6 +146,7 @@ enum FunctionExpectation {
     /// gateway's role does not own or may not remove rows from.
     static let withOwnersRights: Set<String> = [
         "gateway.remove_conversation()", "gateway.make_usage_partitions(integer)", "gateway.purge_deleted(interval, integer)",
+        "gateway.purge_ephemeral(integer)",
         "gateway.claim_push_token()", "gateway.release_push_token()", "gateway.version_profile()", "gateway.number_edit()",
         "gateway.note_removal()", "gateway.number_statement()", "gateway.remove_words()",
         // Remove a user, and remember that there was one.

@@ -41,7 +41,7 @@ struct TableExpectation: Sendable {
         .init(
             name: "public.conversations", allowed: own("SIU.", gateway: "SIU."),
             insert: "insert into public.conversations (user_id) values (:owner)", update: "set title = 'x'",
-            insertable: ["user_id", "id", "title", "domain", "persona_id"], updatable: ["title", "domain", "deleted_at"]),
+            insertable: ["user_id", "id", "title", "domain", "persona_id", "ephemeral"], updatable: ["title", "domain", "deleted_at"]),
         .init(
             name: "public.push_tokens", allowed: own("SIUD", gateway: "...."),
             insert: "insert into public.push_tokens (user_id, token) values (:owner, 'x')", update: "set platform = 'ios'",

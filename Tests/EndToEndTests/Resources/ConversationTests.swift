@@ -28,7 +28,8 @@ struct ConversationTests {
         #expect(try await user.send("GET", Self.path).list.count == 1)
         let other = try await user.send("POST", Self.path, ["title": "Twice"], headers: key)
         #expect(other.status == 422 && other.errorCode == "BIZ_2009")
-        #expect(try await user.send("POST", Self.path, nil).status == 201)
+        #expect(try await user.send("POST", Self.path, nil).data.flag("ephemeral") == false)
+        #expect(try await user.send("POST", Self.path, ["ephemeral": true]).data.flag("ephemeral") == true)
     }
 
     @Test("a change needs the version that it was made from, if it names one; the answer to a stale one has the current version")
