@@ -12,7 +12,7 @@ extension PostgresClient {
                 let text = try await repeatingContended { try await value(of: query, for: caller.userID, as: String.self) }
                 return try StoredJSON.decode(BeginTurnAnswer.self, from: text)
             } catch let error as PostgresError where error.isOfRemovedUser {
-                return BeginTurnAnswer(suspended: RateLimit(limit: request.limits.requestsPerMinute, remaining: 0, resetAt: 0))
+                return BeginTurnAnswer(suspended: RateLimit(limit: request.tiers.lowest.requestsPerMinute, remaining: 0, resetAt: 0))
             }
         }
     }
@@ -84,6 +84,7 @@ extension TurnContext: JSONReadable {
         self.init(
             identity: try json.required("turn"),
             day: try json.required("day"),
+            tier: try json.required("tier"),
             callsModel: try json.required("calls_model"),
             profile: profile?.isEmpty == true ? nil : profile,
             summary: try json.optional("summary"),
@@ -135,6 +136,7 @@ extension Rejection: JSONReadable {
     public init(_ json: JSONReader) throws(JSONFinding) {
         self.init(
             reason: try json.required("reason", .choice), retryAfter: try json.optional("retry_after"), limit: try json.optional("limit"),
+            resetAt: try json.optional("reset_at"), tier: try json.optional("tier"), domain: try json.optional("domain", .choice),
             safetyLevel: try json.required("safety_level", .choice), region: try Region(json))
     }
 }

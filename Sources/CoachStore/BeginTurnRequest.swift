@@ -11,22 +11,22 @@ struct BeginTurnRequest: StoredWritable {
     }
 
     private let kind: Kind
-    let limits: TurnLimits
+    let tiers: TierBook
     private let consents: RequiredConsents
     private let owner: TurnOwner
 
     /// A new message.
-    init(_ request: TurnRequest, risk: RiskAssessment, limits: TurnLimits, consents: RequiredConsents, owner: TurnOwner) {
+    init(_ request: TurnRequest, risk: RiskAssessment, tiers: TierBook, consents: RequiredConsents, owner: TurnOwner) {
         kind = .message(request, risk)
-        self.limits = limits
+        self.tiers = tiers
         self.consents = consents
         self.owner = owner
     }
 
     /// A new turn on the message of one that has ended.
-    init(retryOf turnID: TurnID, limits: TurnLimits, consents: RequiredConsents, owner: TurnOwner) {
+    init(retryOf turnID: TurnID, tiers: TierBook, consents: RequiredConsents, owner: TurnOwner) {
         kind = .retry(turnID)
-        self.limits = limits
+        self.tiers = tiers
         self.consents = consents
         self.owner = owner
     }
@@ -40,7 +40,16 @@ struct BeginTurnRequest: StoredWritable {
             case .retry(let turnID):
                 json.field("retry_of", turnID)
             }
-            limits.writeFields(to: &json)
+            json.key(literal: "limits")
+            json.object { json in
+                tiers.writeFields(to: &json)
+                json.key(literal: "crisis")
+                json.object { json in
+                    json.field("model_calls_per_day", tiers.crisis.modelCallsPerDay)
+                    json.field("concurrent_turns", tiers.crisis.concurrentTurns)
+                }
+            }
+            json.field("reserve_nanodollars", tiers.reservePerTurn)
             consents.writeFields(to: &json)
             json.field("owner", owner)
         }
@@ -74,44 +83,6 @@ extension RequiredConsents {
         if kinds.contains(.memory) {
             json.key(literal: "requires_memory_consent")
             json.bool(true)
-        }
-    }
-}
-
-extension TurnLimits {
-    fileprivate func writeFields(to json: inout JSONWriter) {
-        json.key(literal: "history")
-        json.object { json in
-            json.field("tokens", historyTokens)
-            json.field("messages", historyMessages)
-        }
-        json.key(literal: "limits")
-        json.object { json in
-            json.field("requests_per_minute", requestsPerMinute)
-            json.field("default_tier", defaultTier)
-            json.key(literal: "tiers")
-            json.object { json in
-                for (name, tier) in tiers {
-                    json.key(name)
-                    tier.write(to: &json)
-                }
-            }
-            json.key(literal: "crisis")
-            json.object { json in
-                json.field("model_calls_per_day", crisis.modelCallsPerDay)
-                json.field("concurrent_turns", crisis.concurrentTurns)
-            }
-        }
-        json.field("reserve_nanodollars", reservePerTurn)
-    }
-}
-
-extension TurnLimits.Tier: StoredWritable {
-    func write(to json: inout JSONWriter) {
-        json.object { json in
-            json.field("messages_per_day", messagesPerDay)
-            json.field("concurrent_turns", concurrentTurns)
-            json.field("nanodollars_per_day", costPerDay)
         }
     }
 }

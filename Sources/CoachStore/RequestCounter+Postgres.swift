@@ -3,19 +3,19 @@ import JSON
 import PostgresClient
 
 extension RequestCounter {
-    /// Counts requests with `gateway.take_request`. `perMinute` is called for every request, so that a reloaded configuration takes effect at
-    /// once.
-    public static func postgres(client: PostgresClient, perMinute: @escaping @Sendable () -> Int) -> RequestCounter {
+    /// Counts requests with `gateway.take_request`. `tiers` is called for every request, so that replaced tiers take effect at once.
+    public static func postgres(client: PostgresClient, tiers: @escaping @Sendable () -> TierBook) -> RequestCounter {
         RequestCounter { caller in
-            let perMinute = perMinute()
-            let query = Claims.gateway(for: caller, calling: "gateway.take_request(\(caller.userID), \(perMinute)::integer)")
+            let tiers = tiers()
+            let argument = StoredJSON.encode(RequestLimits(tiers: tiers))
+            let query = Claims.gateway(for: caller, calling: "gateway.take_request(\(caller.userID), \(argument)::jsonb)")
             return try await StoreFault.translating {
                 do {
                     let text = try await repeatingContended { try await client.value(of: query, for: caller.userID, as: String.self) }
                     return try StoredJSON.decode(TakeRequestAnswer.self, from: text).counted
                 } catch let error as PostgresError where error.isOfRemovedUser {
                     throw CountedRejection(
-                        rejection: Rejection(reason: .suspended), rate: RateLimit(limit: perMinute, remaining: 0, resetAt: 0))
+                        rejection: Rejection(reason: .suspended), rate: RateLimit(limit: tiers.lowest.requestsPerMinute, remaining: 0, resetAt: 0))
                 }
             }
         }

@@ -25,12 +25,12 @@ struct StoredJobs: StoredWritable {
 extension FoldedEntitlements {
     /// An element of the argument `states` of `gateway.fold_billing_event`.
     var json: JSONValue {
-        let until = accessUntil.sorted { $0.key < $1.key }.map { name, expiry in
-            JSONMember(name, expiry.stored)
+        func object(_ until: [String: Expiry]) -> JSONValue {
+            .object(until.sorted { $0.key < $1.key }.map { JSONMember($0.key, $0.value.stored) })
         }
         return [
             "user_id": .string(userID.description), "timeline": .string(String(decoding: timeline.json.bytes, as: UTF8.self)),
-            "entitlements": .object(until),
+            "paid": object(paidUntil), "trials": object(trialUntil),
         ]
     }
 }

@@ -3,9 +3,9 @@ import Foundation
 import PostgresClient
 
 extension TurnRecovery {
-    /// Leases and checkpoints in PostgreSQL. `owner` and `limits` as for `TurnRepository.postgres`.
+    /// Leases and checkpoints in PostgreSQL. `owner` and `tiers` as for `TurnRepository.postgres`.
     public static func postgres(
-        client: PostgresClient, owner: @escaping @Sendable () throws -> TurnOwner, limits: @escaping @Sendable () -> TurnLimits,
+        client: PostgresClient, owner: @escaping @Sendable () throws -> TurnOwner, tiers: @escaping @Sendable () -> TierBook,
         consents: RequiredConsents = RequiredConsents()
     ) -> TurnRecovery {
         TurnRecovery(
@@ -33,7 +33,7 @@ extension TurnRecovery {
                 }
             },
             retry: { caller, turnID in
-                let request = BeginTurnRequest(retryOf: turnID, limits: limits(), consents: consents, owner: try owner())
+                let request = BeginTurnRequest(retryOf: turnID, tiers: tiers(), consents: consents, owner: try owner())
                 return try await client.beginTurn(caller, request).retryResult
             })
     }

@@ -6,20 +6,20 @@ extension TurnRepository {
     ///
     /// - Parameters:
     ///   - owner: `GatewayInstance.owner`; called for every turn.
-    ///   - limits: Called for every turn, so that a reloaded configuration takes effect at once.
+    ///   - tiers: Called for every turn, so that replaced tiers take effect at once.
     public static func postgres(
-        client: PostgresClient, owner: @escaping @Sendable () throws -> TurnOwner, limits: @escaping @Sendable () -> TurnLimits,
+        client: PostgresClient, owner: @escaping @Sendable () throws -> TurnOwner, tiers: @escaping @Sendable () -> TierBook,
         consents: RequiredConsents = RequiredConsents()
     ) -> TurnRepository {
         TurnRepository(
             begin: { caller, request, assessment in
-                let request = BeginTurnRequest(request, risk: assessment.risk, limits: limits(), consents: consents, owner: try owner())
+                let request = BeginTurnRequest(request, risk: assessment.risk, tiers: tiers(), consents: consents, owner: try owner())
                 return try await client.beginTurn(caller, request).beginResult
             },
             repeated: { caller, request in
                 guard request.idempotencyKey != nil else { return nil }
                 let argument = StoredJSON.encode(
-                    BeginTurnRequest(request, risk: .calm, limits: limits(), consents: consents, owner: try owner()))
+                    BeginTurnRequest(request, risk: .calm, tiers: tiers(), consents: consents, owner: try owner()))
                 let query = Claims.gateway(for: caller, calling: "gateway.repeated_turn(\(caller.userID), \(argument)::jsonb)")
                 return try await StoreFault.translating {
                     let text = try await client.value(of: query, for: caller.userID, as: String?.self)

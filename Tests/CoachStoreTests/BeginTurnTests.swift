@@ -65,9 +65,9 @@ struct BeginTurnTests {
         try await turns.talk(caller, "m4", in: conversation, answer: "a4", status: .stopped)
 
         func history(tokens: Int, messages: Int = 100) async throws -> [String] {
-            let limits = TurnLimits(historyTokens: tokens, historyMessages: messages)
+            let tiers = TierBook([Tier("free", history: Tier.History(tokens: tokens, messages: messages))])
             let request = TurnRequest(message: "next", conversationID: conversation)
-            let context = try await store.turns(limits).begin(caller, request, risk: .calm).begun
+            let context = try await store.turns(tiers).begin(caller, request, risk: .calm).begun
             try await turns.finish(.failed(context.identity, of: caller))
             return context.history.map(\.content)
         }
@@ -93,7 +93,7 @@ struct BeginTurnTests {
         for id in [theirs, deleted, ConversationID.random()] {
             refusals.append(try await turns.begin(stranger, TurnRequest(message: "Hello", conversationID: id), risk: .calm).rejection)
         }
-        #expect(refusals.allSatisfy { $0 == Rejection(reason: .notFound) })
+        #expect(refusals.allSatisfy { $0 == Rejection(reason: .notFound, tier: "free") })
         #expect(try await store.count("select count(*) from public.messages where user_id = \(stranger.userID.uuid)") == before)
         #expect(try await store.count("select count(*) from public.turns where user_id = \(stranger.userID.uuid)") == 1)
     }
@@ -142,7 +142,7 @@ struct BeginTurnTests {
         try await store.admin.execute(
             "insert into public.safety_states (user_id, level, raised_at) values (\(caller.userID.uuid), 2, now())")
         let rejection = try await store.turns().begin(caller, TurnRequest(message: "Help"), risk: .danger(.high)).rejection
-        #expect(rejection == Rejection(reason: .suspended, safetyLevel: .crisis))
+        #expect(rejection == Rejection(reason: .suspended, tier: "free", safetyLevel: .crisis))
     }
 
     @Test("a function of the gateway does nothing without a caller")
@@ -150,7 +150,7 @@ struct BeginTurnTests {
         let store = try await StoreFixture.shared()
         await #expect(throws: PostgresError.self) {
             try await store.gateway.execute(
-                "select gateway.begin_turn(gen_random_uuid(), '{\"message\": \"x\", \"limits\": {\"requests_per_minute\": 1}}')")
+                "select gateway.begin_turn(gen_random_uuid(), '{\"message\": \"x\"}')")
         }
     }
 

@@ -197,7 +197,7 @@ struct FinishTurnTests {
         let identity = try await begun(store, caller, persona: persona)
         try await store.turns().finish(.complete(identity, of: caller, risk: .danger(.high)))
 
-        let closed = TurnLimits(requestsPerMinute: 0)
+        let closed = TierBook([Tier("free", requestsPerMinute: 0)])
         func level(_ persona: PersonaID?) async throws -> SafetyLevel {
             let turns = store.turns(closed)
             let context = try await turns.begin(caller, TurnRequest(message: "Hi", personaID: persona), risk: .calm).begun
@@ -216,7 +216,7 @@ struct FinishTurnTests {
         #expect(try await level(persona) == .concern)
         try await silence(hours: 49)
         let rejection = try await store.turns(closed).begin(caller, TurnRequest(message: "Hi", personaID: persona), risk: .calm).rejection
-        #expect(rejection == Rejection(reason: .rateLimited, retryAfter: rejection.retryAfter, limit: 0, safetyLevel: .calm))
+        #expect(rejection == Rejection(reason: .rateLimited, retryAfter: rejection.retryAfter, limit: 0, resetAt: rejection.resetAt, tier: "free"))
     }
 
     @Test("a receipt waits for a lock 100 ms at a time, so others on its connection go on, and is written when the lock is free")

@@ -115,7 +115,7 @@ struct LedgerTests {
     @Test("a receipt is booked on the day on which its attempt began, in ledger and budget alike, whenever it comes")
     func day() async throws {
         let store = try await StoreFixture.shared()
-        let (caller, turns) = (Caller.someone(), store.turns(TurnLimits(reservePerTurn: Nanodollars(400))))
+        let (caller, turns) = (Caller.someone(), store.turns(TierBook(reservePerTurn: Nanodollars(400))))
         let request = TurnRequest(message: "Hello", idempotencyKey: "k")
         let first = try await turns.begin(caller, request, risk: .calm).begun
         // As if it had begun yesterday, before midnight.

@@ -6,19 +6,28 @@ import Testing
 
 @Suite("Limits")
 struct LimitTests {
-    private func limits(_ tier: TurnLimits.Tier, perMinute: Int = 600, reserve: Nanodollars? = nil) -> TurnLimits {
-        TurnLimits(requestsPerMinute: perMinute, tiers: ["free": tier, "premium": .init()], reservePerTurn: reserve)
+    private func limits(
+        messagesPerDay: Int? = nil, concurrentTurns: Int? = nil, budgets: Tier.Budgets = .init(), perMinute: Int = 600,
+        reserve: Nanodollars? = nil
+    ) -> TierBook {
+        TierBook(
+            [
+                Tier(
+                    "free", requestsPerMinute: perMinute, messagesPerDay: messagesPerDay, concurrentTurns: concurrentTurns, budgets: budgets
+                )
+            ], reservePerTurn: reserve)
     }
 
     @Test("the daily quota refuses until midnight UTC, and says how many there were")
     func quota() async throws {
         let store = try await StoreFixture.shared()
-        let (caller, turns) = (Caller.someone(), store.turns(limits(.init(messagesPerDay: 2))))
+        let (caller, turns) = (Caller.someone(), store.turns(limits(messagesPerDay: 2)))
         try await turns.talk(caller, "1")
         try await turns.talk(caller, "2")
         let rejection = try await turns.begin(caller, TurnRequest(message: "3"), risk: .calm).rejection
         #expect(rejection.reason == .quotaExhausted && rejection.limit == 2)
-        #expect((1...86_400).contains(rejection.retryAfter ?? 0))
+        #expect((1...86_400).contains(rejection.retryAfter ?? 0) && rejection.tier == "free")
+        #expect((rejection.resetAt ?? 1) % 86_400 == 0)
         try await store.admin.execute("update public.rate_limits set day = day - 1 where user_id = \(caller.userID.uuid)")
         try await turns.talk(caller, "3")
     }
@@ -26,7 +35,7 @@ struct LimitTests {
     @Test("as many turns at once as the tier allows")
     func concurrent() async throws {
         let store = try await StoreFixture.shared()
-        let (caller, turns) = (Caller.someone(), store.turns(limits(.init(concurrentTurns: 2))))
+        let (caller, turns) = (Caller.someone(), store.turns(limits(concurrentTurns: 2)))
         let first = try await turns.begin(caller, TurnRequest(message: "1"), risk: .calm).begun.identity
         _ = try await turns.begin(caller, TurnRequest(message: "2"), risk: .calm).begun
         let rejection = try await turns.begin(caller, TurnRequest(message: "3"), risk: .calm).rejection
@@ -35,25 +44,11 @@ struct LimitTests {
         _ = try await turns.begin(caller, TurnRequest(message: "3"), risk: .calm).begun
     }
 
-    @Test("a tier's limits are those of the entitlement while it lasts")
-    func entitlement() async throws {
-        let store = try await StoreFixture.shared()
-        let (caller, turns) = (Caller.someone(), store.turns(limits(.init(messagesPerDay: 1))))
-        try await turns.talk(caller, "1")
-        try await store.admin.execute(
-            "insert into public.entitlements (user_id, tier, expires_at) values (\(caller.userID.uuid), 'premium', now() + interval '1 hour')"
-        )
-        let second = try await turns.talk(caller, "2")
-        #expect(try await store.value("select tier from public.model_calls where turn_id = \(second.turnID.uuid)") == "premium")
-        try await store.admin.execute("update public.entitlements set expires_at = now() where user_id = \(caller.userID.uuid)")
-        #expect(try await turns.begin(caller, TurnRequest(message: "3"), risk: .calm).rejection.reason == .quotaExhausted)
-    }
-
     @Test("a daily budget counts what was spent and what is set aside, and settles")
     func budget() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
-        let turns = store.turns(limits(.init(costPerDay: Nanodollars(1_000)), reserve: Nanodollars(400)))
+        let turns = store.turns(limits(budgets: .init(costPerDay: Nanodollars(1_000)), reserve: Nanodollars(400)))
         let first = try await turns.begin(caller, TurnRequest(message: "1"), risk: .calm).begun.identity
         let second = try await turns.begin(caller, TurnRequest(message: "2"), risk: .calm).begun.identity
         #expect(try await turns.begin(caller, TurnRequest(message: "3"), risk: .calm).rejection.reason == .budgetExhausted)
@@ -70,7 +65,7 @@ struct LimitTests {
     @Test("requests of all kinds are counted in one minute, exactly, and a refused one is not")
     func requestRate() async throws {
         let store = try await StoreFixture.shared()
-        let (caller, turns) = (Caller.someone(), store.turns(limits(.init(), perMinute: 20)))
+        let (caller, turns) = (Caller.someone(), store.turns(limits(perMinute: 20)))
         let requests = store.requests(perMinute: 20)
         let rejections = try await withThrowingTaskGroup(of: Rejection.Reason?.self) { group in
             for _ in 0..<40 { group.addTask { try await requests.rejection(of: caller) } }
@@ -100,7 +95,7 @@ struct LimitTests {
             return try opening.rejection.reason
         }
         let counted: Query = "select requests || ' ' || messages from public.rate_limits where user_id = \(caller.userID.uuid)"
-        let turns = store.turns(limits(.init(messagesPerDay: 1), perMinute: 5))
+        let turns = store.turns(limits(messagesPerDay: 1, perMinute: 5))
         let request = TurnRequest(message: "Once", idempotencyKey: "key")
         _ = try await turns.begin(caller, request, risk: .calm).begun
         #expect(try await store.value(counted) == "1 1")
@@ -111,7 +106,7 @@ struct LimitTests {
         #expect(try await store.value(counted) == "2 1")
         #expect(try await rejection(TurnRequest(message: "Where?", conversationID: .random()), turns) == .notFound)
         #expect(try await store.value(counted) == "3 1")
-        let impatient = store.turns(limits(.init(), perMinute: 3))
+        let impatient = store.turns(limits(perMinute: 3))
         #expect(try await impatient.begin(caller, TurnRequest(message: "Now"), risk: .calm).rejection.reason == .rateLimited)
         #expect(try await store.value(counted) == "3 1")
         try await store.admin.execute("update public.users set suspended_at = now() where id = \(caller.userID.uuid)")
@@ -122,7 +117,7 @@ struct LimitTests {
     @Test("a user's messages of one day are exactly as many as the tier allows, however many are sent at once")
     func exactQuota() async throws {
         let store = try await StoreFixture.shared()
-        let (caller, turns) = (Caller.someone(), store.turns(limits(.init(messagesPerDay: 7))))
+        let (caller, turns) = (Caller.someone(), store.turns(limits(messagesPerDay: 7)))
         let begun = try await withThrowingTaskGroup(of: Bool.self) { group in
             for n in 0..<20 {
                 group.addTask {
@@ -138,7 +133,7 @@ struct LimitTests {
     @Test("a day or window that another transaction has opened is not opened again by one that came before it and waited")
     func noWayBack() async throws {
         let store = try await StoreFixture.shared()
-        let (caller, turns) = (Caller.someone(), store.turns(limits(.init(messagesPerDay: 2))))
+        let (caller, turns) = (Caller.someone(), store.turns(limits(messagesPerDay: 2)))
         try await turns.talk(caller, "1")
         try await store.admin.execute(
             """
@@ -163,7 +158,7 @@ struct LimitTests {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
         let closed = limits(
-            .init(messagesPerDay: 0, concurrentTurns: 0, costPerDay: Nanodollars(0)), perMinute: 0, reserve: Nanodollars(1))
+            messagesPerDay: 0, concurrentTurns: 0, budgets: .init(costPerDay: Nanodollars(0)), perMinute: 0, reserve: Nanodollars(1))
         let turns = store.turns(closed)
         let request = TurnRequest(message: "I want to end it", personaID: .random(), shareToken: "gone")
         #expect(try await turns.begin(caller, request, risk: .danger(.concern)).rejection.reason == .rateLimited)
@@ -175,12 +170,8 @@ struct LimitTests {
         #expect(second.safetyLevel == SafetyFusion.level(of: tier))
     }
 
-    private func crisis(calls: Int = 2, turns: Int = 20, _ tier: TurnLimits.Tier = .init(messagesPerDay: 0), perMinute: Int = 600)
-        -> TurnLimits
-    {
-        var limits = limits(tier, perMinute: perMinute)
-        limits.crisis = TurnLimits.CrisisAllowance(modelCallsPerDay: calls, concurrentTurns: turns)
-        return limits
+    private func crisis(calls: Int = 2, turns: Int = 20, _ tier: Tier = Tier("free", messagesPerDay: 0)) -> TierBook {
+        TierBook([tier], crisis: TierBook.CrisisAllowance(modelCallsPerDay: calls, concurrentTurns: turns))
     }
 
     @Test("past the ordinary limits somebody in danger has so many model calls a day; then the fixed text answers, without a call")
@@ -212,7 +203,7 @@ struct LimitTests {
     @Test("what the ordinary limits allow is no part of the allowance, whatever the state")
     func withinLimits() async throws {
         let store = try await StoreFixture.shared()
-        let (caller, turns) = (Caller.someone(), store.turns(crisis(calls: 1, .init(messagesPerDay: 4))))
+        let (caller, turns) = (Caller.someone(), store.turns(crisis(calls: 1, Tier("free", messagesPerDay: 4))))
         for _ in 0..<5 {
             let context = try await turns.begin(caller, TurnRequest(message: "I want to end it"), risk: .danger(.high)).begun
             #expect(context.callsModel)
@@ -228,9 +219,9 @@ struct LimitTests {
         let caller = Caller.someone()
         let limits =
             switch limit {
-            case "turns": crisis(calls: 30, turns: 3, .init(concurrentTurns: 1))
-            case "minute": crisis(calls: 2, .init(), perMinute: 1)
-            default: crisis(calls: 3, .init(costPerDay: Nanodollars(0)))
+            case "turns": crisis(calls: 30, turns: 3, Tier("free", concurrentTurns: 1))
+            case "minute": crisis(calls: 2, Tier("free", requestsPerMinute: 1))
+            default: crisis(calls: 3, Tier("free", budgets: .init(costPerDay: Nanodollars(0))))
             }
         let turns = store.turns(limits)
         if limit == "budget" {

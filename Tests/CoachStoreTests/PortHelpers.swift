@@ -7,9 +7,9 @@ struct TurnPorts: Sendable {
     let repository: TurnRepository
     let recovery: TurnRecovery
 
-    init(client: PostgresClient, owner: @escaping @Sendable () throws -> TurnOwner, limits: TurnLimits = TurnLimits()) {
-        repository = .postgres(client: client, owner: owner, limits: { limits })
-        recovery = .postgres(client: client, owner: owner, limits: { limits })
+    init(client: PostgresClient, owner: @escaping @Sendable () throws -> TurnOwner, tiers: TierBook = TierBook()) {
+        repository = .postgres(client: client, owner: owner, tiers: { tiers })
+        recovery = .postgres(client: client, owner: owner, tiers: { tiers })
     }
 
     func begin(_ caller: Caller, _ request: TurnRequest, risk: RiskAssessment) async throws -> BeginTurnResult {

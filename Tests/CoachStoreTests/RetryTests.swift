@@ -214,7 +214,7 @@ struct RetryTests {
     @Test("it counts like a message, and danger in the message opens the gates as it did the first time")
     func gates() async throws {
         let store = try await StoreFixture.shared()
-        let one = TurnLimits(tiers: ["free": .init(messagesPerDay: 1)])
+        let one = TierBook([Tier("free", messagesPerDay: 1)])
         let calm = Caller.someone()
         let turn = try await store.turns(one).talk(calm, "One?")
         #expect(try rejection(try await store.turns(one).retry(calm, turn.turnID)).reason == .quotaExhausted)

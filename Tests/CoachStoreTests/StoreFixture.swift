@@ -8,7 +8,7 @@ import TestSupport
 /// A migrated database with one client as its owner and one as the gateway's role. Tests share it: each brings users of its own.
 final class StoreFixture: Sendable {
     let database: FreshDatabase
-    /// The superuser: for looking behind the scenes and for what only operators will do.
+    /// The superuser: for tests that look at tables directly.
     let admin: PostgresClient
     /// Role `coach_gateway`, as in production.
     let gateway: PostgresClient
@@ -63,13 +63,22 @@ final class StoreFixture: Sendable {
     }
 
     /// The ports to turns of an instance; by default of an unregistered one, because the owner matters only to leases and checkpoints.
-    func turns(_ limits: TurnLimits = TurnLimits(), owner: TurnOwner = TurnOwner(instance: UUID(), epoch: 1)) -> TurnPorts {
-        TurnPorts(client: gateway, owner: { owner }, limits: limits)
+    func turns(_ tiers: TierBook = TierBook(), owner: TurnOwner = TurnOwner(instance: UUID(), epoch: 1)) -> TurnPorts {
+        TurnPorts(client: gateway, owner: { owner }, tiers: tiers)
+    }
+
+    /// The client of a second instance. The caller shuts it down.
+    func anotherGateway() throws -> PostgresClient {
+        let direct = try Project.url(database.url, user: "coach_gateway")
+        return StoreFixture.client(
+            try pooler?.url(direct) ?? direct, reactor, listeningAt: direct, statements: pooler == nil ? .prepared : .unnamed)
     }
 
     var conversations: ConversationRepository { .postgres(client: gateway) }
     /// CONTRACT §1: 600 requests a minute by default.
-    func requests(perMinute: Int = 600) -> RequestCounter { .postgres(client: gateway) { perMinute } }
+    func requests(perMinute: Int = 600) -> RequestCounter {
+        .postgres(client: gateway) { TierBook([Tier("free", requestsPerMinute: perMinute)]) }
+    }
 
     /// A single value, as text, seen by the superuser.
     func value(_ query: Query) async throws -> String? {
@@ -94,6 +103,16 @@ final class StoreFixture: Sendable {
     /// Removes what was saved of turns that have ended; returns how many checkpoints that were.
     func sweep() async throws -> Int {
         try await gateway.query("select gateway.sweep_checkpoints()") { rows in try rows.only { row in try row.value(0) } }
+    }
+
+    /// What the fold leaves of a purchase. `seconds`: until access ends; negative when it has ended.
+    func entitle(_ caller: Caller, to entitlement: String, for seconds: Int, isTrial: Bool = false) async throws {
+        try await admin.execute(
+            """
+            insert into gateway.user_entitlements (user_id, entitlement, is_trial, access_until)
+            values (\(caller.userID.uuid), \(entitlement), \(isTrial), now() + make_interval(secs => \(seconds)))
+            on conflict (user_id, entitlement, is_trial) do update set access_until = excluded.access_until
+            """)
     }
 
     /// A published persona of a creator who is made on the way.

@@ -72,13 +72,14 @@ struct StoredJSONTests {
     func absent() throws {
         let request = BeginTurnRequest(
             TurnRequest(message: "\u{2028}\"ü\""), risk: .calm,
-            limits: TurnLimits(tiers: ["free": TurnLimits.Tier(messagesPerDay: 200)], historyTokens: 10, historyMessages: 2),
+            tiers: TierBook([Tier("free", messagesPerDay: 200, history: Tier.History(tokens: 10, messages: 2))], graceSeconds: 60),
             consents: RequiredConsents(), owner: TurnOwner(instance: try #require(UUID(uuidString: Self.id)), epoch: 7))
         #expect(
             StoredJSON.encode(request)
                 == #"{"message":"\u2028\"ü\"","risk":{"tier":0,"categories":[],"subject":"unclear","patterns":[]},"#
-                + #""history":{"tokens":10,"messages":2},"limits":{"requests_per_minute":600,"default_tier":"free","#
-                + #""tiers":{"free":{"messages_per_day":200}},"crisis":{"model_calls_per_day":30,"concurrent_turns":20}},"#
+                + #""limits":{"tiers":[{"name":"free","requests_per_minute":600,"messages_per_day":200,"#
+                + #""history":{"tokens":10,"messages":2}}],"paid":{},"trials":{},"grace_seconds":60,"#
+                + #""crisis":{"model_calls_per_day":30,"concurrent_turns":20}},"#
                 + #""owner":{"instance":"\#(Self.id)","epoch":7}}"#)
     }
 }

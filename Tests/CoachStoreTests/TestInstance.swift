@@ -10,12 +10,12 @@ struct TestInstance: Sendable {
     let turns: TurnPorts
 
     /// Registers a new life, of an instance of its own when none is named.
-    init(_ store: StoreFixture, of instance: UUID = UUID(), limits: TurnLimits = TurnLimits()) async throws {
+    init(_ store: StoreFixture, of instance: UUID = UUID(), tiers: TierBook = TierBook()) async throws {
         let peer = GatewayInstance(id: instance, client: store.gateway)
         try await peer.register()
         self.instance = instance
         owner = try peer.owner()
-        turns = store.turns(limits, owner: owner)
+        turns = store.turns(tiers, owner: owner)
     }
 
     /// A new turn.

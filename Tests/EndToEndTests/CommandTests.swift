@@ -80,7 +80,7 @@ struct CommandTests {
         func edit(_ path: String, _ change: (String) -> String) throws {
             try root.write(path, change(try String(contentsOfFile: root.path + "/" + path, encoding: .utf8)))
         }
-        try edit("deploy/limits.json") { "{\"requests_per_minute\": 1," + $0.dropFirst() }
+        try edit("deploy/tiers.json") { "{\"grace_minutes\": 1," + $0.dropFirst() }
         try root.write("deploy/prices.json", "{\n  \"prices\": [1,]\n}")
         try edit("domains/fitness.json") { "{\"id\": \"fitness\"," + $0.dropFirst() }
         try FileManager.default.removeItem(atPath: root.path + "/prompts/persona.md")
@@ -89,7 +89,7 @@ struct CommandTests {
         let (status, output) = try await Program.run(["check"], environment: ["COACH_ROOT": root.path])
         #expect(status != 0)
         for finding in [
-            "limits: cannot be read: line ", "a member is named twice: requests_per_minute",
+            "tiers: cannot be read: line ", "a member is named twice: grace_minutes",
             "prices: cannot be read: line 2, column 16: ']' cannot stand here",
             "prompts/persona.md: cannot be read", "fitness.json: cannot be read: line ",
             "deploy/models.json: cannot be read: No such file or directory",

@@ -8,10 +8,15 @@ struct LimitTests {
     private static let small = Task {
         let stage = try await Stage.shared()
         let root = try Folder.copyOfRoot()
-        try root.edit("deploy/limits.json") { limits in
-            limits["requests_per_minute"] = 20
-            limits["tiers"] = ["free": ["messages_per_day": 2, "concurrent_turns": 2], "busy": ["concurrent_turns": 2]]
-            limits["crisis"] = ["model_calls_per_day": 3, "concurrent_turns": 20]
+        try root.edit("deploy/tiers.json") { tiers in
+            tiers["tiers"] = [
+                [
+                    "name": "free", "requests_per_minute": 20, "messages_per_day": 2, "concurrent_turns": 2,
+                    "domains": ["fitness", "relationships"],
+                ],
+                ["name": "busy", "entitlements": ["busy"], "requests_per_minute": 20, "concurrent_turns": 2],
+            ]
+            tiers["crisis"] = ["model_calls_per_day": 3, "concurrent_turns": 20]
         }
         return (gateway: try await stage.anotherGateway(["COACH_ROOT": root.path]), root: root)
     }
@@ -27,11 +32,31 @@ struct LimitTests {
         for _ in 0..<2 { expectDone(try await testUser.say("Hello \(quick)")) }
         let refused = try await testUser.say("Hello \(quick)")
         #expect(refused.status == 429 && refused.errorCode == "BIZ_2002" && refused.error["action"] == "upgrade")
-        #expect(refused.error.object("details").number("limit") == 2)
+        let details = refused.error.object("details")
+        #expect(details.number("limit") == 2 && details["tier"] == "free")
+        #expect(details["upgrade_tier"] == "busy" && details["entitlement"] == "busy")
+        #expect(details["reset_at"]?.hasSuffix("T00:00:00.000Z") == true)
         let seconds = try #require(refused.error.number("retry_after"))
         #expect((1...86_400).contains(seconds) && refused.headers["retry-after"] == "\(seconds)")
         let stored = try await Stage.shared().database.messages(of: testUser.id, role: "user")
         #expect(stored.count == 2)
+    }
+
+    @Test("a named domain outside the tier asks for a subscription; a routed one is answered with the generic prompt")
+    func domains() async throws {
+        let testUser = try await testUser()
+        let refused = try await testUser.say("Hello \(quick)", ["domain": "leadership"])
+        #expect(refused.status == 403 && refused.errorCode == "BIZ_2001" && refused.error["action"] == "upgrade")
+        let details = refused.error.object("details")
+        #expect(details["domain"] == "leadership" && details["tier"] == "free" && details["entitlement"] == "busy")
+        let named = try await testUser.say("Hello \(quick)", ["domain": "fitness"])
+        #expect(named.first("start")?["domain"] == "fitness")
+        let routed = "How do I delegate to my team and lead my direct reports as their manager?"
+        #expect(try await testUser.say("\(routed) \(quick)").first("start")?["domain"] == nil)
+        let paid = try await Self.small.value.gateway.testUser()
+        try await Stage.shared().database.fresh.psql(
+            "insert into gateway.user_entitlements values ('\(paid.id)', 'busy', false, 'infinity')")
+        #expect(try await paid.say("\(routed) \(quick)").first("start")?["domain"] == "leadership")
     }
 
     @Test("messages of a day do not count a repetition")
@@ -83,7 +108,7 @@ struct LimitTests {
         let testUser = try await testUser()
         _ = try await testUser.browser.send("GET", "/healthz")
         try await stage.database.fresh.psql(
-            "insert into users (id) values ('\(testUser.id)'); insert into entitlements (user_id, tier) values ('\(testUser.id)', 'busy')")
+            "insert into gateway.user_entitlements values ('\(testUser.id)', 'busy', false, 'infinity')")
         let slow = sim(["words": 12, "pace_ms": 100])
         async let one = testUser.say("One \(slow)")
         async let two = testUser.say("Two \(slow)")
@@ -124,7 +149,7 @@ struct LimitTests {
         #expect(abs(reset - Date().timeIntervalSince1970 - seconds) < 3)
     }
 
-    @Test("a person in danger whose requests are used up can come back to the answer, and say which domain he likes")
+    @Test("a person in danger whose requests are used up can come back to the answer, and name a domain")
     func comingBack() async throws {
         let testUser = try await testUser()
         let cry = try await testUser.say("\(danger) \(quick)")

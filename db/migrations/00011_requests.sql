@@ -61,9 +61,21 @@ create function gateway.rate_of(counter public.rate_limits, per_minute integer) 
         'remaining', greatest(0, per_minute - counter.requests),
         'reset_at', ceil(extract(epoch from counter.window_started_at + interval '1 minute'))::bigint);
 
--- Counts one request of the caller's minute; the limit does not apply to users in danger:
---   {outcome: taken | rate_limited | suspended, rate: {limit, remaining, reset_at}, retry_after, safety_level, country, locale}
-create function gateway.take_request(uid uuid, per_minute integer) returns jsonb
+-- The position in `limits.tiers` of the user's tier: the highest that an entitlement gives them, or the first. `limits` as for gateway.begin_turn.
+-- Returns a set, so that the planner inlines it.
+create function gateway.tier_of(uid uuid, limits jsonb, moment timestamptz) returns setof integer
+    language sql stable
+begin atomic
+    select coalesce(max(coalesce(given.by -> e.entitlement, given.by -> '*')::integer), 0)
+    from gateway.user_entitlements e
+    cross join lateral (select limits -> case when e.is_trial then 'trials' else 'paid' end) as given (by)
+    where e.user_id = gateway.user_id() and e.access_until > moment - make_interval(secs => (limits -> 'grace_seconds')::integer);
+end;
+
+-- Counts one request of the caller's minute; the limit of their tier does not apply to users in danger. `limits`: tiers, paid, trials and
+-- grace_seconds of gateway.begin_turn.
+--   {outcome: taken | rate_limited | suspended, rate: {limit, remaining, reset_at}, retry_after, safety_level, tier, country, locale}
+create function gateway.take_request(uid uuid, limits jsonb) returns jsonb
     language plpgsql set search_path = '' set lock_timeout = '100ms' as $$
 declare
     counter public.rate_limits := gateway.count_request(uid, 0);
@@ -73,8 +85,12 @@ declare
     outcome text := 'taken';
     retry_after integer;
     person record;
+    per_minute integer;
 begin
-    select u.suspended_at, u.country, u.locale into strict person from public.users u where u.id = gateway.user_id();
+    select u.suspended_at, u.country, u.locale,
+        limits #> array['tiers', (select tier_of::text from gateway.tier_of(uid, limits, moment))] as tier
+    into strict person from public.users u where u.id = gateway.user_id();
+    per_minute := person.tier ->> 'requests_per_minute';
     if person.suspended_at is not null then
         outcome := 'suspended';
     elsif counter.requests > per_minute and level = 0 then
@@ -86,11 +102,11 @@ begin
     end if;
     return jsonb_build_object(
         'outcome', outcome, 'rate', gateway.rate_of(counter, per_minute), 'retry_after', retry_after, 'safety_level', level,
-        'country', person.country, 'locale', person.locale);
+        'tier', person.tier ->> 'name', 'country', person.country, 'locale', person.locale);
 end $$;
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
     gateway.check_caller(uuid), gateway.count_request(uuid, integer), gateway.uncount(uuid, integer, integer),
-    gateway.rate_of(public.rate_limits, integer), gateway.take_request(uuid, integer)
+    gateway.rate_of(public.rate_limits, integer), gateway.tier_of(uuid, jsonb, timestamptz), gateway.take_request(uuid, jsonb)
     to coach_gateway;

@@ -116,31 +116,56 @@ create type gateway.begun_turn as (
     -- {tier, categories, subject, patterns}
     risk jsonb, country text, locale text
 );
-create type gateway.limit_hit as (reason text, retry_after integer, hit_limit integer);
+-- retry_after in seconds; resets_at: NULL when the limit does not reset at a known time.
+create type gateway.limit_hit as (reason text, retry_after integer, hit_limit integer, resets_at timestamptz);
+
+-- A limit that resets at a known time.
+create function gateway.limit_until(reason text, hit_limit integer, resets_at timestamptz, moment timestamptz) returns gateway.limit_hit
+    language sql immutable
+    return (reason, greatest(1, ceil(extract(epoch from resets_at - moment)))::integer, hit_limit, resets_at)::gateway.limit_hit;
+
+-- The budget of tokens or money that is used up; NULL when none. `budgets`: of the tier. Reserves of running turns count as spent.
+create function gateway.budget_limit(uid uuid, budgets jsonb, reserve numeric, day date, moment timestamptz) returns gateway.limit_hit
+    language plpgsql as $$
+declare
+    month constant date := date_trunc('month', day::timestamp);
+    tomorrow constant timestamptz := (day + 1)::timestamp at time zone 'UTC';
+    next_month constant timestamptz := (month::timestamp + interval '1 month') at time zone 'UTC';
+    used record;
+begin
+    select coalesce(sum(b.tokens) filter (where b.day = $4), 0) as tokens_today, coalesce(sum(b.tokens), 0) as tokens,
+        coalesce(sum(b.spent_usd + b.reserved_usd) filter (where b.day = $4), 0) as cost_today,
+        coalesce(sum(b.spent_usd + b.reserved_usd), 0) as cost
+    into used
+    from public.budgets b where b.user_id = uid and b.day between month and $4;
+    return case
+        when used.tokens >= (budgets ->> 'tokens_per_month')::integer
+            then gateway.limit_until('budget_exhausted', (budgets ->> 'tokens_per_month')::integer, next_month, moment)
+        when used.cost + reserve > gateway.to_usd((budgets ->> 'nanodollars_per_month')::bigint)
+            then gateway.limit_until('budget_exhausted', null, next_month, moment)
+        when used.tokens_today >= (budgets ->> 'tokens_per_day')::integer
+            then gateway.limit_until('budget_exhausted', (budgets ->> 'tokens_per_day')::integer, tomorrow, moment)
+        when used.cost_today + reserve > gateway.to_usd((budgets ->> 'nanodollars_per_day')::bigint)
+            then gateway.limit_until('budget_exhausted', null, tomorrow, moment)
+    end;
+end $$;
 
 -- The ordinary limit that a turn would exceed; NULL when none. `running`: number of the user's running turns. An absent limit does not limit.
 create function gateway.ordinary_limit(
-    uid uuid, counter public.rate_limits, limits jsonb, tier_limits jsonb, running integer, is_counted boolean, reserve numeric,
-    day date, moment timestamptz)
+    uid uuid, counter public.rate_limits, tier jsonb, running integer, is_counted boolean, reserve numeric, day date, moment timestamptz)
     returns gateway.limit_hit
     language plpgsql as $$
-declare
-    until_tomorrow constant integer := ceil(extract(epoch from ((day + 1)::timestamp at time zone 'UTC') - moment));
 begin
-    if counter.requests > (limits ->> 'requests_per_minute')::integer then
-        return (
-            'rate_limited', greatest(1, ceil(extract(epoch from counter.window_started_at + interval '1 minute' - moment))),
-            limits ->> 'requests_per_minute')::gateway.limit_hit;
-    elsif is_counted and counter.messages > (tier_limits ->> 'messages_per_day')::integer then
-        return ('quota_exhausted', until_tomorrow, tier_limits ->> 'messages_per_day')::gateway.limit_hit;
-    elsif (tier_limits ->> 'concurrent_turns')::integer <= running then
-        return ('too_many_turns', 2, tier_limits ->> 'concurrent_turns')::gateway.limit_hit;
-    elsif tier_limits ->> 'nanodollars_per_day' is not null then
-        if gateway.to_usd((tier_limits ->> 'nanodollars_per_day')::bigint) < coalesce(reserve, 0)
-            + coalesce((select b.spent_usd + b.reserved_usd from public.budgets b where b.user_id = uid and b.day = ordinary_limit.day), 0)
-        then
-            return ('budget_exhausted', until_tomorrow, null)::gateway.limit_hit;
-        end if;
+    if counter.requests > (tier ->> 'requests_per_minute')::integer then
+        return gateway.limit_until(
+            'rate_limited', (tier ->> 'requests_per_minute')::integer, counter.window_started_at + interval '1 minute', moment);
+    elsif is_counted and counter.messages > (tier ->> 'messages_per_day')::integer then
+        return gateway.limit_until(
+            'quota_exhausted', (tier ->> 'messages_per_day')::integer, (day + 1)::timestamp at time zone 'UTC', moment);
+    elsif (tier ->> 'concurrent_turns')::integer <= running then
+        return ('too_many_turns', 2, tier ->> 'concurrent_turns', null)::gateway.limit_hit;
+    elsif tier -> 'budgets' is not null then
+        return gateway.budget_limit(uid, tier -> 'budgets', reserve, day, moment);
     end if;
     return null;
 end $$;
@@ -314,7 +339,8 @@ create type gateway.turn_user as (
     account_id uuid,
     country text,
     locale text,
-    tier text,
+    -- In the request's `limits.tiers`.
+    tier integer,
     -- There are safety states; whether one still applies depends on the time.
     was_in_danger boolean,
     -- Conversations with a running turn.
@@ -331,10 +357,7 @@ create function gateway.turn_user(uid uuid, request jsonb, key text, moment time
     language sql stable
 begin atomic
     select u.suspended_at is not null, u.account_id, u.country, u.locale,
-        coalesce(
-            (select e.tier from public.entitlements e
-                where e.user_id = gateway.user_id() and (e.expires_at is null or e.expires_at > $4)),
-            request #>> '{limits,default_tier}', 'free'),
+        (select tier_of from gateway.tier_of(gateway.user_id(), request -> 'limits', $4)),
         exists (select from public.safety_states s where s.user_id = gateway.user_id()),
         array(select r.conversation_id from gateway.running_turns r where r.user_id = gateway.user_id()),
         (select t.id from public.turns t where t.user_id = gateway.user_id() and t.idempotency_key = $3),
@@ -345,20 +368,21 @@ begin atomic
     where u.id = gateway.user_id();
 end;
 
--- The rejection of a request: reverts what was counted, and adds the rate limit and the profile's region.
+-- The rejection of a request: reverts what was counted, and adds the rate limit, the tier and the profile's region.
 create function gateway.refuse(
-    uid uuid, hit gateway.limit_hit, safety_level integer, counted_requests integer, per_minute integer, person gateway.turn_user)
+    uid uuid, hit gateway.limit_hit, safety_level integer, counted_requests integer, tier jsonb, person gateway.turn_user)
     returns jsonb
     language plpgsql as $$
 declare
     counter constant public.rate_limits := gateway.uncount(uid, counted_requests, 1);
 begin
     return gateway.rejection(hit.reason, hit.retry_after, hit.hit_limit, safety_level) || jsonb_build_object(
-        'rate', gateway.rate_of(counter, per_minute), 'country', person.country, 'locale', person.locale);
+        'rate', gateway.rate_of(counter, (tier ->> 'requests_per_minute')::integer), 'tier', tier ->> 'name',
+        'reset_at', ceil(extract(epoch from hit.resets_at))::bigint, 'country', person.country, 'locale', person.locale);
 end $$;
 
 -- The result for a request whose turn exists and needs no new attempt: it does not count.
-create function gateway.known_answer(uid uuid, turn_id uuid, safety_level integer, per_minute integer) returns jsonb
+create function gateway.known_answer(uid uuid, turn_id uuid, safety_level integer, tier jsonb) returns jsonb
     language plpgsql as $$
 declare
     counter constant public.rate_limits := gateway.uncount(uid, 1, 1);
@@ -366,7 +390,7 @@ declare
 begin
     return case when known is null then gateway.rejection('not_found', null, null, safety_level)
         else jsonb_build_object('outcome', 'known', 'known', known) end
-        || jsonb_build_object('rate', gateway.rate_of(counter, per_minute));
+        || jsonb_build_object('rate', gateway.rate_of(counter, (tier ->> 'requests_per_minute')::integer));
 end $$;
 
 -- What begin_turn reads about the conversation.
@@ -422,8 +446,11 @@ end $$;
 --   message, conversation_id?, persona_id?, share_token?, domain?, idempotency_key?, locale?, country?,
 --   retry_of?,                                                a turn; then none of the line above, and no risk
 --   risk: {tier, categories, subject, patterns},              assessment of the message
---   history: {tokens, messages},                              limits of the history
---   limits: {requests_per_minute, default_tier, tiers: {<tier>: {messages_per_day, concurrent_turns, nanodollars_per_day}},
+--   limits: {tiers: [{name, requests_per_minute, messages_per_day, concurrent_turns, domains: [those allowed],
+--                     budgets: {tokens_per_day, tokens_per_month, nanodollars_per_day, nanodollars_per_month},
+--                     history: {tokens, messages}}],              from the lowest; the first needs no entitlement
+--            paid: {<entitlement>: position in tiers}, trials: {the same, of trials},    "*": those not named
+--            grace_seconds,                                       added to the end of an entitlement
 --            crisis: {model_calls_per_day, concurrent_turns}},    allowance of a user in danger beyond the others
 --   reserve_nanodollars?, owner: {instance, epoch},
 --   consents?: {<kind>: true},                                without which no model is called; `memory` is not among them
@@ -434,7 +461,8 @@ end $$;
 --                            history: [{role, content}], persona, safety_level, conversation_domain, pinned_domain, country,
 --                            locale, message: the user's, for `retry_of`}
 --       | {outcome: known,   rate, known: <load_turn>}
---       | {outcome: refused, rate, reason, retry_after, limit, safety_level, country, locale}    the profile's region
+--       | {outcome: refused, rate, reason, retry_after, limit, reset_at, tier, domain, safety_level, country, locale}
+--                            domain: that the tier does not have; the region is the profile's
 -- A refusal writes only the user's row and counter. `lock_not_available` and `serialization_failure` mean: repeat the call.
 create function gateway.begin_turn(uid uuid, request jsonb) returns json
     language plpgsql
@@ -446,7 +474,6 @@ declare
     -- The empty string, which no stored key is, instead of NULL: a comparison with NULL is planned at the price of a sequential scan.
     key constant text := coalesce(request ->> 'idempotency_key', '');
     fingerprint constant bytea := gateway.request_hash(request);
-    per_minute constant integer := request #>> '{limits,requests_per_minute}';
     is_retry constant boolean := request ->> 'retry_of' is not null;
     is_new boolean := request ->> 'conversation_id' is null and not is_retry;
     message text := request ->> 'message';
@@ -456,6 +483,7 @@ declare
 
     counter public.rate_limits;
     person gateway.turn_user;
+    tier jsonb;
     -- Highest stored level over all personas.
     danger integer := 0;
     -- The failed turn of the key, whose next attempt this is, and the turn that `retry_of` names. Read only then: even a row of NULLs costs.
@@ -476,6 +504,7 @@ begin
     plan.moment := clock_timestamp();
     plan.day := plan.moment at time zone 'UTC';
     select * into strict person from gateway.turn_user(uid, request, key, plan.moment);
+    tier := request #> array['limits', 'tiers', person.tier::text];
     if person.was_in_danger then
         select max(gateway.level_at(s.level, s.raised_at, plan.moment)) into danger from public.safety_states s where s.user_id = uid;
     end if;
@@ -490,16 +519,16 @@ begin
     -- Limits and persona errors do not refuse a user in danger (CONTRACT §4).
     exempt := coalesce(risk.tier >= 2, false) or danger >= 1;
     if person.suspended then
-        return gateway.refuse(uid, ('suspended', null, null), danger, 1, per_minute, person);
+        return gateway.refuse(uid, ('suspended', null, null, null), danger, 1, tier, person);
     end if;
 
     -- A repeated request.
     if person.known_turn is not null then
         select * into strict turn from public.turns t where t.user_id = uid and t.id = person.known_turn;
         if turn.request_hash <> fingerprint or (turn.conversation_named and turn.conversation_id <> conversation_id) then
-            return gateway.refuse(uid, ('idempotency_mismatch', null, null), danger, 1, per_minute, person);
+            return gateway.refuse(uid, ('idempotency_mismatch', null, null, null), danger, 1, tier, person);
         elsif turn.status <> 'failed' then
-            return gateway.known_answer(uid, turn.id, danger, per_minute);
+            return gateway.known_answer(uid, turn.id, danger, tier);
         end if;
         again := true;
         pinned := turn.pinned_domain;
@@ -510,28 +539,24 @@ begin
     -- The limits. Those but the rate refuse only a turn that nothing else refuses.
     plan.reserve := coalesce(gateway.to_usd((request ->> 'reserve_nanodollars')::bigint), 0);
     hit := gateway.ordinary_limit(
-        uid, counter, request -> 'limits',
-        coalesce(
-            request #> array['limits', 'tiers', person.tier],
-            request #> array['limits', 'tiers', request #>> '{limits,default_tier}'], '{}'),
-        cardinality(person.running_in), not again, plan.reserve, plan.day, plan.moment);
+        uid, counter, tier, cardinality(person.running_in), not again, plan.reserve, plan.day, plan.moment);
     if hit.reason = 'rate_limited' and not exempt then
-        return gateway.refuse(uid, hit, danger, 1, per_minute, person);
+        return gateway.refuse(uid, hit, danger, 1, tier, person);
     end if;
 
     -- The conversation.
     if not is_new then
         select * into conversation from gateway.turn_conversation(uid, conversation_id);
         if not found then
-            return gateway.refuse(uid, ('not_found', null, null), danger, 0, per_minute, person);
+            return gateway.refuse(uid, ('not_found', null, null, null), danger, 0, tier, person);
         elsif conversation.id = any (person.running_in) then
-            return gateway.refuse(uid, ('turn_in_progress', 1, null), danger, 0, per_minute, person);
+            return gateway.refuse(uid, ('turn_in_progress', 1, null, null), danger, 0, tier, person);
         end if;
         if is_retry then
             select m.content into message from public.messages m
             where m.user_id = uid and m.id = former.user_message_id and m.turn_id = former.id and m.seq = conversation.last_seq - 1;
             if not found then
-                return gateway.refuse(uid, ('not_found', null, null), danger, 0, per_minute, person);
+                return gateway.refuse(uid, ('not_found', null, null, null), danger, 0, tier, person);
             end if;
         end if;
     end if;
@@ -540,11 +565,17 @@ begin
     if request ->> 'persona_id' is not null or request ->> 'share_token' is not null then
         persona := gateway.requested_persona(uid, request);
         if persona.persona_id is null and not exempt then
-            return gateway.refuse(uid, ('unknown_persona', null, null), danger, 0, per_minute, person);
+            return gateway.refuse(uid, ('unknown_persona', null, null, null), danger, 0, tier, person);
         end if;
     end if;
     if conversation.persona_id is not null then
         persona := gateway.find_persona(uid, conversation.persona_id, conversation.persona_version);
+    end if;
+
+    -- A domain outside the tier. For a user in danger the prompt is the generic one.
+    if pinned is not null and not exempt and not (tier -> 'domains') ? pinned::text then
+        return gateway.refuse(uid, ('subscription_required', null, null, null), danger, 0, tier, person)
+            || jsonb_build_object('domain', pinned);
     end if;
 
     -- A reached limit refuses, or takes from the allowance of a user in danger. When that is spent, only a message of acute danger is answered, by
@@ -553,16 +584,16 @@ begin
     if not person.consents @> (request -> 'consents') then
         -- Nor is a model called for a user in danger.
         if coalesce(risk.tier, 0) < 2 then
-            return gateway.refuse(uid, ('consent_missing', null, null), danger, 0, per_minute, person);
+            return gateway.refuse(uid, ('consent_missing', null, null, null), danger, 0, tier, person);
         end if;
         plan.calls_model := false;
         plan.reserve := 0;
     elsif hit.reason is not null then
         if not exempt then
-            return gateway.refuse(uid, hit, danger, 0, per_minute, person);
+            return gateway.refuse(uid, hit, danger, 0, tier, person);
         elsif not gateway.take_crisis_call(uid, request #> '{limits,crisis}', cardinality(person.running_in)) then
             if coalesce(risk.tier, 0) < 2 then
-                return gateway.refuse(uid, hit, danger, 0, per_minute, person);
+                return gateway.refuse(uid, hit, danger, 0, tier, person);
             end if;
             plan.calls_model := false;
             plan.reserve := 0;
@@ -578,7 +609,7 @@ begin
     end if;
 
     -- Insertion.
-    plan.tier := person.tier;
+    plan.tier := coalesce(tier ->> 'name', '');
     plan.persona_id := persona.persona_id;
     plan.persona_version := persona.version;
     plan.country := person.country;
@@ -611,19 +642,19 @@ begin
     if begun.seq > 1 then
         past := gateway.history(
             uid, begun.conversation_id, begun.seq,
-            coalesce((request #>> '{history,tokens}')::integer, 0), coalesce((request #>> '{history,messages}')::integer, 0));
+            coalesce((tier #>> '{history,tokens}')::integer, 0), coalesce((tier #>> '{history,messages}')::integer, 0));
     end if;
 
     -- Not jsonb, because the history can be long and is not read here.
     return json_build_object(
         'outcome', 'begun',
-        'rate', gateway.rate_of(counter, per_minute),
+        'rate', gateway.rate_of(counter, (tier ->> 'requests_per_minute')::integer),
         'turn', json_build_object(
             'turn_id', begun.id, 'conversation_id', begun.conversation_id, 'user_message_id', begun.user_message_id,
             'message_id', begun.message_id, 'attempt', begun.attempt),
         'day', plan.day,
         'calls_model', plan.calls_model,
-        'tier', person.tier,
+        'tier', plan.tier,
         'message', case when is_retry then message end,
         'profile', person.profile,
         'summary', conversation.summary,
@@ -646,6 +677,7 @@ create function gateway.repeated_turn(uid uuid, request jsonb) returns jsonb
 declare
     turn public.turns;
     counter public.rate_limits;
+    tier integer;
 begin
     perform gateway.check_caller(uid);
     select t.* into turn from public.turns t join public.users u on u.id = t.user_id
@@ -654,6 +686,7 @@ begin
         return null;
     end if;
     select * into strict counter from public.rate_limits r where r.user_id = uid;
+    select tier_of into tier from gateway.tier_of(uid, request -> 'limits', clock_timestamp());
     return case
         when turn.request_hash <> gateway.request_hash(request)
             or (turn.conversation_named and turn.conversation_id <> (request ->> 'conversation_id')::uuid)
@@ -662,19 +695,21 @@ begin
             (select jsonb_build_object('outcome', 'known', 'known', story.known)
                 from (select gateway.load_turn(uid, turn.id)) as story (known) where story.known is not null),
             gateway.rejection('not_found', null, null, 0))
-        end || jsonb_build_object('rate', gateway.rate_of(counter, (request #>> '{limits,requests_per_minute}')::integer));
+        end || jsonb_build_object('rate', gateway.rate_of(
+            counter, (request #>> array['limits', 'tiers', tier::text, 'requests_per_minute'])::integer));
 end $$;
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
     gateway.bill_of(uuid, uuid, integer, date), gateway.load_turn(uuid, uuid), gateway.supersede_answers(uuid, uuid, integer, bigint),
     gateway.history(uuid, uuid, integer, integer, integer),
-    gateway.ordinary_limit(uuid, public.rate_limits, jsonb, jsonb, integer, boolean, numeric, date, timestamptz),
+    gateway.limit_until(text, integer, timestamptz, timestamptz), gateway.budget_limit(uuid, jsonb, numeric, date, timestamptz),
+    gateway.ordinary_limit(uuid, public.rate_limits, jsonb, integer, boolean, numeric, date, timestamptz),
     gateway.take_crisis_call(uuid, jsonb, integer), gateway.find_persona(uuid, uuid, integer), gateway.requested_persona(uuid, jsonb),
     gateway.restart_turn(uuid, public.turns, gateway.turn_plan), gateway.replace_turn(uuid, public.turns, gateway.turn_plan),
     gateway.insert_turn(uuid, jsonb, gateway.risk, bytea, gateway.turn_plan),
     gateway.start_attempt(uuid, uuid, gateway.begun_turn, gateway.turn_plan), gateway.turn_user(uuid, jsonb, text, timestamptz),
-    gateway.refuse(uuid, gateway.limit_hit, integer, integer, integer, gateway.turn_user), gateway.known_answer(uuid, uuid, integer, integer),
+    gateway.refuse(uuid, gateway.limit_hit, integer, integer, jsonb, gateway.turn_user), gateway.known_answer(uuid, uuid, integer, jsonb),
     gateway.turn_conversation(uuid, uuid), gateway.extend_conversation(uuid, gateway.turn_plan, boolean, integer, text),
     gateway.begin_turn(uuid, jsonb), gateway.repeated_turn(uuid, jsonb), gateway.rejection(text, integer, integer, integer)
     to coach_gateway;

@@ -57,10 +57,11 @@ begin
         coalesce((bill ->> 'estimated')::boolean, false))
     returning * into booked;
 
-    insert into public.budgets as b (user_id, day, spent_usd, unpriced_turns)
-    values (uid, booked.day, coalesce(booked.cost_usd, 0), booked.unpriced)
+    insert into public.budgets as b (user_id, day, spent_usd, tokens, unpriced_turns)
+    values (uid, booked.day, coalesce(booked.cost_usd, 0), coalesce(booked.tokens_in + booked.tokens_out, 0), booked.unpriced)
     on conflict (user_id, day) do update
-        set spent_usd = b.spent_usd + excluded.spent_usd, unpriced_turns = b.unpriced_turns + excluded.unpriced_turns;
+        set spent_usd = b.spent_usd + excluded.spent_usd, tokens = b.tokens + excluded.tokens,
+            unpriced_turns = b.unpriced_turns + excluded.unpriced_turns;
 end $$;
 
 -- The ended turn, as far as the functions below need it.
@@ -203,6 +204,7 @@ declare
     cost constant numeric := gateway.to_usd((bill ->> 'cost_nanodollars')::bigint);
     risk constant gateway.risk := jsonb_populate_record(null::gateway.risk, receipt -> 'risk');
     moment constant timestamptz := clock_timestamp();
+    used_tokens constant bigint := coalesce(gateway.tokens_in(bill) + gateway.tokens_out(bill), 0);
     -- Country and locale are replaced together, or not at all.
     is_placed constant boolean := receipt ->> 'country' is not null or receipt ->> 'locale' is not null;
     turn gateway.ended_turn;
@@ -250,13 +252,14 @@ begin
     if bill is not null or turn.reserved_usd <> 0 then
         update public.budgets b
         set spent_usd = b.spent_usd + coalesce(cost, 0), reserved_usd = b.reserved_usd - turn.reserved_usd,
-            unpriced_turns = b.unpriced_turns + (bill is not null and cost is null)::integer
+            tokens = b.tokens + used_tokens, unpriced_turns = b.unpriced_turns + (bill is not null and cost is null)::integer
         where b.user_id = gateway.user_id() and b.day = turn.day;
         if not found then
-            insert into public.budgets as b (user_id, day, spent_usd, unpriced_turns)
-            values (uid, turn.day, coalesce(cost, 0), (bill is not null and cost is null)::integer)
+            insert into public.budgets as b (user_id, day, spent_usd, tokens, unpriced_turns)
+            values (uid, turn.day, coalesce(cost, 0), used_tokens, (bill is not null and cost is null)::integer)
             on conflict (user_id, day) do update
-                set spent_usd = b.spent_usd + excluded.spent_usd, unpriced_turns = b.unpriced_turns + excluded.unpriced_turns;
+                set spent_usd = b.spent_usd + excluded.spent_usd, tokens = b.tokens + excluded.tokens,
+                    unpriced_turns = b.unpriced_turns + excluded.unpriced_turns;
         end if;
     end if;
     return jsonb_build_object('outcome', 'finalized');

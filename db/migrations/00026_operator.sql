@@ -69,7 +69,7 @@ end $$;
 -- An account as operators see it; no row when there is no such user. Nothing that the user wrote.
 create function operator.user_status(user_id uuid)
     returns table (
-        created_at timestamptz, suspended_at timestamptz, suspended_reason text, tier text, tier_expires_at timestamptz,
+        created_at timestamptz, suspended_at timestamptz, suspended_reason text, entitlements text[], access_until timestamptz,
         last_turn_at timestamptz, running_turns bigint, messages_today integer, spent_today_usd numeric, unpriced_turns_today integer)
     language plpgsql stable security definer set search_path = '' as $$
 declare
@@ -77,13 +77,15 @@ declare
 begin
     perform operator.require_operator();
     return query
-        select u.created_at, u.suspended_at, u.suspended_reason, e.tier, e.expires_at,
+        select u.created_at, u.suspended_at, u.suspended_reason, e.names, e.until,
             (select max(c.last_message_at) from public.conversations c where c.user_id = $1),
             (select count(*) from gateway.running_turns r where r.user_id = $1),
             case when r.day = today then r.messages else 0 end,
             coalesce(b.spent_usd, 0), coalesce(b.unpriced_turns, 0)
         from public.users u
-        left join public.entitlements e on e.user_id = u.id and (e.expires_at is null or e.expires_at > now())
+        cross join lateral (
+            select array_agg(distinct n.entitlement order by n.entitlement) as names, max(n.access_until) as until
+            from gateway.user_entitlements n where n.user_id = u.id and n.access_until > now()) e
         left join public.rate_limits r on r.user_id = u.id
         left join public.budgets b on b.user_id = u.id and b.day = today
         where u.id = $1;

@@ -64,7 +64,8 @@ create table gateway.billing_figures (
 );
 create index idx_billing_figures_occurred_at on gateway.billing_figures (occurred_at);
 
--- Results of the fold. No foreign key to the user: an event can arrive before its user exists, and then applies when they appear.
+-- A result of the fold, beside gateway.user_entitlements. No foreign key to the user: an event can arrive before its user exists, and then applies
+-- when they appear.
 create table gateway.subscriptions (
     user_id uuid primary key,
     -- States with the instant from which each is true.
@@ -72,15 +73,7 @@ create table gateway.subscriptions (
     updated_at timestamptz not null default clock_timestamp()
 );
 
-create table gateway.user_entitlements (
-    user_id uuid not null,
-    -- Empty for access without a named entitlement.
-    entitlement text not null,
-    -- Until when a gate lets the user through; `infinity` for access without end.
-    access_until timestamptz not null,
-    primary key (user_id, entitlement)
-);
--- Those that are about to expire are reconciled.
+-- Entitlements that are about to expire are reconciled.
 create index idx_user_entitlements_access_until on gateway.user_entitlements (access_until);
 
 -- The input of a fold: whether the event is stored already, the subscribers that the ids connect with their revisions, and all ids and
@@ -135,7 +128,8 @@ end $$;
 
 -- Stores an event with its effect. Returns whether it is new. Raises serialization_failure, to be repeated from the reading on, when another event
 -- changed one of the subscribers since `revisions` were read, or bound one of the ids.
--- states: [{user_id, timeline, entitlements: {name: milliseconds or "never"}}]; figures: a row of billing_figures, or NULL; jobs: as above.
+-- states: [{user_id, timeline, paid: {name: milliseconds or "never"}, trials: {the same}}]; figures: a row of billing_figures, or NULL; jobs: as
+-- above.
 create function gateway.fold_billing_event(
     source text, event_id text, type text, environment text, body bytea, event text, ids text[],
     subscribers bigint[], revisions integer[], fold_version integer, states jsonb, figures jsonb, jobs jsonb) returns boolean
@@ -189,13 +183,14 @@ begin
     select s.user_id, s.timeline from jsonb_to_recordset(states) as s (user_id uuid, timeline text)
     on conflict (user_id) do update set timeline = excluded.timeline, updated_at = excluded.updated_at;
     delete from gateway.user_entitlements e
-    using jsonb_to_recordset(states) as s (user_id uuid, entitlements jsonb)
-    where e.user_id = s.user_id and not s.entitlements ? e.entitlement;
-    insert into gateway.user_entitlements (user_id, entitlement, access_until)
-    select s.user_id, n.key,
+    using jsonb_to_recordset(states) as s (user_id uuid, paid jsonb, trials jsonb)
+    where e.user_id = s.user_id and not case when e.is_trial then s.trials else s.paid end ? e.entitlement;
+    insert into gateway.user_entitlements (user_id, entitlement, is_trial, access_until)
+    select s.user_id, n.key, k.is_trial,
         case n.value when 'never' then 'infinity' else to_timestamp(n.value::bigint / 1000.0) end
-    from jsonb_to_recordset(states) as s (user_id uuid, entitlements jsonb), jsonb_each_text(s.entitlements) as n
-    on conflict (user_id, entitlement) do update set access_until = excluded.access_until;
+    from jsonb_to_recordset(states) as s (user_id uuid, paid jsonb, trials jsonb),
+        lateral (values (false, s.paid), (true, s.trials)) as k (is_trial, access), jsonb_each_text(k.access) as n
+    on conflict (user_id, entitlement, is_trial) do update set access_until = excluded.access_until;
     insert into gateway.billing_figures (
         source, event_id, occurred_at, kind, purchase, store, product, price_usd, period_start, period_end, renews)
     select $1, $2, to_timestamp(f.occurred_at / 1000.0), f.kind, f.purchase, f.store, f.product, f.nanodollars / 1e9,
@@ -229,18 +224,16 @@ begin atomic
     select s.timeline from gateway.subscriptions s where s.user_id = $1;
 end;
 
-revoke all on gateway.subscribers, gateway.subscriber_ids, gateway.billing_events, gateway.billing_figures, gateway.subscriptions,
-    gateway.user_entitlements from anon, authenticated, coach_gateway;
+revoke all on gateway.subscribers, gateway.subscriber_ids, gateway.billing_events, gateway.billing_figures, gateway.subscriptions
+    from anon, authenticated, coach_gateway;
 alter table gateway.subscribers enable row level security;
 alter table gateway.subscriber_ids enable row level security;
 alter table gateway.billing_events enable row level security;
 alter table gateway.billing_figures enable row level security;
 alter table gateway.subscriptions enable row level security;
-alter table gateway.user_entitlements enable row level security;
 grant select, insert, update, delete on gateway.subscribers to coach_gateway;
 grant select, insert, update on gateway.subscriber_ids, gateway.billing_events, gateway.subscriptions to coach_gateway;
 grant insert on gateway.billing_figures to coach_gateway;
-grant select, insert, update, delete on gateway.user_entitlements to coach_gateway;
 -- Webhooks are for no user at hand; what they fold into is read for one.
 create policy subscribers_gateway on gateway.subscribers to coach_gateway
     using (gateway.is_unbound()) with check (gateway.is_unbound());
@@ -252,9 +245,6 @@ create policy billing_figures_gateway on gateway.billing_figures for insert to c
 create policy subscriptions_gateway on gateway.subscriptions to coach_gateway
     using (gateway.is_unbound()) with check (gateway.is_unbound());
 create policy subscriptions_gateway_select on gateway.subscriptions for select to coach_gateway using (user_id = gateway.user_id());
-create policy user_entitlements_gateway on gateway.user_entitlements to coach_gateway
-    using (gateway.is_unbound()) with check (gateway.is_unbound());
-create policy user_entitlements_gateway_select on gateway.user_entitlements for select to coach_gateway using (user_id = gateway.user_id());
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function

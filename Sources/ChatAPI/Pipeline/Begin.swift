@@ -28,6 +28,7 @@ extension TurnPipeline {
         _ rejection: Rejection, _ rate: RateLimit, _ request: TurnRequest, _ assessment: MessageAssessment, _ http: TurnHTTPRequest
     ) -> GatewayError {
         var error = GatewayError(rejection)
+        error.offerUpgrade(after: rejection, in: tiers.current)
         error.rate = rate
         error.safety = coaching.crisisResources(
             coaching.fusion.fuse(assessment.risk, stored: rejection.safetyLevel).risk, stored: rejection.safetyLevel,

@@ -7,11 +7,12 @@ extension TurnPipeline {
         var safety: SafetyDecision
         /// Sent before any token at tier 2 and above.
         var card: SafetyCard?
+        var model: LanguageModel
         /// False: the fixed text is the answer.
         var callsModel: Bool
     }
 
-    /// Fuses the message's scores with the stored safety level and the conversation's domain. Pure.
+    /// Fuses the message's scores with the stored safety level and the conversation's domain. Pure, but for the tiers that apply now.
     func decide(
         _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ http: TurnHTTPRequest
     ) -> Decision {
@@ -19,12 +20,23 @@ extension TurnPipeline {
         let safety = coaching.fusion.fuse(
             assessment.risk, stored: context.safetyLevel,
             coachAskedAboutSafety: context.safetyLevel > .calm && lastAnswer.map(coaching.assessor.asksAboutSafety) ?? false)
+        let tier = tiers.current.tier(named: context.tier)
+        let model = models.model(tier)
         let domain = coaching.router.decide(
             assessment.domains, pinned: request.pinnedDomain, persona: context.persona?.domain,
-            conversationDomain: context.conversationDomain)
+            conversationDomain: context.conversationDomain
+        ).within(tier)
         let facts = TurnFacts(
             userID: http.caller.userID, identity: context.identity, day: context.day, domain: domain, personaID: context.persona?.id,
             model: model.firstChoice, risk: safety.risk, region: http.region(request, profile: context.region))
-        return Decision(facts: facts, safety: safety, card: coaching.card(facts.risk, in: facts.region), callsModel: context.callsModel)
+        return Decision(facts: facts, safety: safety, card: coaching.card(facts.risk, in: facts.region), model: model, callsModel: context.callsModel)
+    }
+}
+
+extension DomainDecision {
+    /// A domain that the tier does not have becomes no domain: the prompt is the generic one (CONTRACT §4).
+    fileprivate func within(_ tier: Tier) -> DomainDecision {
+        guard let domain, !tier.allows(domain) else { return self }
+        return DomainDecision(domain: nil, confidence: confidence, source: .abstained)
     }
 }

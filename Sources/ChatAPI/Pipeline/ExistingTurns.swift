@@ -29,7 +29,7 @@ extension TurnPipeline {
             throw GatewayError.notFound
         }
         guard known.status == .running else { return known.status }
-        return await status(after: remoteTurns.tail(known, firstChoice: model.firstChoice))
+        return await status(after: remoteTurns.tail(known, firstChoice: models.standard.firstChoice))
     }
 
     /// A new turn on the same user message.
@@ -48,14 +48,14 @@ extension TurnPipeline {
     /// The live turn of an existing one: running here, running on another instance, or replayed.
     func attach(_ known: KnownTurn) async -> LiveTurn {
         if let turn = registry.turn(known.identity.turnID), turn.facts.identity.attempt == known.identity.attempt { return turn }
-        guard known.status == .running else { return LiveTurn(replaying: known, firstChoice: model.firstChoice) }
+        guard known.status == .running else { return LiveTurn(replaying: known, firstChoice: models.standard.firstChoice) }
         // It may have begun here a moment ago and not be in the registry yet.
         if let turn = await registry.turn(known.identity.turnID, within: .milliseconds(100)),
             turn.facts.identity.attempt == known.identity.attempt
         {
             return turn
         }
-        return remoteTurns.tail(known, firstChoice: model.firstChoice)
+        return remoteTurns.tail(known, firstChoice: models.standard.firstChoice)
     }
 
     private func localTurn(_ turnID: TurnID, of caller: Caller) -> LiveTurn? {

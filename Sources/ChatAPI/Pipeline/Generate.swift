@@ -8,7 +8,7 @@ extension TurnPipeline {
             facts: decision.facts, promptTokens: TokenEstimate.tokens(in: prompt),
             safetyText: coaching.fixedText(decision.card, callsModel: decision.callsModel))
         registry.insert(turn)
-        turn.generate(with: decision.callsModel ? model : model.silenced, prompt)
+        turn.generate(with: decision.callsModel ? decision.model : decision.model.silenced, prompt)
         return turn
     }
 }

@@ -9,7 +9,8 @@ struct TurnPipeline: Sendable {
     let repository: TurnRepository
     let recovery: TurnRecovery
     let counter: RequestCounter
-    let model: LanguageModel
+    let tiers: LiveValue<TierBook>
+    let models: TierModels
     let finalizer: TurnFinalizer
     let registry: TurnRegistry
     let remoteTurns: RemoteTurnTailer

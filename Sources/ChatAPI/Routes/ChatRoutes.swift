@@ -19,13 +19,14 @@ public struct ChatRoutes: Feature {
     }
 
     public init(
-        coaching: LiveValue<Coaching>, repository: TurnRepository, recovery: TurnRecovery, counter: RequestCounter, model: LanguageModel,
-        finalizer: TurnFinalizer, registry: TurnRegistry, remoteTurns: RemoteTurnTailer, admission: Admission, streamLoop: StreamLoop
+        coaching: LiveValue<Coaching>, repository: TurnRepository, recovery: TurnRecovery, counter: RequestCounter,
+        tiers: LiveValue<TierBook>, models: TierModels, finalizer: TurnFinalizer, registry: TurnRegistry, remoteTurns: RemoteTurnTailer,
+        admission: Admission, streamLoop: StreamLoop
     ) {
         self.coaching = coaching
         common = TurnPipeline(
-            coaching: coaching.current, repository: repository, recovery: recovery, counter: counter, model: model, finalizer: finalizer,
-            registry: registry, remoteTurns: remoteTurns, admission: admission, streamLoop: streamLoop,
+            coaching: coaching.current, repository: repository, recovery: recovery, counter: counter, tiers: tiers, models: models,
+            finalizer: finalizer, registry: registry, remoteTurns: remoteTurns, admission: admission, streamLoop: streamLoop,
             errors: ErrorReporter(logger: finalizer.logger))
     }
 

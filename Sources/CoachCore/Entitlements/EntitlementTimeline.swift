@@ -32,8 +32,11 @@ public struct EntitlementTimeline: Equatable, Sendable {
 public struct FoldedEntitlements: Equatable, Sendable {
     public let userID: UserID
     public let timeline: EntitlementTimeline
-    /// Until when each entitlement opens the gate (`EntitlementState.accessUntil`). The name is empty for access without a named entitlement.
-    public let accessUntil: [String: Expiry]
+    /// Until when each entitlement opens the gate (`EntitlementState.accessUntil`), by paid purchases. The name is empty for access without a
+    /// named entitlement.
+    public let paidUntil: [String: Expiry]
+    /// The same, by trials: they can give another tier.
+    public let trialUntil: [String: Expiry]
 }
 
 extension EntitlementFold {
@@ -43,14 +46,15 @@ extension EntitlementFold {
             id.userID.map {
                 FoldedEntitlements(
                     userID: $0, timeline: EntitlementTimeline(of: id, in: self, includingSandbox: includingSandbox),
-                    accessUntil: accessUntil(of: id, includingSandbox: includingSandbox))
+                    paidUntil: accessUntil(of: id, isTrial: false, includingSandbox: includingSandbox),
+                    trialUntil: accessUntil(of: id, isTrial: true, includingSandbox: includingSandbox))
             }
         }
     }
 
-    private func accessUntil(of subscriber: SubscriberID, includingSandbox: Bool) -> [String: Expiry] {
+    private func accessUntil(of subscriber: SubscriberID, isTrial: Bool, includingSandbox: Bool) -> [String: Expiry] {
         var result: [String: Expiry] = [:]
-        for purchase in purchases where isSame(purchase.owner, subscriber) {
+        for purchase in purchases where purchase.period.isTrial == isTrial && isSame(purchase.owner, subscriber) {
             guard includingSandbox || purchase.reference.environment == .production else { continue }
             guard let until = purchase.state(at: .first).accessUntil else { continue }
             let names = purchase.period.entitlements.isEmpty ? [""] : purchase.period.entitlements

@@ -24,6 +24,18 @@ extension LanguageModel {
     }
 }
 
+/// The models by tier: those that a tier allows, in the order of the default route.
+public struct TierModels: Sendable {
+    /// The whole default route.
+    public var standard: LanguageModel
+    public var model: @Sendable (Tier) -> LanguageModel
+
+    public init(standard: LanguageModel, model: @escaping @Sendable (Tier) -> LanguageModel) {
+        self.standard = standard
+        self.model = model
+    }
+}
+
 /// A call in progress.
 public struct Generation: Sendable {
     /// Cancels the call at the provider. Idempotent, from any thread. An update with the end `.cancelled` follows, unless the call ended

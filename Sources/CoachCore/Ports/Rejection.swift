@@ -19,17 +19,27 @@ public struct Rejection: Sendable, Equatable, Error {
     public var retryAfter: Int?
     /// The limit that was reached, for `details.limit`.
     public var limit: Int?
+    /// When the limit resets, in Unix seconds.
+    public var resetAt: Int?
+    /// Name of the user's tier; nil when it was not looked at.
+    public var tier: String?
+    /// The named domain that the tier does not have.
+    public var domain: Domain?
     /// The user's highest stored level over all personas. Above `.calm` the error response includes crisis resources.
     public var safetyLevel: SafetyLevel
     /// From the user's profile.
     public var region: Region
 
     public init(
-        reason: Reason, retryAfter: Int? = nil, limit: Int? = nil, safetyLevel: SafetyLevel = .calm, region: Region = .unknown
+        reason: Reason, retryAfter: Int? = nil, limit: Int? = nil, resetAt: Int? = nil, tier: String? = nil, domain: Domain? = nil,
+        safetyLevel: SafetyLevel = .calm, region: Region = .unknown
     ) {
         self.reason = reason
         self.retryAfter = retryAfter
         self.limit = limit
+        self.resetAt = resetAt
+        self.tier = tier
+        self.domain = domain
         self.safetyLevel = safetyLevel
         self.region = region
     }

@@ -3,6 +3,8 @@ public struct TurnContext: Sendable, Equatable {
     public var identity: TurnIdentity
     /// UTC day on which the attempt began, on the database's clock: it is priced as of this day, independent of the gateway's own clock.
     public var day: CalendarDay
+    /// Name of the user's tier.
+    public var tier: String
     /// False when the user is in danger and has spent what is allowed past the limits: the fixed text is the answer (CONTRACT §4).
     public var callsModel: Bool
     /// What users entered about themselves; nil when there is nothing.
@@ -23,12 +25,13 @@ public struct TurnContext: Sendable, Equatable {
     public var region: Region
 
     public init(
-        identity: TurnIdentity, day: CalendarDay, callsModel: Bool = true, profile: ContextProfile?, summary: String?,
+        identity: TurnIdentity, day: CalendarDay, tier: String = "", callsModel: Bool = true, profile: ContextProfile?, summary: String?,
         history: [HistoryMessage], persona: Persona?,
         safetyLevel: SafetyLevel, conversationDomain: Domain?, pinnedDomain: Domain? = nil, region: Region = .unknown
     ) {
         self.identity = identity
         self.day = day
+        self.tier = tier
         self.callsModel = callsModel
         self.profile = profile
         self.summary = summary

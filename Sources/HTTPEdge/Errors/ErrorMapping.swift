@@ -79,12 +79,17 @@ extension GatewayError {
             self.init(.quotaExhausted, "too many turns at once for the tier")
             userMessage = "I'm still busy with your other questions. Let me finish one of them first."
         case .rateLimited: self.init(.rateLimited, "too many requests")
-        case .subscriptionRequired: self.init(.subscriptionRequired, "a subscription is required")
+        case .subscriptionRequired:
+            self.init(.subscriptionRequired, "the tier does not have the domain")
+            userMessage = "That's a part of coaching I can only open with a subscription. Shall we look at it together?"
         case .consentMissing: self.init(.consentRequired, "a consent that chat needs has not been given")
         case .suspended: self.init(.forbidden, "this account is suspended")
         }
         retryAfter = rejection.retryAfter
         if let limit = rejection.limit { details.append(("limit", .integer(Int64(limit)))) }
+        if let resetAt = rejection.resetAt {
+            details.append(("reset_at", .string(Timestamp(millisecondsSince1970: Int64(resetAt) * 1000).rfc3339)))
+        }
     }
 
     /// Maps an error of a port or of the HTTP server to a client error; nil for an unexpected one.

@@ -7,19 +7,24 @@ import JSON
 struct EditableDocuments: Sendable {
     let coaching: LiveValue<Coaching>
     let prices: LiveValue<PriceBook>
+    let tiers: LiveValue<TierBook>
     let domains: DocumentType
     let priceList: DocumentType
+    let limits: DocumentType
 
-    var types: [DocumentType] { [domains, priceList] }
+    var types: [DocumentType] { [domains, priceList, limits] }
 
     /// Begins with the shipped versions.
     init(_ files: ProductFiles) {
         let coaching = LiveValue(files.coachingParts.coaching(files.coachingParts.domains))
         let prices = LiveValue(files.prices)
         self.coaching = coaching
+        let tiers = LiveValue(files.tiers)
         self.prices = prices
+        self.tiers = tiers
         domains = Self.domains(files.coachingParts) { coaching.replace(with: $0) }
         priceList = .single(.prices, shipped: files.priceBody) { prices.replace(with: $0) }
+        limits = .single(.limits, shipped: files.tierBody) { tiers.replace(with: $0) }
     }
 
     private static func domains(_ parts: CoachingParts, swap: @escaping @Sendable (Coaching) -> Void) -> DocumentType {

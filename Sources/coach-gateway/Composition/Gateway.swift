@@ -56,16 +56,17 @@ struct Gateway {
 
         // The ports.
         let owner: @Sendable () throws -> TurnOwner = { try instance.owner() }
-        let repository = storage.watch(
-            .postgres(client: database, owner: owner, limits: { files.limits }, consents: configuration.requiredConsents))
-        let recovery = TurnRecovery.postgres(
-            client: database, owner: owner, limits: { files.limits }, consents: configuration.requiredConsents)
-        let keys = ProviderKeys(of: files.models, environment: configuration.processEnvironment)
-        let transfers = TransferPool(reactor: reactor, configuration: configuration.transfers)
-        let model = makeLanguageModel(configuration: files.models, keys: keys, transfers: transfers)
-
         // What operators edit while the gateway runs.
         let documents = EditableDocuments(files)
+        let tiers = documents.tiers
+        let repository = storage.watch(
+            .postgres(client: database, owner: owner, tiers: { tiers.current }, consents: configuration.requiredConsents))
+        let recovery = TurnRecovery.postgres(
+            client: database, owner: owner, tiers: { tiers.current }, consents: configuration.requiredConsents)
+        let keys = ProviderKeys(of: files.models, environment: configuration.processEnvironment)
+        let transfers = TransferPool(reactor: reactor, configuration: configuration.transfers)
+        let models = TierModels.routes(configuration: files.models, keys: keys, transfers: transfers)
+
         let documentStore = VersionedDocuments.postgres(client: database)
         let documentsAreLoaded = LiveValue(false)
 
@@ -116,13 +117,13 @@ struct Gateway {
         }
         let personas = PersonaRepository.postgres(client: database)
         let sharing = PersonaSharing.postgres(client: database)
-        let counter = RequestCounter.postgres(client: database) { files.limits.requestsPerMinute }
+        let counter = RequestCounter.postgres(client: database, tiers: { tiers.current })
         let application = GatewayApplication(
             .init(host: configuration.listen.host, port: configuration.listen.port, corsOrigins: configuration.corsOrigins),
             features: [
                 ChatRoutes(
-                    coaching: documents.coaching, repository: repository, recovery: recovery, counter: counter, model: model,
-                    finalizer: finalizer, registry: registry, remoteTurns: remoteTurns, admission: admission, streamLoop: streamLoop),
+                    coaching: documents.coaching, repository: repository, recovery: recovery, counter: counter, tiers: tiers,
+                    models: models, finalizer: finalizer, registry: registry, remoteTurns: remoteTurns, admission: admission, streamLoop: streamLoop),
                 ConversationRoutes(
                     conversations: .postgres(client: database), registry: registry, recovery: recovery),
                 WebhookRoutes(senders: webhooks.senders, inbox: inbox), SubscriptionRoutes(inbox: inbox),

@@ -32,7 +32,8 @@ struct PassThrough {
             features: [
                 ChatRoutes(
                     coaching: documents.coaching, repository: Forgetful.repository, recovery: recovery, counter: Forgetful.counter,
-                    model: makeLanguageModel(
+                    tiers: documents.tiers,
+                    models: TierModels.routes(
                         configuration: files.models, keys: ProviderKeys(of: files.models, environment: configuration.processEnvironment),
                         transfers: TransferPool(reactor: reactor, configuration: configuration.transfers)),
                     finalizer: TurnFinalizer(

@@ -5,14 +5,16 @@ import Foundation
 import JSON
 import ModelProviders
 
-/// Everything that the product reads from its folders at start: coaching, models, prices, limits.
+/// Everything that the product reads from its folders at start: coaching, models, prices, tiers.
 struct ProductFiles {
     var coachingParts: CoachingParts
     var models: ModelConfiguration
     var prices: PriceBook
     /// The file of `prices`.
     var priceBody: JSONValue
-    var limits: TurnLimits
+    var tiers: TierBook
+    /// The file of `tiers`.
+    var tierBody: JSONValue
     /// Findings of the coaching files that do not keep a gateway from serving.
     var coachingWarnings: [String]
 
@@ -34,20 +36,25 @@ struct ProductFiles {
             priceBody = (try? JSONValue(parsing: bytes)) ?? .null
             return PriceBook.read(bytes)
         }
-        let limits = parse("deploy/limits.json") { LimitsFile.read($0) }
-        guard findings.isEmpty, let coachingParts, let models, let prices, let limits else { return (nil, findings) }
+        var tierBody = JSONValue.null
+        let tiers = parse("deploy/tiers.json") { bytes in
+            tierBody = (try? JSONValue(parsing: bytes)) ?? .null
+            return TierBook.read(bytes)
+        }
+        guard findings.isEmpty, let coachingParts, let models, let prices, let tiers else { return (nil, findings) }
         let files = ProductFiles(
-            coachingParts: coachingParts, models: models, prices: prices, priceBody: priceBody, limits: limits,
-            coachingWarnings: coachingWarnings)
+            coachingParts: coachingParts, models: models, prices: prices, priceBody: priceBody, tiers: tiers,
+            tierBody: tierBody, coachingWarnings: coachingWarnings)
         return (files, [])
     }
 
-    /// What does not keep a gateway from serving and should not stay so: no crisis model, models whose turns would have no cost.
+    /// What does not keep a gateway from serving and should not stay so: no crisis model, models whose turns would have no cost, tiers
+    /// without their models.
     func warnings(today: CalendarDay = CalendarDay(unixSeconds: Int(Date().timeIntervalSince1970))) -> [String] {
         let names = models.routes.values.flatMap(\.choices).map(\.name)
         var seen: Set<ModelName> = []
         let unpriced = names.filter { seen.insert($0).inserted && prices.price(of: $0, on: today) == nil }
             .map { "deploy/prices.json: no price for \($0.provider) \($0.model): its turns would be recorded without a cost" }.sorted()
-        return coachingWarnings + unpriced
+        return coachingWarnings + unpriced + TierModels.unusable(tiers, in: models)
     }
 }

@@ -29,7 +29,7 @@ struct StoredFormTests {
                     let state = fold.state(of: BillingHistory.user, at: instant, includingSandbox: seed % 2 == 0)
                     #expect(timeline.state(at: instant) == state)
                     // A gate never closes before the subscription ends.
-                    let isOpen = folded.accessUntil.values.contains { $0.isAfter(instant) }
+                    let isOpen = [folded.paidUntil, folded.trialUntil].contains { $0.values.contains { $0.isAfter(instant) } }
                     #expect(isOpen || !state.isActive)
                 }
             }

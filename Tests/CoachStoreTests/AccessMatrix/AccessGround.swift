@@ -41,7 +41,7 @@ struct AccessGround: Sendable {
         let (caller, neighbour) = (Caller.someone(UserID(owner)), Caller.someone(UserID(other)))
         try await store.turns().talk(neighbour, "I live next door")
         let persona = try await store.persona(of: caller.userID)
-        let opening = try await store.turns(TurnLimits(reservePerTurn: Nanodollars(1))).begin(
+        let opening = try await store.turns(TierBook(reservePerTurn: Nanodollars(1))).begin(
             caller, TurnRequest(message: "Hello", personaID: persona), risk: .danger(.concern))
         try await store.turns().finish(.complete(try opening.begun.identity, of: caller))
         // A turn that runs, and what it has released_text so far.
@@ -53,7 +53,6 @@ struct AccessGround: Sendable {
         account = try await store.value("select account_id::text from public.users where id = \(owner)") ?? ""
         try await store.admin.execute("insert into public.context_profiles (user_id) values (\(owner))")
         try await store.admin.execute("update public.context_profiles set goals = '[\"x\"]' where user_id = \(owner)")
-        try await store.admin.execute("insert into public.entitlements (user_id, tier) values (\(owner), 'free')")
         try await store.admin.execute("insert into gateway.jobs (user_id, kind, due_at, max_attempts) values (\(owner), 'test', now(), 1)")
         try await store.admin.execute("insert into gateway.done_jobs (user_id, kind, idempotency_key) values (\(owner), 'test', 'k')")
         try await store.admin.execute(

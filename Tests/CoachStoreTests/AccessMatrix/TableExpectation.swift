@@ -86,9 +86,6 @@ struct TableExpectation: Sendable {
         .init(
             name: "public.safety_states", allowed: own("S...", gateway: "SIU."),
             insert: "insert into public.safety_states (user_id, level, raised_at) values (:owner, 0, now())", update: "set level = 0"),
-        .init(
-            name: "public.entitlements", allowed: own("S...", gateway: "S..."),
-            insert: "insert into public.entitlements (user_id, tier) values (:owner, 'premium')", update: "set tier = 'premium'"),
 
         // Personas: the whole one is its creator's; everybody who is signed in knows the public columns of the published.
         .init(
@@ -218,7 +215,7 @@ struct TableExpectation: Sendable {
             insert: "insert into gateway.subscriptions (user_id, timeline) values (:owner, '[]')", update: "set timeline = '[]'"),
         .init(
             name: "gateway.user_entitlements", allowed: [.gateway: "S...", .gatewayForNobody: "SIUD"],
-            insert: "insert into gateway.user_entitlements values (:owner, 'x', 'infinity')", update: "set access_until = 'infinity'"),
+            insert: "insert into gateway.user_entitlements values (:owner, 'x', false, 'infinity')", update: "set access_until = 'infinity'"),
 
         // Numbers of changes, for synchronising clients: taken by the turn functions, and by triggers for users.
         .init(

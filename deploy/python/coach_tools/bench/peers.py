@@ -204,10 +204,9 @@ class Gateway(Peer):
             # The workload `idle` sends a token every 30 s.
             models["limits"]["silence_ms"] = 60_000
             (root / "deploy/models.json").write_text(json.dumps(models))
-            limits = json.loads((checkout / "deploy/limits.json").read_text())
-            limits["requests_per_minute"] = 1_000_000
-            limits["tiers"]["free"] |= {"messages_per_day": 1_000_000, "concurrent_turns": 100}
-            (root / "deploy/limits.json").write_text(json.dumps(limits))
+            tiers = json.loads((checkout / "deploy/tiers.json").read_text())
+            tiers["tiers"][0] |= {"requests_per_minute": 1_000_000, "messages_per_day": 1_000_000, "concurrent_turns": 100}
+            (root / "deploy/tiers.json").write_text(json.dumps(tiers))
         return root
 
 

@@ -1,0 +1,64 @@
+import CoachCore
+import JSON
+
+extension TierBook {
+    /// Members of the argument `limits` of `gateway.begin_turn`: what it needs to find a user's tier.
+    func writeFields(to json: inout JSONWriter) {
+        json.field("tiers", tiers)
+        json.key(literal: "paid")
+        write(paidTiers, to: &json)
+        json.key(literal: "trials")
+        write(trialTiers, to: &json)
+        json.field("grace_seconds", graceSeconds)
+    }
+
+    private func write(_ positions: [String: Int], to json: inout JSONWriter) {
+        json.object { json in
+            for (entitlement, position) in positions {
+                json.key(entitlement)
+                json.integer(position)
+            }
+        }
+    }
+}
+
+/// The argument of `gateway.take_request`.
+struct RequestLimits: StoredWritable {
+    let tiers: TierBook
+
+    func write(to json: inout JSONWriter) { json.object { json in tiers.writeFields(to: &json) } }
+}
+
+extension Tier: StoredWritable {
+    func write(to json: inout JSONWriter) {
+        json.object { json in
+            json.field("name", name)
+            json.field("requests_per_minute", requestsPerMinute)
+            json.field("messages_per_day", messagesPerDay)
+            json.field("concurrent_turns", concurrentTurns)
+            json.field("domains", domains.map { $0.map(\.rawValue) })
+            json.field("budgets", budgets == Budgets() ? nil : budgets)
+            json.field("history", history)
+        }
+    }
+}
+
+extension Tier.Budgets: StoredWritable {
+    func write(to json: inout JSONWriter) {
+        json.object { json in
+            json.field("tokens_per_day", tokensPerDay)
+            json.field("tokens_per_month", tokensPerMonth)
+            json.field("nanodollars_per_day", costPerDay)
+            json.field("nanodollars_per_month", costPerMonth)
+        }
+    }
+}
+
+extension Tier.History: StoredWritable {
+    func write(to json: inout JSONWriter) {
+        json.object { json in
+            json.field("tokens", tokens)
+            json.field("messages", messages)
+        }
+    }
+}
