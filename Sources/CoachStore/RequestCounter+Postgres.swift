@@ -15,7 +15,8 @@ extension RequestCounter {
                     return try StoredJSON.decode(TakeRequestAnswer.self, from: text).counted
                 } catch let error as PostgresError where error.isOfRemovedUser {
                     throw CountedRejection(
-                        rejection: Rejection(reason: .suspended), rate: RateLimit(limit: tiers.lowest.requestsPerMinute, remaining: 0, resetAt: 0))
+                        rejection: Rejection(reason: .suspended),
+                        rate: RateLimit(limit: tiers.lowest.requestsPerMinute, remaining: 0, resetAt: 0))
                 }
             }
         }

@@ -27,15 +27,15 @@ extension UserAdministration {
 
 extension AccountStatus {
     fileprivate static let columns: Query = """
-        (extract(epoch from created_at) * 1000000)::bigint, (extract(epoch from suspended_at) * 1000000)::bigint, suspended_reason, tier, \
-        (extract(epoch from tier_expires_at) * 1000000)::bigint, (extract(epoch from last_turn_at) * 1000000)::bigint, running_turns, \
+        (extract(epoch from created_at) * 1000000)::bigint, (extract(epoch from suspended_at) * 1000000)::bigint, suspended_reason, \
+        entitlements, (extract(epoch from nullif(access_until, 'infinity')) * 1000000)::bigint, (extract(epoch from last_turn_at) * 1000000)::bigint, running_turns, \
         messages_today, gateway.to_nanodollars(spent_today_usd), unpriced_turns_today
         """
 
     fileprivate init(row: borrowing Row) throws {
         self.init(
             createdAt: Date(microseconds: try row.value(0)), suspendedAt: try row.date(1), suspendedReason: try row.value(2),
-            tier: try row.value(3), tierExpiresAt: try row.date(4), lastTurnAt: try row.date(5), runningTurns: try row.value(6),
+            entitlements: try row.value(3), accessUntil: try row.date(4), lastTurnAt: try row.date(5), runningTurns: try row.value(6),
             messagesToday: try row.value(7), spentToday: Nanodollars(try row.value(8)), unpricedTurnsToday: try row.value(9))
     }
 }

@@ -20,7 +20,7 @@ public struct WebhookRoutes: Feature {
     }
 
     public func register(on routes: RouteTable) {
-        let group = routes.open("Webhooks")
+        let group = routes.open("Webhooks", addressLimit: .unverified)
         for (name, sender, reader) in readers {
             let description = RouteDescription("Receive an event of \(sender)", body: .any, response: .data(.any))
             group.post("/functions/v1/webhook-\(name)", description) { request, context in

@@ -216,7 +216,9 @@ struct FinishTurnTests {
         #expect(try await level(persona) == .concern)
         try await silence(hours: 49)
         let rejection = try await store.turns(closed).begin(caller, TurnRequest(message: "Hi", personaID: persona), risk: .calm).rejection
-        #expect(rejection == Rejection(reason: .rateLimited, retryAfter: rejection.retryAfter, limit: 0, resetAt: rejection.resetAt, tier: "free"))
+        #expect(
+            rejection
+                == Rejection(reason: .rateLimited, retryAfter: rejection.retryAfter, limit: 0, resetAt: rejection.resetAt, tier: "free"))
     }
 
     @Test("a receipt waits for a lock 100 ms at a time, so others on its connection go on, and is written when the lock is free")

@@ -19,7 +19,7 @@ struct EdgeFixture {
     private let application: GatewayApplication
     private let secret: SharedSecret
 
-    init(_ feature: some Feature, counter: FakeCounter = FakeCounter()) throws {
+    init(_ feature: some Feature, counter: FakeCounter = FakeCounter(), unauthenticated: UnauthenticatedRequests = .unlimited) throws {
         self.counter = counter
         secret = try SharedSecret(Self.secret)
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -28,7 +28,7 @@ struct EdgeFixture {
             .init(host: "127.0.0.1", port: 0, corsOrigins: []), features: [feature],
             authenticator: Authenticator(
                 identity: TokenVerifier(policy: TokenPolicy(), secret: secret, keySet: nil), counter: counter.port,
-                crisisResources: resources),
+                crisisResources: resources, unauthenticated: unauthenticated),
             idempotency: idempotency.port,
             readiness: { InstanceReadiness(database: true, accepting: true) },
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
@@ -53,6 +53,10 @@ struct EdgeFixture {
         try await response.body.write(collected)
         return EdgeAnswer(status: response.status.code, headers: response.headers, body: collected.bytes.withLock { $0 })
     }
+}
+
+extension UnauthenticatedRequests {
+    static let unlimited = UnauthenticatedRequests(exemptsLoopback: false, perMinute: { nil })
 }
 
 struct EdgeAnswer {

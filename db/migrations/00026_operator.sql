@@ -84,7 +84,7 @@ begin
             coalesce(b.spent_usd, 0), coalesce(b.unpriced_turns, 0)
         from public.users u
         cross join lateral (
-            select array_agg(distinct n.entitlement order by n.entitlement) as names, max(n.access_until) as until
+            select coalesce(array_agg(distinct n.entitlement order by n.entitlement), '{}') as names, max(n.access_until) as until
             from gateway.user_entitlements n where n.user_id = u.id and n.access_until > now()) e
         left join public.rate_limits r on r.user_id = u.id
         left join public.budgets b on b.user_id = u.id and b.day = today

@@ -29,7 +29,8 @@ extension TurnPipeline {
         let facts = TurnFacts(
             userID: http.caller.userID, identity: context.identity, day: context.day, domain: domain, personaID: context.persona?.id,
             model: model.firstChoice, risk: safety.risk, region: http.region(request, profile: context.region))
-        return Decision(facts: facts, safety: safety, card: coaching.card(facts.risk, in: facts.region), model: model, callsModel: context.callsModel)
+        return Decision(
+            facts: facts, safety: safety, card: coaching.card(facts.risk, in: facts.region), model: model, callsModel: context.callsModel)
     }
 }
 

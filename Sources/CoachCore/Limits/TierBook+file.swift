@@ -30,7 +30,8 @@ extension TierBook: JSONReadable {
             tiers.isEmpty ? [Tier("")] : tiers,
             crisis: try root.optional("crisis", .object(CrisisAllowance.init)) ?? CrisisAllowance(),
             reservePerTurn: try root.optional("usd_reserved_per_turn", .dollars),
-            graceSeconds: try root.required("grace_minutes", .integer(0...43_200)) * 60)
+            graceSeconds: try root.required("grace_minutes", .integer(0...43_200)) * 60,
+            unauthenticatedRequestsPerMinute: try root.optional("unauthenticated_requests_per_minute", .limit))
         try root.rejectUnknown(besides: ["note"])
     }
 }

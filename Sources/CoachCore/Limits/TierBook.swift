@@ -26,6 +26,8 @@ public struct TierBook: Sendable, Equatable {
     /// How long an entitlement counts after its access has ended, beside `EntitlementFold.renewalDelay`: billing events may be late, and clocks
     /// differ.
     public var graceSeconds: Int
+    /// Of one address, without a valid token; nil does not limit.
+    public var unauthenticatedRequestsPerMinute: Int?
     /// Positions in `tiers` by entitlement.
     public let paidTiers: [String: Int]
     /// The same for entitlements that are a trial. One without a tier for trials gives the tier that it gives when paid.
@@ -34,13 +36,14 @@ public struct TierBook: Sendable, Equatable {
     /// By default the limits of CONTRACT §1. Of tiers that name the same entitlement the highest applies.
     public init(
         _ tiers: [Tier] = [Tier("free", messagesPerDay: 200, concurrentTurns: 5)], crisis: CrisisAllowance = CrisisAllowance(),
-        reservePerTurn: Nanodollars? = nil, graceSeconds: Int = 3_600
+        reservePerTurn: Nanodollars? = nil, graceSeconds: Int = 3_600, unauthenticatedRequestsPerMinute: Int? = nil
     ) {
         precondition(!tiers.isEmpty, "a book has at least one tier")
         self.tiers = tiers
         self.crisis = crisis
         self.reservePerTurn = reservePerTurn
         self.graceSeconds = graceSeconds
+        self.unauthenticatedRequestsPerMinute = unauthenticatedRequestsPerMinute
         func positions(isTrial: Bool) -> [String: Int] {
             tiers.enumerated().reduce(into: [:]) { result, tier in
                 guard tier.element.isTrial == isTrial else { return }

@@ -31,9 +31,10 @@ public struct AccountStatus: Sendable, Equatable {
     public var createdAt: Date
     public var suspendedAt: Date?
     public var suspendedReason: String?
-    /// nil for the default tier.
-    public var tier: String?
-    public var tierExpiresAt: Date?
+    /// Those that give a tier now.
+    public var entitlements: [String]
+    /// When the last of them ends; nil without one, and for one that does not end.
+    public var accessUntil: Date?
     public var lastTurnAt: Date?
     public var runningTurns: Int
     /// Of the UTC day, as the next two.
@@ -43,14 +44,14 @@ public struct AccountStatus: Sendable, Equatable {
     public var unpricedTurnsToday: Int
 
     public init(
-        createdAt: Date, suspendedAt: Date?, suspendedReason: String?, tier: String?, tierExpiresAt: Date?, lastTurnAt: Date?,
+        createdAt: Date, suspendedAt: Date?, suspendedReason: String?, entitlements: [String], accessUntil: Date?, lastTurnAt: Date?,
         runningTurns: Int, messagesToday: Int, spentToday: Nanodollars, unpricedTurnsToday: Int
     ) {
         self.createdAt = createdAt
         self.suspendedAt = suspendedAt
         self.suspendedReason = suspendedReason
-        self.tier = tier
-        self.tierExpiresAt = tierExpiresAt
+        self.entitlements = entitlements
+        self.accessUntil = accessUntil
         self.lastTurnAt = lastTurnAt
         self.runningTurns = runningTurns
         self.messagesToday = messagesToday

@@ -12,9 +12,10 @@ public struct AccountStatusResource: Sendable, Equatable {
     public var createdAt: Timestamp
     public var suspendedAt: Timestamp?
     public var suspendedReason: String?
-    /// nil for the default tier.
-    public var tier: String?
-    public var tierExpiresAt: Timestamp?
+    /// Those that give a tier now.
+    public var entitlements: [String]
+    /// When the last of them ends; nil without one, and for one that does not end.
+    public var accessUntil: Timestamp?
     public var lastTurnAt: Timestamp?
     public var runningTurns: Int
     /// Of the UTC day, as the next three.
@@ -25,15 +26,15 @@ public struct AccountStatusResource: Sendable, Equatable {
     public var unpricedTurnsToday: Int
 
     public init(
-        id: UUID, createdAt: Timestamp, suspendedAt: Timestamp?, suspendedReason: String?, tier: String?, tierExpiresAt: Timestamp?,
+        id: UUID, createdAt: Timestamp, suspendedAt: Timestamp?, suspendedReason: String?, entitlements: [String], accessUntil: Timestamp?,
         lastTurnAt: Timestamp?, runningTurns: Int, messagesToday: Int, spentToday: String, unpricedTurnsToday: Int
     ) {
         self.id = id
         self.createdAt = createdAt
         self.suspendedAt = suspendedAt
         self.suspendedReason = suspendedReason
-        self.tier = tier
-        self.tierExpiresAt = tierExpiresAt
+        self.entitlements = entitlements
+        self.accessUntil = accessUntil
         self.lastTurnAt = lastTurnAt
         self.runningTurns = runningTurns
         self.messagesToday = messagesToday
@@ -46,7 +47,7 @@ extension AccountStatusResource: WireResource {
     public static let schemaName = "AccountStatus"
     public static let fields: [Schema.Field] = [
         .init("id", .id), .init("created_at", .time), .init("suspended_at", .time.nullable), .init("suspended_reason", .text.nullable),
-        .init("tier", .text.nullable), .init("tier_expires_at", .time.nullable), .init("last_turn_at", .time.nullable),
+        .init("entitlements", .array(of: .text)), .init("access_until", .time.nullable), .init("last_turn_at", .time.nullable),
         .init("running_turns", .integer), .init("messages_today", .integer), .init("spent_today_usd", .money),
         .init("unpriced_turns_today", .integer),
     ]
@@ -57,8 +58,9 @@ extension AccountStatusResource: WireResource {
             writer.member("created_at", createdAt)
             writer.member("suspended_at", suspendedAt)
             writer.member("suspended_reason", suspendedReason)
-            writer.member("tier", tier)
-            writer.member("tier_expires_at", tierExpiresAt)
+            writer.key(literal: "entitlements")
+            writer.array { writer in for name in entitlements { writer.string(name) } }
+            writer.member("access_until", accessUntil)
             writer.member("last_turn_at", lastTurnAt)
             writer.member("running_turns", runningTurns)
             writer.member("messages_today", messagesToday)

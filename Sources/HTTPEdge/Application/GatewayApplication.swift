@@ -48,7 +48,8 @@ public struct GatewayApplication: Service {
     public func run() async throws {
         let log = RequestLog(logger: logger)
         let application = Application(
-            responder: BriefResponder(router(log).buildResponder()), server: .gateway(log: log),
+            responder: BriefResponder(router(log).buildResponder()),
+            server: .gateway(log: log, unauthenticated: authenticator.unauthenticated),
             configuration: .init(
                 address: .hostname(configuration.host, port: configuration.port), backlog: 1024,
                 availableConnectionsDelegate: MaximumAvailableConnections(Self.maximumConnections)),
@@ -75,7 +76,10 @@ public struct GatewayApplication: Service {
 
     func router(_ log: RequestLog) -> Router<GatewayContext> {
         let router = Router(context: GatewayContext.self)
-        router.addMiddleware { EdgeMiddleware(log: log, crossOrigin: CrossOrigin(origins: configuration.corsOrigins)) }
+        router.addMiddleware {
+            EdgeMiddleware(
+                log: log, crossOrigin: CrossOrigin(origins: configuration.corsOrigins), unauthenticated: authenticator.unauthenticated)
+        }
         let routes = RouteTable(authenticator: authenticator, errors: log.errors, idempotency: idempotency)
         for feature in features + [HealthRoutes(readiness: readiness)] { feature.register(on: routes) }
         DocumentationRoutes.register(on: routes)

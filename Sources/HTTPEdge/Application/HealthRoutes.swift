@@ -27,7 +27,7 @@ struct HealthRoutes: Feature {
     let readiness: @Sendable () async -> InstanceReadiness
 
     func register(on routes: RouteTable) {
-        let group = routes.open("Health")
+        let group = routes.open("Health", addressLimit: .none)
         let health = RouteDescription("The process lives", response: .media("application/json"))
         group.get("/healthz", health) { _, _ in Self.answer(.ok) }
         group.head("/healthz", health) { _, _ in Self.answer(.ok) }

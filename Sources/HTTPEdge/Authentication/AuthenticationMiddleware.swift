@@ -23,7 +23,7 @@ struct AuthenticationMiddleware: RouterMiddleware {
     func handle(_ request: Request, context: GatewayContext, next: @concurrent (Request, GatewayContext) async throws -> Response)
         async throws -> Response
     {
-        let caller = try await authenticator.authenticate(request.headers[.authorization])
+        let caller = try await caller(request, context)
         let state: Authentication.Counting =
             switch counting {
             case .byHandler: .pending
@@ -40,6 +40,16 @@ struct AuthenticationMiddleware: RouterMiddleware {
         } catch {
             let error = errors.clientError(for: error, requestID: context.requestID)
             throw await complete(error, state, caller, request, context)
+        }
+    }
+
+    /// A request without a valid token counts against the limit of its address.
+    private func caller(_ request: Request, _ context: GatewayContext) async throws(GatewayError) -> Caller {
+        do {
+            return try await authenticator.authenticate(request.headers[.authorization])
+        } catch {
+            try await authenticator.unauthenticated.count(request.headers, from: context.channel)
+            throw error
         }
     }
 

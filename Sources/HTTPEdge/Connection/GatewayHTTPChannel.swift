@@ -10,6 +10,8 @@ struct GatewayHTTPChannel: ServerChildChannel, HTTPChannelHandler {
     let responder: HTTPChannelHandler.Responder
     let limits: ConnectionLimits
     let log: RequestLog
+    /// nil: no proxy is trusted.
+    let unauthenticated: UnauthenticatedRequests?
 
     func setup(
         channel: any Channel, logger: Logger
@@ -17,6 +19,7 @@ struct GatewayHTTPChannel: ServerChildChannel, HTTPChannelHandler {
         channel.eventLoop.makeCompletedFuture {
             let pipeline = channel.pipeline.syncOperations
             let connection = ConnectionHandler(limits: limits, log: log, now: .now())
+            if unauthenticated?.trusts(channel.remoteAddress) ?? false { try pipeline.addHandler(ProxyHeaderHandler()) }
             try pipeline.addHandler(ConnectionByteHandler(connection))
             try pipeline.addHandler(HTTPResponseEncoder())
             try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: limits.decoder)))
@@ -45,7 +48,11 @@ extension ConnectionLimits {
 
 extension HTTPServerBuilder {
     /// A server of such connections.
-    static func gateway(log: RequestLog, limits: ConnectionLimits = ConnectionLimits()) -> HTTPServerBuilder {
-        HTTPServerBuilder { responder in GatewayHTTPChannel(responder: responder, limits: limits, log: log) }
+    static func gateway(
+        log: RequestLog, limits: ConnectionLimits = ConnectionLimits(), unauthenticated: UnauthenticatedRequests? = nil
+    ) -> HTTPServerBuilder {
+        HTTPServerBuilder { responder in
+            GatewayHTTPChannel(responder: responder, limits: limits, log: log, unauthenticated: unauthenticated)
+        }
     }
 }

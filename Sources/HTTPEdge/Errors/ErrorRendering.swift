@@ -74,11 +74,15 @@ extension ErrorAction {
 }
 
 extension RateLimit {
-    /// Writes the rate-limit headers of an authenticated answer (CONTRACT §2).
-    public func write(to fields: inout HTTPFields) {
+    /// Writes the rate-limit headers of an authenticated answer (CONTRACT §2), those of draft-ietf-httpapi-ratelimit-headers-10 included.
+    public func write(to fields: inout HTTPFields, now: Date = Date()) {
         fields[.rateLimit] = String(limit)
         fields[.rateRemaining] = String(remaining)
         fields[.rateReset] = String(resetAt)
+        // The time is the database's; a clock that differs must not make it negative.
+        let seconds = max(0, resetAt - Int(now.timeIntervalSince1970))
+        fields[.rateLimitPolicy] = "\"user\";q=\(limit);w=60"
+        fields[.rateLimitState] = "\"user\";r=\(remaining);t=\(seconds)"
     }
 }
 

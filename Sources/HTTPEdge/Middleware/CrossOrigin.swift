@@ -7,7 +7,8 @@ struct CrossOrigin: Sendable {
     static let allowedHeaders =
         "authorization, x-client-info, apikey, content-type, last-event-id, idempotency-key, if-match, if-none-match"
     private static let exposedHeaders =
-        "x-request-id, x-api-version, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, retry-after, etag"
+        "x-request-id, x-api-version, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, ratelimit, "
+        + "ratelimit-policy, retry-after, etag"
 
     let origins: Set<String>
 

@@ -6,6 +6,7 @@ import Hummingbird
 struct EdgeMiddleware: RouterMiddleware {
     let log: RequestLog
     let crossOrigin: CrossOrigin
+    let unauthenticated: UnauthenticatedRequests
 
     func handle(_ request: Request, context: GatewayContext, next: @concurrent (Request, GatewayContext) async throws -> Response)
         async throws -> Response
@@ -20,7 +21,7 @@ struct EdgeMiddleware: RouterMiddleware {
                 response = try await next(request, context)
             }
         } catch {
-            response = log.errors.clientError(for: error, requestID: context.requestID)
+            response = log.errors.clientError(for: await counted(error, request, context), requestID: context.requestID)
                 .response(form: AnswerForm(accept: request.headers[.accept]), requestID: context.requestID)
         }
         crossOrigin.write(to: &response.headers, for: request)
@@ -32,5 +33,16 @@ struct EdgeMiddleware: RouterMiddleware {
             requestID: context.requestID, method: request.method.rawValue, route: context.endpointPath ?? "none",
             status: response.status.code, milliseconds: context.arrivedAt.duration(to: .now).milliseconds)
         return response
+    }
+
+    /// A request without a route and without a token counts against the limit of its address.
+    private func counted(_ error: any Error, _ request: Request, _ context: GatewayContext) async -> any Error {
+        guard (error as? any HTTPResponseError)?.status == .notFound, request.headers[.authorization] == nil else { return error }
+        do {
+            try await unauthenticated.count(request.headers, from: context.channel)
+            return error
+        } catch {
+            return error
+        }
     }
 }

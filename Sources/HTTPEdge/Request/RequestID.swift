@@ -27,6 +27,8 @@ extension HTTPField.Name {
     static let rateLimit = Self("X-RateLimit-Limit")!
     static let rateRemaining = Self("X-RateLimit-Remaining")!
     static let rateReset = Self("X-RateLimit-Reset")!
+    static let rateLimitState = Self("RateLimit")!
+    static let rateLimitPolicy = Self("RateLimit-Policy")!
     public static let idempotencyKey = Self("Idempotency-Key")!
     public static let lastEventID = Self("Last-Event-ID")!
     static let link = Self("Link")!

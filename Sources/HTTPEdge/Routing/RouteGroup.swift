@@ -38,8 +38,9 @@ public struct RouteGroup<Context: EdgeContext> {
 }
 
 extension RouteGroup where Context == GatewayContext {
-    init(table: RouteTable, tag: String) {
-        self.init(table: table, tag: tag, security: .open) { $0.group() }
+    init(table: RouteTable, tag: String, addressLimit: AddressLimit) {
+        let middleware = AddressLimitMiddleware(unauthenticated: table.authenticator.unauthenticated, counted: addressLimit)
+        self.init(table: table, tag: tag, security: .open) { $0.group().add(middleware: middleware) }
     }
 }
 

@@ -27,8 +27,11 @@ public final class RouteTable {
         self.idempotency = idempotency
     }
 
-    /// Routes without authentication. `tag` is their section in the OpenAPI document.
-    public func open(_ tag: String) -> RouteGroup<GatewayContext> { RouteGroup(table: self, tag: tag) }
+    /// Routes without authentication. `tag` is their section in the OpenAPI document; `addressLimit`: which requests count against the limit of
+    /// their address.
+    public func open(_ tag: String, addressLimit: AddressLimit = .everyRequest) -> RouteGroup<GatewayContext> {
+        RouteGroup(table: self, tag: tag, addressLimit: addressLimit)
+    }
 
     /// Routes for authenticated users. `tag` is their section in the OpenAPI document.
     public func authenticated(_ tag: String) -> RouteGroup<Authenticated> {

@@ -69,7 +69,8 @@ extension AccountStatusResource {
     fileprivate init(_ id: UserID, _ status: AccountStatus) {
         self.init(
             id: id.uuid, createdAt: Timestamp(status.createdAt), suspendedAt: status.suspendedAt.map { Timestamp($0) },
-            suspendedReason: status.suspendedReason, tier: status.tier, tierExpiresAt: status.tierExpiresAt.map { Timestamp($0) },
+            suspendedReason: status.suspendedReason, entitlements: status.entitlements,
+            accessUntil: status.accessUntil.map { Timestamp($0) },
             lastTurnAt: status.lastTurnAt.map { Timestamp($0) }, runningTurns: status.runningTurns, messagesToday: status.messagesToday,
             spentToday: MoneyText.format(nanodollars: status.spentToday.raw), unpricedTurnsToday: status.unpricedTurnsToday)
     }

@@ -123,7 +123,8 @@ struct Gateway {
             features: [
                 ChatRoutes(
                     coaching: documents.coaching, repository: repository, recovery: recovery, counter: counter, tiers: tiers,
-                    models: models, finalizer: finalizer, registry: registry, remoteTurns: remoteTurns, admission: admission, streamLoop: streamLoop),
+                    models: models, finalizer: finalizer, registry: registry, remoteTurns: remoteTurns, admission: admission,
+                    streamLoop: streamLoop),
                 ConversationRoutes(
                     conversations: .postgres(client: database), registry: registry, recovery: recovery),
                 WebhookRoutes(senders: webhooks.senders, inbox: inbox), SubscriptionRoutes(inbox: inbox),
@@ -136,6 +137,7 @@ struct Gateway {
                 DocumentRoutes(
                     path: "domain-configs", title: "domain configurations", type: documents.domains, documents: documentStore),
                 DocumentRoutes(path: "prices", title: "prices", type: documents.priceList, documents: documentStore),
+                DocumentRoutes(path: "limits", title: "tiers and limits", type: documents.limits, documents: documentStore),
                 AuditRoutes(log: .postgres(client: database)), UserAdministrationRoutes(users: .postgres(client: database)),
                 CostRoutes(reports: .postgres(client: database)),
                 PersonaRoutes(personas: personas), PersonaVersionRoutes(personas: personas),
@@ -144,8 +146,9 @@ struct Gateway {
                 PublicPersonaRoutes(sharing: sharing, links: configuration.appLinks),
             ],
             authenticator: Authenticator(
-                identity: try Self.verifier(configuration, keySet: keySet), counter: counter, crisisResources: files.coachingParts.resources
-            ),
+                identity: try Self.verifier(configuration, keySet: keySet), counter: counter,
+                crisisResources: files.coachingParts.resources,
+                unauthenticated: configuration.unauthenticatedRequests(tiers)),
             idempotency: .postgres(client: database),
             readiness: readiness, logger: logger,
             onListening: { port in

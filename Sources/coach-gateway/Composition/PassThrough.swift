@@ -45,7 +45,8 @@ struct PassThrough {
                 identity: TokenVerifier(
                     policy: TokenPolicy(audience: configuration.jwtAudience, issuer: configuration.jwtIssuer),
                     secret: try SharedSecret(secret), keySet: nil),
-                counter: Forgetful.counter, crisisResources: files.coachingParts.resources),
+                counter: Forgetful.counter, crisisResources: files.coachingParts.resources,
+                unauthenticated: configuration.unauthenticatedRequests(documents.tiers)),
             idempotency: Forgetful.idempotency,
             readiness: { InstanceReadiness(database: true, accepting: admission.isOpen) }, logger: logger,
             onListening: { port in logger.notice("listening, nothing is saved", metadata: ["port": .stringConvertible(port)]) })

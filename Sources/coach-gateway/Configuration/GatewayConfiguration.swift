@@ -1,5 +1,6 @@
 import CoachCore
 import Foundation
+import HTTPEdge
 import Identity
 import Logging
 import OutboundHTTP
@@ -36,6 +37,7 @@ struct GatewayConfiguration: Sendable {
     var jwtAudience: String
     var jwtIssuer: String?
     var corsOrigins: [String]
+    var trustedProxies: TrustedProxies
     var stateDirectory: URL
     var drain: Duration
     var drainNotice: Duration
@@ -72,6 +74,10 @@ struct GatewayConfiguration: Sendable {
         if let secret = settings.text(.jwtSecret), secret.utf8.count < 32 { settings.complain(.jwtSecret, "is shorter than 32 bytes") }
         let origins = (settings.text(.corsOrigins) ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
         for defect in origins.compactMap(WebOrigin.defect) { settings.complain(.corsOrigins, defect) }
+        let proxies = (settings.text(.trustedProxies) ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        for text in proxies where AddressBlock(text) == nil {
+            settings.complain(.trustedProxies, "\"\(text)\" is neither an address nor a network")
+        }
         for key in [SettingKey.databaseURL, .databaseListenURL, .migrationURL] {
             if let url = settings.text(key), !PostgresConfiguration.isConnectionString(url) {
                 settings.complain(key, "is no connection string that libpq understands")
@@ -97,7 +103,7 @@ struct GatewayConfiguration: Sendable {
             databaseConnections: connections, statements: statements, jwtSecret: settings.text(.jwtSecret),
             jwksURL: settings.text(.jwksURL),
             jwksFile: settings.text(.jwksFile), jwtAudience: settings.text(.jwtAudience) ?? "", jwtIssuer: settings.text(.jwtIssuer),
-            corsOrigins: origins,
+            corsOrigins: origins, trustedProxies: TrustedProxies(proxies.compactMap { AddressBlock($0) }),
             stateDirectory: settings.text(.stateDirectory).map { URL(fileURLWithPath: $0) }
                 ?? root.appendingPathComponent(".coach/state"),
             drain: .seconds(drain), drainNotice: .seconds(notice), maximumTurns: turns, deletedContentDays: deletedDays,
@@ -120,6 +126,13 @@ struct GatewayConfiguration: Sendable {
     func keySource(_ client: OutboundHTTPClient) throws -> (key: SettingKey, source: KeySource)? {
         if let jwksURL { return (.jwksURL, try .url(jwksURL, client: client)) }
         return jwksFile.map { (.jwksFile, .file($0)) }
+    }
+
+    /// Loopback is exempt in development (CONTRACT §1).
+    func unauthenticatedRequests(_ tiers: LiveValue<TierBook>) -> UnauthenticatedRequests {
+        UnauthenticatedRequests(
+            proxies: trustedProxies, exemptsLoopback: environment == .development,
+            perMinute: { tiers.current.unauthenticatedRequestsPerMinute })
     }
 
     /// How other services are called.

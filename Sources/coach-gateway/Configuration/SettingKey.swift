@@ -11,8 +11,8 @@ struct SettingKey: Sendable {
 
     static let all: [SettingKey] = [
         environment, host, port, metricsListen, root, logLevel, databaseURL, databaseListenURL, migrationURL, databasePassword,
-        databaseConnections, databaseStatements, jwtSecret, jwksURL, jwksFile, jwtAudience, jwtIssuer, corsOrigins, stateDirectory,
-        drainSeconds, drainNotice, maximumTurns, deletedContentDays, requiredConsents, publicOrigin, appleAppIDs, androidApps,
+        databaseConnections, databaseStatements, jwtSecret, jwksURL, jwksFile, jwtAudience, jwtIssuer, corsOrigins, trustedProxies,
+        stateDirectory, drainSeconds, drainNotice, maximumTurns, deletedContentDays, requiredConsents, publicOrigin, appleAppIDs, androidApps,
         revenueCatAuthorization, revenueCatSecret, revenueCatSignatureHeader, revenueCatAPIKey, revenueCatAPI, stripeSecret,
         appStoreBundleID, appStoreAppID, appStoreRoot,
         playAudience, playEmail, playPackage, playServiceAccount, playAPI, storeProducts, foldStoreEvents, billingSandbox,
@@ -56,6 +56,9 @@ struct SettingKey: Sendable {
     static let corsOrigins = SettingKey(
         name: "COACH_CORS_ORIGINS", fallback: "",
         meaning: "origins of browser clients, `scheme://host[:port]`, separated by commas; no patterns, none by default")
+    static let trustedProxies = SettingKey(
+        name: "COACH_TRUSTED_PROXIES", fallback: "",
+        meaning: "networks (CIDR) of proxies that name the client: `Forwarded`, `X-Forwarded-For`, PROXY protocol; none by default")
     static let stateDirectory = SettingKey(
         name: "COACH_STATE_DIR", fallback: nil,
         meaning:

@@ -215,7 +215,8 @@ struct TableExpectation: Sendable {
             insert: "insert into gateway.subscriptions (user_id, timeline) values (:owner, '[]')", update: "set timeline = '[]'"),
         .init(
             name: "gateway.user_entitlements", allowed: [.gateway: "S...", .gatewayForNobody: "SIUD"],
-            insert: "insert into gateway.user_entitlements values (:owner, 'x', false, 'infinity')", update: "set access_until = 'infinity'"),
+            insert: "insert into gateway.user_entitlements values (:owner, 'x', false, 'infinity')", update: "set access_until = 'infinity'"
+        ),
 
         // Numbers of changes, for synchronising clients: taken by the turn functions, and by triggers for users.
         .init(

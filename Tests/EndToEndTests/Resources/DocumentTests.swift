@@ -106,6 +106,30 @@ struct DocumentTests {
         #expect(status != 0 && output.contains("the audit log was changed: entry 1"), "\(output)")
     }
 
+    @Test("edited tiers are in force on every instance, and a wrong edit has findings")
+    func tiers() async throws {
+        let bench = try await Bench()
+        let editor = TestUser(gateway: bench.one, role: "operator")
+        let limits = "/api/v1/operator/limits"
+        let json = try JSONSerialization.jsonObject(with: Data(try await editor.send("GET", limits).body)) as? [String: Any]
+        var body = try #require((json?["data"] as? [String: Any])?["body"] as? [String: Any])
+        var tiers = try #require(body["tiers"] as? [[String: Any]])
+        tiers[0]["requests_per_minute"] = 7
+        tiers[0]["domains"] = ["astrology"]
+        body["tiers"] = tiers
+        let wrong = try await editor.send("PUT", limits, ["body": body], headers: ["If-Match": "*"])
+        #expect(wrong.status == 422 && wrong.findingFields == ["body.tiers[0].domains[0]"], "\(wrong.text)")
+        tiers[0]["domains"] = ["fitness"]
+        body["tiers"] = tiers
+        #expect(try await editor.send("PUT", limits, ["body": body], headers: ["If-Match": "*"]).status == 200)
+        for gateway in [bench.one, bench.two] {
+            try await eventually("the edited limit") {
+                try await gateway.testUser().browser.send("GET", "/api/v1/conversations").headers["x-ratelimit-limit"] == "7"
+            }
+            #expect(try await gateway.testUser().say("Hello \(sim(["words": 1]))", ["domain": "mindset"]).errorCode == "BIZ_2001")
+        }
+    }
+
     @Test("a wrong body has a finding for each mistake and changes nothing; a dry run changes nothing either")
     func findings() async throws {
         let stage = try await Stage.shared()
@@ -183,6 +207,10 @@ struct DocumentTests {
         expectDone(try await user.say("Hello \(sim(["words": 1]))"))
         let status = try await editor.send("GET", "\(path)?id=\(user.id)")
         #expect(status.data.number("messages_today") == 1 && status.data.isNull("suspended_at") && status.data["spent_today_usd"] != nil)
+        #expect(status.data.texts("entitlements").isEmpty && status.data.isNull("access_until"))
+        try await stage.database.fresh.psql("insert into gateway.user_entitlements values ('\(user.id)', 'pro', false, 'infinity')")
+        let entitled = try await editor.send("GET", "\(path)?id=\(user.id)").data
+        #expect(entitled.texts("entitlements") == ["pro"] && entitled.isNull("access_until"))
         for wrong in [[:], ["reason": ""], ["reason": "removal"], ["reason": 1]] as [[String: Any]] {
             #expect(try await editor.send("POST", "\(path)/\(user.id)/suspend", wrong).errorCode == "VAL_3001")
         }

@@ -1,0 +1,21 @@
+import HTTPTypes
+
+/// The proxies whose reports of clients' addresses are believed (`COACH_TRUSTED_PROXIES`).
+public struct TrustedProxies: Sendable, Equatable {
+    private let blocks: [AddressBlock]
+
+    public init(_ blocks: [AddressBlock] = []) { self.blocks = blocks }
+
+    func contains(_ address: NetworkAddress) -> Bool { blocks.contains { $0.contains(address) } }
+
+    /// The client's address: the last hop that is not a trusted proxy. Anybody can put further hops before it. A hop that is not an address ends
+    /// the search at the proxy that reported it.
+    func client(peer: NetworkAddress, headers: HTTPFields) -> NetworkAddress {
+        var client = peer
+        for hop in ForwardedFor.hops(headers).reversed() {
+            guard contains(client), let hop else { break }
+            client = hop
+        }
+        return client
+    }
+}

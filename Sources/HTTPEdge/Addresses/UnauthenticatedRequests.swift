@@ -1,0 +1,74 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Synchronization
+
+/// Limits requests without a valid token by the client's address. Requests with one are never counted here, because many users can share an
+/// address; nor are verified webhooks.
+public final class UnauthenticatedRequests: Sendable {
+    private let proxies: TrustedProxies
+    private let exemptsLoopback: Bool
+    private let perMinute: @Sendable () -> Int?
+    private let limiter = Mutex(AddressLimiter())
+
+    /// - Parameters:
+    ///   - exemptsLoopback: for development.
+    ///   - perMinute: requests of one address; nil does not limit.
+    public init(proxies: TrustedProxies = TrustedProxies(), exemptsLoopback: Bool, perMinute: @escaping @Sendable () -> Int?) {
+        self.proxies = proxies
+        self.exemptsLoopback = exemptsLoopback
+        self.perMinute = perMinute
+    }
+
+    func trusts(_ peer: SocketAddress?) -> Bool { peer.flatMap(NetworkAddress.init).map(proxies.contains) ?? false }
+
+    /// Counts a request. Throws `BIZ_2010` when its address has had too many.
+    func count(_ headers: HTTPFields, from channel: any Channel) async throws(GatewayError) {
+        guard let perMinute = perMinute(), let peer = await peer(of: channel) else { return }
+        let client = proxies.client(peer: peer, headers: headers)
+        guard !(exemptsLoopback && client.isLoopback) else { return }
+        let wait = limiter.withLock { $0.take(client.subscriber, perMinute: perMinute, now: .now) }
+        guard let wait else { return }
+        throw GatewayError(.rateLimited, "too many requests without a valid token from this address", retryAfter: wait)
+    }
+
+    /// The other end of the connection, or the one that its proxy named. nil for Unix sockets and connections that are gone.
+    private func peer(of channel: any Channel) async -> NetworkAddress? {
+        let named = try? await channel.eventLoop.submit {
+            try channel.pipeline.syncOperations.handler(type: ProxyHeaderHandler.self).source
+        }.get()
+        return named ?? channel.remoteAddress.flatMap(NetworkAddress.init)
+    }
+}
+
+/// Counts the requests of an open route by their addresses.
+struct AddressLimitMiddleware: RouterMiddleware {
+    let unauthenticated: UnauthenticatedRequests
+    let counted: AddressLimit
+
+    func handle(_ request: Request, context: GatewayContext, next: @concurrent (Request, GatewayContext) async throws -> Response)
+        async throws -> Response
+    {
+        switch counted {
+        case .everyRequest:
+            try await unauthenticated.count(request.headers, from: context.channel)
+            return try await next(request, context)
+        case .unverified:
+            do {
+                return try await next(request, context)
+            } catch let error as GatewayError where error.code == .unauthenticated {
+                try await unauthenticated.count(request.headers, from: context.channel)
+                throw error
+            }
+        case .none: return try await next(request, context)
+        }
+    }
+}
+
+/// Which requests of an open route count against the limit of their address.
+public enum AddressLimit: Sendable {
+    case everyRequest
+    /// Those that the handler rejects as unauthenticated.
+    case unverified
+    case none
+}
