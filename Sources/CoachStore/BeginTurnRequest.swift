@@ -13,21 +13,27 @@ struct BeginTurnRequest: StoredWritable {
     private let kind: Kind
     let tiers: TierBook
     private let consents: RequiredConsents
+    private let exhausted: [SharedBudget]
     private let owner: TurnOwner
 
     /// A new message.
-    init(_ request: TurnRequest, risk: RiskAssessment, tiers: TierBook, consents: RequiredConsents, owner: TurnOwner) {
+    init(
+        _ request: TurnRequest, risk: RiskAssessment, tiers: TierBook, consents: RequiredConsents, exhausted: [SharedBudget] = [],
+        owner: TurnOwner
+    ) {
         kind = .message(request, risk)
         self.tiers = tiers
         self.consents = consents
+        self.exhausted = exhausted
         self.owner = owner
     }
 
     /// A new turn on the message of one that has ended.
-    init(retryOf turnID: TurnID, tiers: TierBook, consents: RequiredConsents, owner: TurnOwner) {
+    init(retryOf turnID: TurnID, tiers: TierBook, consents: RequiredConsents, exhausted: [SharedBudget] = [], owner: TurnOwner) {
         kind = .retry(turnID)
         self.tiers = tiers
         self.consents = consents
+        self.exhausted = exhausted
         self.owner = owner
     }
 
@@ -52,6 +58,7 @@ struct BeginTurnRequest: StoredWritable {
             json.field("reserve_nanodollars", tiers.reservePerTurn)
             consents.writeFields(to: &json)
             json.field("owner", owner)
+            if !exhausted.isEmpty { json.field("exhausted", exhausted.map(\.name)) }
         }
     }
 }

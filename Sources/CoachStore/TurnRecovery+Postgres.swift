@@ -3,10 +3,10 @@ import Foundation
 import PostgresClient
 
 extension TurnRecovery {
-    /// Leases and checkpoints in PostgreSQL. `owner` and `tiers` as for `TurnRepository.postgres`.
+    /// Leases and checkpoints in PostgreSQL. `owner`, `tiers` and `exhausted` as for `TurnRepository.postgres`.
     public static func postgres(
         client: PostgresClient, owner: @escaping @Sendable () throws -> TurnOwner, tiers: @escaping @Sendable () -> TierBook,
-        consents: RequiredConsents = RequiredConsents()
+        consents: RequiredConsents = RequiredConsents(), exhausted: @escaping @Sendable () -> [SharedBudget] = { [] }
     ) -> TurnRecovery {
         TurnRecovery(
             renewLease: { try await client.renewLease(of: owner()) },
@@ -33,7 +33,8 @@ extension TurnRecovery {
                 }
             },
             retry: { caller, turnID in
-                let request = BeginTurnRequest(retryOf: turnID, tiers: tiers(), consents: consents, owner: try owner())
+                let request = BeginTurnRequest(
+                    retryOf: turnID, tiers: tiers(), consents: consents, exhausted: exhausted(), owner: try owner())
                 return try await client.beginTurn(caller, request).retryResult
             })
     }

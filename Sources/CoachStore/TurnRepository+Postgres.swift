@@ -7,13 +7,15 @@ extension TurnRepository {
     /// - Parameters:
     ///   - owner: `GatewayInstance.owner`; called for every turn.
     ///   - tiers: Called for every turn, so that replaced tiers take effect at once.
+    ///   - exhausted: Called for every turn.
     public static func postgres(
         client: PostgresClient, owner: @escaping @Sendable () throws -> TurnOwner, tiers: @escaping @Sendable () -> TierBook,
-        consents: RequiredConsents = RequiredConsents()
+        consents: RequiredConsents = RequiredConsents(), exhausted: @escaping @Sendable () -> [SharedBudget] = { [] }
     ) -> TurnRepository {
         TurnRepository(
             begin: { caller, request, assessment in
-                let request = BeginTurnRequest(request, risk: assessment.risk, tiers: tiers(), consents: consents, owner: try owner())
+                let request = BeginTurnRequest(
+                    request, risk: assessment.risk, tiers: tiers(), consents: consents, exhausted: exhausted(), owner: try owner())
                 return try await client.beginTurn(caller, request).beginResult
             },
             repeated: { caller, request in

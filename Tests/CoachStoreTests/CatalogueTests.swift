@@ -13,7 +13,7 @@ struct CatalogueTests {
         "gateway.schema_migrations",
         "gateway.schema_minimum", "gateway.instances", "gateway.checkpoints", "gateway.tombstone_key", "gateway.removed_users",
         // By the senders' ids, of which some are users.
-        "gateway.subscribers", "gateway.subscriber_ids", "gateway.billing_events", "gateway.billing_figures",
+        "gateway.subscribers", "gateway.subscriber_ids", "gateway.billing_events", "gateway.billing_figures", "gateway.shared_budgets",
         "gateway.audit_log", "gateway.documents", "gateway.document_versions",
         // A directory by token: whose a device is.
         "gateway.push_token_owners",

@@ -74,7 +74,7 @@ end;
 
 -- Counts one request of the caller's minute; the limit of their tier does not apply to users in danger. `limits`: tiers, paid, trials and
 -- grace_seconds of gateway.begin_turn.
---   {outcome: taken | rate_limited | suspended, rate: {limit, remaining, reset_at}, retry_after, safety_level, tier, country, locale}
+--   {outcome: taken | rate_limited | suspended, rate: {limit, remaining, reset_at}, retry_after, safety_level, country, locale}
 create function gateway.take_request(uid uuid, limits jsonb) returns jsonb
     language plpgsql set search_path = '' set lock_timeout = '100ms' as $$
 declare
@@ -102,7 +102,7 @@ begin
     end if;
     return jsonb_build_object(
         'outcome', outcome, 'rate', gateway.rate_of(counter, per_minute), 'retry_after', retry_after, 'safety_level', level,
-        'tier', person.tier ->> 'name', 'country', person.country, 'locale', person.locale);
+        'country', person.country, 'locale', person.locale);
 end $$;
 
 revoke all on all functions in schema gateway from public, anon, authenticated;

@@ -454,7 +454,8 @@ end $$;
 --            crisis: {model_calls_per_day, concurrent_turns}},    allowance of a user in danger beyond the others
 --   reserve_nanodollars?, owner: {instance, epoch},
 --   consents?: {<kind>: true},                                without which no model is called; `memory` is not among them
---   requires_memory_consent?: true }
+--   requires_memory_consent?: true,
+--   exhausted?: [shared budgets with nothing left: installation, tier/<name>, persona/<id>] }
 --   An absent limit does not limit.
 -- result: {outcome: begun,   rate, turn: {turn_id, conversation_id, user_message_id, message_id, attempt}, day, tier, profile, summary,
 --                            calls_model: false when the allowance is spent, too: then the fixed text is the answer,
@@ -576,6 +577,13 @@ begin
     if pinned is not null and not exempt and not (tier -> 'domains') ? pinned::text then
         return gateway.refuse(uid, ('subscription_required', null, null, null), danger, 0, tier, person)
             || jsonb_build_object('domain', pinned);
+    end if;
+
+    -- Budgets that users share.
+    if hit.reason is null and request ? 'exhausted'
+        and request -> 'exhausted' ?| array['installation', 'tier/' || (tier ->> 'name'), 'persona/' || persona.persona_id]
+    then
+        hit := gateway.limit_until('budget_exhausted', null, (plan.day + 1)::timestamp at time zone 'UTC', plan.moment);
     end if;
 
     -- A reached limit refuses, or takes from the allowance of a user in danger. When that is spent, only a message of acute danger is answered, by

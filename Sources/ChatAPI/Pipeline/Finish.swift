@@ -1,12 +1,16 @@
+import CoachCore
 import TokenRelay
 
 extension TurnPipeline {
-    /// Saves message, usage and cost in one transaction when the model call has ended.
-    func finish(_ turn: LiveTurn, _ http: TurnHTTPRequest) {
-        let (finalizer, arrivedAt, requestID) = (finalizer, http.context.arrivedAt, http.context.requestID)
+    /// Saves message, usage and cost in one transaction when the model call has ended, and replaces the reservation by the cost.
+    func finish(_ turn: LiveTurn, _ reservation: BudgetReservation?, _ http: TurnHTTPRequest) {
+        let (budgets, finalizer, arrivedAt, requestID) = (budgets, finalizer, http.context.arrivedAt, http.context.requestID)
         turn.onOutcome { outcome in
             // Not a child of the request: a closed connection must not end it. It is never cancelled; a drain waits for the registry.
-            Task { await finalizer.finalize(turn, outcome, arrivedAt: arrivedAt, requestID: requestID) }
+            Task {
+                let bill = await finalizer.finalize(turn, outcome, arrivedAt: arrivedAt, requestID: requestID)
+                if let reservation { budgets.settle(reservation, cost: bill.map(\.cost) ?? Nanodollars(0)) }
+            }
         }
     }
 }

@@ -11,6 +11,7 @@ struct TurnPipeline: Sendable {
     let counter: RequestCounter
     let tiers: LiveValue<TierBook>
     let models: TierModels
+    let budgets: SharedBudgets
     let finalizer: TurnFinalizer
     let registry: TurnRegistry
     let remoteTurns: RemoteTurnTailer
@@ -26,7 +27,8 @@ struct TurnPipeline: Sendable {
         try await checkDomain(parsed, assessment, http)
         switch try await begin(parsed.request, assessment, http) {
         case .begun(let context, let rate):
-            let turn = answer(parsed.request, assessment, context, http)
+            let reservation = try await reserve(parsed.request, assessment, context, rate, http)
+            let turn = answer(parsed.request, assessment, context, reservation, http)
             return try relay(TurnSubscription(turn: turn, rate: rate), from: .start, http)
         case .known(let known, let rate):
             return try relay(TurnSubscription(turn: await attach(known), rate: rate, isRepeated: true), from: .start, http)
@@ -37,12 +39,13 @@ struct TurnPipeline: Sendable {
 
     /// From a turn that was begun to one that is running and will be saved.
     func answer(
-        _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ http: TurnHTTPRequest
+        _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ reservation: BudgetReservation?,
+        _ http: TurnHTTPRequest
     ) -> LiveTurn {
         let decision = decide(request, assessment, context, http)
         let prompt = compose(request, context, decision)
         let turn = generate(prompt, decision)
-        finish(turn, http)
+        finish(turn, reservation, http)
         return turn
     }
 }

@@ -1,4 +1,5 @@
 import CoachCore
+import GatewayAPI
 import HTTPEdge
 import Logging
 import NIOPosix
@@ -30,8 +31,11 @@ public struct TurnFinalizer: Sendable {
         self.isClosing = isClosing
     }
 
-    /// Ends one turn. Returns when it is saved.
-    func finalize(_ turn: LiveTurn, _ outcome: TurnOutcome, arrivedAt: ContinuousClock.Instant, requestID: String) async {
+    /// Ends one turn. Returns its bill when it is saved; nil when no provider accepted the call.
+    @discardableResult
+    func finalize(
+        _ turn: LiveTurn, _ outcome: TurnOutcome, arrivedAt: ContinuousClock.Instant, requestID: String
+    ) async -> TurnBill? {
         let released = turn.released
         let receipt = TurnReceipt(
             userID: turn.facts.userID, identity: turn.facts.identity, status: outcome.status, finishReason: outcome.finishReason,
@@ -55,6 +59,22 @@ public struct TurnFinalizer: Sendable {
         case .written, .leftOnDisk:
             turn.close(ending)
             registry.remove(turn)
+        }
+        return receipt.bill
+    }
+
+    /// Ends a turn as failed that was begun and is refused before its model call. Returns when that is saved, or cannot be at present: then it is
+    /// saved later.
+    func refuse(_ context: TurnContext, of userID: UserID, code: ErrorCode, requestID: String) async {
+        let receipt = TurnReceipt(
+            userID: userID, identity: context.identity, status: .failed, finishReason: nil, content: "", bill: nil,
+            domain: DomainDecision(domain: nil, confidence: 0, source: .abstained), risk: .calm, region: context.region,
+            errorCode: code.rawValue, timeToFirstTokenMilliseconds: nil, durationMilliseconds: 0)
+        do {
+            _ = try await repository.finish(receipt)
+        } catch {
+            // Never cancelled, as in `TurnPipeline.finish`.
+            Task { _ = await save(receipt, requestID: requestID) }
         }
     }
 

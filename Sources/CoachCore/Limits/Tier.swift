@@ -40,6 +40,8 @@ public struct Tier: Sendable, Equatable {
     public var messagesPerDay: Int?
     public var concurrentTurns: Int?
     public var budgets: Budgets
+    /// Cost of a day's turns (UTC) of all users of the tier together.
+    public var sharedCostPerDay: Nanodollars?
     /// nil: all.
     public var domains: Set<Domain>?
     /// Names of models in `deploy/models.json`; nil: the whole default route.
@@ -51,7 +53,8 @@ public struct Tier: Sendable, Equatable {
     /// By default the requests of CONTRACT §1 and no other limit.
     public init(
         _ name: String, entitlements: [String] = [], isTrial: Bool = false, requestsPerMinute: Int = 600, messagesPerDay: Int? = nil,
-        concurrentTurns: Int? = nil, budgets: Budgets = Budgets(), domains: Set<Domain>? = nil, models: [String]? = nil,
+        concurrentTurns: Int? = nil, budgets: Budgets = Budgets(), sharedCostPerDay: Nanodollars? = nil, domains: Set<Domain>? = nil,
+        models: [String]? = nil,
         history: History = History(), publishedPersonas: Int? = nil
     ) {
         self.name = name
@@ -61,6 +64,7 @@ public struct Tier: Sendable, Equatable {
         self.messagesPerDay = messagesPerDay
         self.concurrentTurns = concurrentTurns
         self.budgets = budgets
+        self.sharedCostPerDay = sharedCostPerDay
         self.domains = domains
         self.models = models
         self.history = history

@@ -30,8 +30,14 @@ extension TierBook: JSONReadable {
             tiers.isEmpty ? [Tier("")] : tiers,
             crisis: try root.optional("crisis", .object(CrisisAllowance.init)) ?? CrisisAllowance(),
             reservePerTurn: try root.optional("usd_reserved_per_turn", .dollars),
+            installationCostPerDay: try root.optional("installation_usd_per_day", .dollars),
+            personaCostPerDay: try root.optional("persona_usd_per_day", .dollars),
             graceSeconds: try root.required("grace_minutes", .integer(0...43_200)) * 60,
             unauthenticatedRequestsPerMinute: try root.optional("unauthenticated_requests_per_minute", .limit))
+        let isShared = installationCostPerDay != nil || personaCostPerDay != nil || tiers.contains { $0.sharedCostPerDay != nil }
+        if isShared, reservePerTurn ?? Nanodollars(0) <= Nanodollars(0) {
+            try root.report("usd_reserved_per_turn", .invalid("must be the most that a turn can cost, because users share a budget"))
+        }
         try root.rejectUnknown(besides: ["note"])
     }
 }
@@ -50,6 +56,7 @@ extension Tier {
                 tokensPerMonth: try json.optional("tokens_per_month", .limit),
                 costPerDay: try json.optional("usd_per_day", .dollars),
                 costPerMonth: try json.optional("usd_per_month", .dollars)),
+            sharedCostPerDay: try json.optional("shared_usd_per_day", .dollars),
             domains: try json.optional("domains", .list(1...100, .choice)).map { Set($0) },
             models: try json.optional("models", .list(1...100, .text(1...200))),
             history: try json.optional("history", .object(History.init)) ?? History(),

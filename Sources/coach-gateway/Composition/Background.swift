@@ -1,3 +1,4 @@
+import BackgroundJobs
 import ChatAPI
 import CoachCore
 import CoachStore
@@ -29,6 +30,23 @@ struct DatabaseService: Service {
         client.start()
         try? await gracefulShutdown()
         await client.shutdown()
+    }
+}
+
+/// Returns slices of shared budgets: those that are idle, and in the end all. Stops after the last turn is saved.
+struct SharedBudgetService: Service {
+    let budgets: SharedBudgets
+    let logger: Logger
+
+    func run() async throws {
+        try await PeriodicJob("return of idle budgets", PeriodicSchedule(every: .seconds(5), jitter: 0.1), logger: logger) {
+            try await budgets.returnIdle()
+        }.run()
+        do {
+            try await budgets.returnAll()
+        } catch {
+            logger.warning("slices of shared budgets stay taken until the day ends", metadata: ["error": "\(error)"])
+        }
     }
 }
 

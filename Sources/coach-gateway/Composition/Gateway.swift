@@ -59,10 +59,14 @@ struct Gateway {
         // What operators edit while the gateway runs.
         let documents = EditableDocuments(files)
         let tiers = documents.tiers
+        let budgets = SharedBudgets(store: .postgres(client: database))
         let repository = storage.watch(
-            .postgres(client: database, owner: owner, tiers: { tiers.current }, consents: configuration.requiredConsents))
+            .postgres(
+                client: database, owner: owner, tiers: { tiers.current }, consents: configuration.requiredConsents,
+                exhausted: { budgets.exhausted }))
         let recovery = TurnRecovery.postgres(
-            client: database, owner: owner, tiers: { tiers.current }, consents: configuration.requiredConsents)
+            client: database, owner: owner, tiers: { tiers.current }, consents: configuration.requiredConsents,
+            exhausted: { budgets.exhausted })
         let keys = ProviderKeys(of: files.models, environment: configuration.processEnvironment)
         let transfers = TransferPool(reactor: reactor, configuration: configuration.transfers)
         let models = TierModels.routes(configuration: files.models, keys: keys, transfers: transfers)
@@ -123,7 +127,8 @@ struct Gateway {
             features: [
                 ChatRoutes(
                     coaching: documents.coaching, repository: repository, recovery: recovery, counter: counter, tiers: tiers,
-                    models: models, finalizer: finalizer, registry: registry, remoteTurns: remoteTurns, admission: admission,
+                    models: models, budgets: budgets, finalizer: finalizer, registry: registry, remoteTurns: remoteTurns,
+                    admission: admission,
                     streamLoop: streamLoop),
                 ConversationRoutes(
                     conversations: .postgres(client: database), registry: registry, recovery: recovery),
@@ -158,6 +163,7 @@ struct Gateway {
         // Started in this order, stopped in the reverse one.
         services = [
             DatabaseService(client: database),
+            SharedBudgetService(budgets: budgets, logger: logger),
             Background { if let keySet { await keySet.run() } else { try await gracefulShutdown() } },
             Background { if let keys = webhooks.googleKeys { await keys.run() } else { try await gracefulShutdown() } },
             // No turn can begin before the instance is registered, and it is not with a schema that does not fit.

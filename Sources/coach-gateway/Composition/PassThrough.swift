@@ -36,6 +36,7 @@ struct PassThrough {
                     models: TierModels.routes(
                         configuration: files.models, keys: ProviderKeys(of: files.models, environment: configuration.processEnvironment),
                         transfers: TransferPool(reactor: reactor, configuration: configuration.transfers)),
+                    budgets: SharedBudgets(store: Forgetful.slices),
                     finalizer: TurnFinalizer(
                         repository: Forgetful.repository, prices: documents.prices, registry: registry, spool: Forgetful.spool,
                         logger: logger),
@@ -95,6 +96,8 @@ private enum Forgetful {
         claim: { _, _ in .claimed(resourceID: UUID()) }, complete: { _, _, _ in }, release: { _, _ in })
 
     static let spool = ReceiptSpool(keep: { _ in ReceiptSpool.Handle(name: "") }, discard: { _ in }, pending: { [] })
+
+    static let slices = BudgetSlices(take: { _, _, _, want in want }, giveBack: { _, _, _ in })
 
     private static let unlimited = RateLimit(limit: 1_000_000, remaining: 1_000_000, resetAt: 0)
 }

@@ -12,7 +12,8 @@ struct SettingKey: Sendable {
     static let all: [SettingKey] = [
         environment, host, port, metricsListen, root, logLevel, databaseURL, databaseListenURL, migrationURL, databasePassword,
         databaseConnections, databaseStatements, jwtSecret, jwksURL, jwksFile, jwtAudience, jwtIssuer, corsOrigins, trustedProxies,
-        stateDirectory, drainSeconds, drainNotice, maximumTurns, deletedContentDays, requiredConsents, publicOrigin, appleAppIDs, androidApps,
+        stateDirectory, drainSeconds, drainNotice, maximumTurns, deletedContentDays, requiredConsents, publicOrigin, appleAppIDs,
+        androidApps,
         revenueCatAuthorization, revenueCatSecret, revenueCatSignatureHeader, revenueCatAPIKey, revenueCatAPI, stripeSecret,
         appStoreBundleID, appStoreAppID, appStoreRoot,
         playAudience, playEmail, playPackage, playServiceAccount, playAPI, storeProducts, foldStoreEvents, billingSandbox,

@@ -69,6 +69,7 @@ struct AccessGround: Sendable {
         try await store.admin.execute("insert into public.persona_avatars values (\(persona.uuid), 'image/png', '')")
         try await store.admin.execute(
             "insert into public.persona_redemptions values (\(owner), \(persona.uuid), gen_random_uuid())")
+        try await store.admin.execute("insert into gateway.shared_budgets (scope, id, day) values ('installation', '', now())")
         let edit = DocumentEdit(name: DocumentName(kind: .limits, id: "default"), expectedVersion: 1, content: .body([:]))
         _ = try await VersionedDocuments.postgres(client: store.gateway).put(.someone(UserID(other), role: .operator), edit)
         _ = try await BillingInbox.postgres(client: store.gateway, includingSandbox: false).store(Self.grant(to: caller.userID))
@@ -95,7 +96,7 @@ struct AccessGround: Sendable {
             case "public.published_personas", "public.database_epoch", "gateway.schema_migrations", "gateway.instances",
                 "gateway.schema_minimum", "gateway.tombstone_key", "gateway.removed_users",
                 "gateway.checkpoints", "gateway.audit_log", "gateway.documents", "gateway.document_versions",
-                "gateway.subscribers", "gateway.subscriber_ids", "gateway.billing_events":
+                "gateway.subscribers", "gateway.subscriber_ids", "gateway.billing_events", "gateway.shared_budgets":
                 ""
             case "public.persona_versions", "public.persona_avatars":
                 "where persona_id in (select id from public.coaching_personas where user_id = :owner)"

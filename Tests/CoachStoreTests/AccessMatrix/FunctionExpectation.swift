@@ -89,6 +89,8 @@ enum FunctionExpectation {
         "gateway.fold_billing_event(text, text, text, text, bytea, text, text[], bigint[], integer[], integer, jsonb, jsonb, jsonb)",
         "gateway.expiring_users(uuid, integer)",
         "gateway.subscription(uuid)",
+        "gateway.take_slice(text, text, date, bigint, bigint)",
+        "gateway.return_slice(text, text, date, bigint)",
         "gateway.verify_audit_log()",
         "gateway.search_language(text)",
         "gateway.index_messages(uuid, integer)",

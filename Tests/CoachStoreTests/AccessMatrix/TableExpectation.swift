@@ -218,6 +218,11 @@ struct TableExpectation: Sendable {
             insert: "insert into gateway.user_entitlements values (:owner, 'x', false, 'infinity')", update: "set access_until = 'infinity'"
         ),
 
+        // What all users share: for no user at hand.
+        .init(
+            name: "gateway.shared_budgets", allowed: [.gatewayForNobody: "SIUD"],
+            insert: "insert into gateway.shared_budgets (scope, id, day) values ('tier', 'x', now())", update: "set taken = 0"),
+
         // Numbers of changes, for synchronising clients: taken by the turn functions, and by triggers for users.
         .init(
             name: "public.change_counters", allowed: own("S...", gateway: "SIU."),

@@ -1,0 +1,26 @@
+import CoachCore
+import Foundation
+import HTTPEdge
+
+extension TurnPipeline {
+    /// Reserves the turn's cost in the budgets that users share; nil when there is none. In memory, unless this instance's slice is used up.
+    ///
+    /// `begin_turn` has refused turns of budgets that were known to be used up. When one is found out to be so now, the turn fails without a model
+    /// call, unless the user is in danger (CONTRACT §4).
+    func reserve(
+        _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ rate: RateLimit, _ http: TurnHTTPRequest
+    ) async throws(GatewayError) -> BudgetReservation? {
+        let book = tiers.current
+        let shared = book.sharedBudgets(of: book.tier(named: context.tier), persona: context.persona?.id)
+        guard context.callsModel, let reserve = book.reservePerTurn, !shared.isEmpty else { return nil }
+        if let reservation = await budgets.reserve(reserve, of: shared, on: context.day) { return reservation }
+        guard assessment.risk.tier < .crisis, context.safetyLevel == .calm else { return nil }
+        await finalizer.refuse(context, of: http.caller.userID, code: .quotaExhausted, requestID: http.context.requestID)
+        let midnight = (context.day.daysSinceEpoch + 1) * 86_400
+        let rejection = Rejection(
+            reason: .budgetExhausted, retryAfter: max(1, midnight - Int(Date().timeIntervalSince1970)), resetAt: midnight,
+            tier: context.tier,
+            region: context.region)
+        throw rejected(rejection, rate, request, assessment, http)
+    }
+}

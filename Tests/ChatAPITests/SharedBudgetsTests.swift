@@ -1,0 +1,144 @@
+import ChatAPI
+import CoachCore
+import Synchronization
+import TestSupport
+import Testing
+
+struct SharedBudgetsTests {
+    /// The rows of a database that grants exactly.
+    private final class Rows: Sendable {
+        struct State {
+            var taken: [SharedBudget: Int64] = [:]
+            var calls = 0
+            var isAway = false
+        }
+        let state = Mutex(State())
+
+        var slices: BudgetSlices {
+            BudgetSlices(
+                take: { budget, _, limit, want in
+                    await Task.yield()
+                    return try self.state.withLock { state in
+                        if state.isAway { throw StoreFault.unavailable(retryAfter: 1) }
+                        state.calls += 1
+                        let granted = max(0, min(want.raw, limit.raw - state.taken[budget, default: 0]))
+                        state.taken[budget, default: 0] += granted
+                        return Nanodollars(granted)
+                    }
+                },
+                giveBack: { budget, _, amount in
+                    try self.state.withLock { state in
+                        if state.isAway { throw StoreFault.unavailable(retryAfter: 1) }
+                        state.taken[budget, default: 0] -= amount.raw
+                    }
+                })
+        }
+
+        func taken(_ budget: SharedBudget = .installation) -> Int64 { state.withLock { $0.taken[budget, default: 0] } }
+    }
+
+    private let today = CalendarDay(unixSeconds: 1_767_225_600)
+
+    private func reserve(
+        _ amount: Int64, _ budgets: SharedBudgets, of all: [(SharedBudget, Int64)] = [(.installation, 1_000)]
+    ) async -> BudgetReservation? {
+        await budgets.reserve(Nanodollars(amount), of: all.map { ($0.0, Nanodollars($0.1)) }, on: today)
+    }
+
+    @Test("turns of two instances never reserve more than the limit together, and nearly all of it")
+    func limit() async {
+        let rows = Rows()
+        let instances = [SharedBudgets(store: rows.slices), SharedBudgets(store: rows.slices)]
+        let reserved = await withTaskGroup(of: Bool.self) { group in
+            for number in 0..<1_000 { group.addTask { await reserve(7, instances[number % 2]) != nil } }
+            return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+        }
+        #expect((140...142).contains(reserved) && rows.taken() <= 1_000)
+        #expect(instances[0].exhausted == [.installation])
+        #expect(rows.state.withLock(\.calls) < 250, "a slice is for several turns, and is asked for once")
+    }
+
+    @Test("what a turn did not cost is there for the next, what it cost more is made up for, an unknown cost is the reserve")
+    func settlement() async throws {
+        let rows = Rows()
+        let budgets = SharedBudgets(store: rows.slices)
+        for _ in 0..<500 {
+            let reservation = try #require(await reserve(100, budgets))
+            budgets.settle(reservation, cost: Nanodollars(1))
+        }
+        try await budgets.returnAll()
+        #expect(rows.taken() == 500)
+        budgets.settle(try #require(await reserve(100, budgets)), cost: nil)
+        budgets.settle(try #require(await reserve(100, budgets)), cost: Nanodollars(150))
+        try await budgets.returnAll()
+        // 50 are owed, and paid by the next slice.
+        #expect(rows.taken() == 700)
+        budgets.settle(try #require(await reserve(100, budgets)), cost: Nanodollars(0))
+        try await budgets.returnAll()
+        #expect(rows.taken() == 750)
+    }
+
+    @Test("a turn draws on all its budgets or on none")
+    func several() async throws {
+        let rows = Rows()
+        let budgets = SharedBudgets(store: rows.slices)
+        let persona = SharedBudget.persona(.random())
+        let all: [(SharedBudget, Int64)] = [(.installation, 1_000), (.tier("free"), 1_000), (persona, 10)]
+        let reservation = try #require(await reserve(10, budgets, of: all))
+        #expect(await reserve(10, budgets, of: all) == nil)
+        #expect(budgets.exhausted == [persona])
+        try await budgets.returnAll()
+        #expect(rows.taken() == 10 && rows.taken(.tier("free")) == 10 && rows.taken(persona) == 10)
+        budgets.settle(reservation, cost: Nanodollars(0))
+        try await budgets.returnAll()
+        #expect(rows.taken() == 0 && rows.taken(persona) == 0)
+    }
+
+    @Test("idle slices are returned and used ones are not; those of an instance that dies stay taken, and are not spent again")
+    func idle() async throws {
+        let rows = Rows()
+        let (one, two) = (SharedBudgets(store: rows.slices), SharedBudgets(store: rows.slices))
+        #expect(await reserve(1, one) != nil)
+        try await one.returnIdle()
+        #expect(rows.taken() == 10, "used since the last call")
+        try await one.returnIdle()
+        #expect(rows.taken() == 1)
+        #expect(await reserve(1, one) != nil)
+        let held = rows.taken()
+        var reserved: Int64 = 0
+        while await reserve(1, two) != nil { reserved += 1 }
+        #expect(reserved + held == 1_000)
+    }
+
+    @Test("while the database is away turns go on, and the next slice makes up for them")
+    func away() async throws {
+        let rows = Rows()
+        let budgets = SharedBudgets(store: rows.slices)
+        rows.state.withLock { $0.isAway = true }
+        for _ in 0..<3 { #expect(await reserve(10, budgets) != nil) }
+        rows.state.withLock { $0.isAway = false }
+        #expect(await reserve(10, budgets) != nil)
+        try await budgets.returnAll()
+        #expect(rows.taken() == 40)
+        #expect(await reserve(1, budgets) != nil)
+        rows.state.withLock { $0.isAway = true }
+        await #expect(throws: StoreFault.self) { try await budgets.returnAll() }
+        rows.state.withLock { $0.isAway = false }
+        try await budgets.returnAll()
+        #expect(rows.taken() == 41, "what could not be returned is returned later")
+    }
+
+    @Test("the budgets of a turn are those that are configured")
+    func configured() {
+        var book = TierBook([Tier("free", sharedCostPerDay: Nanodollars(3)), Tier("paid")], installationCostPerDay: Nanodollars(1))
+        let persona = PersonaID.random()
+        func names(_ tier: String, _ persona: PersonaID?) -> [String] {
+            book.sharedBudgets(of: book.tier(named: tier), persona: persona).map { "\($0.budget.name) \($0.limit.raw)" }
+        }
+        #expect(names("free", persona) == ["installation 1", "tier/free 3"] && names("paid", nil) == ["installation 1"])
+        book.personaCostPerDay = Nanodollars(2)
+        #expect(names("paid", persona) == ["installation 1", "persona/\(persona) 2"] && names("paid", nil) == ["installation 1"])
+        let json = #"{"tiers": [{"name": "a", "requests_per_minute": 1, "shared_usd_per_day": "1"}], "grace_minutes": 0}"#
+        #expect(TierBook.read(Array(json.utf8)).findings.first?.hasPrefix("tiers: usd_reserved_per_turn must be the most") == true)
+    }
+}

@@ -1,0 +1,47 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A shared budget belongs to the whole database: this test has one of its own.
+@Suite("Budgets that all users share", .paced)
+struct SharedBudgetTests {
+    @Test("two gateways, one of them killed, never spend more than the budget; a user in danger is answered all the same")
+    func killed() async throws {
+        let database = try await Database(try await FreshDatabase())
+        let simulator = try await Simulator()
+        let root = try Folder.copyOfRoot()
+        try root.edit("deploy/tiers.json") { tiers in
+            tiers["installation_usd_per_day"] = "0.02"
+            tiers["usd_reserved_per_turn"] = "0.001"
+        }
+        func gateway() async throws -> Gateway {
+            try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: ["COACH_ROOT": root.path])
+        }
+        let (one, two) = (try await gateway(), try await gateway())
+        // The killed gateway's slices: three turns run in it.
+        let slow = (0..<3).map { _ in one.testUser() }
+        try await withThrowingTaskGroup { group in
+            for user in slow { group.addTask { _ = try? await user.say("Hello \(sim(["words": 100, "pace_ms": 100]))") } }
+            try await eventually("three running turns") {
+                try await database.rows("select turn_id from gateway.running_turns").count == 3
+            }
+            try await one.program.kill9()
+            try await group.waitForAll()
+        }
+        // Every turn that is refused after it had begun is a failed one, without a call that was billed.
+        let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
+            for _ in 0..<30 { group.addTask { try await two.testUser().say("Hello \(sim(["words": 50, "pace_ms": 100]))") } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        let refused = answers.filter { $0.status == 429 }
+        #expect(!refused.isEmpty && refused.count < answers.count)
+        #expect(refused.allSatisfy { $0.errorCode == "BIZ_2002" && $0.error.object("details")["reset_at"] != nil })
+        #expect(answers.count == refused.count + answers.count { $0.status == 200 })
+        let sums = try await database.row(
+            "select (select taken <= 20000000 from gateway.shared_budgets)::text as taken, (select sum(cost_usd) <= 0.02 from usage_logs)::text as spent"
+        )
+        #expect(sums["taken"] == "true" && sums["spent"] == "true", "\(sums)")
+        let danger = try await two.testUser().say("I want to kill myself \(sim(["words": 2]))")
+        #expect(danger.status == 200 && danger.first("safety") != nil)
+    }
+}
