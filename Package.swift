@@ -136,7 +136,11 @@ let package = Package(
         tests("CoachBenchTests", ["coach-bench"]),
         tests("ArchitectureTests", ["TestSupport"]),
         tests(
-            "EndToEndTests", ["coach-gateway", "CGatewayShims", "TestSupport", "HTTPTestServers", "CoachClient", "GatewayAPI"],
+            "EndToEndTests",
+            [
+                "coach-gateway", "CGatewayShims", "TestSupport", "HTTPTestServers", "CoachClient", "GatewayAPI", "CoachCore", "JSON",
+                "Webhooks",
+            ],
             exclude: ["KeepAlive/Clients", "OpenAPI/openapi.py"]),
 
         // What micro-benchmarks repeat, and what deploy/instructions counts. Identity's stand apart: with them come minutes of cryptography to build.

@@ -24,12 +24,3 @@ public struct SubscriptionRoutes: Feature {
         }
     }
 }
-
-extension SubscriptionResource {
-    fileprivate init(_ state: EntitlementState) {
-        self.init(
-            active: state.isActive, status: state.status.rawValue, entitlement: state.entitlement, isTrial: state.isTrial,
-            expiresAt: state.expiresAt.map { Timestamp(millisecondsSince1970: $0.milliseconds) }, willRenew: state.willRenew,
-            inGrace: state.inGrace, store: state.store?.rawValue)
-    }
-}

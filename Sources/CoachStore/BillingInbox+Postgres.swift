@@ -68,7 +68,10 @@ extension PostgresClient {
 
     fileprivate func fold(_ event: BillingEvent, of delivery: BillingDelivery, includingSandbox: Bool) async throws -> BillingReceipt {
         guard let folded = try await folded(event, includingSandbox: includingSandbox) else { return .known }
-        return try await receipt(of: folded.storing(delivery))
+        var call: Query = "gateway.fold_billing_event("
+        call.append(folded.arguments(delivery))
+        call.append(")")
+        return try await receipt(of: call)
     }
 
     private func receipt(of call: Query) async throws -> BillingReceipt {
@@ -104,15 +107,18 @@ struct FoldedEvent: Sendable {
     fileprivate let revisions: [Int]
     fileprivate let states: [FoldedEntitlements]
 
-    /// The call that stores both. Fails with a serialization failure when another event of the subscriber was stored since they were read.
-    func storing(_ delivery: BillingDelivery) -> Query {
+    /// The user's timeline after the event.
+    func timeline(of userID: UserID) -> EntitlementTimeline { states.first { $0.userID == userID }?.timeline ?? .none }
+
+    /// The arguments of `gateway.fold_billing_event`, which stores both. It fails with a serialization failure when another event of the subscriber
+    /// was stored since they were read.
+    func arguments(_ delivery: BillingDelivery) -> Query {
         let figures = BillingFigures(event, price: delivery.price).map { String(decoding: $0.json.bytes, as: UTF8.self) }
         return """
-            gateway.fold_billing_event(
-                \(delivery.source.rawValue), \(delivery.id), \(delivery.type), \(delivery.environment.rawValue), \(delivery.body),
-                \(String(decoding: event.json.bytes, as: UTF8.self)), \(ids), \(subscribers), \(revisions),
-                \(BillingInbox.foldVersion), \(String(decoding: JSONValue.array(states.map(\.json)).bytes, as: UTF8.self))::jsonb,
-                \(figures)::jsonb, \(StoredJSON.encode(StoredJobs(delivery.followUp)))::jsonb)
+            \(delivery.source.rawValue), \(delivery.id), \(delivery.type), \(delivery.environment.rawValue), \(delivery.body),
+            \(String(decoding: event.json.bytes, as: UTF8.self)), \(ids), \(subscribers), \(revisions),
+            \(BillingInbox.foldVersion), \(String(decoding: JSONValue.array(states.map(\.json)).bytes, as: UTF8.self))::jsonb,
+            \(figures)::jsonb, \(StoredJSON.encode(StoredJobs(delivery.followUp)))::jsonb
             """
     }
 }

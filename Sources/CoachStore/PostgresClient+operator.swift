@@ -8,11 +8,16 @@ extension PostgresClient {
         _ query: Query, for caller: Caller, except sqlStates: Set<String> = [],
         decode: @escaping @Sendable (borrowing Rows) throws -> Value
     ) async throws -> Value {
+        try await asOperator(except: sqlStates) {
+            try await batch([Claims.gateway(for: caller), query], affinity: caller.userID.affinity, decode: decode)
+        }
+    }
+
+    /// Runs statements of which one calls a function of schema `operator`, with the errors and repetitions of `operatorQuery`.
+    func asOperator<Value>(except sqlStates: Set<String> = [], _ statements: () async throws -> Value) async throws -> Value {
         do {
             return try await StoreFault.translating(except: sqlStates.union([SQLState.insufficientPrivilege])) {
-                try await repeatingContended {
-                    try await batch([Claims.gateway(for: caller), query], affinity: caller.userID.affinity, decode: decode)
-                }
+                try await repeatingContended { try await statements() }
             }
         } catch let error as PostgresError where error.sqlState == SQLState.insufficientPrivilege {
             throw NotAllowed()

@@ -26,6 +26,11 @@ struct OperatorTests {
         "operator.roll_back_document('limits', 'refused', 9, 1, null, null)",
         "operator.audit_log(null, 1)",
         "operator.unpublish_persona(gen_random_uuid(), 'x', null)",
+        "operator.subscriptions(current_date, current_date)",
+        """
+        operator.change_subscription(
+            gen_random_uuid(), null, null, 'operator', 'x', 'x', 'production', '', '{}', '{}', '{}', '{}', 1, '[]', null, '[]')
+        """,
     ]
 
     @Test("operators may call every function, and nobody else any", arguments: calls)

@@ -20,9 +20,7 @@ public struct CostRoutes: Feature {
             "/api/v1/operator/costs",
             .init(
                 "Tokens and cost of all users by group; the last 30 days by default",
-                parameters: [
-                    .init("from", in: .query, .text.described("a date (UTC) or RFC 3339, of which the day counts")),
-                    .init("to", in: .query, .text.described("the same; included")),
+                parameters: ReportDays.parameters + [
                     .init(
                         "group_by", in: .query,
                         .text.described("any of \(CostQuery.Group.allCases.map(\.rawValue).joined(separator: ", ")), separated by commas")),
@@ -36,18 +34,9 @@ public struct CostRoutes: Feature {
 }
 
 extension CostQuery {
-    /// Days of the default period.
-    private static let period = 30
-    /// Of a longer one the database would not answer in time.
-    private static let longestPeriod = 366
-
     fileprivate init(_ request: Request, now: Date) throws(GatewayError) {
         let query = request.uri.queryParameters
-        let last = try Self.day(query["to"], "to") ?? CalendarDay(unixSeconds: Int(now.timeIntervalSince1970))
-        let first = try Self.day(query["from"], "from") ?? CalendarDay(daysSinceEpoch: last.daysSinceEpoch - Self.period)
-        guard first <= last, last.daysSinceEpoch - first.daysSinceEpoch <= Self.longestPeriod else {
-            throw GatewayError(.invalidInput, "from must be before to, and at most \(Self.longestPeriod) days").naming(field: "from")
-        }
+        let days = try ReportDays(request, now: now)
         let names = (query["group_by"] ?? "").split(separator: ",").map(String.init)
         let groups = names.compactMap { Group(rawValue: $0) }
         guard groups.count == names.count else {
@@ -56,16 +45,7 @@ extension CostQuery {
         guard let grain = Grain(rawValue: query["grain"].map(String.init) ?? Grain.day.rawValue) else {
             throw GatewayError(.invalidInput, "grain must be hour, day or week").naming(field: "grain")
         }
-        self.init(first: first, last: last, groups: groups, grain: grain)
-    }
-
-    private static func day(_ text: Substring?, _ name: String) throws(GatewayError) -> CalendarDay? {
-        guard let text = text.map(String.init) else { return nil }
-        if let day = CalendarDay(text) { return day }
-        guard let time = Timestamp(rfc3339: text) else {
-            throw GatewayError(.invalidInput, "\(name) must be a date or a time stamp (RFC 3339)").naming(field: name)
-        }
-        return CalendarDay(unixSeconds: Int(time.date.timeIntervalSince1970.rounded(.down)))
+        self.init(first: days.first, last: days.last, groups: groups, grain: grain)
     }
 }
 

@@ -149,6 +149,8 @@ struct Gateway {
                 CharacterCardRoutes(personas: personas), AvatarRoutes(avatars: .postgres(client: database)),
                 ShareLinkRoutes(sharing: sharing, personas: personas),
                 PublicPersonaRoutes(sharing: sharing, links: configuration.appLinks),
+                SubscriptionAdministrationRoutes(
+                    subscriptions: .postgres(client: database, includingSandbox: configuration.webhooks.includesSandbox)),
             ],
             authenticator: Authenticator(
                 identity: try Self.verifier(configuration, keySet: keySet), counter: counter,

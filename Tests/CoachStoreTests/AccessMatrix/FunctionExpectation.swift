@@ -110,6 +110,8 @@ enum FunctionExpectation {
         "operator.roll_back_document(text, text, integer, integer, text, text)",
         "operator.audit_log(bigint, integer)",
         "operator.unpublish_persona(uuid, text, text)",
+        "operator.subscriptions(date, date)",
+        "operator.change_subscription(uuid, text, text, text, text, text, text, bytea, text, text[], bigint[], integer[], integer, jsonb, jsonb, jsonb)",
     ]
 
     /// Called at every turn by functions that have pinned the search path, and by nobody else: to pin it again costs more than what they do.
@@ -166,5 +168,7 @@ enum FunctionExpectation {
         "operator.unsuspend_user(uuid, text, text)", "operator.put_document(text, text, integer, jsonb, text, text, integer)",
         "operator.roll_back_document(text, text, integer, integer, text, text)", "operator.audit_log(bigint, integer)",
         "operator.unpublish_persona(uuid, text, text)",
+        "operator.subscriptions(date, date)",
+        "operator.change_subscription(uuid, text, text, text, text, text, text, bytea, text, text[], bigint[], integer[], integer, jsonb, jsonb, jsonb)",
     ]
 }

@@ -79,6 +79,10 @@ class Goals:
             jobs = self.found["jobs"]
             self.at_least("jobs/s beside 200 streams", 1000, jobs["rate"] if jobs["done"] == jobs["enqueued"] else 0)
             self.at_most("… the oldest due job waited", 1, jobs["oldest_s"], " s")
+        if "webhooks" in self.found:
+            webhooks = self.found["webhooks"]
+            self.at_most("p99 intake of 500 billing events/s beside chat", 50, webhooks["intake_p99"], " ms")
+            self.at_most("… not answered 200, a replay's included", 0, webhooks["intake_failed"] + webhooks["replay_failed"])
         if "soak" in self.found:
             self.at_most("soak: what is not flat", 0, len(self.found["soak"]["findings"]))
 

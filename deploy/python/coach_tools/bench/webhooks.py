@@ -1,0 +1,181 @@
+"""Billing events beside chat: the time of the intake, of the fold of a long history, and what a replay costs chat's first tokens."""
+import asyncio
+import json
+import secrets
+import threading
+import time
+
+from . import peers, report
+from .testbed import progress
+from .workloads import Workload
+
+# Events per second beside chat, and how many connections send a replay at once.
+RATE = 500
+REPLAY_CONNECTIONS = 32
+AUTHORIZATION = "Bearer bench"
+DAY = 86_400_000
+# The longest history of one subscriber.
+HISTORY = 500
+
+# Stored events of subscribers who do not take part, with bodies of the usual size.
+FILL = """
+insert into gateway.subscribers (revision, fold_version) select 10, 1 from generate_series(1, {subscribers});
+insert into gateway.billing_events (source, event_id, status, subscriber, type, environment, body, event)
+select 'revenuecat', 'fill-' || s.id || '-' || n, 'folded', s.id, 'RENEWAL', 'production', convert_to(repeat('x', 1200), 'UTF8'), repeat('y', 400)
+from gateway.subscribers s, generate_series(1, 10) n where s.revision = 10;
+insert into gateway.billing_figures (source, event_id, occurred_at, kind, purchase, store, price_usd, period_start, period_end, renews)
+select 'revenuecat', 'fill-' || s.id || '-' || n, now() - n * interval '30 days', 'renewal', s.id::text, 'app_store', 9.99,
+    now() - n * interval '30 days', now() - (n - 1) * interval '30 days', true
+from gateway.subscribers s, generate_series(1, 10) n where s.revision = 10;
+analyze gateway.subscribers, gateway.billing_events, gateway.billing_figures;
+"""
+
+
+class Gateway(peers.Gateway):
+    """The gateway with the webhook's credentials."""
+
+    def environment(self, workload):
+        return super().environment(workload) | {"REVENUECAT_WEBHOOK_AUTH": AUTHORIZATION}
+
+
+def body(user, number, at=None):
+    """A renewal of a subscriber, as RevenueCat sends it."""
+    at = at or int(time.time() * 1000)
+    return json.dumps({"api_version": "1.0", "event": {
+        "type": "RENEWAL", "id": secrets.token_hex(16), "event_timestamp_ms": at, "app_user_id": user, "original_app_user_id": user,
+        "aliases": [user], "product_id": "monthly", "entitlement_ids": ["pro"], "period_type": "NORMAL", "purchased_at_ms": at,
+        "expiration_at_ms": at + 30 * DAY, "store": "APP_STORE", "environment": "PRODUCTION", "transaction_id": f"{user}-{number}",
+        "original_transaction_id": user, "price": 9.99, "currency": "USD", "price_in_purchased_currency": 9.99, "country_code": "US",
+        "subscriber_attributes": {"$email": {"value": "someone@example.com", "updated_at_ms": at}}}}).encode()
+
+
+def new_user():
+    """The id of a user who was never seen before."""
+    text = secrets.token_hex(16)
+    return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-8{text[17:20]}-{text[20:]}"
+
+
+class Sender:
+    """Sends events over kept connections and records the seconds until each answer."""
+
+    def __init__(self, port):
+        self.port, self.seconds, self.failed = port, [], 0
+
+    async def connect(self):
+        """Opens a connection."""
+        return await asyncio.open_connection("127.0.0.1", self.port)
+
+    async def send(self, connection, data):
+        """Sends one event on a connection and reads its answer."""
+        reader, writer = connection
+        began = time.perf_counter()
+        writer.write(
+            f"POST /functions/v1/webhook-revenuecat HTTP/1.1\r\nHost: bench\r\nAuthorization: {AUTHORIZATION}\r\nContent-Length: {len(data)}\r\n\r\n"
+            .encode() + data)
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = next(int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:"))
+        await reader.readexactly(length)
+        self.seconds.append(time.perf_counter() - began)
+        self.failed += not head.startswith(b"HTTP/1.1 200")
+
+    async def replay(self, count, connections=REPLAY_CONNECTIONS):
+        """Sends so many events, as fast as the answers come."""
+        async def worker(share):
+            connection = await self.connect()
+            for number in range(share):
+                await self.send(connection, body(new_user(), number))
+            connection[1].close()
+        await asyncio.gather(*(worker(count // connections) for _ in range(connections)))
+
+    async def pace(self, rate, seconds):
+        """Sends events at a rate, independent of the answers: an event that waits for a free connection is late, which counts."""
+        idle, running, began = [], set(), time.perf_counter()
+
+        async def one(due):
+            connection = idle.pop() if idle else await self.connect()
+            await self.send(connection, body(new_user(), 1))
+            self.seconds[-1] = time.perf_counter() - began - due
+            idle.append(connection)
+        for number in range(int(rate * seconds)):
+            due = number / rate
+            await asyncio.sleep(max(0, began + due - time.perf_counter()))
+            task = asyncio.ensure_future(one(due))
+            running.add(task)
+            task.add_done_callback(running.discard)
+        await asyncio.gather(*running)
+
+    def quantile(self, share):
+        """Milliseconds."""
+        ordered = sorted(self.seconds)
+        return ordered[min(len(ordered) - 1, int(share * len(ordered)))] * 1e3 if ordered else None
+
+
+def history(port):
+    """The intake of a subscriber's event after `HISTORY` earlier ones: milliseconds of the median of ten."""
+    async def run():
+        sender, user, now = Sender(port), new_user(), int(time.time() * 1000)
+        connection = await sender.connect()
+        for number in range(HISTORY):
+            await sender.send(connection, body(user, number, now - (HISTORY - number) * DAY))
+        sender.seconds.clear()
+        for number in range(10):
+            await sender.send(connection, body(user, HISTORY + number, now + number))
+        connection[1].close()
+        return sender
+    return asyncio.run(run())
+
+
+def beside_chat(testbed, peer, workload, work):
+    """Runs the workload while `work` (a coroutine of a sender) runs, and returns the figures and the sender."""
+    sender, failures = Sender(peer.port), []
+
+    def run():
+        time.sleep(3)
+        try:
+            asyncio.run(work(sender))
+        except BaseException as error:  # The figures show what arrived until then.
+            failures.append(error)
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    figures = testbed.run(peer, workload)
+    thread.join(timeout=60)
+    if failures or thread.is_alive():
+        raise SystemExit(f"the sender of webhooks: {failures or 'did not end'}")
+    return figures, sender
+
+
+def study(testbed, kinds):
+    """Short turns alone, beside paced events, and beside a replay; then a long history."""
+    quick = testbed.options.quick == "yes"
+    seconds, stored, replayed = (8, 100_000, 5_000) if quick else (30, 1_000_000, 50_000)
+    workload = Workload("webhooks", "50 answers/s of 20 tokens", 50, 0, 20, ramp=0, seconds=seconds, users=2000, rate=50)
+    # As long as the replay lasts, or nearly.
+    longer = Workload("webhooks", workload.title, 50, 0, 20, ramp=0, seconds=seconds * 2, users=2000, rate=50)
+    peer = Gateway(testbed)
+    try:
+        peer.start(workload)
+        progress(f"  storing {stored:,} events")
+        testbed.sql(FILL.format(subscribers=stored // 10))
+        testbed.warm(peer)
+        alone = testbed.run(peer, workload)
+        paced, intake = beside_chat(testbed, peer, workload, lambda sender: sender.pace(RATE, seconds - 3))
+        began = time.monotonic()
+        replay, replayer = beside_chat(testbed, peer, longer, lambda sender: sender.replay(replayed))
+        lasted = max(sum(replayer.seconds) / REPLAY_CONNECTIONS, 0.001)
+        fold = history(peer.port)
+    finally:
+        peer.stop()
+    head = ["chat", "answers/s", "first token p50 ms", "p99", "begin p99 ms", "not whole", "gateway CPU", "others' CPU"]
+    rows = [
+        [name, run["turns_per_s"], run["first_p50"], run["first_p99"], run["begin_p99"], run["not_whole"], run["proxy_share"], run["others_share"]]
+        for name, run in (("alone", alone), (f"beside {RATE} events/s", paced), (f"beside a replay of {replayed:,}", replay))]
+    text = (
+        f"**webhooks**: {stored:,} events stored; intake of {RATE}/s p50 {report.number(intake.quantile(0.5))} ms, p99 "
+        f"{report.number(intake.quantile(0.99))} ms, {intake.failed} not answered 200; {len(replayer.seconds):,} replayed at "
+        f"{len(replayer.seconds) / lasted:,.0f}/s over {REPLAY_CONNECTIONS} connections, p99 {report.number(replayer.quantile(0.99))} ms, "
+        f"{replayer.failed} not answered 200; an event after {HISTORY} of its subscriber takes {report.number(fold.quantile(0.5))} ms; "
+        f"{workload.title}\n\n" + report.rows(head, rows))
+    return {
+        "text": text, "stored": stored, "intake_p50": intake.quantile(0.5), "intake_p99": intake.quantile(0.99), "intake_failed": intake.failed,
+        "replayed": len(replayer.seconds), "replay_seconds": lasted, "replay_p99": replayer.quantile(0.99), "replay_failed": replayer.failed,
+        "fold_ms": fold.quantile(0.5), "alone": alone, "beside_events": paced, "beside_replay": replay, "elapsed_s": time.monotonic() - began}
