@@ -158,6 +158,23 @@ struct SafetyTests {
         #expect(answer.story == ["start", "safety", "error"])
     }
 
+    @Test("reads no forbidden sentence of a model, not in the stream, a replay or the stored message")
+    func outputGuard() async throws {
+        let stage = try await Stage.shared()
+        let testUser = stage.testUser()
+        let said = "Good question. You can call 1-555-010-1234 for that. Shall we plan your week?"
+        let answer = try await testUser.say("Plan my week \(sim(["text": said, "pace_ms": 0]))", ["client_message_id": "k"])
+        #expect(answer.story == ["start", "token", "usage", "done"])
+        #expect(!answer.content.contains("555") && !answer.content.contains("0101234"))
+        #expect(answer.content.hasPrefix("Good question. You can call … I only pass on numbers"))
+        #expect(answer.content.hasSuffix(" Shall we plan your week?"))
+        #expect(answer.first("done")?.id == "\(answer.content.utf8.count)")
+        let stored = try await stage.database.messages(of: testUser.id, role: "assistant")
+        #expect(stored.map { $0["content"] } == [answer.content])
+        let replay = try await testUser.say("Plan my week \(sim(["text": said, "pace_ms": 0]))", ["client_message_id": "k"])
+        #expect(replay.content == answer.content)
+    }
+
     @Test("is seen whatever the persona says, and the persona stays below the safety rules in the prompt")
     func persona() async throws {
         let stage = try await Stage.shared()

@@ -46,7 +46,8 @@ public struct TurnFinalizer: Sendable {
             timeToFirstTokenMilliseconds: released.firstAt.map { (arrivedAt.duration(to: $0)).milliseconds },
             durationMilliseconds: arrivedAt.duration(to: .now).milliseconds)
         TurnMetrics.record(receipt)
-        log(receipt, fault: outcome.fault, requestID: requestID)
+        for kind in outcome.replaced { TurnMetrics.replaced(kind) }
+        log(receipt, outcome, requestID: requestID)
         let ending = TurnEnding(status: receipt.status, finishReason: receipt.finishReason, bill: receipt.bill)
         switch await save(receipt, requestID: requestID, onDelay: { isOnDisk in turn.close(isOnDisk ? ending : .unsaved) }) {
         case .written(.superseded):
@@ -178,20 +179,26 @@ public struct TurnFinalizer: Sendable {
     private func bill(_ outcome: TurnOutcome, _ turn: LiveTurn, text: [UInt8]) -> TurnBill? {
         guard let name = outcome.answeredBy else { return nil }
         let reported = outcome.usage.input != nil && outcome.usage.output != nil
-        let usage = reported ? outcome.usage.storable : TokenEstimate.usage(promptTokens: turn.promptTokens, answer: text)
+        let usage =
+            reported
+            ? outcome.usage.storable
+            : TokenEstimate.usage(promptTokens: turn.promptTokens, answer: text, withheldBytes: outcome.withheldBytes)
         return TurnBill(
             provider: name.provider, model: name.model, usage: usage, cost: prices.current.cost(of: usage, at: name, on: turn.facts.day),
             estimated: !reported)
     }
 
-    private func log(_ receipt: TurnReceipt, fault: ModelFault?, requestID: String) {
+    private func log(_ receipt: TurnReceipt, _ outcome: TurnOutcome, requestID: String) {
         var metadata: Logger.Metadata = [
             "request_id": "\(requestID)", "turn_id": "\(receipt.identity.turnID)", "user_id": "\(receipt.userID)",
             "status": "\(receipt.status.rawValue)", "domain": "\(receipt.domain.domain?.rawValue ?? "none")",
             "tier": .stringConvertible(receipt.risk.tier.rawValue), "model": "\(receipt.bill?.model ?? "none")",
             "bytes": .stringConvertible(receipt.content.utf8.count), "duration_ms": .stringConvertible(receipt.durationMilliseconds),
-            "fault": "\(fault.map { "\($0.kind.rawValue): \($0.detail)" } ?? "none")",
+            "fault": "\(outcome.fault.map { "\($0.kind.rawValue): \($0.detail)" } ?? "none")",
         ]
+        if !outcome.replaced.isEmpty {
+            metadata["safety_replaced"] = "\(outcome.replaced.map(\.rawValue).joined(separator: " "))"
+        }
         // Unknown values are left out.
         metadata["output_tokens"] = receipt.bill?.usage.totalOutput.map { .stringConvertible($0) }
         metadata["ttft_ms"] = receipt.timeToFirstTokenMilliseconds.map { .stringConvertible($0) }

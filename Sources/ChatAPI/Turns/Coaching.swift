@@ -9,23 +9,30 @@ public struct Coaching: Sendable {
     let router: DomainRouter
     let prompts: PromptBuilder
     public let resources: CrisisResources
+    let outputGuard: OutputGuard
     public let domains: DomainConfigurations
 
     public init(
         assessor: MessageAssessor, fusion: SafetyFusion, router: DomainRouter = DomainRouter(), prompts: PromptBuilder,
-        resources: CrisisResources, domains: DomainConfigurations
+        resources: CrisisResources, outputGuard: OutputGuard, domains: DomainConfigurations
     ) {
         self.assessor = assessor
         self.fusion = fusion
         self.router = router
         self.prompts = prompts
         self.resources = resources
+        self.outputGuard = outputGuard
         self.domains = domains
     }
 
     /// The card for a risk of tier 2 and above; nil below.
     func card(_ risk: RiskAssessment, in region: Region) -> SafetyCard? {
         risk.tier >= .crisis ? resources.card(for: risk, in: region) : nil
+    }
+
+    /// The guard of a new answer. At tier 2 and above it releases whole sentences.
+    func guardedAnswer(_ safety: SafetyDecision, in region: Region) -> GuardedAnswer {
+        GuardedAnswer(outputGuard, language: region.language, holdsSentences: safety.promptTier >= .crisis)
     }
 
     /// The crisis resources of an error: the card, or all resources when only the stored level is above calm.

@@ -17,6 +17,9 @@ enum TurnMetrics {
         spending.money.increment(by: bill.cost?.raw ?? 1)
     }
 
+    /// A sentence that the output guard replaced.
+    static func replaced(_ kind: OutputRules.Kind) { replacements[kind].increment() }
+
     static func stream(_ end: StreamResult) { streams[end].increment() }
 
     /// Turns that failed because the database rejects their receipt: each is an alarm.
@@ -51,6 +54,9 @@ enum TurnMetrics {
     private static let timeToFirstToken = Timer(label: "coach_time_to_first_token")
     private static let safetyTurns = MetricHandles { (tier: RiskTier) in
         Counter(label: "coach_safety_turns", dimensions: [("tier", "\(tier.rawValue)")])
+    }
+    private static let replacements = MetricHandles { (kind: OutputRules.Kind) in
+        Counter(label: "coach_safety_replaced", dimensions: [("kind", kind.rawValue)])
     }
     private static let spending = MetricHandles { (billing: Billing) in
         let model = [("provider", billing.provider), ("model", billing.model)]

@@ -23,7 +23,9 @@ public enum TokenEstimate {
     }
 
     /// Estimated usage of a call: all prompt tokens as uncached input, the answer as output.
-    public static func usage(promptTokens: Int, answer: some Sequence<UInt8>) -> TokenUsage {
-        TokenUsage(input: promptTokens, cachedInput: 0, cacheWrite: 0, output: tokens(in: answer), reasoning: 0)
+    /// `withheldBytes` of the model's text are not in `answer`.
+    public static func usage(promptTokens: Int, answer: some Sequence<UInt8>, withheldBytes: Int = 0) -> TokenUsage {
+        let output = tokens(in: answer) + (withheldBytes + 3) / 4
+        return TokenUsage(input: promptTokens, cachedInput: 0, cacheWrite: 0, output: output, reasoning: 0)
     }
 }

@@ -84,6 +84,12 @@ public struct CrisisResources: Sendable, Equatable {
             fixedAnswer: ([message] + lines).joined(separator: "\n"))
     }
 
+    /// Every phone number and text code of the file, as written.
+    var phoneNumbers: [String] {
+        let entries = countries.values.flatMap(\.entries) + international
+        return countries.values.map(\.emergencyNumber) + entries.flatMap { [$0.resource.phone, $0.resource.sms].compactMap(\.self) }
+    }
+
     private func choose(
         for risk: RiskAssessment, region: Region, home: Country?, language: String, texts: Texts
     ) -> [CrisisResource] {

@@ -115,6 +115,10 @@ public struct TurnOutcome: Sendable, Equatable {
     public var usage: TokenUsage
     /// UTF-8 length of the released answer.
     public var releasedBytes: Int
+    /// The kinds of the sentences that the output guard replaced.
+    public var replaced: [OutputRules.Kind] = []
+    /// UTF-8 bytes of the model that the output guard did not release. They are billed.
+    public var withheldBytes = 0
 
     public init(
         status: TurnStatus, finishReason: FinishReason?, fault: ModelFault?, answeredBy: ModelName?, usage: TokenUsage, releasedBytes: Int

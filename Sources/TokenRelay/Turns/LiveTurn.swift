@@ -12,6 +12,8 @@ public final class LiveTurn: Sendable {
     fileprivate struct State {
         // What a token touches stands together: it is cold when the token comes.
         var answer: Answer
+        /// nil when the text was guarded elsewhere.
+        var outputGuard: GuardedAnswer?
         var subscribers = Subscribers()
         var outcomeListener: (@Sendable (TurnOutcome) -> Void)?
         /// After `madeAt`. Not a `ContinuousClock.Instant`: a state that holds one has no layout that the compiler knows.
@@ -25,11 +27,11 @@ public final class LiveTurn: Sendable {
     private let state: Mutex<State>
     private let madeAt = ContinuousClock.now
 
-    /// A turn about to run. `safetyText` is served when every model fails (tier ≥ 3).
-    public init(facts: TurnFacts, promptTokens: Int = 0, safetyText: [UInt8]? = nil) {
+    /// A turn about to run. `safetyText` is served when every model fails (tier ≥ 3). The model's text is released through `outputGuard`.
+    public init(facts: TurnFacts, promptTokens: Int = 0, safetyText: [UInt8]? = nil, outputGuard: GuardedAnswer? = nil) {
         self.facts = facts
         self.promptTokens = promptTokens
-        state = Mutex(State(answer: Answer(), machine: TurnMachine(safetyText: safetyText)))
+        state = Mutex(State(answer: Answer(), outputGuard: outputGuard, machine: TurnMachine(safetyText: safetyText)))
     }
 
     /// A turn that runs elsewhere, or whose end is not known here yet: `appendRemote` adds what is learnt of it, `close` its end.
@@ -198,10 +200,14 @@ extension LiveTurn.State {
     ) -> (notify: Subscribers, outcome: (receive: @Sendable (TurnOutcome) -> Void, outcome: TurnOutcome)?) {
         if let name = update.acceptedBy { machine.accepted(by: name) }
         let before = answer.end
-        if machine.isReleasing { machine.released(answer.append(update.text)) }
+        if machine.isReleasing { machine.released(release(update.text, isLast: update.end != nil)) }
         if let usage = update.usage { machine.reported(usage) }
-        if let end = update.end, let last = machine.ended(end) {
+        if let end = update.end, var last = machine.ended(end) {
             answer.append(last.textToAppend)
+            if let outputGuard {
+                last.outcome.replaced = outputGuard.replaced
+                last.outcome.withheldBytes = outputGuard.withheldBytes
+            }
             outcome = last.outcome
             // It has ended: see `generate`.
             generation = nil
@@ -210,5 +216,19 @@ extension LiveTurn.State {
         if grew, firstTextAfter == nil { firstTextAfter = madeAt().duration(to: .now) }
         guard let outcome, let receive = outcomeListener.take() else { return (grew ? subscribers : Subscribers(), nil) }
         return (grew ? subscribers : Subscribers(), (receive, outcome))
+    }
+
+    /// Appends what the output guard releases; returns how many bytes.
+    private mutating func release(_ text: UnsafeBufferPointer<UInt8>, isLast: Bool) -> Int {
+        let before = answer.end
+        switch outputGuard?.take(text) ?? .piece {
+        case .piece: answer.append(text)
+        case .output: if let outputGuard { answer.append(outputGuard.output) }
+        }
+        if isLast, outputGuard != nil {
+            outputGuard?.finish()
+            if let outputGuard { answer.append(outputGuard.output) }
+        }
+        return answer.end - before
     }
 }

@@ -14,6 +14,9 @@ struct CoachingFiles {
         let resources = Self.attempt(file("domains/safety/resources.json"), &findings) { json throws(ConfigurationRejected) in
             try CrisisResources(json: json)
         }
+        let rules = Self.attempt(file("domains/safety/output-guard.json"), &findings) { json throws(ConfigurationRejected) in
+            try OutputRules(json: json)
+        }
         let templates = Self.attempt(folder("prompts", suffix: ".md"), &findings) { files throws(ConfigurationRejected) in
             try PromptTemplates(files: files)
         }
@@ -22,9 +25,10 @@ struct CoachingFiles {
             try CrisisClassifier(LinearClassifier(file: bytes, named: TrainingFiles.model), file: TrainingFiles.model)
         }
         if classifier == nil { warnings.append("\(TrainingFiles.model): crisis detection runs by the grammar alone") }
-        guard findings.isEmpty, let grammar, let resources, let domains, let templates else { return (nil, findings, warnings) }
+        guard findings.isEmpty, let grammar, let resources, let rules, let domains, let templates else { return (nil, findings, warnings) }
         let parts = CoachingParts(
-            grammar: grammar, classifier: classifier, templates: templates, resources: resources, domains: domains,
+            grammar: grammar, classifier: classifier, templates: templates, resources: resources,
+            outputGuard: OutputGuard(rules: rules, resources: resources), domains: domains,
             domainBodies: domainBodies())
         return (parts, [], warnings)
     }

@@ -8,6 +8,7 @@ struct CoachingParts: Sendable {
     let classifier: CrisisClassifier?
     let templates: PromptTemplates
     let resources: CrisisResources
+    let outputGuard: OutputGuard
     let domains: DomainConfigurations
     /// The files of `domains`, by domain.
     let domainBodies: [String: JSONValue]
@@ -16,6 +17,7 @@ struct CoachingParts: Sendable {
     func coaching(_ domains: DomainConfigurations) -> Coaching {
         Coaching(
             assessor: MessageAssessor(grammar: grammar, domains: domains, classifier: classifier), fusion: SafetyFusion(grammar: grammar),
-            prompts: PromptBuilder(templates: templates, domains: domains), resources: resources, domains: domains)
+            prompts: PromptBuilder(templates: templates, domains: domains), resources: resources,
+            outputGuard: outputGuard, domains: domains)
     }
 }

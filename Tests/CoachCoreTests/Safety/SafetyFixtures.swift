@@ -33,6 +33,9 @@ enum Shipped {
     static let classifier = must {
         try CrisisClassifier(LinearClassifier(file: Checkout.data("domains/safety/model.bin"), named: "model.bin"), file: "model.bin")
     }
+    static let outputGuard = must {
+        try OutputGuard(rules: OutputRules(json: Checkout.data("domains/safety/output-guard.json")), resources: resources)
+    }
     static let assessor = MessageAssessor(grammar: grammar, domains: domains, classifier: classifier)
     static let fusion = SafetyFusion(grammar: grammar)
 

@@ -5,6 +5,17 @@ import Testing
 
 @testable import TokenRelay
 
+extension GuardedAnswer {
+    /// The guard with the rules of the checkout.
+    fileprivate static func shipped(language: String) throws -> GuardedAnswer {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../domains/safety").standardized
+        func data(_ name: String) throws -> Data { try Data(contentsOf: folder.appending(path: name)) }
+        let rules = try OutputRules(json: data("output-guard.json"))
+        let outputGuard = OutputGuard(rules: rules, resources: try CrisisResources(json: data("resources.json")))
+        return GuardedAnswer(outputGuard, language: language, holdsSentences: false)
+    }
+}
+
 @Suite("A live turn and its cursors")
 struct LiveTurnTests {
     @Test("a cursor reads what was released, waits, and sees the end only after it was saved")
@@ -73,6 +84,39 @@ struct LiveTurnTests {
         let outcome = try #require(turn.outcome)
         #expect(turn.released.text == Array("abc".utf8))
         #expect(outcome.releasedBytes == 3 && outcome.usage == TokenUsage(output: 3) && outcome.finishReason == .length)
+    }
+
+    @Test("text of the model is released only after its guard, and counts as generated")
+    func guarded() throws {
+        let script = ScriptedModel()
+        let outputGuard = try GuardedAnswer.shipped(language: "en")
+        let turn = LiveTurn(facts: .sample, outputGuard: outputGuard)
+        turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
+        var length = 0
+        for piece in ["Yes. I", "'m a hu", "man, tru", "st me. Go", " on."] {
+            script.say(piece)
+            #expect(turn.releasedBytes >= length)
+            length = turn.releasedBytes
+            #expect(!String(decoding: turn.released.text, as: UTF8.self).contains("human, tr"))
+        }
+        script.end(.stop)
+        let outcome = try #require(turn.outcome)
+        #expect(String(decoding: turn.released.text, as: UTF8.self).hasPrefix("Yes. I'm a … To be clear: I'm an AI coach"))
+        #expect(String(decoding: turn.released.text, as: UTF8.self).hasSuffix(" Go on."))
+        #expect(outcome.replaced == [.identity] && outcome.withheldBytes == 16)
+        #expect(outcome.releasedBytes == turn.releasedBytes)
+    }
+
+    @Test("what the guard still holds is released with the end of the model")
+    func guardedEnd() throws {
+        let script = ScriptedModel()
+        let turn = LiveTurn(facts: .sample, outputGuard: try .shipped(language: "en"))
+        turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
+        script.say("Do 30")
+        script.say("0")
+        #expect(turn.releasedBytes == 5)
+        script.end(.stop)
+        #expect(turn.released.text == Array("Do 300".utf8))
     }
 
     @Test("who waits for the model's end is told it once: when it comes, or at once when it has come")

@@ -1,0 +1,137 @@
+/// Follows the digits of an answer and decides whether they are a phone number. Groups may be separated by a few spaces, hyphens, dots,
+/// slashes and parentheses.
+struct NumberScanner: Sendable {
+    enum Verdict {
+        /// No phone number, or one of the resource table.
+        case allowed
+        case forbidden
+        /// A short code when the next word is one of `OutputRules.afterNumber`, else a quantity.
+        case dependsOnNextWord
+    }
+
+    private var digits = PhoneNumbers.Digits()
+    /// Lengths of the groups, four bits each, the last one lowest; groups of more than 15 digits count as 15.
+    private var groups: UInt64 = 0
+    private var groupCount = 0
+    /// Characters since the last digit.
+    private var gap = 0
+    private var hasSlashOrDot = false
+    private var hasHyphen = false
+    private var isAmount = false
+    private var hasPlus = false
+    /// A word such as "call" is near.
+    private var isCode = false
+    /// It continues with letters: "1-800-…".
+    private var isVanity = false
+    /// The digits are words.
+    private(set) var isSpelled = false
+    private var previousByte: UInt8 = 0
+    /// Offset from which the text is held; nil while it is too short for a phone number.
+    private(set) var heldFrom: Int?
+
+    /// Digits before a number is held: "10 minutes" and "24 hours" are not.
+    private static let digitsReleased = 2
+    /// Characters between two groups: ") -".
+    private static let maximumGap = 3
+    private static let tollFree: Set<UInt64> = [800, 833, 844, 855, 866, 877, 888]
+
+    var isActive: Bool { digits.count > 0 }
+
+    /// `byte` is the one before the digit; `isCalling`: a word such as "call" is near.
+    mutating func take(digit: UInt8, at offset: Int, after byte: UInt8, isCalling: Bool) {
+        if !isActive {
+            isAmount = byte == UInt8(ascii: "$") || byte == UInt8(ascii: "#")
+            hasPlus = byte == UInt8(ascii: "+")
+            isCode = isCalling
+        }
+        append(digit, startsGroup: !isActive || gap > 0, at: offset)
+    }
+
+    /// A word that names a digit.
+    mutating func take(word digit: UInt8, at offset: Int, isCalling: Bool) {
+        if !isActive {
+            isSpelled = true
+            isCode = isCalling
+        }
+        append(digit, startsGroup: !isActive, at: offset)
+    }
+
+    /// A capital letter after "1-800-", which stands for the digit of its key.
+    mutating func take(letter: UInt8, at offset: Int) -> Bool {
+        guard (0x41...0x5A).contains(letter), previousByte == UInt8(ascii: "-") || isVanity, startsTollFree else { return false }
+        isVanity = true
+        append(Array("22233344455566677778889999".utf8)[Int(letter - 0x41)] - 0x30, startsGroup: gap > 0, at: offset)
+        return true
+    }
+
+    private var startsTollFree: Bool {
+        guard digits.count >= 3 else { return false }
+        var leading = digits.value
+        for _ in 0..<max(0, digits.count - 4) { leading /= 10 }
+        return NumberScanner.tollFree.contains(leading) || NumberScanner.tollFree.contains(leading / 10)
+            || (leading >= 1_000 && NumberScanner.tollFree.contains(leading % 1_000))
+    }
+
+    private mutating func append(_ digit: UInt8, startsGroup: Bool, at offset: Int) {
+        if digits.count < PhoneNumbers.Digits.maximumCount { digits.append(digit) }
+        if startsGroup {
+            groups = groups << 4
+            groupCount += 1
+        }
+        if groups & 15 < 15 { groups += 1 }
+        // Only now is it known that the separator was no end of a sentence.
+        if previousByte == UInt8(ascii: ".") || previousByte == UInt8(ascii: "/") { hasSlashOrDot = true }
+        if previousByte == UInt8(ascii: "-") { hasHyphen = true }
+        gap = 0
+        previousByte = 0
+        let isSuspect = isCode || hasPlus || digits.count > NumberScanner.digitsReleased
+        if heldFrom == nil, isSuspect { heldFrom = offset }
+    }
+
+    /// A character between two digits; false when the number ends before it.
+    mutating func take(separator byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "."), UInt8(ascii: "/"), UInt8(ascii: "-"), UInt8(ascii: " "), UInt8(ascii: "("), UInt8(ascii: ")"): break
+        default: return false
+        }
+        gap += 1
+        previousByte = byte
+        return gap <= NumberScanner.maximumGap
+    }
+
+    /// Whether the digits so far are a number of the table, and what follows is another one: "116 123 (24/7)".
+    func isListed(_ known: PhoneNumbers) -> Bool { known.contains(digits) }
+
+    /// The verdict when the number is over.
+    func verdict(_ known: PhoneNumbers) -> Verdict {
+        if known.contains(digits) { return .allowed }
+        if isSpelled { return isCode && digits.count >= 3 ? .forbidden : .allowed }
+        if digits.count >= PhoneNumbers.minimumLength { return isOrdinary ? .allowed : .forbidden }
+        guard isCode, digits.count >= 3, !hasSlashOrDot, !hasHyphen, !isAmount else { return .allowed }
+        return .dependsOnNextWord
+    }
+
+    /// Amounts, dates, years, decimals and rows of small numbers.
+    private var isOrdinary: Bool {
+        if hasPlus || isVanity { return false }
+        if isAmount { return true }
+        let startsWithZero = digits.value < power(digits.count - 1)
+        if digits.value % 10_000 == 0, !startsWithZero, !isCode { return true }
+        let lengths = (0..<min(groupCount, 16)).map { groups >> UInt64(4 * (min(groupCount, 16) - 1 - $0)) & 15 }
+        if lengths.allSatisfy({ $0 <= 2 }) { return !startsWithZero || hasHyphen }
+        if lengths.count == 2, hasSlashOrDot, !hasHyphen, lengths[0] <= 2 { return true }
+        if lengths.allSatisfy({ $0 == 4 }) { return years.allSatisfy { (1_900..<2_100).contains($0) } }
+        let isDate = lengths.count >= 3 && lengths.filter { $0 == 4 }.count == 1 && lengths.filter { $0 <= 2 }.count == lengths.count - 1
+        return isDate && (lengths[0] == 4 || lengths[2] == 4)
+    }
+
+    private var years: [UInt64] {
+        var rest = digits.value
+        return (0..<(digits.count / 4)).map { _ in
+            defer { rest /= 10_000 }
+            return rest % 10_000
+        }
+    }
+
+    private func power(_ exponent: Int) -> UInt64 { (0..<exponent).reduce(1) { power, _ in power * 10 } }
+}

@@ -1,0 +1,53 @@
+/// The output rules, compiled. Immutable and shared by all answers.
+public final class OutputGuard: Sendable {
+    let table: WordTable
+    let automaton: WordAutomaton
+    let numbers: PhoneNumbers
+    let replacements: [String: [OutputRules.Kind: String]]
+    /// By word of the table.
+    private let roles: [Role]
+    private let digits: [UInt8?]
+
+    /// What a word means beside the patterns.
+    struct Role: OptionSet {
+        let rawValue: UInt8
+        static let reports = Role(rawValue: 1)
+        static let asks = Role(rawValue: 2)
+        static let calls = Role(rawValue: 4)
+        static let followsNumber = Role(rawValue: 8)
+        static let negates = Role(rawValue: 16)
+    }
+
+    /// `resources` has the phone numbers that an answer may contain.
+    public init(rules: OutputRules, resources: CrisisResources) {
+        var roles: [String: Role] = [:]
+        for (words, role) in [
+            (rules.reporting, Role.reports), (rules.questions, .asks), (rules.calling, .calls), (rules.afterNumber, .followsNumber),
+            (rules.negations, .negates),
+        ] {
+            for word in words { roles[word, default: []].insert(role) }
+        }
+        var digits: [String: UInt8] = [:]
+        for (digit, names) in rules.digits.enumerated() {
+            for name in names { digits[name] = UInt8(digit) }
+        }
+        var words = Set(roles.keys).union(digits.keys).union(rules.negations).union(rules.classes.values.joined())
+        for case .phrase(let word) in rules.rules.flatMap(\.pattern.elements).flatMap(\.alternatives) { words.insert(word) }
+        table = WordTable(words: words)
+        automaton = WordAutomaton(rules, words: table.words)
+        numbers = PhoneNumbers(resources.phoneNumbers)
+        replacements = rules.replacements
+        self.roles = table.words.map { roles[$0] ?? [] }
+        self.digits = table.words.map { digits[$0] }
+    }
+
+    /// `word` is an index of the automaton: unknown words and numbers have no role.
+    func role(_ word: Int) -> Role { word < roles.count ? roles[word] : [] }
+
+    func digit(_ word: Int) -> UInt8? { word < digits.count ? digits[word] : nil }
+
+    /// The sentence that replaces another one.
+    func replacement(_ kind: OutputRules.Kind, language: String?) -> String {
+        (language.flatMap { replacements[$0] } ?? replacements["en"])?[kind] ?? ""
+    }
+}

@@ -1,0 +1,54 @@
+/// The validated content of `domains/safety/output-guard.json`: what a model must not say to a user, and what is said instead.
+public struct OutputRules: Sendable, Equatable {
+    /// Why a sentence of an answer is replaced.
+    public enum Kind: String, Sendable, CaseIterable {
+        /// Details of a method, a means or a dose.
+        case method
+        /// Agreement that somebody should be harmed.
+        case encouragement
+        /// A promise that nobody learns of the conversation.
+        case secrecy
+        /// A claim to be a human or a therapist.
+        case identity
+        /// A part of the system prompt.
+        case instructions
+        /// A phone number or short code that is not in the resource table.
+        case phone
+
+        /// True when the rule does not apply to what others say or think: questions, quotations, "if you feel that …".
+        var isClaim: Bool { self == .encouragement || self == .secrecy || self == .identity }
+    }
+
+    /// A pattern over the words of one sentence. Elements have one word each; an apostrophe separates words ("i m"). Words in gaps are not
+    /// negations.
+    struct Rule: Sendable, Equatable {
+        var id: String
+        var kind: Kind
+        /// The text is held from the word of this element on, until the pattern matches or fails. The words before it are released.
+        var heldFrom: Int
+        var pattern: WordPattern
+    }
+
+    /// Version of the file; its editors increment it.
+    public var version: Int
+    /// Words of each class, folded and with their endings expanded.
+    var classes: [String: [String]]
+    var rules: [Rule]
+    /// Words that negate: gaps do not contain them.
+    var negations: [String]
+    /// Words after which a sentence tells what others say or think.
+    var reporting: [String]
+    /// First words of questions.
+    var questions: [String]
+    /// Words before a phone number: a short number near them is a short code.
+    var calling: [String]
+    /// Words that follow a short code, but no quantity: "text 12345 now", not "text 300 people".
+    var afterNumber: [String]
+    /// The ten digits, each with its names.
+    var digits: [[String]]
+    /// The replacement, by language (ISO 639-1), then by kind.
+    var replacements: [String: [Kind: String]]
+
+    /// Longest part of a pattern, in words, that can be held.
+    static let maximumHeldWords = 24
+}

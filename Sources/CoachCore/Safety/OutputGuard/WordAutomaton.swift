@@ -1,0 +1,192 @@
+/// All patterns of the output rules as one bit-parallel automaton over words (extended shift-and, Navarro and Raffinot 2002, §4.2): one
+/// bit per position, no pattern across two lanes, so a word costs a few operations per lane.
+struct WordAutomaton {
+    /// The bits of 64 positions.
+    private struct Lane {
+        /// First positions: bits that a shift must not enter.
+        var first: UInt64 = 0
+        var optional: UInt64 = 0
+        /// The positions before the first, and the last, of each run of optional ones.
+        var beforeRun: UInt64 = 0
+        var endOfRun: UInt64 = 0
+        /// Positions from which a match is held.
+        var held: UInt64 = 0
+        /// Last positions; those of the second count at the end of a sentence only.
+        var last: UInt64 = 0
+        var lastInSentence: UInt64 = 0
+        /// Where patterns start: at any word, or at the first of a sentence; everywhere, or only where the sentence states something.
+        var starts: UInt64 = 0
+        var startsClaim: UInt64 = 0
+        var startsFirst: UInt64 = 0
+        var startsClaimFirst: UInt64 = 0
+    }
+
+    private var lanes: [Lane] = []
+    /// Positions of the last lane that are taken.
+    private var used = UInt64.bitWidth
+    /// By last position.
+    private var kinds: [Int: OutputRules.Kind] = [:]
+    /// For each word, then for each lane, the positions that take it; after the known words the unknown one and the number.
+    private var accepting: [UInt64] = []
+    /// Words that a pattern starts with.
+    private var beginsPattern: [Bool] = []
+    /// Words that can be held.
+    private var canBeHeld: [Bool] = []
+
+    /// The state of one sentence.
+    struct State: Sendable {
+        fileprivate(set) var active: [UInt64] = []
+        /// Whether any position is active.
+        fileprivate(set) var isLive = false
+        /// Whether the last words may still become a match that is held.
+        fileprivate(set) var isHeld = false
+
+        mutating func reset() {
+            guard isLive else { return }
+            for lane in active.indices { active[lane] = 0 }
+            isLive = false
+            isHeld = false
+        }
+    }
+
+    /// What surrounds a word.
+    struct Context {
+        var isFirst: Bool
+        /// The sentence tells what others say or think, or the word before negates.
+        var isReported: Bool
+    }
+
+    let unknownWord: Int
+    let number: Int
+
+    init(_ rules: OutputRules, words: [String]) {
+        unknownWord = words.count
+        number = words.count + 1
+        let indices = Dictionary(uniqueKeysWithValues: words.enumerated().map { ($1, $0) })
+        let negations = Set(rules.negations.compactMap { indices[$0] })
+        var takers: [[Int]] = Array(repeating: [], count: words.count + 2)
+        func wordIndices(_ alternative: WordPattern.Alternative) -> [Int] {
+            switch alternative {
+            case .phrase(let phrase): [indices[phrase]].compactMap(\.self)
+            case .wordClass(OutputRules.number): [number]
+            case .wordClass(let name): (rules.classes[name] ?? []).compactMap { indices[$0] }
+            }
+        }
+        for rule in rules.rules {
+            var position = reserve(WordAutomaton.length(of: rule.pattern))
+            let start = position
+            for (index, element) in rule.pattern.elements.enumerated() {
+                for skipped in 0..<element.gap.upperBound {
+                    for word in takers.indices where !negations.contains(word) { takers[word].append(position) }
+                    if skipped >= element.gap.lowerBound { set(\.optional, position) }
+                    if index > rule.heldFrom { set(\.held, position) }
+                    position += 1
+                }
+                for word in Set(element.alternatives.flatMap(wordIndices)) { takers[word].append(position) }
+                if element.optional { set(\.optional, position) }
+                if index >= rule.heldFrom { set(\.held, position) }
+                position += 1
+            }
+            set(\.first, start)
+            switch (rule.pattern.startsSentence, rule.kind.isClaim) {
+            case (false, false): set(\.starts, start)
+            case (false, true): set(\.startsClaim, start)
+            case (true, false): set(\.startsFirst, start)
+            case (true, true): set(\.startsClaimFirst, start)
+            }
+            set(rule.pattern.endsSentence ? \.lastInSentence : \.last, position - 1)
+            kinds[position - 1] = rule.kind
+        }
+        for lane in lanes.indices {
+            let optional = lanes[lane].optional
+            lanes[lane].beforeRun = optional >> 1 & ~optional
+            lanes[lane].endOfRun = optional & ~(optional >> 1)
+        }
+        for positions in takers {
+            var bits = [UInt64](repeating: 0, count: lanes.count)
+            for position in positions { bits[position >> 6] |= 1 << UInt64(position & 63) }
+            beginsPattern.append(bits.indices.contains { bits[$0] & lanes[$0].first != 0 })
+            canBeHeld.append(bits.indices.contains { bits[$0] & lanes[$0].held != 0 })
+            accepting += bits
+        }
+    }
+
+    /// Positions of a pattern; a lane has 64.
+    static func length(of pattern: WordPattern) -> Int { pattern.elements.reduce(0) { $0 + $1.gap.upperBound + 1 } }
+
+    /// The first of so many positions in one lane.
+    private mutating func reserve(_ length: Int) -> Int {
+        if used + length > UInt64.bitWidth {
+            lanes.append(Lane())
+            used = 0
+        }
+        defer { used += length }
+        return (lanes.count - 1) * UInt64.bitWidth + used
+    }
+
+    private mutating func set(_ bits: WritableKeyPath<Lane, UInt64>, _ position: Int) {
+        lanes[position >> 6][keyPath: bits] |= 1 << UInt64(position & 63)
+    }
+
+    // MARK: Matching
+
+    /// Takes the next word of a sentence; returns the kind of a pattern that ends with it.
+    func take(_ word: Int, _ context: Context, _ state: inout State) -> OutputRules.Kind? {
+        guard state.isLive || beginsPattern[word] else { return nil }
+        if state.active.isEmpty { state.active = [UInt64](repeating: 0, count: lanes.count) }
+        var any: (live: UInt64, held: UInt64, last: UInt64) = (0, 0, 0)
+        lanes.withUnsafeBufferPointer { lanes in
+            accepting.withUnsafeBufferPointer { accepting in
+                state.active.withUnsafeMutableBufferPointer { active in
+                    let accepted = word &* lanes.count
+                    for lane in lanes.indices {
+                        var bits = entered(lanes[lane], active[lane], context) & accepting[accepted &+ lane]
+                        if bits != 0 {
+                            // Steps over optional positions.
+                            let filled = bits | lanes[lane].endOfRun
+                            bits |= lanes[lane].optional & (~(filled &- lanes[lane].beforeRun) ^ filled)
+                            any.live |= bits
+                            any.held |= bits & lanes[lane].held
+                            any.last |= bits & lanes[lane].last
+                        }
+                        active[lane] = bits
+                    }
+                }
+            }
+        }
+        state.isLive = any.live != 0
+        state.isHeld = any.held != 0
+        return any.last == 0 ? nil : kind(\.last, state)
+    }
+
+    /// The kind of a pattern that ends with the sentence.
+    func endSentence(_ state: State) -> OutputRules.Kind? { state.isHeld ? kind(\.lastInSentence, state) : nil }
+
+    /// Whether one of the words may be the next of a match that is held.
+    func mayHold(_ words: Range<Int>, _ context: Context, _ state: State) -> Bool {
+        guard state.isLive || words.contains(where: { canBeHeld[$0] && beginsPattern[$0] }) else { return false }
+        return words.contains { word in
+            canBeHeld[word]
+                && lanes.indices.contains { lane in
+                    let bits = entered(lanes[lane], state.isLive ? state.active[lane] : 0, context)
+                    return bits & accepting[word * lanes.count + lane] & lanes[lane].held != 0
+                }
+        }
+    }
+
+    /// Positions of a lane that the next word may enter.
+    private func entered(_ lane: Lane, _ active: UInt64, _ context: Context) -> UInt64 {
+        var bits = active << 1 & ~lane.first | lane.starts
+        if context.isFirst { bits |= lane.startsFirst }
+        guard !context.isReported else { return bits }
+        bits |= lane.startsClaim
+        return context.isFirst ? bits | lane.startsClaimFirst : bits
+    }
+
+    private func kind(_ last: KeyPath<Lane, UInt64>, _ state: State) -> OutputRules.Kind? {
+        lanes.indices.lazy.compactMap { lane -> OutputRules.Kind? in
+            let bits = state.active[lane] & lanes[lane][keyPath: last]
+            return bits == 0 ? nil : kinds[lane * UInt64.bitWidth + bits.trailingZeroBitCount]
+        }.first
+    }
+}

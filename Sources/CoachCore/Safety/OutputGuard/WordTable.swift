@@ -1,0 +1,97 @@
+/// The words of the output rules as a table over bytes: one look-up per byte finds the word that ends at the next separator.
+struct WordTable {
+    /// What a byte is.
+    enum Class {
+        /// 0 to 25 are the letters.
+        static let digit: UInt8 = 26
+        static let separator: UInt8 = 27
+        /// Ends a sentence when white space follows.
+        static let terminator: UInt8 = 28
+        static let space: UInt8 = 29
+        static let newline: UInt8 = 30
+        /// Markdown inside words, U+0000: as if it were not there.
+        static let ignored: UInt8 = 31
+        static let quote: UInt8 = 32
+        /// A byte of a character of two bytes or more.
+        static let multibyte: UInt8 = 33
+
+        static func isLetter(_ value: UInt8) -> Bool { value < digit }
+    }
+
+    typealias Node = UInt16
+    /// Between two words.
+    static let root: Node = 0
+    /// In a word that is not in the table.
+    static let unknown: Node = 1
+    /// In a number.
+    static let number: Node = 2
+    /// Entries of a node: one for each letter.
+    private static let stride = 32
+
+    /// By byte.
+    let classes: [UInt8]
+    /// By node, then by letter.
+    private(set) var next: [Node]
+    /// For each node the word that ends there, as index of `words`; -1 for none.
+    private(set) var wordAt: [Int16] = [-1, -1, -1]
+    /// For each node the indices of the words that pass through it.
+    private(set) var below: [Range<Int>] = [0..<0, 0..<0, 0..<0]
+    /// Sorted.
+    let words: [String]
+
+    init(words: Set<String>) {
+        self.words = words.sorted()
+        classes = (0...255).map(WordTable.classOf)
+        next = [Node](repeating: WordTable.unknown, count: 3 * WordTable.stride)
+        for (index, word) in self.words.enumerated() {
+            var node = WordTable.root
+            for letter in word.utf8 {
+                let edge = Int(node) * WordTable.stride + Int(letter - UInt8(ascii: "a"))
+                if next[edge] == WordTable.unknown {
+                    next[edge] = Node(wordAt.count)
+                    next += [Node](repeating: WordTable.unknown, count: WordTable.stride)
+                    wordAt.append(-1)
+                    below.append(index..<index)
+                }
+                node = next[edge]
+                below[Int(node)] = below[Int(node)].lowerBound..<(index + 1)
+            }
+            wordAt[Int(node)] = Int16(index)
+        }
+    }
+
+    static func edge(_ node: Node, _ letter: UInt8) -> Int { Int(node) &* stride &+ Int(letter) }
+
+    private static func classOf(_ byte: Int) -> UInt8 {
+        switch UInt8(byte) {
+        case 0x41...0x5A: UInt8(byte) - 0x41
+        case 0x61...0x7A: UInt8(byte) - 0x61
+        case 0x30...0x39: Class.digit
+        case UInt8(ascii: "."), UInt8(ascii: "!"), UInt8(ascii: "?"): Class.terminator
+        case UInt8(ascii: " "), 0x09: Class.space
+        case 0x0A, 0x0D: Class.newline
+        case 0, UInt8(ascii: "*"), UInt8(ascii: "_"), UInt8(ascii: "`"), UInt8(ascii: "~"): Class.ignored
+        case UInt8(ascii: "\""), UInt8(ascii: ">"): Class.quote
+        case 0x80...: Class.multibyte
+        default: Class.separator
+        }
+    }
+
+    /// The class of a character of several bytes, given as its big-endian bytes. Letters outside the Latin alphabet make a word unknown: 255.
+    static func classOf(character bytes: UInt32) -> UInt8 {
+        switch bytes {
+        case 0xC2A0, 0xE28080...0xE2808A, 0xE280AF: return Class.space
+        case 0xC2AD, 0xE2808B...0xE2808F, 0xEFBBBF, 0xCC80...0xCDAF: return Class.ignored
+        // Quotation marks, and the mark that opens a Spanish question.
+        case 0xC2AB, 0xC2BF, 0xE2809C...0xE2809E: return Class.quote
+        case 0xE280A6: return Class.terminator
+        case 0xC380...0xC9BF:
+            let scalar = (bytes >> 8 & 0x1F) << 6 | bytes & 0x3F
+            let folded = FoldingTables.latin[Int(scalar - 0xC0)]
+            return folded == FoldingTables.unfolded ? 255 : folded - UInt8(ascii: "a")
+        // Punctuation, symbols and pictures.
+        case 0xC280...0xC2BF, 0xE28080...0xE2BFBF, 0xE38080...0xE380BF, 0xF0000000...: return Class.separator
+        default: return 255
+        }
+    }
+}
