@@ -158,6 +158,23 @@ struct SafetyTests {
         #expect(answer.story == ["start", "safety", "error"])
     }
 
+    @Test("finds crisis resources and the safety protocol without a token")
+    func openRoutes() async throws {
+        let browser = Browser(port: try await Stage.shared().testUser().browser.port)
+        func resources(_ query: String, _ headers: [String: String] = [:]) async throws -> String {
+            let answer = try await browser.send("GET", "/api/v1/resources\(query)", headers: headers)
+            #expect(answer.status == 200)
+            return answer.text
+        }
+        #expect(try await resources("?country=GB").contains("116 123"))
+        #expect(try await resources("?country=US&locale=es").contains("Línea"))
+        #expect(try await resources("", ["Accept-Language": "en-US"]).contains("988"))
+        let anywhere = try await resources("")
+        #expect(!anywhere.contains("988") && anywhere.contains("findahelpline.com"))
+        let published = try await browser.send("GET", "/.well-known/safety-protocol")
+        #expect(published.status == 200 && published.text.contains("# Safety protocol"))
+    }
+
     @Test("reads no forbidden sentence of a model, not in the stream, a replay or the stored message")
     func outputGuard() async throws {
         let stage = try await Stage.shared()

@@ -17,6 +17,9 @@ struct CoachingFiles {
         let rules = Self.attempt(file("domains/safety/output-guard.json"), &findings) { json throws(ConfigurationRejected) in
             try OutputRules(json: json)
         }
+        let safetyProtocol = Self.attempt(file("domains/safety/protocol.md"), &findings) { text throws(ConfigurationRejected) in
+            Array(text)
+        }
         let templates = Self.attempt(folder("prompts", suffix: ".md"), &findings) { files throws(ConfigurationRejected) in
             try PromptTemplates(files: files)
         }
@@ -25,10 +28,12 @@ struct CoachingFiles {
             try CrisisClassifier(LinearClassifier(file: bytes, named: TrainingFiles.model), file: TrainingFiles.model)
         }
         if classifier == nil { warnings.append("\(TrainingFiles.model): crisis detection runs by the grammar alone") }
-        guard findings.isEmpty, let grammar, let resources, let rules, let domains, let templates else { return (nil, findings, warnings) }
+        guard findings.isEmpty, let grammar, let resources, let rules, let safetyProtocol, let domains, let templates else {
+            return (nil, findings, warnings)
+        }
         let parts = CoachingParts(
             grammar: grammar, classifier: classifier, templates: templates, resources: resources,
-            outputGuard: OutputGuard(rules: rules, resources: resources), domains: domains,
+            outputGuard: OutputGuard(rules: rules, resources: resources), safetyProtocol: safetyProtocol, domains: domains,
             domainBodies: domainBodies())
         return (parts, [], warnings)
     }

@@ -9,6 +9,8 @@ struct CoachingParts: Sendable {
     let templates: PromptTemplates
     let resources: CrisisResources
     let outputGuard: OutputGuard
+    /// The published safety protocol, UTF-8.
+    let safetyProtocol: [UInt8]
     let domains: DomainConfigurations
     /// The files of `domains`, by domain.
     let domainBodies: [String: JSONValue]

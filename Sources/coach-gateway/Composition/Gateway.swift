@@ -130,6 +130,7 @@ struct Gateway {
                     models: models, budgets: budgets, finalizer: finalizer, registry: registry, remoteTurns: remoteTurns,
                     admission: admission,
                     streamLoop: streamLoop),
+                SafetyRoutes(coaching: documents.coaching, safetyProtocol: files.coachingParts.safetyProtocol),
                 ConversationRoutes(
                     conversations: .postgres(client: database), registry: registry, recovery: recovery),
                 WebhookRoutes(senders: webhooks.senders, inbox: inbox), SubscriptionRoutes(inbox: inbox),

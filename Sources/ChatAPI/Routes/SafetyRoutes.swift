@@ -1,0 +1,39 @@
+import CoachCore
+import GatewayAPI
+import HTTPEdge
+import HTTPTypes
+import Hummingbird
+
+/// `GET /api/v1/resources` and `GET /.well-known/safety-protocol`: open to everyone, without the database.
+public struct SafetyRoutes: Feature {
+    private let coaching: LiveValue<Coaching>
+    private let safetyProtocol: [UInt8]
+
+    /// `safetyProtocol`: the published protocol (`domains/safety/protocol.md`), UTF-8.
+    public init(coaching: LiveValue<Coaching>, safetyProtocol: [UInt8]) {
+        self.coaching = coaching
+        self.safetyProtocol = safetyProtocol
+    }
+
+    public func register(on routes: RouteTable) {
+        let group = routes.open("Safety")
+        group.get(
+            "/api/v1/resources",
+            .init(
+                "List crisis resources of a country and the international ones",
+                parameters: [.init("country", in: .query, .text), .init("locale", in: .query, .text)],
+                response: .list(SafetyResource.schema))
+        ) { request, context in
+            let query = request.uri.queryParameters
+            let asked = Region(country: query["country"].map(String.init), locale: query["locale"].map(String.init))
+            let region = Region(firstOf: [asked, AcceptLanguage.region(request.headers[.acceptLanguage])])
+            let card = StreamSafety(coaching.current.resources.all(in: region))
+            return .list(request, context, Page(items: card.resources, nextCursor: nil)) { $0 }
+        }
+        group.get(
+            "/.well-known/safety-protocol", .init("Get the published safety protocol", response: .media("text/markdown", .text))
+        ) { _, _ in
+            Response(bytes: safetyProtocol, type: "text/markdown; charset=utf-8")
+        }
+    }
+}
