@@ -48,16 +48,20 @@ struct ReplayTests {
             """)
     }
 
-    /// What the database holds and the fold does not say, or the other way round.
+    /// Where the database and the fold differ.
     private static func differences(_ years: [SubscriberYear], _ database: Database, at now: Int64) async throws -> [String] {
         var timelines: [String: String] = [:]
         for row in try await database.rows("select user_id, timeline from gateway.subscriptions") {
             timelines[row["user_id"] ?? ""] = row["timeline"]
         }
+        // By user and kind of access.
         var access: [String: [String: Int64]] = [:]
-        let sql = "select user_id, entitlement, (extract(epoch from access_until) * 1000)::bigint as until from gateway.user_entitlements"
+        let sql = """
+            select user_id || case when is_trial then ' trial' else ' paid' end as key, entitlement,
+                (extract(epoch from access_until) * 1000)::bigint as until from gateway.user_entitlements
+            """
         for row in try await database.rows(sql) {
-            access[row["user_id"] ?? "", default: [:]][row["entitlement"] ?? ""] = row.number("until").map { Int64($0) }
+            access[row["key"] ?? "", default: [:]][row["entitlement"] ?? ""] = row.number("until").map { Int64($0) }
         }
         var differences: [String] = []
         for year in years {
@@ -72,8 +76,9 @@ struct ReplayTests {
                     timelines.removeValue(forKey: user)
                     .flatMap { try? JSONValue(parsing: Array($0.utf8)) }.flatMap { EntitlementTimeline(json: $0) } ?? .none
                 if stored != expected.timeline { differences.append("\(user): the timeline") }
-                if access[user] ?? [:] != expected.accessUntil.compactMapValues(\.instant?.milliseconds) {
-                    differences.append("\(user): the entitlements")
+                for (kind, until) in [("paid", expected.paidUntil), ("trial", expected.trialUntil)]
+                where access["\(user) \(kind)"] ?? [:] != until.compactMapValues(\.instant?.milliseconds) {
+                    differences.append("\(user): the \(kind) entitlements")
                 }
                 let status = expected.timeline.state(at: BillingInstant(clamping: now)).status.rawValue
                 if status != year.endings[user] { differences.append("\(user): \(status), not \(year.endings[user] ?? "")") }
