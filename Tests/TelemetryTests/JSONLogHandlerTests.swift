@@ -157,7 +157,8 @@ struct JSONLogHandlerTests {
         let dropped = writer.droppedLines
         #expect(lines.count == 702 + 1 - dropped, "\(lines.count) \(dropped)")
         #expect(lines.last?.contains("the end") ?? false)
-        #expect(lines.contains { $0.contains(#""message":"log lines were dropped because nobody read them","count":\#(dropped)}"#) })
+        #expect(
+            lines.contains { $0.contains(#""message":"log lines were dropped because they were not read in time","count":\#(dropped)}"#) })
         let page = String(decoding: factory.render(.text), as: UTF8.self)
         #expect(page.contains("coach_log_lines_dropped_total \(dropped)"), "\(page)")
     }

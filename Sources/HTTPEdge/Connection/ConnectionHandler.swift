@@ -80,8 +80,8 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         if fault != nil { rejectedHead = head }
         guard action == .forward else { return action }
         isHTTP10 = head.version == .http1_0
-        // A body that is too large is rejected without it.
-        if !isHTTP10, head.headers.first(name: "expect")?.lowercased() == "100-continue", length ?? 0 <= Request.maximumUploadBytes {
+        // A body that is too large is rejected without it. Files may be larger; their clients send them after a pause (RFC 9110 §10.1.1).
+        if !isHTTP10, head.headers.first(name: "expect")?.lowercased() == "100-continue", length ?? 0 <= Request.maximumBodyBytes {
             context.writeAndFlush(wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
         }
         return action

@@ -5,11 +5,8 @@ extension Request {
     /// The limit of a body (CONTRACT §2).
     public static let maximumBodyBytes = 256 * 1024
 
-    /// The highest limit of a route that takes files (CONTRACT §2).
-    static let maximumUploadBytes = 512 * 1024
-
     /// Reads the whole body. Throws `VAL_3005` when it is too large, before reading when its length is announced.
-    /// - Parameter limit: in bytes; at most `maximumUploadBytes`.
+    /// - Parameter limit: in bytes.
     public func collectBytes(upTo limit: Int = maximumBodyBytes) async throws -> [UInt8] {
         if let length = headers[.contentLength].flatMap({ Int($0) }), length > limit {
             throw GatewayError(.tooLarge, "the request's body is larger than \(limit / 1024) KiB")

@@ -112,8 +112,12 @@ struct AnswerScan: Sendable {
     }
 
     private mutating func digit(_ byte: UInt8, at offset: Int, _ rules: OutputGuard) -> Match? {
-        if node != WordTable.number {
-            if let match = endWord(at: offset, rules) { return match }
+        // Behind letters it is part of an identifier.
+        if node != WordTable.root, node != WordTable.number {
+            node = WordTable.unknown
+            return nil
+        }
+        if node == WordTable.root {
             node = WordTable.number
             wordStart = offset
         }
