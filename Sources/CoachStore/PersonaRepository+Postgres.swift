@@ -47,11 +47,16 @@ extension PersonaRepository {
             },
             importCard: { caller, id, card, expected in
                 let json = String(decoding: card.json.bytes, as: UTF8.self)
-                return try await client.changePersona(id, of: caller, expected) {
-                    """
-                    update public.coaching_personas p set \(PersonaRecord.assignments), card = \(json)::jsonb \(card.content.source)
-                    where p.user_id = \(caller.userID)
-                    """
+                do {
+                    return try await client.changePersona(id, of: caller, expected) {
+                        """
+                        update public.coaching_personas p set \(PersonaRecord.assignments), card = \(json)::jsonb \(card.content.source)
+                        where p.user_id = \(caller.userID)
+                        """
+                    }
+                } catch let error as PostgresError where error.sqlState == SQLState.checkViolation {
+                    // As jsonb numbers are written out: 1e308 has 309 digits.
+                    throw JSONFinding("data", .invalid("is too long"))
                 }
             },
             delete: { caller, id in

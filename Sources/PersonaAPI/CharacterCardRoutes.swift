@@ -29,7 +29,8 @@ public struct CharacterCardRoutes: Feature {
                 ]).named("CharacterCard"), response: PersonaRoutes.versioned)
         ) { request, context in
             let (id, expected) = (try context.personaID, try request.expectedVersion(required: true))
-            let card = try JSONReader.read(requestBody: try await request.collectBytes(), CharacterCard.init)
+            let body = try await request.collectBytes(upTo: CharacterCard.maximumBytes)
+            let card = try JSONReader.read(requestBody: body, CharacterCard.init)
             do {
                 let record = try await personas.importCard(context.caller, id, card, expected.versions)
                 return .envelope(context) { PersonaResource(record).write(to: &$0) }.tagged(record.tag, for: request)

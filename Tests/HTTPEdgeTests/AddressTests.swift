@@ -48,7 +48,8 @@ struct AddressTests {
             ("10.0.0.1", ["X-Forwarded-For": "2001:db8::1"], "2001:db8::1"),
             ("10.0.0.1", ["X-Forwarded-For": "198.51.100.1, rubbish"], "10.0.0.1"),
             ("10.0.0.1", ["X-Forwarded-For": "198.51.100.1, rubbish, 10.0.0.2"], "10.0.0.2"),
-            ("10.0.0.1", ["Forwarded": "for=198.51.100.1;proto=https", "X-Forwarded-For": "1.2.3.4"], "198.51.100.1"),
+            ("10.0.0.1", ["Forwarded": "for=198.51.100.1;proto=https"], "198.51.100.1"),
+            ("10.0.0.1", ["Forwarded": "for=198.51.100.1", "X-Forwarded-For": "1.2.3.4"], "10.0.0.1"),
             ("10.0.0.1", ["Forwarded": "for=1.2.3.4, For=\"[2001:db8::2]:47011\" ; by=10.0.0.1"], "2001:db8::2"),
             ("10.0.0.1", ["Forwarded": "by=\"a;b,c=d\";for=\"198.51.100.7:80\""], "198.51.100.7"),
             ("10.0.0.1", ["Forwarded": "for=198.51.100.1, for=unknown"], "10.0.0.1"),
@@ -97,6 +98,7 @@ struct AddressTests {
     func versionOne() throws {
         for (text, source) in [
             ("PROXY TCP4 198.51.100.1 10.0.0.1 4711 80\r\n", "198.51.100.1"), ("PROXY TCP6 2001:db8::1 ::1 4711 80\r\n", "2001:db8::1"),
+            ("PROXY TCP6 ::ffff:203.0.113.5 ::ffff:10.0.0.1 4711 80\r\n", "203.0.113.5"),
             ("PROXY UNKNOWN ffff:f:f ffff::1 65535 65535\r\n", nil), ("PROXY UNKNOWN\r\n", nil),
         ] as [(String, String?)] {
             let bytes = Array(text.utf8)

@@ -23,7 +23,7 @@ create table public.coaching_personas (
     -- BCP 47 tags.
     languages jsonb check (octet_length(languages::text) <= 1000),
     -- The character card that the draft was imported from, for its export; no turn reads it.
-    card jsonb check (octet_length(card::text) <= 600000),
+    card jsonb check (octet_length(card::text) <= 1100000),
     -- `link`: for its creator and those who redeemed a share link. `listed`: for all users.
     visibility text not null default 'link' check (visibility in ('link', 'listed')),
     -- Counts the changes of this row; its entity tag.

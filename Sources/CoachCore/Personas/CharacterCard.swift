@@ -12,6 +12,9 @@ public struct CharacterCard: Sendable, Equatable {
     /// Name of our member of `data.extensions`: the content of a persona that was exported from here.
     private static let extensionName = "coach_gateway"
 
+    /// Of an imported card (CONTRACT §2).
+    public static let maximumBytes = 512 * 1024
+
     /// As it was imported.
     public let json: JSONValue
     /// What the persona gets of it.
@@ -26,6 +29,8 @@ public struct CharacterCard: Sendable, Equatable {
         let (content, findings) = JSONReader.collect(mapped.content, PersonaContent.init)
         for finding in findings { try body.report(mapped.path(finding.path), finding.problem) }
         self.content = content ?? .placeholder
+        // Members that are only kept were not read, and PostgreSQL's jsonb cannot hold it.
+        if body.value.containsNUL { try body.report("data", .nulCharacter) }
         json = body.value
     }
 
@@ -96,5 +101,17 @@ extension JSONValue {
         var all = members ?? []
         if let index = all.lastIndex(where: { $0.key == key }) { all[index].value = value } else { all.append(JSONMember(key, value)) }
         return .object(all)
+    }
+}
+
+extension JSONValue {
+    /// Whether any text or name in it has U+0000.
+    fileprivate var containsNUL: Bool {
+        switch self {
+        case .string(let text): text.utf8.contains(0)
+        case .array(let elements): elements.contains(where: \.containsNUL)
+        case .object(let members): members.contains { (member: JSONMember) in member.key.utf8.contains(0) || member.value.containsNUL }
+        case .integer, .number, .bool, .null: false
+        }
     }
 }

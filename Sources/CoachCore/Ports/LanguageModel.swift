@@ -92,6 +92,14 @@ public enum ModelEnd: Sendable, Equatable {
     case cancelled
     /// No provider answered, or the answering one failed.
     case failed(ModelFault)
+
+    /// Whether the answer was cut.
+    public var isFault: Bool {
+        switch self {
+        case .stop, .length, .filtered: false
+        case .cancelled, .failed: true
+        }
+    }
 }
 
 /// Why a model call failed.

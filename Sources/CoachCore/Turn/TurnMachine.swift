@@ -22,6 +22,8 @@ public struct TurnMachine: Sendable {
     private var usage = TokenUsage()
     /// The answer when every model fails before the first token and the user is in acute danger (CONTRACT §4).
     private let safetyText: [UInt8]?
+    /// Whether a fixed text is the answer when the model gives none.
+    public var hasSafetyText: Bool { safetyText != nil }
     /// The model that accepted the call; nil before.
     public private(set) var answeredBy: ModelName?
 

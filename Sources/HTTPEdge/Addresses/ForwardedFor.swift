@@ -2,9 +2,11 @@ import HTTPTypes
 
 /// The addresses that proxies report in `Forwarded` (RFC 7239 §4) or `X-Forwarded-For`, the nearest last.
 enum ForwardedFor {
-    /// nil stands for a hop that is not an address: `unknown`, a name of the proxy's own, or a syntax error. `Forwarded` counts where both are.
+    /// nil stands for a hop that is not an address: `unknown`, a name of the proxy's own, or a syntax error. With both fields, of which the client
+    /// may have sent one, neither counts.
     static func hops(_ headers: HTTPFields) -> [NetworkAddress?] {
         let standard = headers[values: .forwarded]
+        guard standard.isEmpty || headers[values: .forwardedFor].isEmpty else { return [nil] }
         if !standard.isEmpty { return standard.flatMap { elements($0) }.map { $0.flatMap(address) } }
         return headers[values: .forwardedFor].flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.map {
             address($0[...])

@@ -36,7 +36,10 @@ enum ProxyHeader {
         switch words.dropFirst().first {
         case "UNKNOWN": return .header(length: length, source: nil)
         case "TCP4", "TCP6":
-            guard words.count == 6, let source = NetworkAddress(words[2]), source.isIPv4 == (words[1] == "TCP4") else { return .malformed }
+            // Not by the address itself: a listener for both families writes IPv4 clients as `TCP6 ::ffff:203.0.113.5`.
+            guard words.count == 6, let source = NetworkAddress(words[2]), words[2].contains(":") == (words[1] == "TCP6") else {
+                return .malformed
+            }
             return .header(length: length, source: source)
         default: return .malformed
         }

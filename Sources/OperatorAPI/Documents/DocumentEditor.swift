@@ -42,7 +42,9 @@ struct DocumentEditor: Sendable {
     /// Newest first; the last is the shipped one.
     func versions(_ id: String, _ request: PageRequest) async throws -> Page<DocumentState> {
         let before = try request.numberCursor
-        let edited = try await documents.history(name(id), before.map { Int(clamping: $0) }, request.limit + 1).map { state($0) }
+        let edited = try await documents.history(name(id), before.map { Int(min($0, Int64(Int32.max))) }, request.limit + 1).map {
+            state($0)
+        }
         let isLast = edited.count <= request.limit
         let all = edited + (isLast && before.map { $0 > 1 } ?? true ? [shipped(id)].compactMap { $0 } : [])
         return Page(all, limit: request.limit, number: { Int64($0.version) })

@@ -45,6 +45,8 @@ extension CostQuery {
         guard let grain = Grain(rawValue: query["grain"].map(String.init) ?? Grain.day.rawValue) else {
             throw GatewayError(.invalidInput, "grain must be hour, day or week").naming(field: "grain")
         }
+        if let zone = query["tz"], zone != "UTC" { throw GatewayError(.invalidInput, "only UTC is supported").naming(field: "tz") }
+        if query["compare"] != nil { throw GatewayError(.invalidInput, "comparisons are not supported").naming(field: "compare") }
         self.init(first: days.first, last: days.last, groups: groups, grain: grain)
     }
 }

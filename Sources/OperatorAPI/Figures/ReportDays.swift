@@ -24,8 +24,9 @@ struct ReportDays {
         let query = request.uri.queryParameters
         last = try Self.day(query["to"], "to") ?? CalendarDay(unixSeconds: Int(now.timeIntervalSince1970))
         first = try Self.day(query["from"], "from") ?? CalendarDay(daysSinceEpoch: last.daysSinceEpoch - Self.period)
-        guard first <= last, last.daysSinceEpoch - first.daysSinceEpoch <= Self.longestPeriod else {
-            throw GatewayError(.invalidInput, "from must be before to, and at most \(Self.longestPeriod) days").naming(field: "from")
+        guard first.daysSinceEpoch >= 0, first <= last, last.daysSinceEpoch - first.daysSinceEpoch <= Self.longestPeriod else {
+            throw GatewayError(.invalidInput, "from must be 1970 or later and before to, by at most \(Self.longestPeriod) days").naming(
+                field: "from")
         }
     }
 

@@ -200,13 +200,14 @@ extension LiveTurn.State {
     ) -> (notify: Subscribers, outcome: (receive: @Sendable (TurnOutcome) -> Void, outcome: TurnOutcome)?) {
         if let name = update.acceptedBy { machine.accepted(by: name) }
         let before = answer.end
-        if machine.isReleasing { machine.released(release(update.text, isLast: update.end != nil)) }
+        if machine.isReleasing { machine.released(release(update.text, end: update.end)) }
         if let usage = update.usage { machine.reported(usage) }
         if let end = update.end, var last = machine.ended(end) {
             answer.append(last.textToAppend)
             if let outputGuard {
                 last.outcome.replaced = outputGuard.replaced
-                last.outcome.withheldBytes = outputGuard.withheldBytes
+                // Of a stopped answer some text is still held; the model has produced it.
+                last.outcome.withheldBytes = outputGuard.withheldBytes + outputGuard.heldBytes
             }
             outcome = last.outcome
             // It has ended: see `generate`.
@@ -219,13 +220,15 @@ extension LiveTurn.State {
     }
 
     /// Appends what the output guard releases; returns how many bytes.
-    private mutating func release(_ text: UnsafeBufferPointer<UInt8>, isLast: Bool) -> Int {
+    private mutating func release(_ text: UnsafeBufferPointer<UInt8>, end: ModelEnd?) -> Int {
         let before = answer.end
         switch outputGuard?.take(text) ?? .piece {
         case .piece: answer.append(text)
         case .output: if let outputGuard { answer.append(outputGuard.output) }
         }
-        if isLast, outputGuard != nil {
+        if let end, outputGuard != nil {
+            // The first sentence was cut before any of it was released: the fixed text answers, not a fragment.
+            guard answer.end > 0 || !end.isFault || !machine.hasSafetyText else { return 0 }
             outputGuard?.finish()
             if let outputGuard { answer.append(outputGuard.output) }
         }

@@ -39,8 +39,12 @@ public struct SignedPayloadVerifier: Sendable {
             let signature = Base64URL.decode(parts[2])
         else { throw .malformed }
         guard header["alg"]?.string == "ES256", header["crit"] == nil else { throw .algorithm }
-        let signedAt = payload["signedDate"]?.integer.map { Date(timeIntervalSince1970: Double($0) / 1000) }
-        let leaf = try await leaf(of: header["x5c"], at: signedAt ?? now)
+        // Not verified yet: a year that X.509 cannot write would stop the process in the library.
+        let signed = payload["signedDate"]?.integer
+        let signedAt = signed.flatMap { BillingInstant(milliseconds: $0) }
+        guard signed == nil || signedAt != nil else { throw .malformed }
+        let leaf = try await leaf(
+            of: header["x5c"], at: signedAt.map { Date(timeIntervalSince1970: Double($0.milliseconds) / 1000) } ?? now)
         guard let key = P256.Signing.PublicKey(leaf.publicKey),
             let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature),
             key.isValidSignature(signature, for: Data(parts[0]) + [UInt8(ascii: ".")] + Data(parts[1]))

@@ -46,7 +46,9 @@ struct StripeObject {
         case .charge:
             // True only when the whole amount was refunded.
             guard try fields.bool("refunded") == true else { throw .informational }
-            return .purchase(reference(nil), .refunded, BillingPeriod())
+            // An earlier period's refund ends nothing. Stripe's time of a charge may be a little before that of the period that it pays.
+            let chargedAt = try fields.instant(seconds: "created")?.advanced(by: 3_600_000)
+            return .purchase(reference(nil), .refunded, BillingPeriod(purchasedAt: chargedAt))
         case .dispute:
             guard try fields.string("status") == "lost" else { throw .informational }
             return .purchase(reference(nil), .refunded, BillingPeriod())

@@ -54,6 +54,8 @@ struct RouteMatrixTests {
     private static let bodies = [
         "", "{", "[]", "null", "{}", #"{"body":{"a":1},"version":-1,"reason":7,"title":{},"goals":{"a":[]},"granted":2}"#,
         #"{"title":"\u0000","goals":["\ud800"],"message":"","comment":"\u202e"}"#, String(repeating: "[", count: 100_000),
+        #"{"spec":"chara_card_v2","data":{"name":"x","system_prompt":"a\u0000"}}"#,
+        #"{"spec":"chara_card_v2","data":{"name":"x","tags":[\#(Array(repeating: "1e308", count: 4_000).joined(separator: ","))]}}"#,
         #"{"body":\#(String(repeating: "[", count: 20_000))\#(String(repeating: "]", count: 20_000))}"#,
     ]
     private static let values = [
@@ -61,8 +63,8 @@ struct RouteMatrixTests {
     ]
     private static let queries = [
         "limit=0", "limit=x", "cursor=%00", "cursor=1_2", "cursor=-1", "updated_since=x", "since=%F0%9F%92%9B", "q=%00", "from=x&to=y",
-        "id=1",
-        "after=-1", "dry_run=maybe", "confirmation=%00",
+        "id=1", "cursor=99999999999", "from=0000-01-01&to=0000-02-01", "to=0001-01-15", "tz=Mars", "after=-1", "dry_run=maybe",
+        "confirmation=%00",
     ]
 
     @Test("answers nonsense with a documented error, never with a failure of its own", arguments: [nil, "creator", "operator"])

@@ -136,6 +136,10 @@ struct AppStoreNotificationTests {
         let parts = try signer.sign(payload).split(separator: ".")
         let changed = "\(parts[0]).\(Base64URL.encode(#"{"notificationUUID":"v","signedDate":1767225600000}"#.utf8)).\(parts[2])"
         #expect(await rejection(SignedNotification.body(signedPayload: changed), try reader()) == .signature)
+        for year in [-62_200_000_000_000, 253_402_300_800_000, Int64.max] {
+            let impossible = try signer.sign(["notificationUUID": "u", "signedDate": .integer(year)])
+            #expect(await rejection(SignedNotification.body(signedPayload: impossible), try reader()) == .malformed)
+        }
         let stranger: JSONValue = .string(try SignedNotification().sign(["originalTransactionId": "1"]))
         #expect(await rejection(try signer.body("DID_RENEW", data: ["signedTransactionInfo": stranger]), try reader()) == .untrusted)
         for body in ["", "{}", #"{"signedPayload":1}"#, #"{"signedPayload":"a.b"}"#, #"{"signedPayload":"a.b.c"}"#] {

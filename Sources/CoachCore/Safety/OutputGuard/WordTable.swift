@@ -85,7 +85,8 @@ struct WordTable {
         // Quotation marks, and the mark that opens a Spanish question.
         case 0xC2AB, 0xC2BF, 0xE2809C...0xE2809E: return Class.quote
         case 0xE280A6: return Class.terminator
-        case 0xC380...0xC9BF:
+        // U+00C0 to U+024F, which the table holds.
+        case 0xC380...0xC98F:
             let scalar = (bytes >> 8 & 0x1F) << 6 | bytes & 0x3F
             let folded = FoldingTables.latin[Int(scalar - 0xC0)]
             return folded == FoldingTables.unfolded ? 255 : folded - UInt8(ascii: "a")
