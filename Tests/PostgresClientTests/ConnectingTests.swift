@@ -153,8 +153,10 @@ import Testing
                     try await eventually { try await other.int(waiting) == 1 }
                     async let first: Void = client.shutdown(grace: .seconds(30))
                     async let second: Void = client.shutdown(grace: .seconds(30))
+                    // Not shut down yet, it would wait behind the lock.
                     try await eventually {
-                        await postgresError { try await client.execute("select 1") }?.message == "the client was shut down"
+                        let error = await postgresError { try await client.execute("select 1", deadline: .milliseconds(50)) }
+                        return error?.message == "the client was shut down"
                     }
                     #expect(await postgresError { try await client.withConnection { _ in } }?.kind == .unavailable)
                     try await holder.execute("select pg_advisory_unlock(1)")
