@@ -14,19 +14,19 @@ daemon off;
 {user}
 worker_processes 1;
 worker_rlimit_nofile 65536;
-error_log {folder}/nginx.log warn;
-pid {folder}/nginx.pid;
+error_log "{folder}/nginx.log" warn;
+pid "{folder}/nginx.pid";
 events {{ worker_connections 40000; }}
 http {{
     access_log off;
-    client_body_temp_path {folder}/nginx-body;
-    proxy_temp_path {folder}/nginx-proxy;
-    fastcgi_temp_path {folder}/nginx-fastcgi;
-    uwsgi_temp_path {folder}/nginx-uwsgi;
-    scgi_temp_path {folder}/nginx-scgi;
+    client_body_temp_path "{folder}/nginx-body";
+    proxy_temp_path "{folder}/nginx-proxy";
+    fastcgi_temp_path "{folder}/nginx-fastcgi";
+    uwsgi_temp_path "{folder}/nginx-uwsgi";
+    scgi_temp_path "{folder}/nginx-scgi";
     keepalive_requests 1000000;
     upstream provider {{ server 127.0.0.1:{provider}; keepalive 12000; keepalive_requests 1000000; }}
-    proxy_ssl_trusted_certificate {authority};
+    proxy_ssl_trusted_certificate "{authority}";
     proxy_ssl_verify on;
     proxy_ssl_name localhost;
     proxy_ssl_protocols TLSv1.2 TLSv1.3;
