@@ -3,7 +3,7 @@ import Foundation
 import PostgresClient
 
 extension SyncRepository {
-    /// Changes in PostgreSQL, by the numbers that every writer takes under the user's lock: who sees a number sees all rows with lower ones.
+    /// Changes in PostgreSQL, by the numbers that every writer takes under the user's lock: a reader that sees a number sees all rows with lower ones.
     public static func postgres(client: PostgresClient) -> SyncRepository {
         SyncRepository { caller, since, limit in
             if let since {

@@ -103,28 +103,31 @@ struct SyncTests {
         let caller = Caller.someone()
         var ids: [ConversationID] = []
         for number in 0..<5 { ids.append(try await store.turns().talk(caller, "\(number)").conversationID) }
-        let conversations = ids
+        let (conversations, passes) = (ids, PassCounter())
         let isDone = Mutex(false)
         let writers = Task {
             defer { isDone.withLock { $0 = true } }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for seed in 0..<2 {
-                    group.addTask { try await Self.write(Self.changes, seed: UInt64(seed), conversations, caller, store) }
+                    group.addTask { try await Self.write(Self.changes, seed: UInt64(seed), conversations, caller, store, passes) }
                 }
                 try await group.waitForAll()
             }
         }
         var copy = OfflineCopy(store, caller)
-        while !isDone.withLock({ $0 }) { try await copy.synchronise(limit: 7) }
+        while !isDone.withLock({ $0 }) {
+            try await copy.synchronise(limit: 7)
+            passes.increment()
+        }
         try await writers.value
         try await copy.synchronise()
         #expect(copy.resets == 0)
         try await expectEqual(copy, store)
     }
 
-    /// Random edits; each tenth stays open for a while before it is committed.
+    /// Random edits; each tenth is committed after a whole synchronisation that began meanwhile.
     private static func write(
-        _ count: Int, seed: UInt64, _ conversations: [ConversationID], _ caller: Caller, _ store: StoreFixture
+        _ count: Int, seed: UInt64, _ conversations: [ConversationID], _ caller: Caller, _ store: StoreFixture, _ passes: PassCounter
     ) async throws {
         var random = SeededGenerator(state: seed)
         let profiles = ContextProfileRepository.postgres(client: store.gateway)
@@ -139,7 +142,8 @@ struct SyncTests {
                         update public.conversations set title = \("\(seed) \(number)")
                         where user_id = \(caller.userID.uuid) and id = \(conversation.uuid)
                         """)
-                    try await lease.execute("select pg_sleep(0.01)")
+                    let begun = passes.count
+                    try await eventually { passes.count > begun + 1 }
                 }
             case 1: _ = try await profiles.edit(caller, .init(fields: [.goals: [.string("\(seed) \(number)")]], expectedVersions: nil))
             case 2: _ = try await store.conversations.create(caller, title: "\(seed) \(number)")
@@ -169,4 +173,13 @@ struct SyncTests {
             await #expect(throws: InvalidChangeToken()) { try await copy.sync.changes(caller, text, 10) }
         }
     }
+}
+
+/// Synchronisations that were completed.
+private final class PassCounter: Sendable {
+    private let passes = Mutex(0)
+
+    var count: Int { passes.withLock { $0 } }
+
+    func increment() { passes.withLock { $0 += 1 } }
 }

@@ -4,7 +4,7 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// `store_api.py`: answers as it is told, and remembers what it was asked.
+/// `store_api.py`: gives scripted answers, and records the requests.
 package struct StoreAPI: Sendable {
     package struct Request: Decodable {
         package var method: String

@@ -190,7 +190,7 @@ import Testing
     }
 }
 
-/// Near the limit of this process, where nobody else's descriptors are.
+/// Near the limit of this process, where no other descriptors are.
 private var highNumber: Int32 {
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)

@@ -101,7 +101,7 @@ begin
     end loop;
 end $$;
 
--- Share links: the gateway reads all, because a token is looked up for whoever has it, and writes those of the user it is bound to. Users read their
+-- Share links: the gateway reads all, because a token is looked up for any user that has it, and writes those of the user it is bound to. Users read their
 -- redemptions; one is made together with the use of a link, by gateway.redeem_share_link alone.
 grant select, insert, update (revoked_at) on public.share_links to coach_gateway;
 grant select on public.persona_redemptions to authenticated, coach_gateway;

@@ -610,7 +610,7 @@ begin
     if again then
         counter := gateway.uncount(uid, 0, 1);
     end if;
-    -- Refused, or required and not given: then nothing that the user told earlier enters the prompt, besides this conversation (CONTRACT §5).
+    -- Refused, or required and not given: then nothing from the user's profile or earlier conversations enters the prompt (CONTRACT §5).
     if not coalesce((person.consents ->> 'memory')::boolean, not request ? 'requires_memory_consent') then
         person.profile := null;
         conversation.summary := null;

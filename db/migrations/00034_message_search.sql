@@ -30,7 +30,7 @@ create function gateway.index_messages(user_id uuid, at_most integer) returns bo
 declare
     wanted constant text := gateway.search_language((select u.locale from public.users u where u.id = $1));
     progress gateway.search_progress;
-    -- Read before the messages: who sees a number sees all rows with lower ones.
+    -- Read before the messages: a reader that sees a number sees all rows with lower ones.
     through constant bigint := coalesce((select n.last_change from public.change_counters n where n.user_id = $1), 0);
     found_rows integer;
     last_change bigint;

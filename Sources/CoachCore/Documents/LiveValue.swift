@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Configuration that is replaced as a whole while others read it. Who needs it twice for one piece of work reads it once and keeps it.
+/// Configuration that is replaced as a whole while others read it. Code that needs it twice for one task reads it once and keeps it.
 public final class LiveValue<Value: Sendable>: Sendable {
     private let value: Mutex<Value>
 

@@ -2,7 +2,7 @@
 /// depend on their order.
 struct SubscriberIdentities: Equatable {
     private var parents: [SubscriberID: SubscriberID] = [:]
-    /// Roots of subscribers of whom one id at least is a user's.
+    /// Roots of the subscribers that have at least one id of a user.
     private var usersRoots: Set<SubscriberID> = []
 
     /// The representative of the subscriber's ids; the id itself when it is unknown.

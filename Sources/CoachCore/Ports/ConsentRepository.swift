@@ -51,7 +51,7 @@ public struct RequiredConsents: Sendable, Equatable {
     /// The kinds without which a turn is rejected. Without `memory` the turn runs, without what the coach remembers (CONTRACT §5).
     public var beforeTurn: Set<ConsentKind> { kinds.subtracting([.memory]) }
 
-    /// Whether what the user told earlier may be used: not when they refused, or were not asked where that is required.
+    /// Whether earlier conversations and the profile may be used: not when the user refused, or consent is required and missing.
     public func allowsMemory(_ decisions: [ConsentRecord]) -> Bool {
         decisions.first { $0.kind == .memory }?.isGranted ?? !kinds.contains(.memory)
     }

@@ -1,7 +1,7 @@
 import Foundation
 import JSON
 
-/// Who may begin a conversation with a published persona.
+/// The users that may begin a conversation with a published persona.
 public enum PersonaVisibility: String, Sendable, CaseIterable {
     /// Its creator, and users who redeemed a share link.
     case link

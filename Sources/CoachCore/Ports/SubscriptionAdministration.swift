@@ -21,7 +21,7 @@ public struct SubscriptionAdministration: Sendable {
 public struct SubscriptionEdit: Sendable, Equatable {
     public enum Action: Sendable, Equatable {
         case grant(entitlement: String, until: Expiry)
-        /// nil for all entitlements, whoever gave them.
+        /// nil for all entitlements, of any origin.
         case revocation(entitlement: String?)
     }
 

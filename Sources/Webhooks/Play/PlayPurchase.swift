@@ -58,7 +58,7 @@ enum PlayPurchase {
         return period
     }
 
-    /// The user whom the app named at the purchase; a purchase made in Play itself names the one of the purchase before.
+    /// The user id that the app sent with the purchase. A purchase made in Play itself has that of the purchase before.
     private static func subject(_ fields: EventFields, _ token: String, _ linked: String?) throws(IgnoredReason) -> [SubscriberID] {
         let context = try fields.object("outOfAppPurchaseContext")
         let accounts = [try fields.object("externalAccountIdentifiers"), try context?.object("expiredExternalAccountIdentifiers")]

@@ -20,7 +20,7 @@ public struct Reconciliation: Sendable {
         self.inbox = inbox
     }
 
-    /// The job for a subscriber of whom an event arrived. Events of one minute share a job, which runs in the minute after it.
+    /// The job after an event of a subscriber. Events of one minute share a job, which runs in the minute after it.
     static func job(for subscriber: SubscriberID, after date: Date) -> NewJob {
         let seconds = Int(date.timeIntervalSince1970)
         let key = IntakeEvent.contentID(Array(subscriber.text.utf8))

@@ -13,6 +13,6 @@ actor RequestPacer {
         try await Task.sleep(until: moment, clock: .continuous)
     }
 
-    /// No request leaves for this long: the server said so.
+    /// No request is sent for this long, as the server demanded.
     func hold(for pause: Duration) { next = max(next, .now + pause) }
 }

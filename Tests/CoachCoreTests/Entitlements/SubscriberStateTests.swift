@@ -34,7 +34,7 @@ struct SubscriberStateTests {
             let fold = EntitlementFold(arrivals)
             #expect(!fold.isSame(BillingHistory.user, BillingHistory.otherUser))
             #expect(!fold.state(of: BillingHistory.otherUser, entitlement: "pro", at: day(4)).isActive)
-            // The customer belongs to the user whom the first event names.
+            // The customer belongs to the user that the first event names.
             #expect(fold.state(of: BillingHistory.otherUser, entitlement: "web", at: day(4)).isActive)
             #expect(!fold.state(of: BillingHistory.user, entitlement: "web", at: day(4)).isActive)
         }

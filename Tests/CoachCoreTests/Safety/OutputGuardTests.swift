@@ -76,7 +76,7 @@ struct OutputGuardTests {
         }
     }
 
-    /// What the model itself said in a released text.
+    /// The model's own part of a released text.
     private static func said(_ released: (text: String, replaced: [OutputRules.Kind]), _ attack: Attack) -> String {
         released.replaced.reduce(released.text) { $0.replacing(rules.replacement($1, language: attack.language), with: "") }
     }

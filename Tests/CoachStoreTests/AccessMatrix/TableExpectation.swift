@@ -121,7 +121,7 @@ struct TableExpectation: Sendable {
             insert: """
                 insert into public.persona_avatars select id, 'image/png', '' from public.coaching_personas where user_id = :owner
                 """, update: "set format = 'image/jpeg'"),
-        // Written by the gateway for the creator; a token is looked up for whoever has it.
+        // Written by the gateway for the creator; a token is looked up for any user that has it.
         .init(
             name: "public.share_links",
             allowed: [.gateway: "SIU.", .gatewayForOther: "S...", .gatewayForNobody: "S...", .gatewayHalfBound: "S..."],
@@ -169,7 +169,7 @@ struct TableExpectation: Sendable {
         .init(
             name: "gateway.search_progress", allowed: [.gateway: "SIU."],
             insert: "insert into gateway.search_progress values (:owner, 'simple', 0, gen_random_uuid())", update: "set change = 0"),
-        // Decisions, recorded by a function; and reports, which nobody changes.
+        // Decisions, recorded by a function; and reports, which are never changed.
         .init(
             name: "public.consents", allowed: own("S...", gateway: "SI.."),
             insert: "insert into public.consents values (:owner, 9, 'memory', '1', true)", update: "set granted = true"),

@@ -79,7 +79,7 @@ struct DocumentTests {
         #expect(try await editor.send("GET", "/api/v1/operator/audit?cursor=\(older)").list.map { $0.number("sequence") } == [1])
     }
 
-    /// Waits until a turn of the gateway is told this tone.
+    /// Waits until a turn of the gateway has this tone in its prompt.
     private func inForce(_ tone: String, _ gateway: Gateway, _ bench: Bench) async throws {
         try await eventually(within: .seconds(20), "the tone \(tone)") {
             let word = marker()

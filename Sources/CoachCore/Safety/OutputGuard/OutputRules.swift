@@ -1,12 +1,12 @@
-/// The validated content of `domains/safety/output-guard.json`: what a model must not say to a user, and what is said instead.
+/// The validated content of `domains/safety/output-guard.json`: text that an answer must not contain, and its replacements.
 public struct OutputRules: Sendable, Equatable {
     /// Why a sentence of an answer is replaced.
     public enum Kind: String, Sendable, CaseIterable {
         /// Details of a method, a means or a dose.
         case method
-        /// Agreement that somebody should be harmed.
+        /// Agreement that a person should be harmed.
         case encouragement
-        /// A promise that nobody learns of the conversation.
+        /// A promise of secrecy.
         case secrecy
         /// A claim to be a human or a therapist.
         case identity
@@ -36,7 +36,7 @@ public struct OutputRules: Sendable, Equatable {
     var rules: [Rule]
     /// Words that negate: gaps do not contain them.
     var negations: [String]
-    /// Words after which a sentence tells what others say or think.
+    /// Words after which a sentence reports what others say or think.
     var reporting: [String]
     /// First words of questions.
     var questions: [String]

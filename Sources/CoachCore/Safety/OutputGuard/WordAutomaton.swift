@@ -52,7 +52,7 @@ struct WordAutomaton {
     /// What surrounds a word.
     struct Context {
         var isFirst: Bool
-        /// The sentence tells what others say or think, or the word before negates.
+        /// The sentence reports what others say or think, or the word before negates.
         var isReported: Bool
     }
 
