@@ -10,6 +10,7 @@ import Testing
 /// A client that keeps a copy of everything and asks only for what has changed.
 private struct OfflineCopy {
     let sync: SyncRepository
+    let pages = PageCounter()
     let caller: Caller
     var profile: ContextProfileVersion?
     var conversations: [ConversationID: ConversationRecord] = [:]
@@ -20,6 +21,7 @@ private struct OfflineCopy {
     mutating func synchronise(limit: Int = 3) async throws {
         while true {
             let page = try await sync.changes(caller, token, limit)
+            pages.increment()
             #expect(page.items.count <= limit)
             if page.changes.isReset {
                 (profile, conversations, messages) = (nil, [:], [:])
@@ -103,38 +105,37 @@ struct SyncTests {
         let caller = Caller.someone()
         var ids: [ConversationID] = []
         for number in 0..<5 { ids.append(try await store.turns().talk(caller, "\(number)").conversationID) }
-        let (conversations, passes) = (ids, PassCounter())
+        let conversations = ids
         let isDone = Mutex(false)
+        var copy = OfflineCopy(store, caller)
+        let pages = copy.pages
         let writers = Task {
             defer { isDone.withLock { $0 = true } }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for seed in 0..<2 {
-                    group.addTask { try await Self.write(Self.changes, seed: UInt64(seed), conversations, caller, store, passes) }
+                    group.addTask { try await Self.write(Self.changes, seed: UInt64(seed), conversations, caller, store, pages) }
                 }
                 try await group.waitForAll()
             }
         }
-        var copy = OfflineCopy(store, caller)
-        while !isDone.withLock({ $0 }) {
-            try await copy.synchronise(limit: 7)
-            passes.increment()
-        }
+        while !isDone.withLock({ $0 }) { try await copy.synchronise(limit: 7) }
         try await writers.value
         try await copy.synchronise()
         #expect(copy.resets == 0)
         try await expectEqual(copy, store)
     }
 
-    /// Random edits; each tenth is committed after a whole synchronisation that began meanwhile.
+    /// Random edits; one in fifty is committed after a page that was read meanwhile (the reader waits behind the other
+    /// writer, who waits for the lock: most of a second).
     private static func write(
-        _ count: Int, seed: UInt64, _ conversations: [ConversationID], _ caller: Caller, _ store: StoreFixture, _ passes: PassCounter
+        _ count: Int, seed: UInt64, _ conversations: [ConversationID], _ caller: Caller, _ store: StoreFixture, _ pages: PageCounter
     ) async throws {
         var random = SeededGenerator(state: seed)
         let profiles = ContextProfileRepository.postgres(client: store.gateway)
         for number in 0..<count {
             let conversation = conversations[Int.random(in: 0..<conversations.count, using: &random)]
-            switch Int.random(in: 0..<10, using: &random) {
-            case 0:
+            switch Int.random(in: 0..<100, using: &random) {
+            case 0..<2:
                 try await store.admin.withTransaction { lease in
                     try await lease.execute("select set_config('request.jwt.claim.sub', \(caller.userID.description), true)")
                     try await lease.execute(
@@ -142,12 +143,12 @@ struct SyncTests {
                         update public.conversations set title = \("\(seed) \(number)")
                         where user_id = \(caller.userID.uuid) and id = \(conversation.uuid)
                         """)
-                    let begun = passes.count
-                    try await eventually { passes.count > begun + 1 }
+                    let begun = pages.count
+                    try await eventually { pages.count > begun + 1 }
                 }
-            case 1: _ = try await profiles.edit(caller, .init(fields: [.goals: [.string("\(seed) \(number)")]], expectedVersions: nil))
-            case 2: _ = try await store.conversations.create(caller, title: "\(seed) \(number)")
-            case 3:
+            case 2..<12: _ = try await profiles.edit(caller, .init(fields: [.goals: [.string("\(seed) \(number)")]], expectedVersions: nil))
+            case 12..<22: _ = try await store.conversations.create(caller, title: "\(seed) \(number)")
+            case 22..<32:
                 let page = try await store.conversations.list(caller, limit: 1)
                 if let newest = page.items.first, !conversations.contains(newest.id) {
                     // The other writer may have deleted it.
@@ -175,11 +176,11 @@ struct SyncTests {
     }
 }
 
-/// Synchronisations that were completed.
-private final class PassCounter: Sendable {
-    private let passes = Mutex(0)
+/// Pages that were read.
+private final class PageCounter: Sendable {
+    private let pages = Mutex(0)
 
-    var count: Int { passes.withLock { $0 } }
+    var count: Int { pages.withLock { $0 } }
 
-    func increment() { passes.withLock { $0 += 1 } }
+    func increment() { pages.withLock { $0 += 1 } }
 }
