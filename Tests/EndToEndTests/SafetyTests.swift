@@ -164,7 +164,8 @@ struct SafetyTests {
         func resources(_ query: String, _ headers: [String: String] = [:]) async throws -> String {
             let answer = try await browser.send("GET", "/api/v1/resources\(query)", headers: headers)
             #expect(answer.status == 200)
-            return answer.text
+            // Without `meta`, whose random id can contain any number.
+            return try #require(answer.text.firstRange(of: "\"meta\"").map { String(answer.text[..<$0.lowerBound]) })
         }
         #expect(try await resources("?country=GB").contains("116 123"))
         #expect(try await resources("?country=US&locale=es").contains("Línea"))
