@@ -5,7 +5,7 @@ import PostgresClient
 
 extension BillingInbox {
     /// Incremented when the fold gives other results for the same events; subscribers of an older version are to be folded anew.
-    static let foldVersion = 1
+    static let foldVersion = 2
 
     /// The inbox in PostgreSQL. `includingSandbox`: whether purchases of the sandbox give access, for development only.
     public static func postgres(client: PostgresClient, includingSandbox: Bool) -> BillingInbox {

@@ -54,6 +54,7 @@ public struct EntitlementFold: Equatable, Sendable {
 
 extension BillingEvent {
     fileprivate var mayMergeUsers: Bool { source == .revenuecat }
+    fileprivate var isDirect: Bool { source != .revenuecat }
 
     /// Groups of ids that belong to one subscriber each. The receivers of a transfer are one; its senders need not be.
     public var links: [[SubscriberID]] {
@@ -73,8 +74,11 @@ extension EntitlementFold {
         guard let owner = event.subject.first else { return }
         switch event.change {
         case .purchase(let reference, let news, let period):
-            apply(news, period, reference, owner: owner, at: event.occurredAt)
-        case .observation(let observation): observe(observation, owner: owner, at: event.occurredAt)
+            let index = apply(news, period, reference, owner: owner, at: event.occurredAt)
+            if let index { purchases[index].isDirect = event.isDirect }
+        case .observation(let observation):
+            let index = observe(observation, owner: owner, at: event.occurredAt)
+            purchases[index].isDirect = event.isDirect
         case .snapshot(let observations): replaceAll(observations, owner: owner, at: event.occurredAt)
         case .grant(let entitlement, let until): grant(entitlement, until, to: owner, at: event.occurredAt)
         case .revocation(let entitlement): revoke(entitlement, of: owner, at: event.occurredAt)
@@ -82,39 +86,42 @@ extension EntitlementFold {
         }
     }
 
+    /// Returns the index of the event's purchase; nil when it has no effect.
     private mutating func apply(
         _ event: PurchaseEvent, _ period: BillingPeriod, _ reference: PurchaseReference, owner: SubscriberID, at instant: BillingInstant
-    ) {
+    ) -> Int? {
         let startsPeriod = event == .purchased || event == .renewed
         if startsPeriod { settleTemporaryGrants(reference, owner: owner) }
         let match = index(of: reference, product: period.product, owner: owner)
         guard let index = match ?? (event == .refunded ? onlyRunning(reference, product: period.product, owner: owner) : nil) else {
             if startsPeriod { replaceChangedProduct(period, reference, owner: owner, at: instant) }
-            create(event, period, reference, owner: owner, at: instant)
-            return
+            return create(event, period, reference, owner: owner, at: instant)
         }
-        if purchases[index].isFinal { return }
+        if purchases[index].isFinal { return nil }
         if startsPeriod { purchases[index].owner = owner }
         purchases[index].reference.originalTransaction = purchases[index].reference.originalTransaction ?? reference.originalTransaction
         purchases[index].apply(event, period, transaction: reference.transaction, at: instant)
+        return index
     }
 
     /// An event of an unknown purchase describes it, unless it has no information about access.
     private mutating func create(
         _ event: PurchaseEvent, _ period: BillingPeriod, _ reference: PurchaseReference, owner: SubscriberID, at instant: BillingInstant
-    ) {
+    ) -> Int? {
         var purchase = Purchase(reference: reference, owner: owner, period: period)
         switch event {
         case .temporaryGrant: purchase.isTemporary = true
         case .expired, .refunded: settleTemporaryGrants(reference, owner: owner)
         default:
-            if period.expiry == nil { return }
+            if period.expiry == nil { return nil }
         }
         purchase.apply(event, period, transaction: reference.transaction, at: instant)
         purchases.append(purchase)
+        return purchases.endIndex - 1
     }
 
-    private mutating func observe(_ observation: PurchaseObservation, owner: SubscriberID, at instant: BillingInstant) {
+    /// Returns the index of the observed purchase.
+    private mutating func observe(_ observation: PurchaseObservation, owner: SubscriberID, at instant: BillingInstant) -> Int {
         var purchase = Purchase(observation, owner: owner, at: instant)
         if let replaced = observation.replaces {
             for index in purchases.indices where purchases[index].reference.originalTransaction == replaced && purchases[index].end == nil {
@@ -123,19 +130,26 @@ extension EntitlementFold {
         }
         guard let index = index(of: observation.reference, product: observation.period.product, owner: owner) else {
             purchases.append(purchase)
-            return
+            return purchases.endIndex - 1
         }
-        if purchases[index].isFinal { return }
-        purchase.reference.originalTransaction =
-            observation.reference.originalTransaction ?? purchases[index].reference.originalTransaction
-        if purchase.period.entitlements.isEmpty { purchase.period.entitlements = purchases[index].period.entitlements }
+        let known = purchases[index]
+        if known.isFinal { return index }
+        purchase.reference.originalTransaction = observation.reference.originalTransaction ?? known.reference.originalTransaction
+        if observation.reference.transaction == nil, observation.period.purchasedAt == known.period.purchasedAt {
+            purchase.reference.transaction = known.reference.transaction
+        }
+        if purchase.period.entitlements.isEmpty { purchase.period.entitlements = known.period.entitlements }
         purchases[index] = purchase
+        return index
     }
 
     private mutating func replaceAll(_ observations: [PurchaseObservation], owner: SubscriberID, at instant: BillingInstant) {
         let before = self
-        remove(of: owner) { $0.reference.store != .manual }
+        remove(of: owner) { $0.reference.store != .manual && !$0.isDirect }
         for observation in observations {
+            if let match = index(of: observation.reference, product: observation.period.product, owner: owner), purchases[match].isDirect {
+                purchases.remove(at: match)
+            }
             var purchase = Purchase(observation, owner: owner, at: instant)
             // RevenueCat's subscriber has no original transaction ids; those known from events identify later events.
             let known = before.index(of: observation.reference, product: observation.period.product, owner: owner)
@@ -210,14 +224,17 @@ extension EntitlementFold {
         }
     }
 
-    /// The purchase that the refund of a payment concerns which names none (Stripe's charges): the only one that runs at the store.
+    /// The purchase that the refund of a payment concerns which names none (Stripe's charges): the only one that runs at the store, if it
+    /// is not known to have been paid otherwise.
     private func onlyRunning(_ reference: PurchaseReference, product: String?, owner: SubscriberID) -> Int? {
-        guard reference.originalTransaction == nil, reference.transaction == nil, product == nil else { return nil }
+        guard reference.originalTransaction == nil, product == nil else { return nil }
         let running = purchases.indices.filter {
             purchases[$0].reference.environment == reference.environment && purchases[$0].reference.store == reference.store
                 && purchases[$0].end == nil && isSame(purchases[$0].owner, owner)
         }
-        return running.count == 1 ? running[0] : nil
+        guard running.count == 1 else { return nil }
+        let paid = purchases[running[0]].reference.transaction
+        return paid == nil || reference.transaction == nil ? running[0] : nil
     }
 
     /// Drops temporary grants that a validated purchase, or the failure to validate it, makes obsolete.

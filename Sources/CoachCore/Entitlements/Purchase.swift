@@ -22,6 +22,8 @@ struct Purchase: Equatable {
     var end: End?
     var isTemporary = false
     var isFinal = false
+    /// Known from the store alone: RevenueCat, which does not list it, may not manage its app.
+    var isDirect = false
 
     /// A purchase as its first known event describes it, which need not be the first one: the sender gives up after a few retries.
     init(reference: PurchaseReference, owner: SubscriberID, period: BillingPeriod) {

@@ -48,15 +48,19 @@ struct StripeObject {
             guard try fields.bool("refunded") == true else { throw .informational }
             // An earlier period's refund ends nothing. Stripe's time of a charge may be a little before that of the period that it pays.
             let chargedAt = try fields.instant(seconds: "created")?.advanced(by: 3_600_000)
-            return .purchase(reference(nil), .refunded, BillingPeriod(purchasedAt: chargedAt))
+            let payment = try identifier("payment_intent")
+            return .purchase(reference(nil, payment: payment), .refunded, BillingPeriod(purchasedAt: chargedAt))
         case .dispute:
             guard try fields.string("status") == "lost" else { throw .informational }
-            return .purchase(reference(nil), .refunded, BillingPeriod())
+            // A payment that was disputed before the current period began was not that period's.
+            let payment = try identifier("payment_intent")
+            let disputedAt = try fields.instant(seconds: "created")
+            return .purchase(reference(nil, payment: payment), .refunded, BillingPeriod(purchasedAt: disputedAt))
         }
     }
 
-    private func reference(_ subscription: String?) -> PurchaseReference {
-        PurchaseReference(environment: environment, store: .stripe, originalTransaction: subscription)
+    private func reference(_ subscription: String?, payment: String? = nil) -> PurchaseReference {
+        PurchaseReference(environment: environment, store: .stripe, originalTransaction: subscription, transaction: payment)
     }
 
     /// A field that holds an id, or the expanded object with that id.
@@ -134,6 +138,13 @@ struct StripeObject {
             if let start = try period.instant(seconds: "start") { starts.append(start) }
         }
         let end = try fields.required("lines.data[0].period.end", ends.max())
-        return .purchase(reference(subscription), .renewed, BillingPeriod(purchasedAt: starts.max(), expiry: .at(end)))
+        return .purchase(
+            reference(subscription, payment: try payment()), .renewed, BillingPeriod(purchasedAt: starts.max(), expiry: .at(end)))
+    }
+    /// The payment by which a refund or dispute names the invoice. On the invoice until 2025-03-31, since then in the list of its payments,
+    /// when that is sent.
+    private func payment() throws(IgnoredReason) -> String? {
+        if let id = try identifier("payment_intent") { return id }
+        return try fields.object("payments")?.objects("data")?.first?.object("payment")?["payment_intent"]?.string
     }
 }

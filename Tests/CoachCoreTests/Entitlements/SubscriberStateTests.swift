@@ -164,6 +164,22 @@ struct SubscriberStateTests {
         #expect(history.state(on: 34).status == .refunded)
     }
 
+    @Test("RevenueCat's snapshot keeps purchases that only their store reported, and takes over those that it lists")
+    mutating func directPurchases() {
+        let web = reference("s", .stripe)
+        let period = BillingPeriod(product: "web", entitlements: ["web"], purchasedAt: day(0), expiry: .at(day(300)))
+        history.events.append(
+            BillingEvent(
+                source: .stripe, id: "bought", occurredAt: day(0), subject: [BillingHistory.user],
+                change: .purchase(web, .purchased, period)))
+        history.add(.snapshot([observation("monthly", to: 60)]), on: 1)
+        #expect(history.state(on: 2, "web").isActive && history.state(on: 2, "pro").isActive)
+        history.add(.snapshot([observation("web", to: 300, reference: web)]), on: 3)
+        #expect(history.state(on: 4, "pro").product == "web")
+        history.add(.snapshot([]), on: 5)
+        #expect(!history.state(on: 6).isActive)
+    }
+
     @Test("an observation replaces the state of its purchase; a final one stays")
     mutating func observation() {
         let play = reference("token", .playStore)

@@ -154,10 +154,11 @@ struct StripeEventTests {
         #expect(state(events + [deleted, stale], at: Self.start + 200)?.status == .expired)
     }
 
-    private func invoice(_ amount: Int64) -> JSONValue {
+    private func invoice(_ amount: Int64, payment: String? = nil) -> JSONValue {
         let period: JSONValue = ["start": .integer(Self.start + 30 * Self.day), "end": .integer(Self.start + 60 * Self.day)]
         return [
             "customer": "cus_1", "amount_paid": .integer(amount),
+            "payments": ["data": .array(payment.map { [["payment": ["type": "payment_intent", "payment_intent": .string($0)]]] } ?? [])],
             "parent": ["subscription_details": ["subscription": "sub_1", "metadata": ["user_id": .string(user)]]],
             "lines": ["data": [["period": period]]],
         ]
@@ -186,6 +187,28 @@ struct StripeEventTests {
         #expect(parse("charge.dispute.closed", ["payment_intent": "pi_1", "status": "won"]).outcome == .ignored(.informational))
         let second = parse("customer.subscription.created", subscription("active", ["id": "sub_2"]), id: "evt_6")
         #expect(state(created + [second, refund], at: Self.start + 2 * Self.day)?.isActive == true)
+    }
+
+    @Test("the refund or lost dispute of another payment than the current period's ends nothing")
+    func otherPayments() {
+        var events = [checkout(), parse("customer.subscription.created", subscription("active"), id: "evt_1")]
+        events.append(parse("invoice.paid", invoice(900, payment: "pi_2"), id: "evt_2", at: Self.start + 30 * Self.day))
+        func ended(_ type: String, payment: String, created: Int64, on day: Int64) -> Bool {
+            let object: JSONValue = [
+                "customer": "cus_1", "payment_intent": .string(payment), "refunded": true, "status": "lost", "created": .integer(created),
+                "metadata": ["user_id": .string(user)],
+            ]
+            let event = parse(type, object, id: "evt_7", at: Self.start + day * Self.day)
+            return state(events + [event], at: Self.start + (day + 1) * Self.day)?.status == .refunded
+        }
+        for type in ["charge.refunded", "charge.dispute.closed"] {
+            #expect(ended(type, payment: "pi_2", created: Self.start + 30 * Self.day, on: 40))
+            #expect(!ended(type, payment: "pi_1", created: Self.start + 35 * Self.day, on: 40))
+        }
+        // Without payments in invoices, by the time.
+        events[2] = parse("invoice.paid", invoice(900), id: "evt_2", at: Self.start + 30 * Self.day)
+        #expect(!ended("charge.dispute.closed", payment: "pi_1", created: Self.start + 20 * Self.day, on: 40))
+        #expect(ended("charge.dispute.closed", payment: "pi_2", created: Self.start + 35 * Self.day, on: 40))
     }
 
     @Test("test mode is the sandbox; thin, unknown and malformed events are ignored")
