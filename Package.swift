@@ -28,6 +28,7 @@ extension Target.Dependency {
     static let x509: Self = .product(name: "X509", package: "swift-certificates")
     static let logging: Self = .product(name: "Logging", package: "swift-log")
     static let metrics: Self = .product(name: "CoreMetrics", package: "swift-metrics")
+    static let tracing: Self = .product(name: "Tracing", package: "swift-distributed-tracing")
     static let serviceLifecycle: Self = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
     static let argumentParser: Self = .product(name: "ArgumentParser", package: "swift-argument-parser")
 }
@@ -48,6 +49,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.4.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
     ],
@@ -59,7 +61,7 @@ let package = Package(
         .target(name: "CGatewayShims"),
         module("JSON"),
         module("EventStream", ["JSON"]),
-        module("Telemetry", ["JSON", .logging, .metrics]),
+        module("Telemetry", ["JSON", .logging, .metrics, .tracing]),
         module("CoachCore", ["JSON"]),
         module("ModelTraining", ["CoachCore", "JSON"]),
 
@@ -83,7 +85,7 @@ let package = Package(
             "ChatAPI",
             [
                 "HTTPEdge", "BackgroundJobs", "CoachCore", "GatewayAPI", "JSON", "EventStream", "TokenRelay", .hummingbird, .nio, .nioPosix,
-                .logging, .metrics, .serviceLifecycle,
+                .logging, .metrics, .tracing, .serviceLifecycle,
             ]),
         module("AccountAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "ChatAPI", .hummingbird]),
         module("OperatorAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", .hummingbird]),
@@ -96,7 +98,7 @@ let package = Package(
                 "CoachCore", "GatewayAPI", "JSON", "CGatewayShims", "Reactor", "PostgresClient", "CoachStore",
                 "BackgroundJobs", "OutboundHTTP", "TokenRelay", "ModelProviders", "Identity", "Webhooks", "Telemetry", "HTTPEdge",
                 "ChatAPI", "AccountAPI", "OperatorAPI", "PersonaAPI", "CoachClient", "ModelTraining",
-                "ProviderSimulator", .nio, .nioPosix, .logging, .metrics, .serviceLifecycle, .argumentParser,
+                "ProviderSimulator", .nio, .nioPosix, .logging, .metrics, .tracing, .serviceLifecycle, .argumentParser,
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -110,7 +112,7 @@ let package = Package(
         tests("JSONTests", ["JSON", "TestSupport"]),
         tests("EventStreamTests", ["EventStream", "TestSupport"]),
         tests("GatewayAPITests", ["GatewayAPI", "JSON", "EventStream", "TestSupport"]),
-        tests("TelemetryTests", ["Telemetry", "JSON", "TestSupport", .logging, .metrics]),
+        tests("TelemetryTests", ["Telemetry", "JSON", "TestSupport", .logging, .metrics, .tracing]),
         tests("CoachCoreTests", ["CoachCore", "JSON", "TestSupport"], exclude: ["Golden", "Safety/Cases"]),
         tests("ModelTrainingTests", ["ModelTraining", "CoachCore"]),
         tests("ReactorTests", ["Reactor", "CGatewayShims", "TestSupport"]),
@@ -141,7 +143,7 @@ let package = Package(
                 "coach-gateway", "CGatewayShims", "TestSupport", "HTTPTestServers", "CoachClient", "GatewayAPI", "CoachCore", "JSON",
                 "Webhooks",
             ],
-            exclude: ["KeepAlive/Clients", "OpenAPI/openapi.py"]),
+            exclude: ["KeepAlive/Clients", "OpenAPI/openapi.py", "Traces/otlp_collector.py"]),
 
         // What micro-benchmarks repeat, and what deploy/instructions counts. Identity's stand apart: with them come minutes of cryptography to build.
         .target(

@@ -42,6 +42,7 @@ final class ModelCall {
 
     /// The prompt in each dialect of the route; empty after the first text: no other provider is called after that.
     private var prompts: [Dialect: EncodedPrompt]
+    private let trace: TraceHeaders?
     private var order: [ModelChoice]
     private var current: ModelChoice
     private var transfer: Transfer?
@@ -51,6 +52,7 @@ final class ModelCall {
     /// Encodes the prompt on the caller's thread.
     init(prompt: Prompt, router: ModelRouter, receive: @escaping @Sendable (ModelUpdate) -> Void) {
         prompts = router.encode(prompt)
+        trace = prompt.trace
         self.router = router
         self.receive = receive
         current = router.route.first
@@ -97,7 +99,8 @@ extension ModelCall {
         guard let provider = router.provider(of: choice), let prompt = prompts[provider.dialect] else {
             return perform(machine.failed(AttemptFailure(fault: ModelFault(kind: .refused, detail: "unknown provider")), at: .now))
         }
-        let request = provider.dialect.request(prompt, to: choice, at: provider, keys: router.keys, connectTimeout: router.limits.connect)
+        var request = provider.dialect.request(prompt, to: choice, at: provider, keys: router.keys, connectTimeout: router.limits.connect)
+        request.trace(trace)
         transfer = router.transfers.start(request, handlers(attempt, provider.dialect))
     }
 

@@ -10,7 +10,7 @@ private let mayImport: [String: Set<String>] = [
     "CGatewayShims": [],
     "JSON": [],
     "EventStream": ["JSON"],
-    "Telemetry": ["JSON", "Logging", "CoreMetrics"],
+    "Telemetry": ["JSON", "Logging", "CoreMetrics", "Tracing"],
     "CoachCore": ["JSON"],
     "ModelTraining": ["CoachCore", "JSON"],
     "GatewayAPI": ["JSON", "EventStream"],
@@ -29,7 +29,7 @@ private let mayImport: [String: Set<String>] = [
     ],
     "ChatAPI": [
         "HTTPEdge", "BackgroundJobs", "CoachCore", "GatewayAPI", "JSON", "EventStream", "TokenRelay", "Hummingbird", "HTTPTypes",
-        "NIOCore", "NIOPosix", "Logging", "CoreMetrics", "ServiceLifecycle",
+        "NIOCore", "NIOPosix", "Logging", "CoreMetrics", "Tracing", "ServiceLifecycle",
     ],
     "AccountAPI": ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "ChatAPI", "Hummingbird", "HTTPTypes"],
     "OperatorAPI": ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "Hummingbird", "HTTPTypes"],

@@ -5,10 +5,15 @@ extension TurnPipeline {
     /// Saves message, usage and cost in one transaction when the model call has ended, and replaces the reservation by the cost.
     func finish(_ turn: LiveTurn, _ reservation: BudgetReservation?, _ http: TurnHTTPRequest) {
         let (budgets, finalizer, arrivedAt, requestID) = (budgets, finalizer, http.context.arrivedAt, http.context.requestID)
+        let trace = http.trace
         turn.onOutcome { outcome in
+            trace.endCall(outcome)
             // Not a child of the request: a closed connection must not end it. It is never cancelled; a drain waits for the registry.
             Task {
-                let bill = await finalizer.finalize(turn, outcome, arrivedAt: arrivedAt, requestID: requestID)
+                let bill = await trace.step("finish") {
+                    await finalizer.finalize(turn, outcome, arrivedAt: arrivedAt, requestID: requestID)
+                }
+                trace.end(turn.facts, outcome)
                 if let reservation { budgets.settle(reservation, cost: bill.map(\.cost) ?? Nanodollars(0)) }
             }
         }

@@ -10,12 +10,14 @@ struct TurnHTTPRequest: Sendable {
     var idempotencyKey: String?
     var acceptLanguage: String?
     var body: [UInt8]
+    let trace: TurnTrace
 
     init(_ request: Request, _ context: Authenticated, body: [UInt8] = []) {
         self.context = context
         idempotencyKey = request.headers[.idempotencyKey]
         acceptLanguage = request.headers[.acceptLanguage]
         self.body = body
+        trace = TurnTrace(request.headers, arrivedAt: context.arrivedAt)
     }
 
     var caller: Caller { context.caller }

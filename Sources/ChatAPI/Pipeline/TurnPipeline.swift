@@ -23,14 +23,15 @@ struct TurnPipeline: Sendable {
     /// begun is finished without regard to its subscribers.
     func run(_ http: TurnHTTPRequest) async throws -> Response {
         let parsed = try parse(http)
-        let assessment = assess(parsed.request)
+        let assessment = await http.trace.step("assess") { assess(parsed.request) }
         try await checkDomain(parsed, assessment, http)
-        switch try await begin(parsed.request, assessment, http) {
+        switch try await http.trace.step("begin", { try await begin(parsed.request, assessment, http) }) {
         case .begun(let context, let rate):
             let reservation = try await reserve(parsed.request, assessment, context, rate, http)
             let turn = answer(parsed.request, assessment, context, reservation, http)
             return try relay(TurnSubscription(turn: turn, rate: rate), from: .start, http)
         case .known(let known, let rate):
+            http.trace.end()
             return try relay(TurnSubscription(turn: await attach(known), rate: rate, isRepeated: true), from: .start, http)
         case .refused(let rejection, let rate):
             throw rejected(rejection, rate, parsed.request, assessment, http)
@@ -43,7 +44,8 @@ struct TurnPipeline: Sendable {
         _ http: TurnHTTPRequest
     ) -> LiveTurn {
         let decision = decide(request, assessment, context, http)
-        let prompt = compose(request, context, decision)
+        var prompt = compose(request, context, decision)
+        prompt.trace = http.trace.startCall(decision.model.firstChoice)
         let turn = generate(prompt, decision)
         finish(turn, reservation, http)
         return turn

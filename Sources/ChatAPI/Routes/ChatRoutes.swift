@@ -58,16 +58,31 @@ public struct ChatRoutes: Feature {
         beginning.post(
             "/functions/v1/chat-stream/{turn_id}/retry",
             .init("Start a new turn on the same user message", response: .events(StreamEvent.schema))
-        ) { try await pipeline.retry(try turnID($1), TurnHTTPRequest($0, $1)) }
+        ) { request, context in
+            let http = TurnHTTPRequest(request, context)
+            return try await traced(http) { try await pipeline.retry(try turnID(context), http) }
+        }
+    }
+
+    /// Ends the span of a turn that is refused.
+    private func traced(_ http: TurnHTTPRequest, _ body: () async throws -> Response) async throws -> Response {
+        do {
+            return try await body()
+        } catch {
+            http.trace.end(error)
+            throw error
+        }
     }
 
     private func start(_ request: Request, _ context: Authenticated) async throws -> Response {
         let http = TurnHTTPRequest(request, context, body: try await request.collectBytes())
         let pipeline = pipeline
-        do {
-            return try await pipeline.run(http)
-        } catch let findings as JSONFindings {
-            throw pipeline.malformed(findings, http)
+        return try await traced(http) {
+            do {
+                return try await pipeline.run(http)
+            } catch let findings as JSONFindings {
+                throw pipeline.malformed(findings, http)
+            }
         }
     }
 

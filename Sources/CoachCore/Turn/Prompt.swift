@@ -18,9 +18,24 @@ public struct Prompt: Sendable, Equatable {
     public var messages: [Message]
     /// Maximum tokens of the answer.
     public var maximumOutputTokens: Int
+    /// Sent with the call as headers; nil when it is not traced.
+    public var trace: TraceHeaders?
 
     public init(messages: [Message], maximumOutputTokens: Int) {
         self.messages = messages
         self.maximumOutputTokens = maximumOutputTokens
+    }
+}
+
+/// The headers of W3C Trace Context.
+public struct TraceHeaders: Sendable, Equatable {
+    /// `traceparent`
+    public var parent: String
+    /// `tracestate`
+    public var state: String?
+
+    public init(parent: String, state: String? = nil) {
+        self.parent = parent
+        self.state = state
     }
 }

@@ -1,3 +1,4 @@
+import CoachCore
 import OutboundHTTP
 
 /// One HTTP request whose answer is received as it arrives.
@@ -26,6 +27,15 @@ public struct TransferRequest: Sendable {
         self.connectTimeout = connectTimeout
         self.authorityFile = authorityFile
         self.route = route
+    }
+}
+
+extension TransferRequest {
+    /// Adds the headers of a traced call.
+    public mutating func trace(_ trace: TraceHeaders?) {
+        guard let trace else { return }
+        headers.append(TransferHeader("traceparent", trace.parent))
+        if let state = trace.state { headers.append(TransferHeader("tracestate", state)) }
     }
 }
 

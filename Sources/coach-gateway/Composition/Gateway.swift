@@ -39,6 +39,7 @@ struct Gateway {
         database = PostgresClient(Self.database(configuration, url: databaseURL, logger: logger), reactor: reactor)
         let database = database
         outbound = try OutboundHTTPClient(configuration.outbound)
+        let spans = configuration.traces.startTracing(outbound)
 
         // What this process is, and what it leaves on disk.
         let slot = try InstanceSlot(in: configuration.stateDirectory)
@@ -167,6 +168,7 @@ struct Gateway {
         services = [
             DatabaseService(client: database),
             SharedBudgetService(budgets: budgets, logger: logger),
+            Background { if let spans { await spans.run() } else { try await gracefulShutdown() } },
             Background { if let keySet { await keySet.run() } else { try await gracefulShutdown() } },
             Background { if let keys = webhooks.googleKeys { await keys.run() } else { try await gracefulShutdown() } },
             // No turn can begin before the instance is registered, and it is not with a schema that does not fit.

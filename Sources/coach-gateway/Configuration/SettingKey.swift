@@ -17,6 +17,7 @@ struct SettingKey: Sendable {
         revenueCatAuthorization, revenueCatSecret, revenueCatSignatureHeader, revenueCatAPIKey, revenueCatAPI, stripeSecret,
         appStoreBundleID, appStoreAppID, appStoreRoot,
         playAudience, playEmail, playPackage, playServiceAccount, playAPI, storeProducts, foldStoreEvents, billingSandbox,
+        tracesEndpoint, tracesHeaders, tracesSampled, traceServiceName,
     ]
 
     static let environment = SettingKey(
@@ -138,4 +139,14 @@ struct SettingKey: Sendable {
     static let billingSandbox = SettingKey(
         name: "COACH_BILLING_SANDBOX", fallback: "false",
         meaning: "`true`: purchases of the sandbox give access; for development only")
+    static let tracesEndpoint = SettingKey(
+        name: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", fallback: nil,
+        meaning: "URL of an OpenTelemetry collector, such as `http://127.0.0.1:4318/v1/traces`, that gets the spans of turns as OTLP/JSON")
+    static let tracesHeaders = SettingKey(
+        name: "OTEL_EXPORTER_OTLP_HEADERS", fallback: nil, meaning: "`name=value` headers for it, separated by commas", secret: true)
+    static let tracesSampled = SettingKey(
+        name: "OTEL_TRACES_SAMPLER_ARG", fallback: "1",
+        meaning: "share of turns to trace, 0 to 1; a request's `traceparent` decides for its turn")
+    static let traceServiceName = SettingKey(
+        name: "OTEL_SERVICE_NAME", fallback: "coach-gateway", meaning: "`service.name` of the spans")
 }

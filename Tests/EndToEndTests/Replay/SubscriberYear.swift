@@ -23,7 +23,9 @@ struct SubscriberYear {
 
     /// `end`: milliseconds; the year is the one before.
     init(seed: UInt64, end: Int64) {
-        random = SeededGenerator(state: seed &* 0x9E37_79B9_7F4A_7C15 &+ 1)
+        // Not the seed itself: the generators of neighbouring seeds would give the same numbers, one draw apart.
+        var seeds = SeededGenerator(state: seed)
+        random = SeededGenerator(state: seeds.next())
         self.end = end
         user = Self.newUser(&random)
         aliases = [user]

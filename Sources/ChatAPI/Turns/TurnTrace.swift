@@ -1,0 +1,98 @@
+import CoachCore
+import Foundation
+import HTTPEdge
+import HTTPTypes
+import Synchronization
+import Tracing
+
+/// The spans of a turn: itself, and as its children its steps and its model call, with the attributes of OpenTelemetry's conventions for GenAI
+/// and no content. Costs next to nothing when no tracer is installed.
+final class TurnTrace: Sendable {
+    private let turn: any Span
+    private let call = Mutex<(any Span)?>(nil)
+
+    /// A turn that began when its request arrived, as a child of the request's `traceparent`.
+    init(_ headers: HTTPFields, arrivedAt: ContinuousClock.Instant) {
+        var context = ServiceContext.topLevel
+        InstrumentationSystem.tracer.extract(headers, into: &context, using: HeaderExtractor())
+        turn = InstrumentationSystem.tracer.startAnySpan(
+            "turn", at: Self.instant(of: arrivedAt), context: context, ofKind: .server)
+    }
+
+    /// A span of one step, which a thrown error ends, too.
+    func step<T, Failure: Error>(_ name: String, _ body: () async throws(Failure) -> T) async throws(Failure) -> T {
+        let span = InstrumentationSystem.tracer.startAnySpan(name, context: turn.context)
+        defer { span.end() }
+        do throws(Failure) {
+            return try await body()
+        } catch {
+            span.recordError(error)
+            throw error
+        }
+    }
+
+    /// Begins the span of the model call. Returns the headers that make what the provider records a part of it; nil without a tracer.
+    func startCall(_ model: ModelName) -> TraceHeaders? {
+        let span = InstrumentationSystem.tracer.startAnySpan("chat \(model.model)", context: turn.context, ofKind: .client)
+        span.updateAttributes { attributes in
+            attributes["gen_ai.operation.name"] = "chat"
+            attributes["gen_ai.request.model"] = model.model
+        }
+        call.withLock { $0 = span }
+        var headers: [String: String] = [:]
+        InstrumentationSystem.tracer.inject(span.context, into: &headers, using: DictionaryInjector())
+        return headers["traceparent"].map { TraceHeaders(parent: $0, state: headers["tracestate"]) }
+    }
+
+    func endCall(_ outcome: TurnOutcome) {
+        guard let span = call.withLock({ $0.take() }) else { return }
+        span.updateAttributes { attributes in
+            if let name = outcome.answeredBy {
+                attributes["gen_ai.provider.name"] = name.provider
+                attributes["gen_ai.response.model"] = name.model
+            }
+            if let input = outcome.usage.totalInput { attributes["gen_ai.usage.input_tokens"] = input }
+            if let output = outcome.usage.totalOutput { attributes["gen_ai.usage.output_tokens"] = output }
+            if let reason = outcome.finishReason { attributes["gen_ai.response.finish_reasons"] = [reason.rawValue] }
+            if let fault = outcome.fault { attributes["error.type"] = fault.kind.rawValue }
+        }
+        if outcome.fault != nil { span.setStatus(SpanStatus(code: .error)) }
+        span.end()
+    }
+
+    /// Ends a turn that is saved.
+    func end(_ facts: TurnFacts, _ outcome: TurnOutcome) {
+        turn.updateAttributes { attributes in
+            attributes["coach.turn.id"] = facts.identity.turnID.description
+            attributes["gen_ai.conversation.id"] = facts.identity.conversationID.description
+            attributes["coach.turn.status"] = outcome.status.rawValue
+            if let domain = facts.domain.domain { attributes["coach.domain"] = domain.rawValue }
+        }
+        if outcome.status == .failed { turn.setStatus(SpanStatus(code: .error)) }
+        turn.end()
+    }
+
+    /// Ends a request that began no turn.
+    func end() { turn.end() }
+
+    /// Ends a request that was refused.
+    func end(_ error: any Error) {
+        if let error = error as? GatewayError { turn.attributes["coach.error.code"] = error.code.rawValue }
+        turn.recordError(error)
+        turn.end()
+    }
+
+    private static func instant(of moment: ContinuousClock.Instant) -> DefaultTracerClock.Timestamp {
+        let elapsed = moment.duration(to: .now).milliseconds
+        let now = DefaultTracerClock.now.nanosecondsSinceEpoch
+        return DefaultTracerClock.Timestamp(nanosecondsSinceEpoch: now - UInt64(max(0, elapsed)) * 1_000_000)
+    }
+}
+
+private struct HeaderExtractor: Extractor {
+    func extract(key: String, from headers: HTTPFields) -> String? { HTTPField.Name(key).flatMap { headers[$0] } }
+}
+
+private struct DictionaryInjector: Injector {
+    func inject(_ value: String, forKey key: String, into headers: inout [String: String]) { headers[key] = value }
+}
