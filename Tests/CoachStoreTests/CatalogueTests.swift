@@ -12,6 +12,7 @@ struct CatalogueTests {
         "public.database_epoch",
         "gateway.schema_migrations",
         "gateway.schema_minimum", "gateway.instances", "gateway.checkpoints", "gateway.tombstone_key", "gateway.removed_users",
+        "gateway.session_key",
         // By the senders' ids, of which some are users.
         "gateway.subscribers", "gateway.subscriber_ids", "gateway.billing_events", "gateway.billing_figures", "gateway.shared_budgets",
         "gateway.audit_log", "gateway.documents", "gateway.document_versions",

@@ -16,6 +16,7 @@ struct EdgeFixture {
 
     let counter: FakeCounter
     let idempotency = FakeIdempotency()
+    let sessions = FakeSessions()
     private let application: GatewayApplication
     private let secret: SharedSecret
 
@@ -27,7 +28,8 @@ struct EdgeFixture {
         application = GatewayApplication(
             .init(host: "127.0.0.1", port: 0, corsOrigins: []), features: [feature],
             authenticator: Authenticator(
-                identity: TokenVerifier(policy: TokenPolicy(), secret: secret, keySet: nil), counter: counter.port,
+                identity: TokenVerifier(policy: TokenPolicy(), secret: secret, keySet: nil),
+                sessions: SessionAuthentication(store: sessions.port, publicOrigin: "https://coach.example"), counter: counter.port,
                 crisisResources: resources, unauthenticated: unauthenticated),
             idempotency: idempotency.port,
             readiness: { InstanceReadiness(database: true, accepting: true) },

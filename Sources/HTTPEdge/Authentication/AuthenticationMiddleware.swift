@@ -43,11 +43,17 @@ struct AuthenticationMiddleware: RouterMiddleware {
         }
     }
 
-    /// A request without a valid token counts against the limit of its address.
+    /// A request without a valid token or session counts against the limit of its address. Operators' routes alone have sessions.
     private func caller(_ request: Request, _ context: GatewayContext) async throws(GatewayError) -> Caller {
         do {
+            if role == .operator, request.headers[.authorization] == nil,
+                let caller = try await authenticator.sessions.caller(request, errors, context)
+            {
+                return caller
+            }
             return try await authenticator.authenticate(request.headers[.authorization])
         } catch {
+            guard error.code != .databaseUnavailable else { throw error }
             try await authenticator.unauthenticated.count(request.headers, from: context.channel)
             throw error
         }

@@ -3,18 +3,21 @@ import Foundation
 import GatewayAPI
 import Identity
 
-/// What the authentication of requests needs: tokens, the limits of requests with and without one, and crisis resources for rejected users in
-/// danger.
+/// What the authentication of requests needs: tokens, sessions, the limits of requests with and without one, and crisis resources for rejected
+/// users in danger.
 public struct Authenticator: Sendable {
     private let identity: TokenVerifier
+    let sessions: SessionAuthentication
     private let counter: RequestCounter
     private let crisisResources: CrisisResources
     let unauthenticated: UnauthenticatedRequests
 
     public init(
-        identity: TokenVerifier, counter: RequestCounter, crisisResources: CrisisResources, unauthenticated: UnauthenticatedRequests
+        identity: TokenVerifier, sessions: SessionAuthentication, counter: RequestCounter, crisisResources: CrisisResources,
+        unauthenticated: UnauthenticatedRequests
     ) {
         self.identity = identity
+        self.sessions = sessions
         self.counter = counter
         self.crisisResources = crisisResources
         self.unauthenticated = unauthenticated

@@ -27,6 +27,9 @@ public final class RouteTable {
         self.idempotency = idempotency
     }
 
+    /// Sessions of operators in a browser, for their pages.
+    public var browserSessions: BrowserSessions { BrowserSessions(authenticator: authenticator, errors: errors) }
+
     /// Routes without authentication. `tag` is their section in the OpenAPI document; `addressLimit`: which requests count against the limit of
     /// their address.
     public func open(_ tag: String, addressLimit: AddressLimit = .everyRequest) -> RouteGroup<GatewayContext> {

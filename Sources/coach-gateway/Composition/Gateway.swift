@@ -155,8 +155,9 @@ struct Gateway {
                     subscriptions: .postgres(client: database, includingSandbox: configuration.webhooks.includesSandbox)),
             ],
             authenticator: Authenticator(
-                identity: try Self.verifier(configuration, keySet: keySet), counter: counter,
-                crisisResources: files.coachingParts.resources,
+                identity: try Self.verifier(configuration, keySet: keySet),
+                sessions: SessionAuthentication(store: .postgres(client: database), publicOrigin: configuration.appLinks.origin),
+                counter: counter, crisisResources: files.coachingParts.resources,
                 unauthenticated: configuration.unauthenticatedRequests(tiers)),
             idempotency: .postgres(client: database),
             readiness: readiness, logger: logger,

@@ -46,7 +46,8 @@ struct PassThrough {
                 identity: TokenVerifier(
                     policy: TokenPolicy(audience: configuration.jwtAudience, issuer: configuration.jwtIssuer),
                     secret: try SharedSecret(secret), keySet: nil),
-                counter: Forgetful.counter, crisisResources: files.coachingParts.resources,
+                sessions: SessionAuthentication(store: Forgetful.sessions, publicOrigin: nil), counter: Forgetful.counter,
+                crisisResources: files.coachingParts.resources,
                 unauthenticated: configuration.unauthenticatedRequests(documents.tiers)),
             idempotency: Forgetful.idempotency,
             readiness: { InstanceReadiness(database: true, accepting: admission.isOpen) }, logger: logger,
@@ -72,6 +73,7 @@ struct PassThrough {
 
 /// Ports that let everybody in and keep nothing.
 private enum Forgetful {
+    static let sessions = OperatorSessions(open: { _, _ in }, expiry: { _ in nil }, close: { _ in })
     static let repository = TurnRepository(
         begin: { _, request, _ in
             let identity = TurnIdentity(

@@ -103,6 +103,9 @@ enum FunctionExpectation {
         "gateway.release_idempotency_key(uuid, text)",
         "gateway.purge_idempotency_keys(integer)",
         "operator.costs(date, date, text[], text)",
+        "gateway.open_operator_session(uuid, bytea, timestamp with time zone)",
+        "gateway.operator_session(uuid, bytea)",
+        "gateway.close_operator_session(uuid, bytea)",
         "operator.user_status(uuid)",
         "operator.suspend_user(uuid, text, text)",
         "operator.unsuspend_user(uuid, text, text)",
@@ -147,7 +150,7 @@ enum FunctionExpectation {
         "gateway.number_edit()", "gateway.take_change(uuid)", "gateway.note_removal()", "gateway.number_statement()",
         "gateway.user_hash(uuid)", "gateway.leave_tombstone()", "gateway.refuse_removed_user()", "gateway.remove_words()",
         "gateway.audit_hash(gateway.audit_log)", "gateway.claimed_role()", "gateway.append_audit(text, text, integer, integer, text, text)",
-        "operator.require_operator()",
+        "operator.require_operator()", "gateway.session_hash(bytea)",
     ]
 
     /// Run with their owner's rights: triggers that write what users only read or stand in the place of a foreign key, and work on tables that the
@@ -162,6 +165,9 @@ enum FunctionExpectation {
         "gateway.refuse_user(uuid)",
         // Count the use of a creator's link together with a user's redemption, and what many users did with a persona.
         "gateway.redeem_share_link(uuid, text)", "gateway.persona_stats(uuid, uuid)",
+        // Work on sessions, which no role reads.
+        "gateway.open_operator_session(uuid, bytea, timestamp with time zone)", "gateway.operator_session(uuid, bytea)",
+        "gateway.close_operator_session(uuid, bytea)",
         // Operators' functions check the role in the claims.
         "gateway.append_audit(text, text, integer, integer, text, text)", "gateway.verify_audit_log()", "operator.require_operator()",
         "operator.costs(date, date, text[], text)", "operator.user_status(uuid)", "operator.suspend_user(uuid, text, text)",

@@ -245,6 +245,12 @@ struct TableExpectation: Sendable {
             insert: "insert into gateway.audit_log values (9, null, 'system', 'x', 'x', null, null, null, null, now(), '', '')",
             update: "set action = 'x'"),
 
+        // Sessions in a browser: reached by functions with their owner's rights alone.
+        .init(
+            name: "gateway.operator_sessions", allowed: [:], insert: "insert into gateway.operator_sessions values (:owner, '', now())",
+            update: "set expires_at = now()"),
+        .init(name: "gateway.session_key", allowed: [:], insert: "insert into gateway.session_key default values", update: "set key = ''"),
+
         // The house's own.
         .init(
             name: "gateway.instances",

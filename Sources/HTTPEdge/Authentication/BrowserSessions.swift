@@ -1,0 +1,116 @@
+import CoachCore
+import Foundation
+import GatewayAPI
+import HTTPTypes
+import Hummingbird
+import Identity
+
+/// Sessions of operators in a browser: a cookie in place of the token, for the routes of operators and their pages only (CONTRACT §5).
+public struct BrowserSessions: Sendable {
+    let authenticator: Authenticator
+    let errors: ErrorReporter
+
+    /// Opens a session with an operator's token, the value of an `Authorization` header. Throws what a request with this token would get.
+    public func open(
+        _ authorization: String?, _ request: Request, _ context: some EdgeContext
+    ) async throws(GatewayError) -> (setCookie: String, expiresAt: Date) {
+        try checkOrigin(request, required: false)
+        let caller = try await caller(authorization, request, context)
+        let token = SessionToken.random(for: caller.userID)
+        do {
+            try await authenticator.sessions.store.open(caller, token)
+        } catch {
+            throw errors.clientError(for: error, requestID: context.requestID)
+        }
+        let cookie = SessionCookie.setting(token, until: caller.expiresAt, now: Date(), isSecure: isSecure(request))
+        return (cookie, caller.expiresAt)
+    }
+
+    /// When the session of the request's cookie ends. Throws when there is none, or its user is suspended.
+    public func expiry(_ request: Request, _ context: some EdgeContext) async throws(GatewayError) -> Date {
+        guard let caller = try await authenticator.sessions.caller(request, errors, context) else { throw .noSession }
+        _ = try await count(caller, request, context)
+        return caller.expiresAt
+    }
+
+    /// Ends the session of the request's cookie; returns the `Set-Cookie` header that removes the cookie. Throws for a foreign origin.
+    public func close(_ request: Request, _ context: some EdgeContext) async throws(GatewayError) -> String {
+        try checkOrigin(request, required: true)
+        if let token = SessionCookie.token(in: request.headers) {
+            do {
+                try await authenticator.sessions.store.close(token)
+            } catch {
+                throw errors.clientError(for: error, requestID: context.requestID)
+            }
+        }
+        return SessionCookie.removing(isSecure: isSecure(request))
+    }
+
+    /// A failed attempt counts against the limit of its address.
+    private func caller(
+        _ authorization: String?, _ request: Request, _ context: some EdgeContext
+    ) async throws(GatewayError) -> Caller {
+        let caller: Caller
+        do {
+            caller = try await authenticator.authenticate(authorization)
+        } catch {
+            try await authenticator.unauthenticated.count(request.headers, from: context.channel)
+            throw error
+        }
+        _ = try await count(caller, request, context)
+        guard caller.role == .operator else { throw GatewayError(.forbidden, "only operators have sessions") }
+        return caller
+    }
+
+    private func count(_ caller: Caller, _ request: Request, _ context: some EdgeContext) async throws(GatewayError) -> CountedRequest {
+        try await authenticator.count(caller, acceptLanguage: request.headers[.acceptLanguage]) {
+            errors.clientError(for: $0, requestID: context.requestID)
+        }
+    }
+
+    private func checkOrigin(_ request: Request, required: Bool) throws(GatewayError) {
+        try authenticator.sessions.checkOrigin(request, required: required)
+    }
+
+    private func isSecure(_ request: Request) -> Bool {
+        !request.isLocal || authenticator.sessions.publicOrigin?.hasPrefix("https:") == true
+    }
+}
+
+/// How a request is authenticated by the cookie of a session.
+public struct SessionAuthentication: Sendable {
+    let store: OperatorSessions
+    /// The origin at which browsers reach the gateway; nil when it is not configured.
+    let publicOrigin: String?
+
+    public init(store: OperatorSessions, publicOrigin: String?) {
+        self.store = store
+        self.publicOrigin = publicOrigin
+    }
+
+    /// The caller of the cookie's session; nil without a cookie. Throws for a session that has ended, and for an unsafe method from a foreign origin.
+    func caller(_ request: Request, _ errors: ErrorReporter, _ context: some EdgeContext) async throws(GatewayError) -> Caller? {
+        guard let token = SessionCookie.token(in: request.headers) else { return nil }
+        if request.method != .get, request.method != .head { try checkOrigin(request, required: true) }
+        let expiresAt: Date?
+        do {
+            expiresAt = try await store.expiry(token)
+        } catch {
+            throw errors.clientError(for: error, requestID: context.requestID)
+        }
+        guard let expiresAt else { throw .noSession }
+        return .operatorSession(of: token.userID, until: expiresAt)
+    }
+
+    /// Throws for a foreign `Origin`, and without one when it is required: browsers send it with every unsafe request.
+    func checkOrigin(_ request: Request, required: Bool) throws(GatewayError) {
+        if !required, request.headers[.origin] == nil { return }
+        guard request.isSameOrigin(publicOrigin: publicOrigin) else {
+            throw GatewayError(.forbidden, "an Origin header with this server's own origin is required")
+        }
+    }
+}
+
+extension GatewayError {
+    fileprivate static let noSession = GatewayError(.unauthenticated, "there is no such session, or it has ended")
+}

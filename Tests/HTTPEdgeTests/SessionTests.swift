@@ -1,0 +1,119 @@
+import CoachCore
+import Foundation
+import GatewayAPI
+import HTTPTypes
+import Hummingbird
+import Synchronization
+import Testing
+
+@testable import HTTPEdge
+
+@Suite("Sessions of operators in a browser")
+struct SessionTests {
+    private struct Routes: Feature {
+        func register(on routes: RouteTable) {
+            let description = RouteDescription("Test", response: .data(.any))
+            let users = routes.authenticated("Test")
+            users.get("/users", description) { _, context in .envelope(context) { $0.null() } }
+            users.require(.operator).get("/operators", description) { _, context in .envelope(context) { $0.null() } }
+            users.require(.operator).put("/operators", description) { _, context in .envelope(context) { $0.null() } }
+            let sessions = routes.browserSessions
+            routes.open("Test").post("/session", description) { request, context in
+                let session = try await sessions.open(request.headers[.authorization], request, context)
+                return Response(status: .created, headers: [.setCookie: session.setCookie])
+            }
+            routes.open("Test").delete("/session", description) { request, context in
+                Response(status: .noContent, headers: [.setCookie: try await sessions.close(request, context)])
+            }
+        }
+    }
+
+    /// The cookie of a new session, as a browser sends it.
+    private func signIn(_ edge: EdgeFixture) async throws -> HTTPFields {
+        let answer = try await edge.send(.post, "/session", token: try edge.token(.operator))
+        let cookie = try #require(answer.headers[.setCookie])
+        #expect(answer.status == 201 && cookie.contains("; HttpOnly; SameSite=Strict; Secure"))
+        return [.cookie: "other=1; \(cookie.prefix { $0 != ";" })"]
+    }
+
+    @Test("the cookie opens operators' routes alone, until the session is closed")
+    func routes() async throws {
+        let edge = try EdgeFixture(Routes())
+        var cookie = try await signIn(edge)
+        #expect(try await edge.send(.get, "/operators", headers: cookie).status == 200)
+        #expect(try await edge.send(.get, "/users", headers: cookie).status == 401)
+        cookie[.origin] = "https://test"
+        let closed = try await edge.send(.delete, "/session", headers: cookie)
+        #expect(closed.status == 204 && closed.headers[.setCookie]?.contains("=; Path=/; Max-Age=0;") == true)
+        #expect(try await edge.send(.get, "/operators", headers: cookie).errorCode == "AUTH_1002")
+    }
+
+    @Test(
+        "an unsafe method needs the page's own origin",
+        arguments: [
+            (String?.none, 403), ("https://test", 200), ("https://coach.example", 200), ("http://test", 403), ("null", 403),
+            ("https://evil.example", 403), ("https://test.evil.example", 403),
+        ])
+    func origin(origin: String?, status: Int) async throws {
+        let edge = try EdgeFixture(Routes())
+        var headers = try await signIn(edge)
+        headers[.origin] = origin
+        #expect(try await edge.send(.put, "/operators", headers: headers).status == status)
+        #expect(try await edge.send(.get, "/operators", headers: headers).status == 200)
+        // A token is sent on purpose, never by a browser itself.
+        #expect(try await edge.send(.put, "/operators", token: try edge.token(.operator), headers: headers).status == 200)
+    }
+
+    @Test("only an operator's valid token opens a session, and no other site's page")
+    func signIn() async throws {
+        let edge = try EdgeFixture(Routes())
+        #expect(try await edge.send(.post, "/session").status == 401)
+        #expect(try await edge.send(.post, "/session", token: "x").status == 401)
+        #expect(try await edge.send(.post, "/session", token: try edge.token()).status == 403)
+        let foreign = try await edge.send(
+            .post, "/session", token: try edge.token(.operator), headers: [.origin: "https://evil.example"])
+        #expect(foreign.status == 403 && foreign.headers[.setCookie] == nil)
+        #expect(try await edge.send(.get, "/operators", headers: [.cookie: "coach_operator=x"]).status == 401)
+        let unknown = SessionToken.random(for: .random()).text
+        #expect(try await edge.send(.get, "/operators", headers: [.cookie: "coach_operator=\(unknown)"]).status == 401)
+    }
+
+    @Test("a suspended operator's session opens nothing")
+    func suspension() async throws {
+        let edge = try EdgeFixture(Routes())
+        let cookie = try await signIn(edge)
+        edge.counter.state.withLock {
+            $0.error = CountedRejection(rejection: Rejection(reason: .suspended), rate: FakeCounter.rate)
+        }
+        #expect(try await edge.send(.get, "/operators", headers: cookie).errorCode == "AUTH_1003")
+    }
+
+    @Test(
+        "a request is local when its Host is a loopback name and no proxy named the client",
+        arguments: [
+            ("127.0.0.1:8080", true), ("localhost", true), ("[::1]:8080", true), ("coach.localhost:80", true),
+            ("localhost.evil.example", false),
+            ("127.0.0.1.evil.example:80", false), ("192.168.0.1", false), ("::1", false),
+        ])
+    func local(host: String, isLocal: Bool) {
+        let head = HTTPRequest(method: .get, scheme: "http", authority: host, path: "/")
+        #expect(Request(head: head, body: .init(buffer: .init())).isLocal == isLocal)
+        for name in ["Forwarded", "X-Forwarded-For", "x-forwarded-host"] {
+            var forwarded = head
+            forwarded.headerFields[HTTPField.Name(name)!] = "for=127.0.0.1"
+            #expect(!Request(head: forwarded, body: .init(buffer: .init())).isLocal)
+        }
+    }
+}
+
+/// Sessions in memory.
+final class FakeSessions: Sendable {
+    private let sessions = Mutex<[(token: SessionToken, expiresAt: Date)]>([])
+
+    var port: OperatorSessions {
+        OperatorSessions(
+            open: { [self] caller, token in sessions.withLock { $0.append((token, caller.expiresAt)) } },
+            expiry: { [self] token in sessions.withLock { $0.first { $0.token == token }?.expiresAt } },
+            close: { [self] token in sessions.withLock { $0.removeAll { $0.token == token } } })
+    }
+}
