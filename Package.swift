@@ -9,8 +9,10 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-func module(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
-    .target(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
+func module(
+    _ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = [], resources: [Resource] = []
+) -> Target {
+    .target(name: name, dependencies: dependencies, exclude: exclude, resources: resources, swiftSettings: strict)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
@@ -88,7 +90,10 @@ let package = Package(
                 .logging, .metrics, .tracing, .serviceLifecycle,
             ]),
         module("AccountAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "ChatAPI", .hummingbird]),
-        module("OperatorAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", .hummingbird]),
+        // The files of its pages are in the executable, which can be copied by itself.
+        module(
+            "OperatorAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", .crypto, .hummingbird],
+            resources: [.embedInCode("Static")]),
         module("PersonaAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", .hummingbird]),
         module("CoachClient", ["GatewayAPI", "JSON", "EventStream"]),
         module("ProviderSimulator", ["JSON", .nio, .nioPosix, .nioHTTP1, .serviceLifecycle], exclude: ["README.md"]),
@@ -143,7 +148,7 @@ let package = Package(
                 "coach-gateway", "CGatewayShims", "TestSupport", "HTTPTestServers", "CoachClient", "GatewayAPI", "CoachCore", "JSON",
                 "Webhooks",
             ],
-            exclude: ["KeepAlive/Clients", "OpenAPI/openapi.py", "Traces/otlp_collector.py"]),
+            exclude: ["KeepAlive/Clients", "OpenAPI/openapi.py", "Traces/otlp_collector.py", "Pages/Scripts"]),
 
         // What micro-benchmarks repeat, and what deploy/instructions counts. Identity's stand apart: with them come minutes of cryptography to build.
         .target(

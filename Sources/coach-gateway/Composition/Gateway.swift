@@ -125,7 +125,7 @@ struct Gateway {
         let counter = RequestCounter.postgres(client: database, tiers: { tiers.current })
         let application = GatewayApplication(
             .init(host: configuration.listen.host, port: configuration.listen.port, corsOrigins: configuration.corsOrigins),
-            features: [
+            features: try [
                 ChatRoutes(
                     coaching: documents.coaching, repository: repository, recovery: recovery, counter: counter, tiers: tiers,
                     models: models, budgets: budgets, finalizer: finalizer, registry: registry, remoteTurns: remoteTurns,
@@ -153,7 +153,8 @@ struct Gateway {
                 PublicPersonaRoutes(sharing: sharing, links: configuration.appLinks),
                 SubscriptionAdministrationRoutes(
                     subscriptions: .postgres(client: database, includingSandbox: configuration.webhooks.includesSandbox)),
-            ],
+                DashboardRoutes(charts: ChartLibrary.debian),
+            ] + configuration.developmentFeatures(),
             authenticator: Authenticator(
                 identity: try Self.verifier(configuration, keySet: keySet),
                 sessions: SessionAuthentication(store: .postgres(client: database), publicOrigin: configuration.appLinks.origin),

@@ -81,7 +81,8 @@ struct SettingKey: Sendable {
         meaning: "consents that chat needs, separated by commas: `ai_processing`, `memory`, `disclaimer`")
     static let publicOrigin = SettingKey(
         name: "COACH_PUBLIC_ORIGIN", fallback: nil,
-        meaning: "`scheme://host[:port]` at which users reach the gateway; pages of share links name it as their address")
+        meaning:
+            "`scheme://host[:port]` at which users reach the gateway; the address of pages of share links, and an origin of the dashboard")
     static let appleAppIDs = SettingKey(
         name: "COACH_APPLE_APP_IDS", fallback: "",
         meaning: "`TEAMID.bundle.id`, separated by commas: apps that open share links, by `/.well-known/apple-app-site-association`")

@@ -1,0 +1,90 @@
+import GatewayAPI
+import HTTPEdge
+import HTTPTypes
+import Hummingbird
+import JSON
+
+/// `/operator`: the dashboard, for operators who have signed in (CONTRACT §5). Its figures are those of `/api/v1/operator`.
+public struct DashboardRoutes: Feature {
+    private let assets: PageAssets
+    private let dashboard: PageFile
+    private let chartHash: String?
+
+    public init(charts: ChartLibrary) {
+        let (name, chart) = ("chart.js", charts.script)
+        let assets = PageAssets(folder: "/operator/assets", DashboardFiles.all.merging(chart.map { [name: $0] } ?? [:]) { $1 })
+        self.assets = assets
+        chartHash = chart?.hash
+        let element = chart.map { #"<script src="\#(assets.path(name))" integrity="\#($0.hash)" defer></script>"# }
+        dashboard = assets.filled(PackageResources.dashboard_html, ["chart": element ?? ""])
+    }
+
+    public func register(on routes: RouteTable) {
+        let sessions = routes.browserSessions
+        let group = routes.open("Dashboard", addressLimit: .none)
+        let page = RouteDescription("The dashboard; for others the form to sign in", response: .media("text/html", .text))
+        let view = RouteDescription(
+            "A view of the dashboard", parameters: [.init("view", in: .path, .text)], response: .media("text/html", .text))
+        group.get("/operator", page) { try await respond($0, $1, sessions) }
+        group.get("/operator/{view}", view) { try await respond($0, $1, sessions) }
+        assets.register(on: group)
+
+        let session = Schema.object([.init("expires_at", .time)]).named("OperatorSession")
+        group.get(
+            "/operator/session", .init("Get when the browser's session ends", response: .data(session))
+        ) { request, context in
+            let expiresAt = Timestamp(try await sessions.expiry(request, context))
+            return .envelope(context) { $0.session(until: expiresAt) }
+        }
+        group.post(
+            "/operator/session",
+            .init(
+                "Sign in with an operator's token: as `Authorization`, or as `token` of a form; sets the cookie of a session",
+                response: .data(session, status: .created))
+        ) { try await signIn($0, $1, sessions) }
+        group.delete(
+            "/operator/session", .init("Sign out: end the browser's session", response: .media("application/json"))
+        ) { request, context in
+            Response(status: .noContent, headers: [.setCookie: try await sessions.close(request, context), .cacheControl: "no-store"])
+        }
+    }
+
+    /// While the database is unavailable the dashboard itself reports it.
+    private func respond(_ request: Request, _ context: GatewayContext, _ sessions: BrowserSessions) async throws -> Response {
+        do throws(GatewayError) {
+            _ = try await sessions.expiry(request, context)
+        } catch {
+            if error.code == .unauthenticated || error.code == .forbidden { return signInPage() }
+        }
+        return dashboard.page(scriptHash: chartHash)
+    }
+
+    private func signIn(_ request: Request, _ context: GatewayContext, _ sessions: BrowserSessions) async throws -> Response {
+        guard request.headers[.contentType]?.hasPrefix("application/x-www-form-urlencoded") == true, request.headers[.authorization] == nil
+        else {
+            let session = try await sessions.open(request.headers[.authorization], request, context)
+            var response = Response.envelope(context, status: .created) { $0.session(until: Timestamp(session.expiresAt)) }
+            response.headers[.setCookie] = session.setCookie
+            return response
+        }
+        let token = FormBody.value(of: "token", in: try await request.collectBytes())
+        do throws(GatewayError) {
+            let session = try await sessions.open("Bearer \(token)", request, context)
+            return Response(status: .seeOther, headers: [.setCookie: session.setCookie, .location: "/operator", .cacheControl: "no-store"])
+        } catch {
+            return signInPage(error)
+        }
+    }
+
+    private func signInPage(_ error: GatewayError? = nil) -> Response {
+        let problem = error.map { #"<p class="problem" role="alert">That did not work: \#(HTMLText.escaped($0.message)).</p>"# }
+        return assets.filled(PackageResources.signin_html, ["problem": problem ?? ""])
+            .page(status: error.map { .init(code: $0.status ?? ErrorMapping.row($0.code).status) } ?? .ok)
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func session(until expiresAt: Timestamp) {
+        object { $0.member("expires_at", expiresAt) }
+    }
+}

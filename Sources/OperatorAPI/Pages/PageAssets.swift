@@ -1,0 +1,46 @@
+import Crypto
+import HTTPEdge
+import Hummingbird
+
+/// The scripts and style sheets of a page, under an address that has their version: browsers load them once for each release.
+struct PageAssets: Sendable {
+    private let folder: String
+    private let files: [String: PageFile]
+    private let version: String
+
+    /// `folder`: where they are served, such as `/operator/assets`.
+    init(folder: String, _ files: [String: PageFile]) {
+        self.folder = folder
+        self.files = files
+        var hash = SHA256()
+        for (name, file) in files.sorted(by: { $0.key < $1.key }) {
+            hash.update(data: Array(name.utf8))
+            hash.update(data: file.bytes)
+        }
+        version = hash.finalize().prefix(8).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+
+    func path(_ name: String) -> String { "\(folder)/\(version)/\(name)" }
+
+    /// The file with each `{{name}}` replaced: `assets` by the folder with the version, others by the given text, which is HTML already.
+    func filled(_ template: [UInt8], _ texts: [String: String] = [:]) -> PageFile {
+        var html = String(decoding: template, as: UTF8.self)
+        for (name, text) in texts.merging(["assets": "\(folder)/\(version)"], uniquingKeysWith: { $1 }) {
+            html = html.replacing("{{\(name)}}", with: text)
+        }
+        return PageFile(.html, Array(html.utf8))
+    }
+
+    func register(on group: RouteGroup<GatewayContext>, where isAllowed: @escaping @Sendable (Request) -> Bool = { _ in true }) {
+        group.get(
+            "\(folder)/{version}/{file}",
+            .init(
+                "Get a script or style sheet of the page",
+                parameters: [.init("version", in: .path, .text), .init("file", in: .path, .values(files.keys.sorted()))],
+                response: .media("text/javascript", .text))
+        ) { request, context in
+            guard isAllowed(request), let file = context.parameters.get("file").flatMap({ files[$0] }) else { throw GatewayError.notFound }
+            return file.asset(isCurrent: context.parameters.get("version") == version)
+        }
+    }
+}

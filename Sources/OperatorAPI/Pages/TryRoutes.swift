@@ -1,0 +1,44 @@
+import CoachCore
+import GatewayAPI
+import HTTPEdge
+import HTTPTypes
+import Hummingbird
+import JSON
+
+/// `/try`: a page to talk to the coach, for development. It answers requests from this machine only; for others it does not exist (CONTRACT §5).
+public struct TryRoutes: Feature {
+    private let assets = PageAssets(
+        folder: "/try/assets",
+        [
+            "try.js": PageFile(.script, PackageResources.try_js), "stream.js": PageFile(.script, PackageResources.stream_js),
+            "base.css": PageFile(.css, PackageResources.base_css), "try.css": PageFile(.css, PackageResources.try_css),
+        ])
+    private let mint: @Sendable (UserID) throws -> String
+
+    /// `mint` makes a token for a user of the page.
+    public init(mint: @escaping @Sendable (UserID) throws -> String) { self.mint = mint }
+
+    public func register(on routes: RouteTable) {
+        let group = routes.open("Development", addressLimit: .none)
+        let page = assets.filled(PackageResources.try_html)
+        group.get("/try", .init("A page to talk to the coach", response: .media("text/html", .text))) { request, _ in
+            guard request.isLocal else { throw GatewayError.notFound }
+            return page.page()
+        }
+        assets.register(on: group) { $0.isLocal }
+        group.post(
+            "/try/token",
+            .init(
+                "Make a token for a user of the page", body: Schema.object([.init("user", .id)]).named("TryUser"),
+                response: .data(Schema.object([.init("token", .text)]).named("TryToken")))
+        ) { request, context in
+            // Only the page itself can send JSON from a browser: other origins need a preflight, which is not answered for them.
+            guard request.isLocal, request.headers[.contentType]?.hasPrefix("application/json") == true else { throw GatewayError.notFound }
+            let user = try JSONReader.read(requestBody: try await request.collectBytes()) { (body) throws(JSONFinding) in
+                try body.required("user", as: UserID.self)
+            }
+            let token = try mint(user)
+            return .envelope(context) { writer in writer.object { $0.member("token", token) } }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import { h } from "./dom.js";
+import { Failure } from "./api.js";
+import { removeCharts } from "./charts.js";
+import { time } from "./format.js";
+import { readPeriod, periodPicker } from "./period.js";
+import { views } from "./views.js";
+
+const refreshEvery = 15_000;
+const main = document.getElementById("view");
+const side = document.getElementById("side");
+const menu = document.getElementById("menu");
+let shown = 0;
+let timer;
+
+function current() {
+  const name = location.pathname.replace(/^\/operator\/?/, "") || "overview";
+  return { view: views.find((view) => view.name === name), parameters: new URLSearchParams(location.search) };
+}
+
+/** Draws the navigation; a period stays chosen from view to view. */
+function drawNavigation(view, parameters) {
+  const kept = new URLSearchParams([...parameters].filter(([key]) => ["days", "from", "to"].includes(key))).toString();
+  const groups = [...new Set(views.map(({ group }) => group))].filter(Boolean);
+  document.getElementById("navigation").replaceChildren(...groups.map((group) => h("div", {}, h("h2", {}, group),
+    h("ul", {}, views.filter((other) => other.group === group).map((other) => h("li", {}, h("a", {
+      href: `/operator/${other.name}${kept && other.period ? `?${kept}` : ""}`, "aria-current": other === view ? "page" : null,
+    }, other.title)))))));
+}
+
+/** Shows the view of the address. `isRefresh`: the same view with newer figures; nothing moves. */
+async function show({ isRefresh = false, focus = false } = {}) {
+  const number = ++shown;
+  clearTimeout(timer);
+  const { view, parameters } = current();
+  if (!view) return draw(h("h1", {}, "There is no such view"), h("p", {}, h("a", { href: "/operator" }, "Overview")));
+  const period = view.period ? readPeriod(parameters) : null;
+  if (!isRefresh) {
+    document.title = `${view.title} – Coach Gateway`;
+    drawNavigation(view, parameters);
+    toggleMenu(false);
+    draw(head(view, period, parameters), h("div", { id: "content", "aria-busy": "true" }, h("p", { class: "empty" }, "Reading …")));
+    scrollTo(0, 0);
+    if (focus) main.focus({ preventScroll: true });
+  }
+  let content;
+  try {
+    content = await view.render(period, parameters, refresh);
+  } catch (error) {
+    if (!(error instanceof Failure)) console.error(error);
+    content = [h("p", { class: "problem", role: "alert" }, error instanceof Failure ? error.message : "This view could not be drawn.")];
+  }
+  if (number !== shown) return;
+  const box = document.getElementById("content");
+  // What is selected or being read further down stays where it is.
+  const position = { top: scrollY, focused: box.contains(document.activeElement) ? indexOf(box, document.activeElement) : -1 };
+  removeCharts(box);
+  box.replaceChildren(...content.flat().filter(Boolean));
+  box.removeAttribute("aria-busy");
+  if (isRefresh) {
+    scrollTo(0, position.top);
+    if (position.focused >= 0) focusable(box)[position.focused]?.focus({ preventScroll: true });
+  }
+  if (view.live && (period?.isRunning ?? true)) timer = setTimeout(poll, refreshEvery);
+}
+
+const focusable = (box) => [...box.querySelectorAll("a, button, input, select, textarea, [tabindex]")];
+const indexOf = (box, element) => focusable(box).indexOf(element);
+
+/** Nobody looks at a hidden page: it is read again when it is shown. */
+function poll() {
+  if (document.hidden) document.addEventListener("visibilitychange", () => show({ isRefresh: true }), { once: true });
+  else show({ isRefresh: true });
+}
+
+const refresh = () => show({ isRefresh: true });
+
+function draw(...content) {
+  removeCharts(main);
+  main.replaceChildren(...content);
+}
+
+function head(view, period, parameters) {
+  const change = (changes) => {
+    const search = new URLSearchParams(location.search);
+    for (const [key, value] of Object.entries(changes)) value === null ? search.delete(key) : search.set(key, value);
+    go(`${location.pathname}?${search}`);
+  };
+  return h("div", { class: "head" }, h("div", {}, h("h1", {}, view.title), h("p", { class: "lead" }, view.lead)),
+    h("div", { class: "controls" }, view.controls?.(parameters, change), period && periodPicker(period, change)));
+}
+
+function go(address) {
+  history.pushState(null, "", address);
+  show({ focus: true });
+}
+
+function toggleMenu(isOpen) {
+  side.classList.toggle("open", isOpen);
+  menu.setAttribute("aria-expanded", String(isOpen));
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a");
+  if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || link.download) return;
+  if (link.origin !== location.origin || !link.pathname.startsWith("/operator")) return;
+  if (link.hash && link.pathname === location.pathname) return;
+  event.preventDefault();
+  go(link.href);
+});
+addEventListener("popstate", () => show({ focus: true }));
+menu.addEventListener("click", () => toggleMenu(!side.classList.contains("open")));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => show({ isRefresh: true }));
+
+document.getElementById("sign-out").addEventListener("click", async () => {
+  await fetch("/operator/session", { method: "DELETE" });
+  location.assign("/operator");
+});
+
+const session = await fetch("/operator/session", { cache: "no-store" }).then((response) => response.json()).catch(() => null);
+if (session?.data) document.getElementById("session").textContent = `Signed in until ${time(session.data.expires_at)} UTC`;
+await show();

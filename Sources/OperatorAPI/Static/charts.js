@@ -1,0 +1,80 @@
+import { h } from "./dom.js";
+import * as format from "./format.js";
+
+const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const seriesCount = 8;
+
+/** The colour of a series, by its place. */
+export const seriesColour = (index) => style(`--series-${(index % seriesCount) + 1}`);
+
+const shown = { money: (value) => format.money(value.toFixed(9)), milliseconds: format.milliseconds, share: format.share };
+const atAxis = { ...shown, money: format.shortMoney };
+
+/**
+ * Draws figures over time or by name; nothing without Chart.js, because the table beside it has the same figures.
+ * `series`: of {label, values}, one value or null for each of `labels`.
+ */
+export function chart({ type, labels, series, unit, title, stacked = false, horizontal = false }) {
+  if (!globalThis.Chart || labels.length === 0 || series.length === 0) return null;
+  const canvas = h("canvas", { role: "img", "aria-label": `${title}. The table has the same figures.` });
+  const [show, showAtAxis] = [shown[unit] ?? format.count, atAxis[unit] ?? format.count];
+  const axis = (isValue) => ({
+    stacked, beginAtZero: true, border: { display: false },
+    grid: { display: isValue, color: style("--line"), drawBorder: false, drawTicks: false },
+    ticks: {
+      color: style("--muted"), padding: 8, maxRotation: 0, autoSkipPadding: 24, maxTicksLimit: isValue ? 5 : innerWidth < 600 ? 4 : 10,
+      ...(isValue ? { callback: (value) => showAtAxis(value) } : { autoSkip: !horizontal }),
+    },
+  });
+  const isLine = type === "line";
+  const datasets = series.map(({ label, values }, index) => ({
+    label, data: values, borderColor: seriesColour(index), backgroundColor: seriesColour(index),
+    borderWidth: isLine ? 2 : 0, pointRadius: labels.length > 1 ? 0 : 4, pointHoverRadius: 4, pointHitRadius: 12, tension: 0.25, spanGaps: false,
+    borderRadius: isLine || stacked ? 0 : 3, maxBarThickness: horizontal ? 22 : 36,
+  }));
+  Chart.defaults.font.family = style("--sans");
+  Chart.defaults.font.size = 12;
+  const box = h("div", { class: "chart" }, canvas);
+  new Chart(canvas, {
+    type, data: { labels, datasets },
+    options: {
+      animation: false, responsive: true, maintainAspectRatio: false, indexAxis: horizontal ? "y" : "x",
+      interaction: { mode: "index", intersect: false, axis: horizontal ? "y" : "x" },
+      scales: { x: axis(horizontal), y: axis(!horizontal) },
+      plugins: {
+        legend: {
+          display: series.length > 1, position: "bottom", align: "start",
+          labels: { color: style("--muted"), boxWidth: 10, boxHeight: 10, padding: 16, useBorderRadius: true, borderRadius: 3 },
+        },
+        tooltip: {
+          backgroundColor: style("--raised"), titleColor: style("--ink"), bodyColor: style("--ink"), borderColor: style("--line-strong"),
+          borderWidth: 1, padding: 10, cornerRadius: 8, boxPadding: 6, boxWidth: 8, boxHeight: 8, displayColors: series.length > 1,
+          callbacks: { label: (item) => ` ${item.dataset.label}: ${item.raw === null ? "–" : show(Number(item.raw))}` },
+        },
+      },
+    },
+  });
+  return box;
+}
+
+/** Frees the charts below an element, before it is replaced. */
+export function removeCharts(element) {
+  for (const canvas of element.querySelectorAll("canvas")) globalThis.Chart?.getChart(canvas)?.destroy();
+}
+
+/** Rows of (x, series, value) as what `chart` takes: x in order, the largest series first, the smallest ones together. */
+export function pivot(rows, { x, by, y, name = (key) => key ?? "none" }) {
+  const positions = [...new Set(rows.map((row) => row[x]))].sort();
+  const sums = new Map();
+  for (const row of rows) sums.set(row[by], (sums.get(row[by]) ?? 0) + Math.abs(Number(row[y] ?? 0)));
+  const keys = [...sums.keys()].sort((a, b) => sums.get(b) - sums.get(a));
+  const most = keys.length > seriesCount ? seriesCount - 1 : seriesCount;
+  const [own, rest] = [keys.slice(0, most), new Set(keys.slice(most))];
+  const values = (isMember) => positions.map((position) => {
+    const found = rows.filter((row) => row[x] === position && isMember(row[by]) && row[y] !== null);
+    return found.length ? found.reduce((sum, row) => sum + Number(row[y]), 0) : null;
+  });
+  const series = own.map((key) => ({ label: String(name(key)), values: values((other) => other === key) }));
+  if (rest.size) series.push({ label: `${rest.size} others`, values: values((other) => rest.has(other)) });
+  return { labels: positions.map(format.day), series };
+}

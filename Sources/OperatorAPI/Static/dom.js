@@ -1,0 +1,28 @@
+/** Makes an element. `on…` attributes are listeners, `true` is an attribute without a value, null and false are left out. */
+export function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+/** A card with a heading; `aside` stands at its right. */
+export function card(title, aside, ...children) {
+  return h("section", { class: "card" }, h("header", {}, h("h2", {}, title), aside), children);
+}
+
+/** A label around its control. */
+export function field(label, control) {
+  return h("label", {}, label, control);
+}
+
+export const empty = (text) => h("p", { class: "empty" }, text);
+
+/** A word in its colour. */
+export function state(text, tone) {
+  return h("span", { class: `state ${tone ?? ""}` }, text);
+}

@@ -1,0 +1,121 @@
+import { call, Failure } from "./api.js";
+import { h, card, field, empty } from "./dom.js";
+import { difference } from "./difference.js";
+import { figure, notAvailable } from "./figures.js";
+import { table } from "./table.js";
+import { words } from "./format.js";
+
+/** Documents that have no list of their own: one of each kind. */
+const single = [["limits", "Tiers and limits"], ["prices", "Prices"], ["alert-rules", "Alert rules"]];
+
+/** The configuration editor; the document is in the address. */
+export async function configuration(period, parameters, refresh) {
+  const chosen = parameters.get("document") ?? "domain-configs/life_coaching";
+  const [domains, document] = await Promise.all([figure("domain-configs"), figure(chosen)]);
+  const paths = [...(domains?.data ?? []).map(({ id }) => [`domain-configs/${id}`, `Domain: ${words(id)}`]), ...single];
+  const picker = h("select", { onchange: (event) => open(event.target.value) },
+    paths.map(([path, name]) => h("option", { value: path, selected: path === chosen }, name)));
+  const choice = h("div", { class: "card" }, h("div", { class: "fields" }, field("Document", picker)));
+  if (!document) return [choice, card(words(chosen), null, notAvailable())];
+  return [choice, editor(chosen, document, refresh), await versions(chosen, document, refresh)];
+}
+
+function open(path) {
+  const link = h("a", { href: `/operator/configuration?document=${encodeURIComponent(path)}` });
+  document.body.append(link);
+  link.click();
+  link.remove();
+}
+
+const isText = (value) => typeof value === "string";
+
+function editor(path, { data, etag }, refresh) {
+  const body = data.body;
+  // Texts have fields of their own; in JSON nobody can read them.
+  const texts = path.startsWith("domain-configs/") ? Object.keys(body).filter((key) => isText(body[key]) && key !== "id") : [];
+  const rest = Object.fromEntries(Object.entries(body).filter(([key]) => !texts.includes(key)));
+  const inputs = new Map(texts.map((key) => [key, h("textarea", { name: key, rows: 1 }, body[key])]));
+  const json = h("textarea", { class: "json", name: "json", spellcheck: "false" },
+    JSON.stringify(rest, null, 2));
+  const reason = h("input", { name: "reason", maxlength: "1000", placeholder: "Why, for the audit log" });
+  const result = h("div", { role: "status", class: "stack" });
+
+  /** The edited document, its members in the order of the stored one. */
+  function edited() {
+    const other = JSON.parse(json.value);
+    const own = Object.fromEntries(texts.map((key) => [key, inputs.get(key).value]));
+    const known = Object.keys(body).filter((key) => key in own || key in other);
+    const added = Object.keys(other).filter((key) => !(key in body));
+    return Object.fromEntries([...known, ...added].map((key) => [key, key in own ? own[key] : other[key]]));
+  }
+
+  async function send(dryRun) {
+    result.replaceChildren();
+    let document;
+    try {
+      document = edited();
+    } catch (error) {
+      return result.replaceChildren(h("p", { class: "problem" }, `This is not JSON: ${error.message}`));
+    }
+    try {
+      const answer = await call("PUT", path, {
+        query: { dry_run: dryRun ? "true" : null }, headers: { "if-match": etag }, body: { body: document, reason: reason.value || undefined },
+      });
+      if (!dryRun) return refresh();
+      result.replaceChildren(h("p", { class: "notice" }, "Valid. Nothing is saved yet."), difference(answer.data.operations, body), decisions(answer.data));
+    } catch (error) {
+      result.replaceChildren(...problem(error, refresh));
+    }
+  }
+
+  const by = data.version === 1 ? "the shipped file" : `version ${data.version}`;
+  return h("section", { class: "card editor" }, h("header", {}, h("h2", {}, words(path.split("/").at(-1))), h("span", { class: "muted" }, by)),
+    h("form", { class: "stack", onsubmit: (event) => { event.preventDefault(); send(false); } },
+      texts.map((key) => field(words(key), inputs.get(key))),
+      field(texts.length ? "Everything else, as JSON" : "The document, as JSON", json), field("Reason", reason),
+      h("div", { class: "actions" }, h("button", { type: "button", name: "check", onclick: () => send(true) }, "Check and compare"),
+        h("button", { class: "primary", name: "save" }, "Save a new version")),
+      result));
+}
+
+/** What stored decisions would have been with the edited document, when the gateway tells. */
+function decisions(data) {
+  const other = Object.entries(data).filter(([key]) => !["from", "to", "operations"].includes(key));
+  return other.length ? h("pre", {}, JSON.stringify(Object.fromEntries(other), null, 2)) : null;
+}
+
+/** What is wrong with an edit, by field. */
+function problem(error, refresh) {
+  if (!(error instanceof Failure)) throw error;
+  if (error.status === 412) {
+    return [h("p", { class: "problem" }, "Somebody else has saved a version since you opened this one. ",
+      h("button", { type: "button", onclick: refresh }, "Show theirs"))];
+  }
+  if (error.findings.length === 0) return [h("p", { class: "problem" }, error.message)];
+  return [h("p", { class: "problem" }, "Not saved: this is wrong."),
+    h("ul", { class: "findings" }, error.findings.map(({ field: name, message }) => h("li", {}, h("code", {}, name.replace(/^body\./, "")), message)))];
+}
+
+async function versions(path, { data, etag }, refresh) {
+  const answer = await figure(`${path}/versions`, { limit: 50 });
+  if (!answer) return card("Versions", null, notAvailable());
+  const result = h("div", { role: "status", class: "stack" });
+  const compare = async (version) => {
+    const [from, patch] = await Promise.all([call("GET", `${path}/versions/${version}`), call("GET", `${path}/diff`, { query: { from: version, to: data.version } })]);
+    result.replaceChildren(h("h3", {}, `From version ${version} to ${data.version}`), difference(patch.data.operations, from.data.body));
+  };
+  const restore = async (version) => {
+    if (!confirm(`Make version ${version} the current one again?`)) return;
+    try {
+      await call("POST", `${path}/rollback`, { headers: { "if-match": etag }, body: { version, reason: `restores version ${version}` } });
+      refresh();
+    } catch (error) {
+      result.replaceChildren(...problem(error, refresh));
+    }
+  };
+  const action = ({ version }) => (version === data.version ? h("span", { class: "muted" }, "current") : h("span", {},
+    h("button", { class: "quiet", "aria-label": `Compare version ${version}`, onclick: () => compare(version) }, "Compare"),
+    h("button", { class: "quiet", "aria-label": `Restore version ${version}`, onclick: () => restore(version) }, "Restore")));
+  if (answer.data.length < 2) return card("Versions", null, empty("Only the shipped file so far."));
+  return card("Versions", null, table(answer.data.map((row) => (row.author ? row : { ...row, reason: "The shipped file" })), { caption: "Versions", only: ["version", "created_at", "author", "reason", "restores"], action }), result);
+}

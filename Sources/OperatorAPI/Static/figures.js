@@ -1,0 +1,87 @@
+import { get, download, NotAvailable } from "./api.js";
+import { chart, pivot } from "./charts.js";
+import { h, card, empty } from "./dom.js";
+import { columns, groupName, label, table, total } from "./table.js";
+import { shortTime } from "./format.js";
+
+/** Reads a figure; null when this gateway does not have it. */
+export async function figure(route, query) {
+  try {
+    return await get(route, query);
+  } catch (error) {
+    if (error instanceof NotAvailable) return null;
+    throw error;
+  }
+}
+
+export const notAvailable = () => empty("Not available on this gateway.");
+
+/** How a value of a grouping column is called. */
+export const nameOf = (key) => (by) => groupName(key, by);
+
+/** A button that saves the figure as CSV. */
+export function csvButton(route, query, name) {
+  return h("button", { class: "quiet", "aria-label": `Save ${name} as CSV`, onclick: () => download(route, query, name) }, "CSV");
+}
+
+/** The link from a row to the calls behind it. */
+export function traceLink(trace) {
+  if (!trace) return undefined;
+  const source = new URL(trace, location.origin).searchParams;
+  return (row) => {
+    const search = new URLSearchParams(source);
+    for (const key of ["model", "provider", "domain", "persona_id", "user_id", "tier"]) if (key in row && row[key] !== null) search.set(key, row[key]);
+    return h("a", { href: `/operator/calls?${search}` }, "Calls");
+  };
+}
+
+/** When the figures are from. */
+export function asOf(meta) {
+  return meta?.as_of ? h("span", { class: "muted" }, "as of ", h("time", { datetime: meta.as_of }, shortTime(meta.as_of)), " UTC") : null;
+}
+
+/**
+ * One card of a view: a chart, and the table of the same figures.
+ * Specification: `title`, `route`, `query(period)`, and any of `chart` ({type, by, y, unit, stacked} over days, or {x} for bars by name),
+ * `chartQuery(period)` when the chart has other rows than the table, `hide`, `only`, `sumBy` (adds the days of a group), `first` (columns before the others), `totals`,
+ * `sort` (a column, largest first), `note`.
+ */
+export async function figureCard(spec, period, parameters) {
+  const query = spec.query(period, parameters);
+  const [answer, drawn] = await Promise.all([figure(spec.route, query), spec.chartQuery ? figure(spec.route, spec.chartQuery(period, parameters)) : null]);
+  if (!answer) return card(spec.title, null, notAvailable());
+  const rows = spec.sumBy ? sums(answer.data, spec.sumBy) : [...answer.data];
+  if (spec.sort) rows.sort((a, b) => Number(b[spec.sort] ?? 0) - Number(a[spec.sort] ?? 0));
+  const image = spec.chart && draw(spec, spec.chart, drawn?.data ?? (spec.sumBy ? answer.data : rows), parameters);
+  const caption = `${spec.title}${period ? `, ${period.from} to ${period.to}` : ""}`;
+  const aside = h("span", {}, asOf(answer.meta), " ", csvButton(spec.route, query, spec.title.toLowerCase()));
+  return card(spec.title, aside, spec.note && h("p", { class: "empty" }, spec.note), image,
+    table(rows, { caption, hide: spec.hide, only: spec.only, first: spec.first, totals: spec.totals, action: traceLink(answer.meta?.trace), actionLabel: "Rows" }));
+}
+
+/** One row for each value of a column: the sums of the others. */
+function sums(rows, key) {
+  const shown = columns(rows).filter((column) => column.isFigure);
+  return [...new Set(rows.map((row) => row[key]))].map((value) => {
+    const own = rows.filter((row) => row[key] === value);
+    return { [key]: value, ...Object.fromEntries(shown.map((column) => [column.key, total(column, own)])) };
+  });
+}
+
+function draw(spec, wanted, rows, parameters) {
+  const by = typeof wanted.by === "function" ? wanted.by(parameters) : wanted.by;
+  const options = { type: wanted.type, unit: wanted.unit, title: spec.title, stacked: wanted.stacked };
+  if (wanted.x) {
+    const sorted = rows.filter((row) => row[wanted.y] !== null).slice(0, 12);
+    return chart({
+      ...options, horizontal: true, labels: sorted.map((row) => nameOf(wanted.x)(row[wanted.x])),
+      series: [{ label: label(wanted.y), values: sorted.map((row) => Number(row[wanted.y])) }],
+    });
+  }
+  if (by) return chart({ ...options, ...pivot(rows, { x: "day", by, y: wanted.y, name: nameOf(by) }) });
+  const days = [...rows].filter((row) => row.day).sort((a, b) => (a.day < b.day ? -1 : 1));
+  const present = columns(days).map((column) => column.key);
+  const keys = wanted.keys.filter((key) => present.includes(key));
+  const { labels } = pivot(days, { x: "day", by: "day", y: keys[0] });
+  return chart({ ...options, labels, series: keys.map((key) => ({ label: label(key), values: days.map((row) => (row[key] === null ? null : Number(row[key]))) })) });
+}

@@ -1,0 +1,70 @@
+const number = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 });
+const percent = new Intl.NumberFormat("en-US", { style: "percent", maximumFractionDigits: 1 });
+const dayFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
+const yearFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
+const hourFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", timeZone: "UTC" });
+const timeFormat = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", timeZone: "UTC",
+});
+
+/** Amounts are decimal text with up to nine places: they are added as whole nanodollars, so that no digit is lost. */
+export function nanodollars(text) {
+  const [, sign, whole, fraction] = /^(-?)(\d+)(?:\.(\d{1,9}))?$/.exec(text) ?? [];
+  if (whole === undefined) return null;
+  const amount = BigInt(whole) * 1_000_000_000n + BigInt((fraction ?? "").padEnd(9, "0"));
+  return sign ? -amount : amount;
+}
+
+export function moneyText(nano) {
+  const digits = (nano < 0n ? -nano : nano).toString().padStart(10, "0");
+  const fraction = digits.slice(-9).replace(/0{1,3}$/, "");
+  return `${nano < 0n ? "-" : ""}${digits.slice(0, -9)}.${fraction}`;
+}
+
+/** Decimal places at which amounts of this size stay legible. */
+export function places(amounts) {
+  const largest = Math.max(0, ...amounts.map((text) => Math.abs(Number(text))));
+  return largest >= 100 ? 2 : largest >= 1 ? 3 : largest >= 0.01 ? 4 : 6;
+}
+
+export function money(text, decimals = places([text])) {
+  return new Intl.NumberFormat("en-US", {
+    style: "currency", currency: "USD", minimumFractionDigits: decimals, maximumFractionDigits: decimals,
+  }).format(text);
+}
+
+/** An amount at a chart's axis, where only its size matters. */
+export const shortMoney = (value) =>
+  new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", maximumSignificantDigits: 3, minimumFractionDigits: 0 }).format(value);
+
+export const count = (value) => number.format(value);
+export const share = (value) => percent.format(value);
+
+/** Milliseconds; from ten seconds on, seconds. */
+export function milliseconds(value) {
+  return value >= 10_000 ? `${number.format(Math.round(value / 100) / 10)} s` : `${number.format(Math.round(value * 10) / 10)} ms`;
+}
+
+/** A day, or the hour that it begins; always UTC. */
+export function day(text) {
+  const date = new Date(text);
+  if (Number.isNaN(date.getTime())) return text;
+  if (date.getTime() % 86_400_000 !== 0) return hourFormat.format(date);
+  return (date.getUTCFullYear() === new Date().getUTCFullYear() ? dayFormat : yearFormat).format(date);
+}
+
+export function time(text) {
+  const date = new Date(text);
+  return Number.isNaN(date.getTime()) ? text : timeFormat.format(date);
+}
+
+/** A time of today without its day. */
+export function shortTime(text) {
+  return text.slice(0, 10) === new Date().toISOString().slice(0, 10) ? text.slice(11, 19) : time(text);
+}
+
+/** `snake_case` as words. */
+export function words(name) {
+  const text = name.replaceAll("_", " ").replaceAll(".", " ");
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,76 @@
+import { h, card, state, empty } from "./dom.js";
+import { figure, figureCard, notAvailable, asOf } from "./figures.js";
+import { table } from "./table.js";
+import * as format from "./format.js";
+
+const range = ({ from, to }) => ({ from, to });
+
+function tile(name, value, note) {
+  return h("div", { class: "tile" }, h("dt", {}, name), h("dd", {}, value ?? "–", note && h("div", { class: "note" }, note)));
+}
+
+/** How a figure changed since the period before; null without one. */
+function change(now, before) {
+  if (now === null || before === null || before === undefined || Number(before) === 0) return "no period before";
+  const ratio = Number(now) / Number(before) - 1;
+  return `${ratio >= 0 ? "+" : "−"}${format.share(Math.abs(ratio))} on the period before`;
+}
+
+const exact = (value, text) => h("data", { value: String(value), title: String(value) }, text);
+
+export async function overview(period) {
+  const [costs, usage, latency, alerts] = await Promise.all([
+    // The period before may begin too early to be compared.
+    figure("costs", { ...range(period), compare: "previous" }).catch(() => figure("costs", range(period))), figure("usage", range(period)), figure("latency", range(period)),
+    figure("alerts", { state: "firing", limit: 5 }),
+  ]);
+  const sum = costs?.data[0];
+  const people = usage?.data.at(-1);
+  const wait = latency?.data[0];
+  const turns = usage?.data.reduce((all, row) => all + row.turns, 0) ?? 0;
+  const errors = usage?.data.reduce((all, row) => all + row.errors, 0) ?? 0;
+  const tiles = h("dl", { class: "tiles" },
+    tile("Cost", sum?.cost_usd ? exact(sum.cost_usd, format.money(sum.cost_usd)) : "$0.00", change(sum?.cost_usd ?? null, sum?.previous_cost_usd)),
+    tile("Turns", exact(sum?.turns ?? 0, format.count(sum?.turns ?? 0)), change(sum?.turns ?? 0, sum?.previous_turns)),
+    usage && tile("Active people", format.count(people?.active_users ?? 0), people ? `${format.count(people.monthly_active_users)} in 30 days` : "none yet"),
+    latency && tile("First token, p95", wait?.first_token_p95_ms != null ? format.milliseconds(wait.first_token_p95_ms) : "–",
+      wait?.first_token_p50_ms != null ? `half within ${format.milliseconds(wait.first_token_p50_ms)}` : "no answer yet"),
+    usage && tile("Errors", format.count(errors), turns ? `${format.share(errors / turns)} of turns` : "no turn yet"),
+    sum?.unpriced_turns > 0 && tile("Turns without a price", exact(sum.unpriced_turns, format.count(sum.unpriced_turns)), "missing from the cost"));
+  const cards = await Promise.all([
+    figureCard({
+      title: "Cost by model", route: "costs", totals: true, sort: "cost_usd", hide: ["cached_input_tokens", "input_tokens", "output_tokens", "unpriced_turns"],
+      // One query for both: a turn has one day, so the days of a model can be added.
+      query: (p) => ({ ...range(p), group_by: "day,model", grain: p.grain }), sumBy: "model",
+      chart: { type: "bar", stacked: true, by: "model", y: "cost_usd", unit: "money" },
+    }, period),
+    figureCard({
+      title: "Turns by domain", route: "domains", sort: "turns", totals: true, only: ["domain", "turns", "share", "cost_usd"],
+      query: (p) => ({ ...range(p), group_by: "domain" }), chart: { type: "bar", x: "domain", y: "turns" },
+    }, period),
+  ]);
+  return [tiles, alertCard(alerts), h("div", { class: "grid" }, cards), h("div", { class: "grid" }, await providerCard(period), await auditCard())];
+}
+
+function alertCard(answer) {
+  if (!answer || answer.data.length === 0) return null;
+  return card("Firing now", h("a", { href: "/operator/alerts" }, "All alerts"),
+    h("ul", { class: "list" }, answer.data.map((alert) => h("li", {}, h("span", {}, state(format.words(alert.severity ?? "alert"), "bad"), " ", alert.message ?? alert.rule),
+      h("span", { class: "muted" }, "since ", format.time(alert.started_at))))));
+}
+
+async function providerCard(period) {
+  const answer = await figure("providers", { ...range(period), group_by: "provider,model" });
+  if (!answer) return card("Providers", null, notAvailable());
+  return card("Providers", asOf(answer.meta), table(answer.data, {
+    caption: "Providers", only: ["model", "calls", "error_share", "first_token_p95_ms"],
+  }));
+}
+
+async function auditCard() {
+  const answer = await figure("audit", { limit: 6 });
+  if (!answer) return card("Latest changes", null, notAvailable());
+  if (answer.data.length === 0) return card("Latest changes", null, empty("Nobody has changed anything yet."));
+  return card("Latest changes", h("a", { href: "/operator/audit" }, "Audit log"),
+    table(answer.data, { caption: "Latest changes", only: ["created_at", "action", "target"] }));
+}

@@ -1,0 +1,117 @@
+import { figureCard } from "./figures.js";
+import { overview } from "./overview.js";
+import { alerts } from "./alerts.js";
+import { audit, calls } from "./audit.js";
+import { configuration } from "./editor.js";
+import { users } from "./users.js";
+import { h, card } from "./dom.js";
+import { figure, notAvailable } from "./figures.js";
+import { share, day } from "./format.js";
+
+const range = ({ from, to }) => ({ from, to });
+const grouped = (...groups) => (period) => ({ ...range(period), group_by: groups.join(",") });
+const byDay = (...groups) => (period) => ({ ...range(period), group_by: ["day", ...groups].join(","), grain: period.grain });
+
+/** What costs are grouped by: the parameter of the route, the column of its rows, and its name. */
+const costGroups = [["model", "model", "Model"], ["provider", "provider", "Provider"], ["domain", "domain", "Domain"],
+  ["persona", "persona_id", "Persona"], ["tier", "tier", "Tier"], ["user", "user_id", "User"]];
+const costGroup = (parameters) => costGroups.find(([name]) => name === parameters.get("by")) ?? costGroups[0];
+
+/** Makes a view of cards that stand below one another. */
+const cards = (...specs) => async (period, parameters) =>
+  (await Promise.all(specs.map((spec) => (typeof spec === "function" ? spec(period, parameters) : figureCard(spec, period, parameters)))));
+
+const costs = cards(
+  {
+    title: "Costs", route: "costs", totals: true, sort: "cost_usd", first: [...costGroups.map(([, key]) => key), "turns", "cost_usd"],
+    query: (period, parameters) => ({ ...range(period), group_by: costGroup(parameters)[0] }),
+    chartQuery: (period, parameters) => ({
+      ...range(period), group_by: `day,${costGroup(parameters)[0]}`, grain: costGroup(parameters)[0] === "user" ? "day" : period.grain,
+    }),
+    chart: { type: "bar", stacked: true, by: (parameters) => costGroup(parameters)[1], y: "cost_usd", unit: "money" },
+  },
+  { title: "Costs by day", route: "costs", totals: true, first: ["day", "turns", "cost_usd"], query: byDay() });
+
+const usage = cards(
+  {
+    title: "People and conversations", route: "usage", query: range,
+    chart: { type: "line", keys: ["active_users", "weekly_active_users", "monthly_active_users"] },
+  },
+  retention,
+  {
+    title: "Errors", route: "errors", query: grouped("code"), sort: "errors", totals: true,
+    chartQuery: byDay("code"), chart: { type: "bar", stacked: true, by: "code", y: "errors" },
+  });
+
+/** How many of the people who began in a week came back later: a row for each week of beginning. */
+async function retention(period) {
+  const answer = await figure("usage/retention", range(period));
+  if (!answer) return card("People who come back", null, notAvailable());
+  const weeks = [...new Set(answer.data.map((row) => row.week))].sort((a, b) => a - b);
+  const cohorts = [...new Set(answer.data.map((row) => row.cohort))].sort();
+  const find = (cohort, week) => answer.data.find((row) => row.cohort === cohort && row.week === week);
+  const body = cohorts.map((cohort) => h("tr", {}, h("th", { scope: "row" }, day(cohort)),
+    h("td", { class: "figure" }, String(answer.data.find((row) => row.cohort === cohort).cohort_users)),
+    weeks.map((week) => h("td", { class: "figure" }, find(cohort, week) ? share(find(cohort, week).share) : ""))));
+  if (body.length === 0) return card("People who come back", null, h("p", { class: "empty" }, "Nothing in this period."));
+  return card("People who come back", null, h("p", { class: "empty" }, "Of those who began in a week, the share that came back so many weeks later."),
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "People who come back" }, h("table", {},
+      h("caption", { class: "hidden" }, "People who come back"),
+      h("thead", {}, h("tr", {}, ["Week of", "People", ...weeks.map((week) => `Week ${week}`)].map((text, index) =>
+        h("th", { scope: "col", class: index ? "figure" : null }, text)))),
+      h("tbody", {}, body))));
+}
+
+const domains = cards({
+  title: "Domains", route: "domains", query: grouped("domain"), sort: "turns", totals: true,
+  chart: { type: "bar", stacked: true, by: "domain", y: "turns" }, chartQuery: byDay("domain"),
+});
+
+const latency = cards(
+  {
+    title: "Time to the first token", route: "latency", query: byDay(),
+    only: ["day", "turns", "first_token_p50_ms", "first_token_p90_ms", "first_token_p95_ms", "first_token_p99_ms"],
+    chart: { type: "line", unit: "milliseconds", keys: ["first_token_p50_ms", "first_token_p95_ms", "first_token_p99_ms"] },
+  },
+  { title: "By model", route: "latency", query: grouped("provider", "model"), sort: "turns" });
+
+const providers = cards(
+  { title: "Health of this instance", route: "providers/health", query: () => ({}), note: "Calls since this instance started, and the state of each breaker." },
+  {
+    title: "Calls", route: "providers", query: grouped("provider", "model"), sort: "calls", totals: true,
+    chartQuery: byDay("provider"), chart: { type: "bar", stacked: true, by: "provider", y: "calls" },
+  });
+
+const safety = cards(
+  {
+    title: "Messages that showed danger", route: "safety", query: range,
+    note: "Counts only. They lead to nobody, and fewer than five are shown as <5.",
+  },
+  { title: "Reports by people", route: "reports", query: () => ({ limit: 50 }) });
+
+const subscriptions = cards({
+  title: "Subscriptions", route: "subscriptions", query: range,
+  chart: { type: "line", keys: ["active", "trials"] },
+});
+
+const byPicker = (parameters, change) => {
+  const options = costGroups.map(([name, , text]) => h("option", { value: name, selected: name === costGroup(parameters)[0] }, text));
+  return h("label", {}, "Group by", h("select", { onchange: (event) => change({ by: event.target.value }) }, options));
+};
+
+/** The views in the order of the navigation. `period`: the view has a picker; `live`: it is read again by itself. */
+export const views = [
+  { name: "overview", title: "Overview", group: "Figures", period: true, live: true, lead: "What the coach did, and what it cost.", render: overview },
+  { name: "costs", title: "Costs", group: "Figures", period: true, live: true, controls: byPicker, lead: "Sums of the ledger, corrections included.", render: costs },
+  { name: "usage", title: "Usage", group: "Figures", period: true, live: true, lead: "Who talks to the coach, and who comes back.", render: usage },
+  { name: "domains", title: "Domains", group: "Figures", period: true, live: true, lead: "What people come for, and how sure the router is.", render: domains },
+  { name: "subscriptions", title: "Subscriptions", group: "Figures", period: true, live: true, lead: "Production purchases by UTC day.", render: subscriptions },
+  { name: "latency", title: "Latency", group: "Service", period: true, live: true, lead: "How long people wait. Half of all turns are faster than p50.", render: latency },
+  { name: "providers", title: "Providers", group: "Service", period: true, live: true, lead: "Which models answer, and how often they fail.", render: providers },
+  { name: "safety", title: "Safety", group: "Service", period: true, live: true, lead: "Whether people in danger got help.", render: safety },
+  { name: "alerts", title: "Alerts", group: "Service", live: true, lead: "What needs somebody now.", render: alerts },
+  { name: "configuration", title: "Configuration", group: "Manage", lead: "Every change is a version with an author; all instances use it within two seconds.", render: configuration },
+  { name: "users", title: "Users", group: "Manage", lead: "An account's state. Nothing that they wrote is shown here.", render: users },
+  { name: "audit", title: "Audit log", group: "Manage", lead: "What operators and creators changed, newest first.", render: audit },
+  { name: "calls", title: "Calls", group: null, lead: "The rows of the ledger behind a figure.", render: calls },
+];

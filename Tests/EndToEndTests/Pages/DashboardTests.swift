@@ -1,0 +1,82 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("The dashboard", .paced)
+struct DashboardTests {
+    @Test(
+        "shows the database's figures, edits a domain that the next turn uses, and violates no rule of accessibility",
+        .enabled(if: PageScript.canRun, PageScript.reason))
+    func dashboard() async throws {
+        let simulator = try await Stage.shared().simulator
+        let database = try await Database(try await FreshDatabase())
+        let gateway = try await Gateway(database: database.gatewayURL, simulator: simulator.url)
+        let user = gateway.testUser()
+        for words in [3, 40, 200] { expectDone(try await user.say("How do I train? \(sim(["words": words]))", ["domain": "fitness"])) }
+        let ledger = try await database.row(
+            "select sum(cost_usd)::text as cost, count(distinct turn_id) as turns from usage_logs where revision > 0")
+        let marker = marker()
+        try await PageScript.run(
+            "dashboard.py",
+            [
+                "http://127.0.0.1:\(gateway.port)", operatorToken(), try #require(ledger["cost"]),
+                "\(try #require(ledger.number("turns")))", marker,
+            ])
+        // Live on every instance within 2 s.
+        try await eventually("a turn with the edited domain") {
+            expectDone(try await user.say("How do I train? \(sim(["words": 1]))", ["domain": "fitness"]))
+            return try await simulator.requests(containing: marker).contains { $0.system.contains(marker) }
+        }
+    }
+
+    private func operatorToken() -> String {
+        Token(user: UUID().uuidString.lowercased()).with(["app_metadata": ["role": "operator"]]).text
+    }
+
+    @Test("a session is known to every instance, opens operators' routes alone, and ends with a sign-out or a suspension")
+    func sessions() async throws {
+        let stage = try await Stage.shared()
+        let other = try await stage.anotherGateway()
+        let (here, there) = (Browser(port: stage.gateway.port), Browser(port: other.port))
+        let (id, path) = (UUID().uuidString.lowercased(), "/operator/session")
+        let token = Token(user: id).with(["app_metadata": ["role": "operator"]]).text
+        let form = ["Content-Type": "application/x-www-form-urlencoded"]
+        let signedIn = try await here.send("POST", path, body: Array("token=\(token)".utf8), headers: form)
+        #expect(signedIn.status == 303 && signedIn.headers["location"] == "/operator")
+        let header = try #require(signedIn.headers["set-cookie"])
+        #expect(header.contains("HttpOnly") && header.contains("SameSite=Strict") && !header.contains("Secure"))
+        let cookie = ["Cookie": String(header.prefix { $0 != ";" })]
+        #expect(try await there.send("GET", "/api/v1/operator/audit", headers: cookie).status == 200)
+        #expect(try await there.send("GET", path, headers: cookie).data["expires_at"] != nil)
+        #expect(try await there.send("GET", "/api/v1/me", headers: cookie).status == 401)
+        #expect(try await there.send("GET", "/operator/costs", headers: cookie).text.contains("Sign out"))
+        #expect(try await there.send("GET", "/operator/costs").text.contains("Access token"))
+
+        let origin = ["Origin": "http://127.0.0.1:\(other.port)"].merging(cookie) { $1 }
+        for wrong in [cookie, origin.merging(["Origin": "http://127.0.0.1:1"]) { $1 }] {
+            #expect(try await there.send("DELETE", path, headers: wrong).errorCode == "AUTH_1003")
+        }
+        let admin = TestUser(gateway: stage.gateway, role: "operator")
+        #expect(try await admin.send("POST", "/api/v1/operator/users/\(id)/suspend", ["reason": "left"]).status == 200)
+        #expect(try await there.send("GET", "/api/v1/operator/audit", headers: cookie).errorCode == "AUTH_1003")
+        #expect(try await there.send("GET", "/operator", headers: cookie).text.contains("Access token"))
+        #expect(try await admin.send("POST", "/api/v1/operator/users/\(id)/unsuspend").status == 200)
+        #expect(try await there.send("DELETE", path, headers: origin).status == 204)
+        #expect(try await here.send("GET", "/api/v1/operator/audit", headers: cookie).errorCode == "AUTH_1002")
+    }
+
+    @Test("pages let scripts and styles of the gateway alone run")
+    func policy() async throws {
+        let browser = Browser(port: try await Stage.shared().gateway.port)
+        let page = try await browser.send("GET", "/operator")
+        let policy = try #require(page.headers["content-security-policy"])
+        #expect(policy.contains("default-src 'none'") && policy.contains("script-src 'self'") && policy.contains("frame-ancestors 'none'"))
+        #expect(!policy.contains("unsafe") && !policy.contains("http") && page.headers["x-content-type-options"] == "nosniff")
+        let script = try #require(page.text.firstMatch(of: /src="([^"]+)"/))
+        let asset = try await browser.send("GET", String(script.1))
+        #expect(asset.headers["content-type"] == "text/javascript; charset=utf-8")
+        #expect(asset.headers["cache-control"]?.contains("immutable") == true)
+        #expect(try await browser.send("GET", "/operator/assets/older/app.js").headers["cache-control"] == "no-cache")
+        #expect(try await browser.send("GET", "/operator/assets/older/none.js").status == 404)
+    }
+}

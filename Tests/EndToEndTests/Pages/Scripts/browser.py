@@ -1,0 +1,101 @@
+"""Debian's Chromium, driven through WebDriver, with the accessibility rules of axe-core."""
+
+import importlib.util
+import os
+import pathlib
+import time
+
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+
+LAPTOP, PHONE = 1440, 390
+
+
+def _axe():
+    # The package carries axe.min.js; importing it would need playwright, which nothing here uses.
+    folder = importlib.util.find_spec("axe_playwright_python").submodule_search_locations[0]
+    return pathlib.Path(folder, "axe.min.js").read_text()
+
+
+class Browser:
+    def __init__(self, origin):
+        options = webdriver.ChromeOptions()
+        options.binary_location = "/usr/bin/chromium"
+        # Chromium's sandbox does not work as root; a shared memory of 64 MB, as containers have, is too small.
+        for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--no-proxy-server", "--hide-scrollbars"):
+            options.add_argument(argument)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        self.driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
+        self.driver.set_script_timeout(60)
+        self.origin = origin
+        self.axe = _axe()
+        self.problems = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.driver.quit()
+
+    def look(self, width, scheme):
+        self.driver.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500})
+        self.driver.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+
+    def open(self, path):
+        self.driver.get(self.origin + path)
+        self.settle()
+
+    def settle(self):
+        self.wait("a drawn page", lambda: self.script(
+            "return document.readyState === 'complete' && !document.querySelector('[aria-busy]')"
+            " && (!document.getElementById('view') || Boolean(document.querySelector('h1')))"))
+
+    def script(self, text, *arguments):
+        return self.driver.execute_script(text, *arguments)
+
+    def all(self, selector):
+        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+
+    def one(self, selector):
+        return self.wait(selector, lambda: self.all(selector))[0]
+
+    def button(self, text):
+        return self.wait(f"button {text}", lambda: [b for b in self.all("button") if b.text == text and b.is_displayed()])[0]
+
+    def text(self, selector="body"):
+        return self.script("return document.querySelector(arguments[0])?.innerText ?? ''", selector)
+
+    def wait(self, what, condition, seconds=60):
+        deadline = time.monotonic() + seconds
+        while True:
+            found = condition()
+            if found:
+                return found
+            if time.monotonic() > deadline:
+                raise AssertionError(f"waited in vain for {what} at {self.driver.current_url}:\n{self.text()[:2000]}\n{self.log()}")
+            time.sleep(0.02)
+
+    def log(self):
+        return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] == "SEVERE"]
+
+    def check(self, name, allowed=()):
+        """Notes what axe, the console or a page wider than the window says against the page; `allowed`: beginnings of console lines."""
+        self.script(self.axe)
+        result = self.driver.execute_async_script(
+            "axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']}).then(arguments[0])")
+        for violation in result["violations"]:
+            self.problems.append(f"{name}: {violation['id']}: {violation['nodes'][0]['html'][:200]}")
+        if self.script("return document.documentElement.scrollWidth > innerWidth"):
+            self.problems.append(f"{name}: wider than the window")
+        # A route that this gateway does not have is reported by the browser itself.
+        self.problems += [f"{name}: {line}" for line in self.log() if not any(part in line for part in ("status of 404", *allowed))]
+        folder = os.environ.get("COACH_SCREENSHOTS")
+        if folder:
+            self.driver.save_screenshot(str(pathlib.Path(folder, f"{name}.png")))
+
+    def require_no_problems(self):
+        assert not self.problems, "\n".join(self.problems)

@@ -1,0 +1,112 @@
+"""Signs in to the dashboard and uses it. Arguments: origin, an operator's token, cost and turns of the database, a text to put into a prompt."""
+
+import sys
+import urllib.error
+import urllib.request
+from decimal import Decimal
+
+from browser import LAPTOP, PHONE, Browser
+
+origin, token, cost, turns, marker = sys.argv[1:]
+
+
+def sign_in(browser, text):
+    field = browser.one("textarea[name=token]")
+    browser.script("arguments[0].value = arguments[1]", field, text)
+    browser.button("Sign in").click()
+
+
+def figures(browser, column):
+    """The figures in the total row, or the only row, of the first table: by the name of its column."""
+    return browser.script(
+        """const table = document.querySelector("main table");
+        if (!table) return null;
+        const index = [...table.tHead.rows[0].cells].findIndex((cell) => cell.innerText === arguments[0]);
+        const row = (table.tFoot ?? table.tBodies[0]).rows[0];
+        return row.cells[index]?.querySelector("data")?.value ?? null;""", column)
+
+
+def show_costs(browser):
+    browser.open("/operator/costs")
+    found = figures(browser, "Cost")
+    return found is not None and Decimal(found) == Decimal(cost) and figures(browser, "Turns") == turns
+
+
+with Browser(origin) as browser:
+    browser.look(LAPTOP, "light")
+    browser.open("/operator/costs")
+    assert browser.all("form[action='/operator/session']"), "the form to sign in"
+    browser.check("sign-in", allowed=("/operator/session",))
+    sign_in(browser, "not-a-token")
+    browser.wait("a problem", lambda: browser.all(".problem"))
+    browser.check("sign-in-problem", allowed=("/operator/session",))
+    sign_in(browser, token)
+    browser.wait("the overview", lambda: browser.driver.current_url.endswith("/operator") and browser.all("#navigation a"))
+    browser.settle()
+    cookie = browser.driver.get_cookie("coach_operator")
+    assert cookie["httpOnly"] and cookie["sameSite"] == "Strict" and not cookie["secure"], cookie
+    assert browser.script("return document.cookie") == ""
+    assert browser.script("return Boolean(window.Chart)"), "Chart.js with its hash"
+
+    # Figures are up to five seconds behind.
+    browser.wait("the database's figures", lambda: show_costs(browser))
+    assert browser.all("canvas"), "a chart beside the table"
+
+    # Another period, which is in the address.
+    browser.button("7 days").click()
+    browser.settle()
+    assert "days=7" in browser.driver.current_url
+    assert Decimal(figures(browser, "Cost")) == Decimal(cost)
+    browser.open("/operator/costs?from=2020-01-01&to=2020-01-31")
+    assert "Nothing in this period." in browser.text("main")
+
+    # Every view, on a laptop in light and on a phone in dark colours.
+    names = browser.script("return [...document.querySelectorAll('#navigation a')].map((link) => new URL(link.href).pathname)")
+    assert len(names) == 12, names
+    for width, scheme in ((LAPTOP, "light"), (PHONE, "dark")):
+        browser.look(width, scheme)
+        for name in names:
+            browser.open(name)
+            assert not browser.all("main [role=alert].problem"), f"{name}: {browser.text('main')}"
+            # A period that begins before the ledger cannot be compared.
+            browser.check(f"{name.rsplit('/', 1)[-1]}-{width}-{scheme}", allowed=("compare=previous",))
+    browser.button("Menu").click()
+    browser.check("menu")
+    browser.look(LAPTOP, "light")
+
+    # A domain: what is wrong is shown at its field; what is right is compared, saved, and listed.
+    browser.open("/operator/configuration?document=domain-configs/fitness")
+    tone = browser.one("textarea[name=tone]")
+    kept = tone.get_property("value")
+    browser.script("arguments[0].value = ''", tone)
+    browser.button("Check and compare").click()
+    browser.wait("the finding", lambda: "tone" in browser.text(".findings"))
+    browser.script("arguments[0].value = arguments[1]", browser.one("textarea[name=tone]"), kept)
+    prompt = browser.one("textarea[name=system_prompt]")
+    browser.script("arguments[0].value += arguments[1]", prompt, f"\n\n{marker}")
+    browser.button("Check and compare").click()
+    browser.wait("the difference", lambda: marker in browser.text(".change ins"))
+    assert "/system_prompt" in browser.text(".change")
+    browser.check("difference", allowed=("status of 422",))
+    browser.one("input[name=reason]").send_keys("tried in a browser")
+    browser.button("Save a new version").click()
+    browser.wait("version 2", lambda: "version 2" in browser.text(".editor header"))
+    browser.wait("the reason", lambda: "tried in a browser" in browser.text("main"))
+    browser.open("/operator/audit")
+    assert "domain/fitness" in browser.text("main") and "tried in a browser" in browser.text("main")
+
+    # An account.
+    browser.open("/operator/users?id=00000000-0000-4000-8000-000000000000")
+    assert "There is no such user." in browser.text("main")
+
+    browser.button("Sign out").click()
+    browser.wait("the form to sign in", lambda: browser.all("textarea[name=token]"))
+    assert browser.driver.get_cookie("coach_operator") is None
+    request = urllib.request.Request(f"{origin}/api/v1/operator/audit", headers={"Cookie": f"coach_operator={cookie['value']}"})
+    try:
+        urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request)
+        raise AssertionError("the session is still open")
+    except urllib.error.HTTPError as error:
+        assert error.code == 401, error
+    browser.require_no_problems()
+print("done")

@@ -1,0 +1,106 @@
+"""Talks to the coach in a browser. Argument: origin."""
+
+import json
+import sys
+
+from browser import LAPTOP, PHONE, Browser
+
+origin = sys.argv[1]
+
+
+def scripted(**script):
+    return f"[[sim {json.dumps({'first_token_ms': 0, **script})}]]"
+
+
+def say(browser, text):
+    field = browser.one("#message")
+    browser.script("arguments[0].value = arguments[1]", field, text)
+    browser.button("Send").click()
+
+
+def answer(browser):
+    return browser.script("return [...document.querySelectorAll('.answer .text')].at(-1)?.textContent ?? ''")
+
+
+def wait_for_end(browser):
+    browser.wait("the end of the answer", lambda: not browser.all(".answer.running"))
+
+
+def saved(browser):
+    """The coach's messages in the database, oldest first."""
+    return browser.driver.execute_async_script(
+        """const done = arguments[0];
+        (async () => {
+          const kept = JSON.parse(localStorage.getItem("coach.try"));
+          const token = (await (await fetch("/try/token", {
+            method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ user: kept.user }),
+          })).json()).data.token;
+          const answer = await fetch(`/api/v1/conversations/${kept.conversation}/messages?limit=100`, { headers: { authorization: `Bearer ${token}` } });
+          return (await answer.json()).data.filter((message) => message.role === "assistant");
+        })().then(done, (error) => done(String(error)));""")
+
+
+def check_saved(browser):
+    """The page has every byte of the last answer once."""
+    texts = [message["content"] for message in sorted(saved(browser), key=lambda message: message["created_at"])]
+    assert texts[-1] == answer(browser), (texts[-1], answer(browser))
+
+
+with Browser(origin) as browser:
+    browser.look(LAPTOP, "light")
+    browser.open("/try")
+    browser.wait("a token", lambda: browser.all("#starters button"))
+    browser.check("try-empty")
+
+    # A reload in the middle of an answer.
+    say(browser, f"Where do I start? {scripted(words=60, pace_ms=30)}")
+    browser.wait("the beginning", lambda: len(answer(browser)) > 30)
+    beginning = answer(browser)
+    browser.driver.refresh()
+    browser.wait("the same words", lambda: answer(browser).startswith(beginning))
+    assert browser.all(".answer.running"), "the answer had ended before the reload was over"
+    browser.wait("more of it", lambda: len(answer(browser)) > len(beginning) + 20)
+
+    # A cut line.
+    browser.button("Cut the line").click()
+    browser.wait("the notice", lambda: "The line was cut" in browser.text("#line") or not browser.all(".answer.running"))
+    wait_for_end(browser)
+    check_saved(browser)
+    assert len(answer(browser).split()) >= 60, answer(browser)
+    browser.check("try-answer")
+
+    # Stop keeps what was said; the next answer to the same message supersedes it.
+    say(browser, f"And then? {scripted(words=400, pace_ms=30)}")
+    browser.wait("the beginning", lambda: len(answer(browser)) > 30)
+    browser.button("Stop").click()
+    wait_for_end(browser)
+    assert "stopped" in browser.script("return [...document.querySelectorAll('.answer .meta')].at(-1).innerText")
+    check_saved(browser)
+    stopped = browser.script("return JSON.parse(localStorage.getItem('coach.try')).turns.at(-1).turn")
+    browser.button("Answer anew").click()
+    browser.wait("a new turn", lambda: browser.script("return JSON.parse(localStorage.getItem('coach.try')).turns.at(-1).turn") not in (None, stopped))
+    browser.wait("its words", lambda: len(answer(browser)) > 0)
+    browser.button("Stop").click()
+    wait_for_end(browser)
+
+    # Somebody in danger gets the card before any word, also after a reload.
+    say(browser, f"I want to kill myself {scripted(words=5)}")
+    wait_for_end(browser)
+    browser.wait("the card", lambda: browser.all(".care"))
+    assert browser.all(".care a[href^='tel:']"), browser.text(".care")
+    browser.driver.refresh()
+    browser.wait("the card again", lambda: browser.all(".care"))
+    for width, scheme in ((LAPTOP, "dark"), (PHONE, "light")):
+        browser.look(width, scheme)
+        browser.check(f"try-care-{width}-{scheme}")
+
+    # A provider that fails before its first word.
+    say(browser, f"Hello {scripted(status=500)}")
+    wait_for_end(browser)
+    browser.wait("what is wrong", lambda: browser.all(".answer .problem"))
+    assert browser.button("Try again").is_enabled()
+
+    browser.button("New conversation").click()
+    assert not browser.all(".answer")
+    browser.require_no_problems()
+print("done")
