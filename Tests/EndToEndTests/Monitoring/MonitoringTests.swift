@@ -1,0 +1,70 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The files in `deploy/monitoring`, with Debian's Prometheus.
+@Suite("Monitoring", .paced)
+struct MonitoringTests {
+    private static let folder = Program.checkout.appendingPathComponent("deploy/monitoring")
+    private static let canRun = ["prometheus", "promtool"].allSatisfy { FileManager.default.isExecutableFile(atPath: "/usr/bin/\($0)") }
+    private static let reason: Comment = "there is no Prometheus"
+
+    private func text(_ name: String) throws -> String {
+        try String(contentsOf: Self.folder.appendingPathComponent(name), encoding: .utf8)
+    }
+
+    @Test(
+        "the alert rules are valid and fire when they should", .enabled(if: canRun, reason),
+        arguments: [
+            ["check", "config", "prometheus.yml"], ["check", "rules", "alerts.yml"], ["test", "rules", "alerts.test.yml"],
+        ])
+    func rules(arguments: [String]) async throws {
+        let file = Self.folder.appendingPathComponent(arguments[2]).path
+        let run = try Program(Array(arguments.dropLast()) + [file], executable: URL(fileURLWithPath: "/usr/bin/promtool"))
+        #expect(try await run.exit() == 0, "\(run.output)")
+    }
+
+    @Test("Prometheus scrapes a gateway, and knows every metric of the rules and of the dashboard", .enabled(if: canRun, reason))
+    func scrape() async throws {
+        let stage = try await Stage.shared()
+        let gateway = try await stage.anotherGateway(["COACH_METRICS_LISTEN": "127.0.0.1:0"])
+        try await eventually("the metrics port") { gateway.log.contains { $0["message"] == "metrics available" } }
+        let port = try #require(gateway.log.first { $0["message"] == "metrics available" }?.number("port"))
+        expectDone(try await gateway.testUser().say("I want to kill myself \(sim(["words": 3]))"))
+
+        let data = try Folder()
+        try data.write(
+            "prometheus.yml",
+            """
+            global: {scrape_interval: 1s}
+            scrape_configs: [{job_name: coach-gateway, static_configs: [{targets: ["127.0.0.1:\(port)"]}]}]
+            """)
+        let prometheus = try Program(
+            [
+                "--config.file=\(data.path)/prometheus.yml", "--storage.tsdb.path=\(data.path)/data", "--web.listen-address=127.0.0.1:0",
+                "--log.format=json", "--log.level=debug",
+            ], executable: URL(fileURLWithPath: "/usr/bin/prometheus"))
+        try await eventually("Prometheus to listen\n\(prometheus.output)") { Self.port(of: prometheus) != nil }
+        let browser = Browser(port: try #require(Self.port(of: prometheus)))
+        try await eventually("a scrape") {
+            let answer = try await browser.send("GET", "/api/v1/query?query=up%7Bjob%3D%22coach-gateway%22%7D%3D%3D1")
+            return answer.data.objects("result").count == 1
+        }
+        // Counters of what has not happened yet do not exist.
+        let rare: Set = ["coach_unpriced_turns_total", "coach_refused_receipts_total", "coach_safety_replaced_total"]
+        for name in ["alerts.yml", "grafana.json"] {
+            let named = Set(try text(name).matches(of: /\b(?:coach|process)_[a-z_]+/).map { String($0.output) })
+            #expect(named.count > 5)
+            try await eventually("all metrics of \(name)") {
+                let scraped = try await browser.send("GET", "/api/v1/label/__name__/values").json.texts("data")
+                return named.subtracting(scraped).isSubset(of: rare)
+            }
+        }
+        #expect(JSONObject(try text("grafana.json")).objects("panels").count > 15)
+    }
+
+    /// Where it listens: it picked a port by itself.
+    private static func port(of prometheus: Program) -> Int? {
+        prometheus.output.firstMatch(of: /"address":"127\.0\.0\.1:([1-9][0-9]*)"/).flatMap { Int($0.1) }
+    }
+}
