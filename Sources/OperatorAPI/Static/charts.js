@@ -62,19 +62,35 @@ export function removeCharts(element) {
   for (const canvas of element.querySelectorAll("canvas")) globalThis.Chart?.getChart(canvas)?.destroy();
 }
 
-/** Rows of (x, series, value) as what `chart` takes: x in order, the largest series first, the smallest ones together. */
-export function pivot(rows, { x, by, y, name = (key) => key ?? "none" }) {
-  const positions = [...new Set(rows.map((row) => row[x]))].sort();
+const dayLength = 86_400_000;
+
+/**
+ * The beginnings of the buckets of a period that has rows in some of them: a day on which nothing happened has its place, too. Weeks do not begin
+ * with the period, so only those with rows are known.
+ */
+export function buckets(rows, { from, to, grain }) {
+  const present = [...new Set(rows.map((row) => Date.parse(row.day)))].sort((a, b) => a - b);
+  if (grain === "week" || present.length === 0) return present;
+  const step = present.every((time) => time % dayLength === 0) ? dayLength : dayLength / 24;
+  const end = Math.min(Date.parse(to) + dayLength, Math.max(Date.now(), present.at(-1) + 1));
+  const all = [];
+  for (let time = Date.parse(from); time < end; time += step) all.push(time);
+  return all;
+}
+
+export const bucketLabels = (times) => times.map((time) => format.day(new Date(time).toISOString()));
+
+/** Rows of (day, group, figure) as what `chart` takes: the group with the largest sum first, the smallest ones together. */
+export function pivot(rows, { by, y, period, name }) {
+  const times = buckets(rows, period);
   const sums = new Map();
   for (const row of rows) sums.set(row[by], (sums.get(row[by]) ?? 0) + Math.abs(Number(row[y] ?? 0)));
   const keys = [...sums.keys()].sort((a, b) => sums.get(b) - sums.get(a));
   const most = keys.length > seriesCount ? seriesCount - 1 : seriesCount;
   const [own, rest] = [keys.slice(0, most), new Set(keys.slice(most))];
-  const values = (isMember) => positions.map((position) => {
-    const found = rows.filter((row) => row[x] === position && isMember(row[by]) && row[y] !== null);
-    return found.length ? found.reduce((sum, row) => sum + Number(row[y]), 0) : null;
-  });
-  const series = own.map((key) => ({ label: String(name(key)), values: values((other) => other === key) }));
+  const values = (isMember) => times.map((time) => rows.filter((row) => Date.parse(row.day) === time && isMember(row[by]))
+    .reduce((sum, row) => sum + Number(row[y] ?? 0), 0));
+  const series = own.map((key) => ({ label: name(key), values: values((other) => other === key) }));
   if (rest.size) series.push({ label: `${rest.size} others`, values: values((other) => rest.has(other)) });
-  return { labels: positions.map(format.day), series };
+  return { labels: bucketLabels(times), series };
 }

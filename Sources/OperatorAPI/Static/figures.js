@@ -1,5 +1,5 @@
 import { get, download, NotAvailable } from "./api.js";
-import { chart, pivot } from "./charts.js";
+import { bucketLabels, buckets, chart, pivot } from "./charts.js";
 import { h, card, empty } from "./dom.js";
 import { columns, groupName, label, table, total } from "./table.js";
 import { shortTime } from "./format.js";
@@ -52,7 +52,7 @@ export async function figureCard(spec, period, parameters) {
   if (!answer) return card(spec.title, null, notAvailable());
   const rows = spec.sumBy ? sums(answer.data, spec.sumBy) : [...answer.data];
   if (spec.sort) rows.sort((a, b) => Number(b[spec.sort] ?? 0) - Number(a[spec.sort] ?? 0));
-  const image = spec.chart && draw(spec, spec.chart, drawn?.data ?? (spec.sumBy ? answer.data : rows), parameters);
+  const image = spec.chart && draw(spec, spec.chart, drawn?.data ?? (spec.sumBy ? answer.data : rows), period, parameters);
   const caption = `${spec.title}${period ? `, ${period.from} to ${period.to}` : ""}`;
   const aside = h("span", {}, asOf(answer.meta), " ", csvButton(spec.route, query, spec.title.toLowerCase()));
   return card(spec.title, aside, spec.note && h("p", { class: "empty" }, spec.note), image,
@@ -68,7 +68,7 @@ function sums(rows, key) {
   });
 }
 
-function draw(spec, wanted, rows, parameters) {
+function draw(spec, wanted, rows, period, parameters) {
   const by = typeof wanted.by === "function" ? wanted.by(parameters) : wanted.by;
   const options = { type: wanted.type, unit: wanted.unit, title: spec.title, stacked: wanted.stacked };
   if (wanted.x) {
@@ -78,10 +78,11 @@ function draw(spec, wanted, rows, parameters) {
       series: [{ label: label(wanted.y), values: sorted.map((row) => Number(row[wanted.y])) }],
     });
   }
-  if (by) return chart({ ...options, ...pivot(rows, { x: "day", by, y: wanted.y, name: nameOf(by) }) });
-  const days = [...rows].filter((row) => row.day).sort((a, b) => (a.day < b.day ? -1 : 1));
-  const present = columns(days).map((column) => column.key);
+  if (by) return chart({ ...options, ...pivot(rows, { by, y: wanted.y, period, name: nameOf(by) }) });
+  const times = buckets(rows, period);
+  const at = new Map(rows.map((row) => [Date.parse(row.day), row]));
+  const present = columns(rows).map((column) => column.key);
   const keys = wanted.keys.filter((key) => present.includes(key));
-  const { labels } = pivot(days, { x: "day", by: "day", y: keys[0] });
-  return chart({ ...options, labels, series: keys.map((key) => ({ label: label(key), values: days.map((row) => (row[key] === null ? null : Number(row[key]))) })) });
+  const figures = (key) => times.map((time) => at.get(time)?.[key] ?? null);
+  return chart({ ...options, labels: bucketLabels(times), series: keys.map((key) => ({ label: label(key), values: figures(key) })) });
 }

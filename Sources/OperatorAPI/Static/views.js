@@ -30,7 +30,7 @@ const costs = cards(
     }),
     chart: { type: "bar", stacked: true, by: (parameters) => costGroup(parameters)[1], y: "cost_usd", unit: "money" },
   },
-  { title: "Costs by day", route: "costs", totals: true, first: ["day", "turns", "cost_usd"], query: byDay() });
+  { title: "Over time", route: "costs", totals: true, first: ["day", "turns", "cost_usd"], query: byDay() });
 
 const usage = cards(
   {
@@ -90,7 +90,7 @@ const safety = cards(
   { title: "Reports by people", route: "reports", query: () => ({ limit: 50 }) });
 
 const subscriptions = cards({
-  title: "Subscriptions", route: "subscriptions", query: range,
+  title: "Subscriptions", route: "subscriptions", query: range, first: ["day", "active", "trials", "mrr_usd", "revenue_usd", "refunded_usd"],
   chart: { type: "line", keys: ["active", "trials"] },
 });
 
