@@ -93,7 +93,11 @@ extension TurnContext: JSONReadable {
             safetyLevel: try json.required("safety_level", .choice),
             conversationDomain: try json.optional("conversation_domain", .choice),
             pinnedDomain: try json.optional("pinned_domain", .choice),
-            region: try Region(json))
+            region: try Region(json),
+            // A turn takes two places: its message and the answer.
+            turnNumber: (try json.required("seq", as: Int.self) + 1) / 2,
+            isMinor: try json.required("is_minor"),
+            disclosure: try json.optional("disclosure", .choice))
     }
 }
 

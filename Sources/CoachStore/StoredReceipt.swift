@@ -52,7 +52,8 @@ struct StoredReceipt: StoredWritable, JSONReadable {
             bill: try json.optional("bill"), domain: try json.required("domain"), risk: try json.required("risk"),
             region: try Region(json),
             errorCode: try json.optional("error_code"), timeToFirstTokenMilliseconds: try json.optional("time_to_first_token_ms"),
-            durationMilliseconds: try json.required("duration_ms"), finalizedBy: try json.required("finalized_by", .choice))
+            durationMilliseconds: try json.required("duration_ms"), finalizedBy: try json.required("finalized_by", .choice),
+            crisis: try json.optional("crisis"), judgeBill: try json.optional("judge_bill"))
     }
 }
 
@@ -70,5 +71,7 @@ extension TurnReceipt {
         json.field("time_to_first_token_ms", timeToFirstTokenMilliseconds)
         json.field("duration_ms", durationMilliseconds)
         json.field("finalized_by", finalizedBy.rawValue)
+        json.field("crisis", crisis)
+        json.field("judge_bill", judgeBill)
     }
 }

@@ -108,7 +108,8 @@ extension KnownTurn: JSONReadable {
             status: try json.required("status", .choice),
             finishReason: try json.optional("finish_reason", .choice), errorCode: try json.optional("error_code"),
             content: try json.required("content"), bill: try json.optional("bill"), domain: try json.required("domain"),
-            personaID: try json.optional("persona_id"), risk: try json.required("risk"), region: try Region(json))
+            personaID: try json.optional("persona_id"), risk: try json.required("risk"), region: try Region(json),
+            disclosure: try json.optional("disclosure", .choice))
     }
 }
 

@@ -16,6 +16,7 @@ final class ModelCall {
     private final class PendingFields {
         var acceptedBy: ModelName?
         var usage: TokenUsage?
+        var isSilent = false
         var end: ModelEnd?
     }
 
@@ -32,7 +33,9 @@ final class ModelCall {
     private lazy var shared = router.state
     /// Stands beside `reading`, and is used where it stands: a token does not move it.
     private var reader: (any AnswerReader)?
-    private var receive: (@Sendable (ModelUpdate) -> Void)?
+    private var receive: LanguageModel.Receiver?
+    /// As the receiver last returned it.
+    private var release = ReleaseState(isReleased: false)
     /// Bytes of the text in the router's `update`, from its start, that were not delivered yet.
     private var pendingText = 0
     /// nil mostly.
@@ -40,7 +43,7 @@ final class ModelCall {
     private var reading = Reading.nothing
     private var machine: FailoverMachine
 
-    /// The prompt in each dialect of the route; empty after the first text: no other provider is called after that.
+    /// The prompt in each dialect of the route; empty after the first released text: no other provider is called after that.
     private var prompts: [Dialect: EncodedPrompt]
     private let trace: TraceHeaders?
     private var order: [ModelChoice]
@@ -50,7 +53,7 @@ final class ModelCall {
     private var alarm: (handle: TransferAlarm, at: Moment)?
 
     /// Encodes the prompt on the caller's thread.
-    init(prompt: Prompt, router: ModelRouter, receive: @escaping @Sendable (ModelUpdate) -> Void) {
+    init(prompt: Prompt, router: ModelRouter, receive: @escaping LanguageModel.Receiver) {
         prompts = router.encode(prompt)
         trace = prompt.trace
         self.router = router
@@ -83,6 +86,7 @@ extension ModelCall {
         case .attempt(let index): ask(order[index])
         case .pause: giveUpTransfer()
         case .judgeErrorResponse: judgeErrorResponse()
+        case .releaseHeld: gatheredFields.isSilent = true
         case .end(let end):
             switch end {
             case .stop, .length, .filtered: letTransferFinish()
@@ -95,6 +99,7 @@ extension ModelCall {
 
     private func ask(_ choice: ModelChoice) {
         giveUpTransfer()
+        release.isHeld = false
         current = choice
         guard let provider = router.provider(of: choice), let prompt = prompts[provider.dialect] else {
             return perform(machine.failed(AttemptFailure(fault: ModelFault(kind: .refused, detail: "unknown provider")), at: .now))
@@ -143,11 +148,22 @@ extension ModelCall {
         let (count, fields) = (pendingText, pendingFields)
         pendingText = 0
         pendingFields = nil
-        shared.update.text.withUnsafeBufferPointer { text in
+        let latest = shared.update.text.withUnsafeBufferPointer { text in
             let text = UnsafeBufferPointer(rebasing: text[..<count])
-            receive?(ModelUpdate(acceptedBy: fields?.acceptedBy, text: text, usage: fields?.usage, end: fields?.end))
+            let update = ModelUpdate(
+                acceptedBy: fields?.acceptedBy, text: text, isSilent: fields?.isSilent ?? false, usage: fields?.usage, end: fields?.end)
+            return receive?(update)
         }
+        // The same at nearly every token.
+        if let latest, latest != release { note(latest) }
         if machine.isEnded { receive = nil }
+    }
+
+    private func note(_ latest: ReleaseState) {
+        release = latest
+        machine.released(latest)
+        if machine.hasReleased { prompts = [:] }
+        setAlarm()
     }
 
     /// The timer is left alone while the deadline only moves away, as it does with every text; when it fires too early, it is set again.
@@ -171,8 +187,9 @@ extension ModelCall {
         let now = Moment.now
         let wasWaiting = machine.isWaitingForText
         let action = machine.clock(at: now)
+        if action == .releaseHeld { release.isHeld = false }
         // Silence before the first text is the provider's fault; a pause that is over is not.
-        if wasWaiting, action != .none, action != .judgeErrorResponse { router.noteFailure(of: provider, at: now) }
+        if wasWaiting, action != .none, action != .judgeErrorResponse, action != .releaseHeld { router.noteFailure(of: provider, at: now) }
         perform(action)
         deliver()
     }
@@ -245,7 +262,6 @@ extension ModelCall {
         if count > 0 {
             if !hadText {
                 router.noteSuccess(of: current.name.provider)
-                prompts = [:]
             }
             switch machine.receivedText(count, at: .now) {
             case .all: pendingText = count
@@ -263,6 +279,8 @@ extension ModelCall {
         switch shared.update.verdict {
         case .ended(let end): perform(machine.finished(end, at: .now))
         case .broken(let kind, let detail):
+            // The receiver decides whether another provider may still answer.
+            if pendingText > 0, !machine.hasReleased { deliver() }
             let provider = current.name.provider
             fail(AttemptFailure(fault: ModelFault(kind: kind, detail: "\(provider): \(detail)"), blamesProvider: !machine.hasText))
         // Every further text only moves the deadline away; and to ask for it copies the machine.
@@ -281,15 +299,5 @@ extension ModelCall {
         let now = Moment.now
         if failure.blamesProvider { router.noteFailure(of: current.name.provider, at: now) }
         perform(machine.failed(failure, at: now))
-    }
-}
-
-extension [UInt8] {
-    /// At most so many bytes of UTF-8, without a cut character at the end.
-    func prefixOfWholeCharacters(_ count: Int) -> ArraySlice<UInt8> {
-        guard count < self.count else { return self[...] }
-        var end = count
-        while end > 0, self[end] & 0xC0 == 0x80 { end -= 1 }
-        return self[..<end]
     }
 }

@@ -4,7 +4,7 @@ import TokenRelay
 
 /// A model whose updates the test makes.
 final class FakeModel: Sendable {
-    private let receive = Mutex<(@Sendable (ModelUpdate) -> Void)?>(nil)
+    private let receive = Mutex<LanguageModel.Receiver?>(nil)
 
     func turn(_ facts: TurnFacts = .sample) -> LiveTurn {
         let turn = LiveTurn(facts: facts)
@@ -12,7 +12,7 @@ final class FakeModel: Sendable {
         turn.generate(
             with: LanguageModel(firstChoice: name) { [self] _, receive in
                 self.receive.withLock { $0 = receive }
-                receive(ModelUpdate(acceptedBy: name))
+                _ = receive(ModelUpdate(acceptedBy: name))
                 return Generation {}
             }, Prompt(messages: [], maximumOutputTokens: 1))
         return turn
@@ -20,10 +20,10 @@ final class FakeModel: Sendable {
 
     func emit(_ text: String) {
         let receive = receive.withLock { $0 }
-        Array(text.utf8).withUnsafeBufferPointer { receive?(ModelUpdate(text: $0)) }
+        Array(text.utf8).withUnsafeBufferPointer { _ = receive?(ModelUpdate(text: $0)) }
     }
 
-    func end(_ end: ModelEnd) { receive.withLock { $0.take() }?(ModelUpdate(end: end)) }
+    func end(_ end: ModelEnd) { _ = receive.withLock { $0.take() }?(ModelUpdate(end: end)) }
 }
 
 extension TurnFacts {

@@ -9,6 +9,7 @@ struct CatalogueTests {
     /// Tables that are not a user's: reference data, the ledger, and the gateway's own.
     private static let others: Set<String> = [
         "public.coaching_personas", "public.persona_versions", "public.share_links", "public.persona_avatars", "public.usage_logs",
+        "gateway.crisis_events",
         "public.database_epoch",
         "gateway.schema_migrations",
         "gateway.schema_minimum", "gateway.instances", "gateway.checkpoints", "gateway.tombstone_key", "gateway.removed_users",

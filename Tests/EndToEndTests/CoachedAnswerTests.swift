@@ -23,7 +23,8 @@ struct CoachedAnswerTests {
         #expect(start["model"] == "sim-coach-1")
         #expect(start["domain"] == "career_coaching")
         #expect((0...1).contains(try #require(start.real("domain_confidence"))))
-        #expect(start.isNull("persona_id") && start.isNull("disclosure"))
+        #expect(start.isNull("persona_id"))
+        #expect(start.object("disclosure")["text"]?.contains("AI coach") == true && start.object("disclosure")["version"] == "1")
     }
 
     @Test("has a boolean done on every event, true on the last alone, and one data line an event")

@@ -76,8 +76,7 @@ struct CallBench: Sendable {
         return try await recorder.ended()
     }
 
-    func start(_ message: String = "hello") -> (recorder: CallRecorder, generation: Generation) {
-        let recorder = CallRecorder()
+    func start(_ message: String = "hello", recorder: CallRecorder = CallRecorder()) -> (recorder: CallRecorder, generation: Generation) {
         return (recorder, model.generate(Self.prompt(message)) { recorder.take($0) })
     }
 
@@ -131,13 +130,25 @@ struct CallRecord: Sendable {
 
 final class CallRecorder: Sendable {
     private let record = Mutex(CallRecord())
+    private let release: @Sendable (_ text: String, _ isSilent: Bool) -> ReleaseState
+
+    /// `release`: what has become of the text so far.
+    init(
+        _ release: @escaping @Sendable (_ text: String, _ isSilent: Bool) -> ReleaseState = { text, _ in
+            ReleaseState(isReleased: !text.isEmpty)
+        }
+    ) {
+        self.release = release
+    }
 
     var now: CallRecord { record.withLock { $0 } }
 
-    func take(_ update: ModelUpdate) {
+    func take(_ update: ModelUpdate) -> ReleaseState {
         record.withLock { record in
             if record.endedAt != nil { record.toldAfterEnd = true }
-            if update.acceptedBy == nil, update.text.isEmpty, update.usage == nil, update.end == nil { record.emptyNews += 1 }
+            if update.acceptedBy == nil, update.text.isEmpty, update.usage == nil, !update.isSilent, update.end == nil {
+                record.emptyNews += 1
+            }
             if record.isEmpty { record.beganWithAcceptance = update.acceptedBy != nil }
             if let name = update.acceptedBy { record.accepted.append(name.provider) }
             record.bytes += update.text
@@ -146,6 +157,7 @@ final class CallRecorder: Sendable {
                 record.ends.append(end)
                 record.endedAt = .now
             }
+            return release(record.text, update.isSilent)
         }
     }
 

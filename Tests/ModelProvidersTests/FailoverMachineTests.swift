@@ -9,7 +9,7 @@ import TokenRelay
 enum MachineBench {
     static let start = Moment.now
 
-    static let stages = ["idle", "asking", "refusing", "accepted", "pausing", "speaking", "ended"]
+    static let stages = ["idle", "asking", "refusing", "accepted", "pausing", "drafting", "speaking", "ended"]
 
     /// A machine that has not begun.
     static func idle(choices: Int, limits: CallLimits = CallLimits()) -> FailoverMachine {
@@ -25,9 +25,10 @@ enum MachineBench {
         case "refusing": _ = machine.refused(at: start)
         case "accepted": _ = machine.accepted()
         case "pausing": _ = machine.failed(refusal(mayRetry: true), at: start)
-        case "speaking":
+        case "drafting", "speaking":
             _ = machine.accepted()
             _ = machine.receivedText(1, at: start)
+            if stage == "speaking" { machine.released(ReleaseState(isReleased: true)) }
         case "ended": _ = machine.cancelled()
         default: break
         }
@@ -303,7 +304,34 @@ struct FailoverMachineTests {
         #expect(machine == before)
     }
 
-    @Test("the bound is reached only by text", arguments: MachineBench.stages.filter { $0 != "speaking" })
+    @Test("text of which nothing was released does not keep another provider from answering")
+    func drafting() {
+        var machine = Bench.at("drafting", choices: 2)
+        #expect(machine.hasText && !machine.hasReleased)
+        #expect(machine.failed(Bench.refusal(), at: start) == .attempt(1))
+        machine = Bench.at("drafting", choices: 2)
+        #expect(machine.deadline == start + .seconds(6))
+        #expect(machine.clock(at: start + .seconds(6)) == .attempt(1))
+        machine = Bench.at("drafting")
+        #expect(machine.clock(at: start + .seconds(6)).fault == .stalled)
+        machine = Bench.at("drafting", choices: 2)
+        #expect(machine.finished(.stop, at: start) == .end(.stop))
+    }
+
+    @Test("text that waits is to be released after a second of silence, once")
+    func held() {
+        for stage in ["drafting", "speaking"] {
+            var machine = Bench.at(stage, choices: 2)
+            let before = machine.deadline
+            machine.released(ReleaseState(isReleased: stage == "speaking", isHeld: true))
+            #expect(machine.deadline == start + .seconds(1))
+            #expect(machine.clock(at: start + .milliseconds(999)) == .none)
+            #expect(machine.clock(at: start + .seconds(1)) == .releaseHeld)
+            #expect(machine.deadline == before)
+        }
+    }
+
+    @Test("the bound is reached only by text", arguments: MachineBench.stages.filter { !["drafting", "speaking"].contains($0) })
     func bound(_ stage: String) {
         var machine = Bench.at(stage)
         #expect(machine.reachedBound() == .none)
@@ -327,7 +355,10 @@ struct FailoverMachineTests {
             now = now + .milliseconds(Int(random.next() % 3000))
             let action: FailoverMachine.Action
             let wasEnded = machine.isEnded
-            switch random.next() % 9 {
+            switch random.next() % 10 {
+            case 9:
+                machine.released(ReleaseState(isReleased: random.next() % 2 == 0, isHeld: random.next() % 2 == 0))
+                action = .none
             case 0: action = machine.begin(at: now)
             case 1: action = machine.accepted() ? .none : .none
             case 2: action = machine.refused(at: now)

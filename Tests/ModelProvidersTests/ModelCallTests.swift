@@ -1,5 +1,6 @@
 import CoachCore
 import ProviderSimulator
+import Synchronization
 import TestSupport
 import Testing
 
@@ -109,6 +110,32 @@ struct ModelCallTests {
                 let record = try await bench.ask()
                 #expect(record.fault?.kind == .refused)
             }
+        }
+    }
+
+    @Test("a provider that is cut before any of its text was released is followed by the next", arguments: Script.Cut.allCases)
+    func cutDraft(_ cut: Script.Cut) async throws {
+        let first = Script.quick { ($0.tokens, $0.cutAfterTokens, $0.cut) = (["Half ", "a ", "sentence"], 2, cut) }
+        try await CallBench.run(first, .quick { $0.text = "Whole." }) { bench in
+            let record = try await bench.start(recorder: CallRecorder { text, _ in ReleaseState(isReleased: text.contains(".")) })
+                .recorder.ended()
+            #expect(record.accepted == ["one", "two"])
+            #expect(record.text.hasSuffix("Whole.") && record.ends == [.stop])
+        }
+    }
+
+    @Test("text that waits is to be released after a second of silence, and the answer goes on")
+    func silence() async throws {
+        let script = Script.quick { ($0.tokens, $0.stallAfterTokens, $0.stallMs) = (["Call ", "1-555", " no"], 2, 2_000) }
+        try await CallBench.run(script) { bench in
+            let wasSilent = Mutex(0)
+            let recorder = CallRecorder { text, isSilent in
+                if isSilent { wasSilent.withLock { $0 += 1 } }
+                return ReleaseState(isReleased: true, isHeld: text.hasSuffix("555") && !isSilent)
+            }
+            let record = try await bench.start(recorder: recorder).recorder.ended()
+            #expect(wasSilent.withLock { $0 } == 1)
+            #expect(record.text == "Call 1-555 no" && record.ends == [.stop])
         }
     }
 

@@ -42,7 +42,8 @@ begin
             'risk', coalesce(r.facts -> 'risk', jsonb_build_object(
                 'tier', t.risk_tier, 'categories', t.risk_categories, 'subject', t.risk_subject, 'patterns', t.risk_patterns)),
             'country', coalesce(r.facts ->> 'country', t.country),
-            'locale', coalesce(r.facts ->> 'locale', t.locale))
+            'locale', coalesce(r.facts ->> 'locale', t.locale),
+            'disclosure', t.disclosure)
         from public.turns t
         join public.conversations c on c.user_id = t.user_id and c.id = t.conversation_id and c.deleted_at is null
         left join public.messages m on m.user_id = t.user_id and m.id = t.message_id
@@ -259,14 +260,14 @@ begin
     insert into public.turns as t (
         user_id, conversation_id, user_message_id, seq, retry_of, idempotency_key, request_hash, conversation_named, persona_id,
         pinned_domain, tier, locale, country, risk_tier, risk_categories, risk_subject, risk_patterns, day, created_at, started_at,
-        updated_at)
+        updated_at, disclosure)
     values (
         uid, former.conversation_id, former.user_message_id, former.seq,
         -- The turn whose answer is restored when this one fails.
         case when former.status = 'failed' then coalesce(former.retry_of, former.id) else former.id end,
         former.idempotency_key, former.request_hash, former.conversation_named, plan.persona_id, former.pinned_domain, plan.tier,
         plan.locale, plan.country, former.risk_tier, former.risk_categories, former.risk_subject, former.risk_patterns, plan.day,
-        plan.moment, plan.moment, plan.moment)
+        plan.moment, plan.moment, plan.moment, plan.disclosure)
     returning t.id, t.conversation_id, t.user_message_id, t.message_id, t.seq, t.attempt, t.persona_id,
         jsonb_build_object('tier', t.risk_tier, 'categories', t.risk_categories, 'subject', t.risk_subject, 'patterns', t.risk_patterns),
         t.country, t.locale into begun;
@@ -301,12 +302,12 @@ begin
     insert into public.turns (
         user_id, id, conversation_id, user_message_id, message_id, seq, idempotency_key, request_hash, conversation_named, persona_id,
         pinned_domain, tier, locale, country, risk_tier, risk_categories, risk_subject, risk_patterns, day, created_at, started_at,
-        updated_at)
+        updated_at, disclosure)
     values (
         uid, begun.id, plan.conversation_id, begun.user_message_id, begun.message_id, plan.seq, request ->> 'idempotency_key', fingerprint,
         request ->> 'conversation_id' is not null, plan.persona_id, (request ->> 'domain')::public.coaching_domain, plan.tier,
         begun.locale, begun.country, coalesce(risk.tier, 0), coalesce(risk.categories, '{}'), coalesce(risk.subject, 'unclear'),
-        coalesce(risk.patterns, '{}'), plan.day, plan.moment, plan.moment, plan.moment);
+        coalesce(risk.patterns, '{}'), plan.day, plan.moment, plan.moment, plan.moment, plan.disclosure);
     return begun;
 end $$;
 
@@ -348,7 +349,8 @@ create type gateway.turn_user as (
     -- The turn of the request's idempotency key.
     known_turn uuid,
     profile jsonb,
-    consents jsonb
+    consents jsonb,
+    is_minor boolean
 );
 
 -- SQL, which the planner inlines. Here and below rows are compared with gateway.user_id() and not with an argument, because the policies do so too:
@@ -363,7 +365,7 @@ begin atomic
         (select t.id from public.turns t where t.user_id = gateway.user_id() and t.idempotency_key = $3),
         (select jsonb_build_object('values', p."values", 'goals', p.goals, 'situation', p.situation)
             from public.context_profiles p where p.user_id = gateway.user_id()),
-        u.consents
+        u.consents, u.is_minor
     from public.users u
     where u.id = gateway.user_id();
 end;
@@ -459,6 +461,7 @@ end $$;
 --   An absent limit does not limit.
 -- result: {outcome: begun,   rate, turn: {turn_id, conversation_id, user_message_id, message_id, attempt}, day, tier, profile, summary,
 --                            calls_model: false when the allowance is spent, too: then the fixed text is the answer,
+--                            seq: of the message in its conversation, is_minor, disclosure: the notice of talking to a machine that is due,
 --                            history: [{role, content}], persona, safety_level, conversation_domain, pinned_domain, country,
 --                            locale, message: the user's, for `retry_of`}
 --       | {outcome: known,   rate, known: <load_turn>}
@@ -616,6 +619,15 @@ begin
         conversation.summary := null;
     end if;
 
+    -- The notice of talking to a machine, at the first turn and after every three hours; an attempt keeps that of its turn. A time in the future
+    -- counts as long ago.
+    if again then
+        plan.disclosure := turn.disclosure;
+    elsif (counter.disclosed_at between plan.moment - interval '3 hours' and plan.moment) is not true then
+        plan.disclosure := case when person.is_minor then 'minor' else 'standard' end;
+        update public.rate_limits r set disclosed_at = plan.moment where r.user_id = uid;
+    end if;
+
     -- Insertion.
     plan.tier := coalesce(tier ->> 'name', '');
     plan.persona_id := persona.persona_id;
@@ -664,6 +676,9 @@ begin
         'calls_model', plan.calls_model,
         'tier', plan.tier,
         'message', case when is_retry then message end,
+        'seq', begun.seq,
+        'is_minor', coalesce(person.is_minor, false),
+        'disclosure', plan.disclosure,
         'profile', person.profile,
         'summary', conversation.summary,
         'history', coalesce(past, '[]'),

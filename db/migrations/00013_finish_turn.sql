@@ -125,6 +125,12 @@ begin
     if turn.risk_tier > 0 then
         perform gateway.raise_safety(uid, turn.persona_id, turn.risk_tier, false, moment);
     end if;
+    if receipt ? 'crisis' then
+        perform gateway.record_crisis(uid, turn.id, nth, receipt -> 'crisis');
+    end if;
+    if receipt ? 'judge_bill' then
+        perform gateway.book_judge(uid, turn.id, nth, receipt -> 'judge_bill', finalizer);
+    end if;
 end $$;
 
 -- A receipt for an attempt that is not running: of an owner that counted as dead, or one that was delivered before.
@@ -185,6 +191,7 @@ end $$;
 -- receipt: {conversation_id, turn_id, attempt, status: complete | stopped | interrupted | failed, finish_reason?, error_code?, content,
 --           bill: null | {provider, model, input, cached_input, cache_write, output, reasoning, cost_nanodollars, estimated},
 --           domain: {domain, confidence, source}, risk: {tier, categories, subject, patterns}, country?, locale?,
+--           crisis?: of gateway.record_crisis, judge_bill?: as bill,
 --           time_to_first_token_ms?, duration_ms, finalized_by?: owner (default) | recovery}
 -- result: {outcome: finalized}          written now
 --       | {outcome: already_finalized}  written before

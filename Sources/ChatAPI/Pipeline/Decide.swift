@@ -19,7 +19,8 @@ extension TurnPipeline {
         let lastAnswer = context.history.last { $0.role == .assistant }?.content
         let safety = coaching.fusion.fuse(
             assessment.risk, stored: context.safetyLevel,
-            coachAskedAboutSafety: context.safetyLevel > .calm && lastAnswer.map(coaching.assessor.asksAboutSafety) ?? false)
+            coachAskedAboutSafety: context.safetyLevel > .calm && lastAnswer.map(coaching.assessor.asksAboutSafety) ?? false,
+            turnNumber: context.turnNumber)
         let tier = tiers.current.tier(named: context.tier)
         let model = models.model(tier)
         let domain = coaching.router.decide(
@@ -28,7 +29,8 @@ extension TurnPipeline {
         ).within(tier)
         let facts = TurnFacts(
             userID: http.caller.userID, identity: context.identity, day: context.day, domain: domain, personaID: context.persona?.id,
-            model: model.firstChoice, risk: safety.risk, region: http.region(request, profile: context.region))
+            model: model.firstChoice, risk: safety.risk, region: http.region(request, profile: context.region),
+            disclosure: context.disclosure)
         return Decision(
             facts: facts, safety: safety, card: coaching.card(facts.risk, in: facts.region), model: model, callsModel: context.callsModel)
     }

@@ -40,9 +40,10 @@ extension TurnPipeline {
             throw rejected(rejection, rate, TurnRequest(message: ""), .calm, http)
         case .begun(let context, let message, let rate):
             let request = TurnRequest(message: message, pinnedDomain: context.pinnedDomain, region: context.region)
-            let assessment = assess(request)
-            let reservation = try await reserve(request, assessment, context, rate, http)
-            let turn = answer(request, assessment, context, reservation, http)
+            let first = assess(request)
+            let reservation = try await reserve(request, first, context, rate, http)
+            let (assessment, judgeCall) = await lookAgain(request, first, context)
+            let turn = answer(request, assessment, context, reservation, judgeCall, http)
             return try relay(TurnSubscription(turn: turn, rate: rate), from: .start, http)
         }
     }
@@ -89,6 +90,6 @@ extension TurnFacts {
     init(_ known: KnownTurn, firstChoice: ModelName) {
         self.init(
             userID: known.userID, identity: known.identity, day: known.day, domain: known.domain, personaID: known.personaID,
-            model: firstChoice, risk: known.risk, region: known.region)
+            model: firstChoice, risk: known.risk, region: known.region, disclosure: known.disclosure)
     }
 }

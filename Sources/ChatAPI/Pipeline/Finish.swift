@@ -3,18 +3,18 @@ import TokenRelay
 
 extension TurnPipeline {
     /// Saves message, usage and cost in one transaction when the model call has ended, and replaces the reservation by the cost.
-    func finish(_ turn: LiveTurn, _ reservation: BudgetReservation?, _ http: TurnHTTPRequest) {
+    func finish(_ turn: LiveTurn, _ reservation: BudgetReservation?, _ judgeCall: JudgeCall.Result?, _ http: TurnHTTPRequest) {
         let (budgets, finalizer, arrivedAt, requestID) = (budgets, finalizer, http.context.arrivedAt, http.context.requestID)
-        let trace = http.trace
+        let (trace, versions) = (http.trace, coaching.versions)
         turn.onOutcome { outcome in
             trace.endCall(outcome)
             // Not a child of the request: a closed connection must not end it. It is never cancelled; a drain waits for the registry.
             Task {
-                let bill = await trace.step("finish") {
-                    await finalizer.finalize(turn, outcome, arrivedAt: arrivedAt, requestID: requestID)
+                let bills = await trace.step("finish") {
+                    await finalizer.finalize(turn, outcome, judgeCall, versions, arrivedAt: arrivedAt, requestID: requestID)
                 }
                 trace.end(turn.facts, outcome)
-                if let reservation { budgets.settle(reservation, cost: bill.map(\.cost) ?? Nanodollars(0)) }
+                if let reservation { budgets.settle(reservation, cost: Nanodollars(sumOf: bills.map(\.cost))) }
             }
         }
     }

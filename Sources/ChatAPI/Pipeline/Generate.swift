@@ -6,6 +6,7 @@ extension TurnPipeline {
     func generate(_ prompt: Prompt, _ decision: Decision) -> LiveTurn {
         let turn = LiveTurn(
             facts: decision.facts, promptTokens: TokenEstimate.tokens(in: prompt),
+            opening: coaching.opening(decision.card, callsModel: decision.callsModel),
             safetyText: coaching.fixedText(decision.card, callsModel: decision.callsModel),
             outputGuard: coaching.guardedAnswer(decision.safety, in: decision.facts.region))
         registry.insert(turn)

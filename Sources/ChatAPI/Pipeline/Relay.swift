@@ -52,7 +52,9 @@ extension TurnPipeline {
     }
 
     private func openingEvents(_ turn: LiveTurn, _ http: TurnHTTPRequest) -> OpeningEvents {
-        OpeningEvents(requestID: http.context.requestID, safety: card(of: turn))
+        OpeningEvents(
+            requestID: http.context.requestID, disclosure: coaching.disclosure(turn.facts.disclosure, in: turn.facts.region),
+            safety: card(of: turn))
     }
 
     private func card(of turn: LiveTurn) -> StreamSafety? {

@@ -11,6 +11,8 @@ struct TurnPipeline: Sendable {
     let counter: RequestCounter
     let tiers: LiveValue<TierBook>
     let models: TierModels
+    /// nil: messages in the grey zone are not looked at again.
+    let judge: SafetyJudge?
     let budgets: SharedBudgets
     let finalizer: TurnFinalizer
     let registry: TurnRegistry
@@ -28,7 +30,8 @@ struct TurnPipeline: Sendable {
         switch try await http.trace.step("begin", { try await begin(parsed.request, assessment, http) }) {
         case .begun(let context, let rate):
             let reservation = try await reserve(parsed.request, assessment, context, rate, http)
-            let turn = answer(parsed.request, assessment, context, reservation, http)
+            let (assessment, judgeCall) = await lookAgain(parsed.request, assessment, context)
+            let turn = answer(parsed.request, assessment, context, reservation, judgeCall, http)
             return try relay(TurnSubscription(turn: turn, rate: rate), from: .start, http)
         case .known(let known, let rate):
             http.trace.end()
@@ -41,13 +44,13 @@ struct TurnPipeline: Sendable {
     /// From a turn that was begun to one that is running and will be saved.
     func answer(
         _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ reservation: BudgetReservation?,
-        _ http: TurnHTTPRequest
+        _ judgeCall: JudgeCall.Result?, _ http: TurnHTTPRequest
     ) -> LiveTurn {
         let decision = decide(request, assessment, context, http)
         var prompt = compose(request, context, decision)
         prompt.trace = http.trace.startCall(decision.model.firstChoice)
         let turn = generate(prompt, decision)
-        finish(turn, reservation, http)
+        finish(turn, reservation, judgeCall, http)
         return turn
     }
 }

@@ -9,6 +9,7 @@ struct CheckpointCursors {
     private struct Place {
         var bytes = 0
         var isKnown = false
+        var answeredBy: ModelName?
         /// The last checkpoint with the whole text.
         var whole: Int64?
     }
@@ -50,7 +51,8 @@ struct CheckpointCursors {
         let (text, answeredBy) = turn.releasedText(from: from)
         guard !text.isEmpty || !place.isKnown else { return nil }
         return TurnProgress(
-            facts: turn.facts, isFirst: place.bytes == 0, promptTokens: turn.promptTokens, answeredBy: answeredBy, fromByte: from,
+            facts: turn.facts, isFirst: place.bytes == 0 || place.answeredBy != answeredBy, promptTokens: turn.promptTokens,
+            answeredBy: answeredBy, fromByte: from,
             text: String(decoding: text, as: UTF8.self))
     }
 
@@ -65,7 +67,7 @@ struct CheckpointCursors {
         for progress in batch {
             let isWhole = progress.fromByte == 0 && !progress.text.isEmpty
             places[progress.facts.identity] = Place(
-                bytes: progress.fromByte + progress.text.utf8.count, isKnown: true,
+                bytes: progress.fromByte + progress.text.utf8.count, isKnown: true, answeredBy: progress.answeredBy,
                 whole: isWhole ? id : places[progress.facts.identity]?.whole)
         }
     }

@@ -74,6 +74,7 @@ public struct OrphanCollector: Service {
             userID: orphan.facts.userID, identity: orphan.facts.identity, status: orphan.content.isEmpty ? .failed : .interrupted,
             finishReason: nil, content: orphan.content, bill: bill, domain: orphan.facts.domain, risk: orphan.facts.risk,
             region: orphan.facts.region, errorCode: "EXT_4001", timeToFirstTokenMilliseconds: nil,
-            durationMilliseconds: orphan.durationMilliseconds, finalizedBy: .recovery)
+            durationMilliseconds: orphan.durationMilliseconds, finalizedBy: .recovery,
+            crisis: CrisisRecord(risk: orphan.facts.risk, region: orphan.facts.region, hasFixedText: false, versions: nil))
     }
 }

@@ -31,20 +31,27 @@ public struct TurnFinalizer: Sendable {
         self.isClosing = isClosing
     }
 
-    /// Ends one turn. Returns its bill when it is saved; nil when no provider accepted the call.
+    /// Ends one turn. Returns the bills of its calls when it is saved. `versions`: of what decided about its safety.
     @discardableResult
     func finalize(
-        _ turn: LiveTurn, _ outcome: TurnOutcome, arrivedAt: ContinuousClock.Instant, requestID: String
-    ) async -> TurnBill? {
+        _ turn: LiveTurn, _ outcome: TurnOutcome, _ judgeCall: JudgeCall.Result? = nil, _ versions: CrisisRecord.Versions? = nil,
+        arrivedAt: ContinuousClock.Instant, requestID: String
+    ) async -> [TurnBill] {
         let released = turn.released
         let receipt = TurnReceipt(
             userID: turn.facts.userID, identity: turn.facts.identity, status: outcome.status, finishReason: outcome.finishReason,
             content: String(decoding: released.text, as: UTF8.self),
-            bill: bill(outcome, turn, text: released.text),
+            bill: bill(
+                outcome.answeredBy, outcome.usage, turn.promptTokens, outcome.hasFixedText ? [] : released.text.suffix(outcome.modelBytes),
+                withheldBytes: outcome.withheldBytes, on: turn.facts.day),
             domain: turn.facts.domain, risk: turn.facts.risk, region: turn.facts.region,
             errorCode: outcome.finishReason == nil ? "EXT_4001" : nil,
             timeToFirstTokenMilliseconds: released.firstAt.map { (arrivedAt.duration(to: $0)).milliseconds },
-            durationMilliseconds: arrivedAt.duration(to: .now).milliseconds)
+            durationMilliseconds: arrivedAt.duration(to: .now).milliseconds,
+            crisis: CrisisRecord(
+                risk: turn.facts.risk, region: turn.facts.region, hasFixedText: outcome.hasFixedText, replaced: outcome.replaced,
+                versions: versions),
+            judgeBill: judgeCall.flatMap { bill($0.answeredBy, $0.usage, $0.promptTokens, $0.text, on: turn.facts.day) })
         TurnMetrics.record(receipt)
         for kind in outcome.replaced { TurnMetrics.replaced(kind) }
         log(receipt, outcome, requestID: requestID)
@@ -61,7 +68,7 @@ public struct TurnFinalizer: Sendable {
             turn.close(ending)
             registry.remove(turn)
         }
-        return receipt.bill
+        return [receipt.bill, receipt.judgeBill].compactMap(\.self)
     }
 
     /// Ends a turn as failed that was begun and is refused before its model call. Returns when that is saved, or cannot be at present: then it is
@@ -176,15 +183,17 @@ public struct TurnFinalizer: Sendable {
 
     /// The cost of the call, estimated when the provider accepted it and reported no usage. Prices are those of the day on which the attempt
     /// began, on the database's clock.
-    private func bill(_ outcome: TurnOutcome, _ turn: LiveTurn, text: [UInt8]) -> TurnBill? {
-        guard let name = outcome.answeredBy else { return nil }
-        let reported = outcome.usage.input != nil && outcome.usage.output != nil
+    private func bill(
+        _ answeredBy: ModelName?, _ reportedUsage: TokenUsage, _ promptTokens: Int, _ text: some Sequence<UInt8>, withheldBytes: Int = 0,
+        on day: CalendarDay
+    ) -> TurnBill? {
+        guard let name = answeredBy else { return nil }
+        let reported = reportedUsage.input != nil && reportedUsage.output != nil
         let usage =
             reported
-            ? outcome.usage.storable
-            : TokenEstimate.usage(promptTokens: turn.promptTokens, answer: text, withheldBytes: outcome.withheldBytes)
+            ? reportedUsage.storable : TokenEstimate.usage(promptTokens: promptTokens, answer: text, withheldBytes: withheldBytes)
         return TurnBill(
-            provider: name.provider, model: name.model, usage: usage, cost: prices.current.cost(of: usage, at: name, on: turn.facts.day),
+            provider: name.provider, model: name.model, usage: usage, cost: prices.current.cost(of: usage, at: name, on: day),
             estimated: !reported)
     }
 

@@ -20,14 +20,15 @@ public struct ChatRoutes: Feature {
 
     public init(
         coaching: LiveValue<Coaching>, repository: TurnRepository, recovery: TurnRecovery, counter: RequestCounter,
-        tiers: LiveValue<TierBook>, models: TierModels, budgets: SharedBudgets, finalizer: TurnFinalizer, registry: TurnRegistry,
+        tiers: LiveValue<TierBook>, models: TierModels, judge: SafetyJudge? = nil, budgets: SharedBudgets, finalizer: TurnFinalizer,
+        registry: TurnRegistry,
         remoteTurns: RemoteTurnTailer,
         admission: Admission, streamLoop: StreamLoop
     ) {
         self.coaching = coaching
         common = TurnPipeline(
             coaching: coaching.current, repository: repository, recovery: recovery, counter: counter, tiers: tiers, models: models,
-            budgets: budgets,
+            judge: judge, budgets: budgets,
             finalizer: finalizer, registry: registry, remoteTurns: remoteTurns, admission: admission, streamLoop: streamLoop,
             errors: ErrorReporter(logger: finalizer.logger))
     }

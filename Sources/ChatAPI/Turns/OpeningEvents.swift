@@ -6,6 +6,7 @@ import TokenRelay
 /// The first events of every stream of a turn, resumed ones too: `start`, and `safety` when there is a card.
 struct OpeningEvents: Sendable {
     var requestID: String
+    var disclosure: StreamStart.Disclosure?
     var safety: StreamSafety?
 
     func encode(_ facts: TurnFacts, into bytes: inout [UInt8]) {
@@ -16,7 +17,7 @@ struct OpeningEvents: Sendable {
             userMessageID: facts.identity.userMessageID.uuid, messageID: facts.identity.messageID.uuid,
             attempt: facts.identity.attempt, domain: domain?.domain?.rawValue, domainConfidence: domain?.confidence,
             personaID: facts.personaID?.uuid,
-            model: facts.model.model, disclosure: nil, requestID: requestID)
+            model: facts.model.model, disclosure: disclosure, requestID: requestID)
         StreamEvent.start(start).encode(cursor: 0, into: &bytes)
         if let safety { StreamEvent.safety(safety).encode(cursor: 0, into: &bytes) }
     }

@@ -20,6 +20,18 @@ enum TurnMetrics {
     /// A sentence that the output guard replaced.
     static func replaced(_ kind: OutputRules.Kind) { replacements[kind].increment() }
 
+    /// What came of a second look.
+    enum Verdict: String, Sendable {
+        case raised, kept
+        /// Too late, or not a verdict.
+        case none
+    }
+
+    static func judged(_ verdict: Verdict, since start: ContinuousClock.Instant) {
+        verdicts[verdict].increment()
+        judgeDuration.recordMilliseconds(start.duration(to: .now).milliseconds)
+    }
+
     static func stream(_ end: StreamResult) { streams[end].increment() }
 
     /// Turns that failed because the database rejects their receipt: each is an alarm.
@@ -58,6 +70,10 @@ enum TurnMetrics {
     private static let replacements = MetricHandles { (kind: OutputRules.Kind) in
         Counter(label: "coach_safety_replaced", dimensions: [("kind", kind.rawValue)])
     }
+    private static let verdicts = MetricHandles { (verdict: Verdict) in
+        Counter(label: "coach_judge_verdicts", dimensions: [("verdict", verdict.rawValue)])
+    }
+    private static let judgeDuration = Timer(label: "coach_judge_duration")
     private static let spending = MetricHandles { (billing: Billing) in
         let model = [("provider", billing.provider), ("model", billing.model)]
         return Spending(

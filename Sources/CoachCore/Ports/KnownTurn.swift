@@ -14,11 +14,13 @@ public struct KnownTurn: Sendable, Equatable {
     public var personaID: PersonaID?
     public var risk: RiskAssessment
     public var region: Region
+    public var disclosure: DisclosureKind?
 
     public init(
         userID: UserID, identity: TurnIdentity, day: CalendarDay, status: TurnStatus, finishReason: FinishReason?, errorCode: String?,
         content: String,
-        bill: TurnBill?, domain: DomainDecision, personaID: PersonaID?, risk: RiskAssessment, region: Region
+        bill: TurnBill?, domain: DomainDecision, personaID: PersonaID?, risk: RiskAssessment, region: Region,
+        disclosure: DisclosureKind? = nil
     ) {
         self.userID = userID
         self.identity = identity
@@ -32,5 +34,6 @@ public struct KnownTurn: Sendable, Equatable {
         self.personaID = personaID
         self.risk = risk
         self.region = region
+        self.disclosure = disclosure
     }
 }

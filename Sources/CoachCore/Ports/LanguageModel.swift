@@ -2,12 +2,15 @@
 public struct LanguageModel: Sendable {
     /// First choice of the route, reported in the `start` event.
     public var firstChoice: ModelName
-    /// Starts a call and returns without waiting. Calls the receiver in order, on one thread that it must not block, with one non-empty
-    /// update for all data received together. The last update has the only `end`, also after a cancel; then the receiver is released.
-    public var generate: @Sendable (Prompt, @escaping @Sendable (ModelUpdate) -> Void) -> Generation
+    /// What gets the updates of a call. It must not block.
+    public typealias Receiver = @Sendable (ModelUpdate) -> ReleaseState
+
+    /// Starts a call and returns without waiting. Calls the receiver in order, on one thread, with one non-empty update for all data received
+    /// together. The last update has the only `end`, also after a cancel; then the receiver is released.
+    public var generate: @Sendable (Prompt, @escaping Receiver) -> Generation
 
     public init(
-        firstChoice: ModelName, generate: @escaping @Sendable (Prompt, @escaping @Sendable (ModelUpdate) -> Void) -> Generation
+        firstChoice: ModelName, generate: @escaping @Sendable (Prompt, @escaping Receiver) -> Generation
     ) {
         self.firstChoice = firstChoice
         self.generate = generate
@@ -18,7 +21,7 @@ extension LanguageModel {
     /// The same that calls no provider: it fails at once.
     public var silenced: LanguageModel {
         LanguageModel(firstChoice: firstChoice) { _, emit in
-            emit(ModelUpdate(end: .failed(ModelFault(kind: .refused, detail: "no model call is left"))))
+            _ = emit(ModelUpdate(end: .failed(ModelFault(kind: .refused, detail: "no model call is left"))))
             return Generation {}
         }
     }
@@ -33,6 +36,19 @@ public struct TierModels: Sendable {
     public init(standard: LanguageModel, model: @escaping @Sendable (Tier) -> LanguageModel) {
         self.standard = standard
         self.model = model
+    }
+}
+
+/// What has become of a call's text so far.
+public struct ReleaseState: Sendable, Equatable {
+    /// Some of it was released, so no other provider may begin the answer anew.
+    public var isReleased: Bool
+    /// Some of it waits to be decided, and is to be released after a second of silence: see `ModelUpdate.isSilent`.
+    public var isHeld: Bool
+
+    public init(isReleased: Bool, isHeld: Bool = false) {
+        self.isReleased = isReleased
+        self.isHeld = isHeld
     }
 }
 
@@ -60,21 +76,25 @@ public struct ModelName: Hashable, Sendable {
 ///
 /// There is one per token, so it borrows its buffer: creating one allocates nothing and retains nothing.
 public struct ModelUpdate {
-    /// A provider accepted the call and may bill it. Repeated when another provider takes over, which happens only before the first text.
+    /// A provider accepted the call and may bill it. Repeated when another provider takes over, which happens only while nothing of the text
+    /// was released: what came before is void.
     public var acceptedBy: ModelName?
     /// The next part of the answer: whole UTF-8 characters; may be empty. Valid only until the receiver returns.
     public var text: UnsafeBufferPointer<UInt8>
+    /// No text has come for a second: what waits to be decided is to be released.
+    public var isSilent: Bool
     /// The provider's usage so far; replaces earlier values.
     public var usage: TokenUsage?
     /// The end of the call; the last update.
     public var end: ModelEnd?
 
     public init(
-        acceptedBy: ModelName? = nil, text: UnsafeBufferPointer<UInt8> = UnsafeBufferPointer(start: nil, count: 0),
+        acceptedBy: ModelName? = nil, text: UnsafeBufferPointer<UInt8> = UnsafeBufferPointer(start: nil, count: 0), isSilent: Bool = false,
         usage: TokenUsage? = nil, end: ModelEnd? = nil
     ) {
         self.acceptedBy = acceptedBy
         self.text = text
+        self.isSilent = isSilent
         self.usage = usage
         self.end = end
     }

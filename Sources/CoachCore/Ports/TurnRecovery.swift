@@ -59,8 +59,8 @@ public enum RetryTurnResult: Sendable, Equatable {
 /// Input of `checkpoint`: the new text of a running turn since the last one, or all of it from the beginning.
 public struct TurnProgress: Sendable, Equatable {
     public var facts: TurnFacts
-    /// True until a checkpoint of the turn is saved. The first one also saves the other fields, for subscribers on other instances and for
-    /// the estimate after a crash. It has text, and after the first text the provider no longer changes.
+    /// True until a checkpoint of the turn with text is saved, and once more when a model accepted the call after an opening. Such a one also
+    /// saves the other fields, for subscribers on other instances and for the estimate after a crash.
     public var isFirst: Bool
     /// Estimated tokens of the prompt.
     public var promptTokens: Int

@@ -1,4 +1,5 @@
-/// Builds the prompt of a turn, in the order system, domain, safety, persona, context, summary, safety addendum, history, message.
+/// Builds the prompt of a turn, in the order system, domain, safety, persona, context, summary, rules for minors, safety addendum,
+/// opening, history, message.
 ///
 /// Untrusted text is either a message with its own role or `DelimitedData`. A persona only fills placeholders of a server template, after
 /// the safety text; at tier 2 and above the addendum suspends the persona.
@@ -23,7 +24,8 @@ public struct PromptBuilder: Sendable {
         self.maximumOutputTokens = maximumOutputTokens
     }
 
-    /// `card` is the card that the user sees in this turn; its phone numbers are the only ones in the prompt.
+    /// `card` is the card that the user sees in this turn; its phone numbers are the only ones in the prompt, and its opening precedes the
+    /// model's text.
     public func prompt(
         message: String, context: TurnContext, domain: Domain?, safety: SafetyDecision, card: SafetyCard?
     ) -> Prompt {
@@ -38,11 +40,24 @@ public struct PromptBuilder: Sendable {
                     .summary,
                     ["summary": DelimitedData.block(summary, tag: "conversation_summary", limit: PromptBuilder.maximumTextScalars)]))
         }
+        if context.isMinor { sections.append(templates.filled(.minor)) }
         if let addendum = addendum(safety, card: card) { sections.append(addendum) }
+        if let opening = card?.opening { sections.append(templates.filled(.opening, ["opening": opening])) }
         var messages = [Prompt.Message(role: .system, content: sections.joined(separator: "\n\n"))]
         messages += context.history.map { Prompt.Message(role: $0.role == .user ? .user : .assistant, content: $0.content) }
         messages.append(Prompt.Message(role: .user, content: message))
         return Prompt(messages: messages, maximumOutputTokens: maximumOutputTokens)
+    }
+
+    /// Tokens of a judge's answer.
+    private static let judgeTokens = 60
+
+    /// Asks a judge about one message (`SafetyJudge`).
+    public func judgePrompt(message: String) -> Prompt {
+        let data = DelimitedData.block(message, tag: "user_message", limit: NormalisedMessage.scalarLimit)
+        return Prompt(
+            messages: [.init(role: .system, content: templates.filled(.judge)), .init(role: .user, content: data)],
+            maximumOutputTokens: PromptBuilder.judgeTokens)
     }
 
     private static func text(of configuration: DomainConfiguration, _ templates: PromptTemplates) -> String {

@@ -12,6 +12,9 @@ public struct PromptTemplates: Sendable, Equatable {
         case persona
         case context
         case summary
+        case minor
+        case judge
+        case opening
         case concern = "safety-concern"
         case crisis = "safety-crisis"
         case guidanceSuicide = "guidance-suicide"
@@ -33,6 +36,7 @@ public struct PromptTemplates: Sendable, Equatable {
             case .context: ["values", "goals", "situation"]
             case .summary: ["summary"]
             case .crisis: ["guidance", "resources"]
+            case .opening: ["opening"]
             default: []
             }
         }

@@ -57,6 +57,7 @@ public struct CrisisClassifier: Sendable {
         var categories = ranked.filter { probabilities[first + $0] >= outputs[first + $0].threshold }
         if categories.isEmpty { categories = Array(ranked.prefix(1)) }
         var risk = RiskAssessment.calm
+        risk.score = Label.allCases.firstIndex(of: .crisis).map { probabilities[$0] }
         if exceeds(.crisis) {
             risk.tier = exceeds(.imminent) ? .imminent : exceeds(.high) ? .high : .crisis
             risk.categories = categories.map { RiskCategory.allCases[$0] }
@@ -72,7 +73,10 @@ public struct CrisisClassifier: Sendable {
         return risk
     }
 
-    private static func followUpID(_ category: RiskCategory) -> String { "\(patternPrefix)after_concern.\(category.rawValue)" }
+    /// Prefix of the pattern ids of what counts only while the stored level is 1 or more.
+    static let followUpPrefix = "\(patternPrefix)after_concern."
+
+    private static func followUpID(_ category: RiskCategory) -> String { "\(followUpPrefix)\(category.rawValue)" }
 
     /// What the model finds only while the stored level is 1 or more, as follow-ups for `SafetyFusion`.
     static let followUps: [CrisisGrammar.FollowUp] = RiskCategory.allCases.map { category in

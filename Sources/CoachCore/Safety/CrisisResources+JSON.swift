@@ -65,8 +65,8 @@ extension CrisisResources {
         let entry = Entry(
             resource: resource, spanishName: try json.optional("name_es", .text(2...120)),
             language: try json.optional("language", .text(2...2)), categories: Set(try json.optional("categories") ?? []),
-            listedOnly: try json.optional("listed_only") ?? false)
-        try json.rejectUnknown(besides: ["verified_on", "verified_with"])
+            listedOnly: try json.optional("listed_only") ?? false, verifiedOn: try json.optional("verified_on"))
+        try json.rejectUnknown(besides: ["verified_with"])
         return entry
     }
 

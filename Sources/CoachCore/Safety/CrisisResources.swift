@@ -10,6 +10,8 @@ public struct CrisisResources: Sendable, Equatable {
         var categories: Set<RiskCategory>
         /// Never on a card for a message; only in the list of `all(in:)`.
         var listedOnly: Bool
+        /// When somebody last checked it; nil: not since the file says so.
+        var verifiedOn: CalendarDay?
     }
 
     struct Country: Sendable, Equatable {
@@ -25,6 +27,9 @@ public struct CrisisResources: Sendable, Equatable {
         /// Introductions of `SafetyCard.fixedAnswer`: up to tier 3, 4.
         case fixed
         case fixedImminent = "fixed_imminent"
+        /// `SafetyCard.opening`: tier 3, 4.
+        case opening
+        case openingImminent = "opening_imminent"
     }
 
     /// The texts of one language.
@@ -66,7 +71,17 @@ public struct CrisisResources: Sendable, Equatable {
         let fixed = texts.message(risk.tier == .imminent ? .fixedImminent : .fixed, risk: risk)
         return SafetyCard(
             severity: risk.tier >= .high ? .acute : .concern, tier: risk.tier, categories: risk.categories, resources: resources,
-            message: message, fixedAnswer: ([fixed] + lines).joined(separator: "\n"))
+            message: message, opening: opening(for: risk, resources, texts),
+            fixedAnswer: ([fixed] + lines).joined(separator: "\n"))
+    }
+
+    /// At tier 4 with the emergency number, which is the first resource.
+    private func opening(for risk: RiskAssessment, _ resources: [CrisisResource], _ texts: Texts) -> String? {
+        switch risk.tier {
+        case .none, .concern, .crisis: nil
+        case .high: texts.message(.opening, risk: risk)
+        case .imminent: ([texts.message(.openingImminent, risk: risk)] + resources.prefix(1).map(texts.line)).joined(separator: "\n")
+        }
     }
 
     /// A card with every resource of a country and the international ones: for `GET /api/v1/resources`, and for errors to users with a
@@ -80,8 +95,24 @@ public struct CrisisResources: Sendable, Equatable {
         let message = texts.message(.concern, risk: .calm)
         let lines = resources.map(texts.line)
         return SafetyCard(
-            severity: .concern, tier: .none, categories: [], resources: resources, message: message,
+            severity: .concern, tier: .none, categories: [], resources: resources, message: message, opening: nil,
             fixedAnswer: ([message] + lines).joined(separator: "\n"))
+    }
+
+    /// Days after which an entry is to be checked again.
+    private static let verificationDays = 365
+
+    /// A line for each entry that was last checked more than a year ago.
+    public func outdated(on today: CalendarDay) -> [String] {
+        let entries = countries.sorted { $0.key < $1.key }.flatMap(\.value.entries) + international
+        var lines: [String] = []
+        for entry in entries {
+            guard let day = entry.verifiedOn, today.daysSinceEpoch - day.daysSinceEpoch > CrisisResources.verificationDays else { continue }
+            let line = "\(entry.resource.name) was last verified on \(day)"
+            // Countries share entries.
+            if !lines.contains(line) { lines.append(line) }
+        }
+        return lines
     }
 
     /// Every phone number and text code of the file, as written.

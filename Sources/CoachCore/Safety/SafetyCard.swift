@@ -35,6 +35,8 @@ public struct SafetyCard: Sendable, Equatable {
     public var resources: [CrisisResource]
     /// Why the card is shown. Contains no phone number.
     public var message: String
+    /// Released before the model's text at tiers 3 and 4; nil below.
+    public var opening: String?
     /// The whole answer, resources included, for a turn without a model's answer (CONTRACT §4). Used at tiers 3 and 4.
     public var fixedAnswer: String
 }

@@ -20,6 +20,11 @@ public struct SafetyDecision: Sendable, Equatable {
 /// "I have them here") raise the tier only while the stored level is 1 or more. Only time lowers a level, in the database (SQL function
 /// `gateway.level_at`).
 public struct SafetyFusion: Sendable {
+    /// Pattern id of a turn whose card is shown for the stored level alone.
+    static let reminderID = "state.reminder"
+    /// Turns of a conversation between two reminders.
+    private static let reminderInterval = 10
+
     private let followUps: [String: CrisisGrammar.FollowUp]
 
     /// `grammar` must be the one that assessed the messages.
@@ -29,9 +34,10 @@ public struct SafetyFusion: Sendable {
     }
 
     /// `coachAskedAboutSafety`: the coach's last message asked about safety (`MessageAssessor.asksAboutSafety`), so that a bare "yes"
-    /// counts at level 1.
+    /// counts at level 1. `turnNumber`: of the turn in its conversation, from 1; at a stored level of 2 or more the first and every tenth
+    /// turn show a card although their message shows no danger.
     public func fuse(
-        _ message: RiskAssessment, stored: SafetyLevel, coachAskedAboutSafety: Bool = false
+        _ message: RiskAssessment, stored: SafetyLevel, coachAskedAboutSafety: Bool = false, turnNumber: Int? = nil
     ) -> SafetyDecision {
         var risk = message
         var used: Set<String> = []
@@ -48,8 +54,11 @@ public struct SafetyFusion: Sendable {
         }
         risk.patterns = message.patterns.filter { followUps[$0] == nil || used.contains($0) }
         let level = max(stored, SafetyFusion.level(of: risk.tier))
-        // After a crisis the prompt stays careful, but a message without risk shows no further card.
+        // After a crisis the prompt stays careful, but a message without risk shows no further card than the reminder.
         if risk.tier == .none, stored >= .crisis { risk.tier = .concern }
+        if let turnNumber, risk.tier < .crisis, stored >= .crisis, turnNumber == 1 || turnNumber % SafetyFusion.reminderInterval == 0 {
+            risk.patterns.append(SafetyFusion.reminderID)
+        }
         return SafetyDecision(risk: risk, level: level)
     }
 
@@ -61,5 +70,16 @@ public struct SafetyFusion: Sendable {
         case .crisis: .crisis
         case .high, .imminent: .high
         }
+    }
+}
+
+extension RiskAssessment {
+    /// Whether the card is shown for the stored level alone.
+    public var isReminder: Bool { tier < .crisis && patterns.contains(SafetyFusion.reminderID) }
+
+    /// The risk that the card is made for; nil when there is none.
+    public var ofCard: RiskAssessment? {
+        if tier >= .crisis { return self }
+        return isReminder ? RiskAssessment(tier: .crisis, categories: [], subject: .unclear, patterns: []) : nil
     }
 }

@@ -15,7 +15,7 @@ public struct TurnContext: Sendable, Equatable {
     public var history: [HistoryMessage]
     /// The persona of the request or of the conversation; nil for the plain coach.
     public var persona: Persona?
-    /// The user's highest stored level over all personas.
+    /// The user's stored level with this persona, before this message.
     public var safetyLevel: SafetyLevel
     /// The conversation's current domain; nil at its start.
     public var conversationDomain: Domain?
@@ -23,11 +23,18 @@ public struct TurnContext: Sendable, Equatable {
     public var pinnedDomain: Domain?
     /// From the user's profile. Selects crisis resources.
     public var region: Region
+    /// Number of the turn in its conversation, from 1. A retry has that of its message.
+    public var turnNumber: Int
+    /// As the profile says.
+    public var isMinor: Bool
+    /// The notice of talking to a machine, when it is due.
+    public var disclosure: DisclosureKind?
 
     public init(
         identity: TurnIdentity, day: CalendarDay, tier: String = "", callsModel: Bool = true, profile: ContextProfile?, summary: String?,
         history: [HistoryMessage], persona: Persona?,
-        safetyLevel: SafetyLevel, conversationDomain: Domain?, pinnedDomain: Domain? = nil, region: Region = .unknown
+        safetyLevel: SafetyLevel, conversationDomain: Domain?, pinnedDomain: Domain? = nil, region: Region = .unknown,
+        turnNumber: Int = 1, isMinor: Bool = false, disclosure: DisclosureKind? = nil
     ) {
         self.identity = identity
         self.day = day
@@ -41,6 +48,9 @@ public struct TurnContext: Sendable, Equatable {
         self.conversationDomain = conversationDomain
         self.pinnedDomain = pinnedDomain
         self.region = region
+        self.turnNumber = turnNumber
+        self.isMinor = isMinor
+        self.disclosure = disclosure
     }
 }
 

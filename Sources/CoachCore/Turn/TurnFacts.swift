@@ -12,10 +12,12 @@ public struct TurnFacts: Sendable, Equatable {
     public var risk: RiskAssessment
     /// Selects crisis resources.
     public var region: Region
+    /// The notice of talking to a machine in the `start` event.
+    public var disclosure: DisclosureKind?
 
     public init(
         userID: UserID, identity: TurnIdentity, day: CalendarDay, domain: DomainDecision, personaID: PersonaID?, model: ModelName,
-        risk: RiskAssessment, region: Region
+        risk: RiskAssessment, region: Region, disclosure: DisclosureKind? = nil
     ) {
         self.userID = userID
         self.identity = identity
@@ -25,6 +27,7 @@ public struct TurnFacts: Sendable, Equatable {
         self.model = model
         self.risk = risk
         self.region = region
+        self.disclosure = disclosure
     }
 }
 

@@ -18,7 +18,10 @@ public struct TurnMachine: Sendable {
     }
 
     private var phase = Phase.running
+    /// Of the model's text.
     private var releasedBytes = 0
+    /// UTF-8 bytes that were released before the model's text (CONTRACT §4). They do not count as an answer.
+    private let openingBytes: Int
     private var usage = TokenUsage()
     /// The answer when every model fails before the first token and the user is in acute danger (CONTRACT §4).
     private let safetyText: [UInt8]?
@@ -27,11 +30,17 @@ public struct TurnMachine: Sendable {
     /// The model that accepted the call; nil before.
     public private(set) var answeredBy: ModelName?
 
-    /// `safetyText`: the UTF-8 fixed answer at tier 3 and above; nil below.
-    public init(safetyText: [UInt8]? = nil) { self.safetyText = safetyText }
+    /// `safetyText`: the UTF-8 fixed answer at tier 3 and above; nil below. `openingBytes`: of the opening that the driver has released.
+    public init(safetyText: [UInt8]? = nil, openingBytes: Int = 0) {
+        self.safetyText = safetyText
+        self.openingBytes = openingBytes
+    }
 
     /// True after an `End` was returned.
     public var isEnded: Bool { phase == .ended }
+
+    /// True after the first text of the model was released.
+    public var hasReleased: Bool { releasedBytes > 0 }
 
     /// True between a stop request and the end.
     public var isStopping: Bool { phase == .stopping }
@@ -89,11 +98,12 @@ public struct TurnMachine: Sendable {
     private func end(
         _ status: TurnStatus, _ reason: FinishReason?, _ fault: ModelFault? = nil, appending textToAppend: [UInt8] = []
     ) -> End {
-        End(
-            textToAppend: textToAppend,
-            outcome: TurnOutcome(
-                status: status, finishReason: reason, fault: fault, answeredBy: answeredBy, usage: usage,
-                releasedBytes: releasedBytes + textToAppend.count))
+        var outcome = TurnOutcome(
+            status: status, finishReason: reason, fault: fault, answeredBy: answeredBy, usage: usage,
+            releasedBytes: openingBytes + releasedBytes + textToAppend.count)
+        outcome.hasFixedText = !textToAppend.isEmpty
+        outcome.modelBytes = releasedBytes
+        return End(textToAppend: textToAppend, outcome: outcome)
     }
 }
 
@@ -117,6 +127,10 @@ public struct TurnOutcome: Sendable, Equatable {
     public var usage: TokenUsage
     /// UTF-8 length of the released answer.
     public var releasedBytes: Int
+    /// The part of it that is the model's, at its end unless the fixed text is.
+    public var modelBytes = 0
+    /// Whether the fixed text is the answer.
+    public var hasFixedText = false
     /// The kinds of the sentences that the output guard replaced.
     public var replaced: [OutputRules.Kind] = []
     /// UTF-8 bytes of the model that the output guard did not release. They are billed.

@@ -48,12 +48,16 @@ public struct TurnReceipt: Sendable, Equatable {
     /// From the request's arrival to the end.
     public var durationMilliseconds: Int
     public var finalizedBy: Finalizer
+    /// nil without danger and without replaced sentences.
+    public var crisis: CrisisRecord?
+    /// Of the second look; nil when there was none, or no provider accepted it.
+    public var judgeBill: TurnBill?
 
     public init(
         userID: UserID, identity: TurnIdentity, status: TurnStatus, finishReason: FinishReason?, content: String, bill: TurnBill?,
         domain: DomainDecision, risk: RiskAssessment, region: Region = .unknown, errorCode: String?,
         timeToFirstTokenMilliseconds: Int?, durationMilliseconds: Int,
-        finalizedBy: Finalizer = .owner
+        finalizedBy: Finalizer = .owner, crisis: CrisisRecord? = nil, judgeBill: TurnBill? = nil
     ) {
         self.userID = userID
         self.identity = identity
@@ -68,6 +72,8 @@ public struct TurnReceipt: Sendable, Equatable {
         self.timeToFirstTokenMilliseconds = timeToFirstTokenMilliseconds
         self.durationMilliseconds = durationMilliseconds
         self.finalizedBy = finalizedBy
+        self.crisis = crisis
+        self.judgeBill = judgeBill
     }
 }
 
@@ -77,6 +83,6 @@ extension TurnReceipt {
         TurnReceipt(
             userID: userID, identity: identity, status: .failed, finishReason: nil, content: "", bill: nil,
             domain: DomainDecision(domain: nil, confidence: 0, source: .abstained), risk: risk, errorCode: "SYS_5000",
-            timeToFirstTokenMilliseconds: nil, durationMilliseconds: 0, finalizedBy: .recovery)
+            timeToFirstTokenMilliseconds: nil, durationMilliseconds: 0, finalizedBy: .recovery, crisis: crisis)
     }
 }

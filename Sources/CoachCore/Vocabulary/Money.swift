@@ -4,6 +4,16 @@ public struct Nanodollars: Hashable, Sendable, Comparable {
     public let raw: Int64
     public init(_ raw: Int64) { self.raw = raw }
     public static func < (a: Self, b: Self) -> Bool { a.raw < b.raw }
+
+    /// A sum; nil when one of the amounts is unknown.
+    public init?(sumOf amounts: [Nanodollars?]) {
+        var sum: Int64 = 0
+        for amount in amounts {
+            guard let amount else { return nil }
+            sum += amount.raw
+        }
+        self.init(sum)
+    }
 }
 
 /// A price in units of US$ 10⁻¹² per token.

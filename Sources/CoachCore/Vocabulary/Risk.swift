@@ -49,12 +49,15 @@ public struct RiskAssessment: Sendable, Equatable {
     public var subject: RiskSubject
     /// Ids of the matched grammar entries and follow-ups. Stored for audit instead of the text.
     public var patterns: [String]
+    /// The model's calibrated probability of tier 2 and above, 0…1; nil when no model read the message. Not stored.
+    public var score: Float?
 
-    public init(tier: RiskTier, categories: [RiskCategory], subject: RiskSubject, patterns: [String]) {
+    public init(tier: RiskTier, categories: [RiskCategory], subject: RiskSubject, patterns: [String], score: Float? = nil) {
         self.tier = tier
         self.categories = categories
         self.subject = subject
         self.patterns = patterns
+        self.score = score
     }
 
     /// The assessment with the higher tier, with the categories and patterns of both.
@@ -64,6 +67,7 @@ public struct RiskAssessment: Sendable, Equatable {
         merged.categories += lower.categories.filter { !higher.categories.contains($0) }
         merged.patterns += lower.patterns.filter { !higher.patterns.contains($0) }
         if higher.subject != .user, lower.subject == .user { merged.subject = .user }
+        merged.score = [score, second.score].compactMap(\.self).max()
         return merged
     }
 

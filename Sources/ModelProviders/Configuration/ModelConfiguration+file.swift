@@ -34,10 +34,27 @@ private struct ModelFileReader {
         var routes: [String: Route] = [:]
         for name in routeObject.names { routes[name] = try route(name, of: routeObject, entries) }
         if !routeObject.contains("default") { try routeObject.report("default", .missing) }
+        let judge = root.contains("judge") ? try judgeSettings(root.object("judge"), routes) : nil
         try root.rejectUnknown(besides: ["note"])
         guard let defaultRoute = routes["default"] else { return nil }
         let usable = entries.compactMapValues { $0.isUsable ? $0.provider : nil }
-        return ModelConfiguration(providers: usable, defaultRoute: defaultRoute, routes: routes, limits: limits)
+        return ModelConfiguration(providers: usable, defaultRoute: defaultRoute, routes: routes, limits: limits, judge: judge)
+    }
+
+    /// The longest that a first token waits for the judge, in milliseconds.
+    private static let longestJudgement = 600
+
+    /// nil with a finding when its route is none of the file's.
+    private func judgeSettings(_ json: JSONReader, _ routes: [String: Route]) throws(JSONFinding) -> JudgeSettings? {
+        let name = try json.required("route", .text(1...200))
+        let lowestScore = try json.required("lowest_score", .number(0...1))
+        let milliseconds = try json.optional("time_limit_ms", .integer(1...Self.longestJudgement)) ?? Self.longestJudgement
+        try json.rejectUnknown(besides: ["note"])
+        guard let route = routes[name] else {
+            try json.report("route", .invalid("must be one of the routes"))
+            return nil
+        }
+        return JudgeSettings(route: route, lowestScore: Float(lowestScore), timeLimit: .milliseconds(milliseconds))
     }
 
     private mutating func provider(_ name: String, _ json: JSONReader) throws(JSONFinding) -> ProviderEntry {

@@ -9,12 +9,31 @@ public struct ModelConfiguration: Sendable, Equatable {
     /// All routes by name, the default one included.
     public var routes: [String: Route]
     public var limits: CallLimits
+    /// nil: no judge.
+    public var judge: JudgeSettings?
 
-    public init(providers: [String: Provider], defaultRoute: Route, routes: [String: Route], limits: CallLimits = CallLimits()) {
+    public init(
+        providers: [String: Provider], defaultRoute: Route, routes: [String: Route], limits: CallLimits = CallLimits(),
+        judge: JudgeSettings? = nil
+    ) {
         self.providers = providers
         self.defaultRoute = defaultRoute
         self.routes = routes
         self.limits = limits
+        self.judge = judge
+    }
+}
+
+/// The second look: see `SafetyJudge`.
+public struct JudgeSettings: Sendable, Equatable {
+    public var route: Route
+    public var lowestScore: Float
+    public var timeLimit: Duration
+
+    public init(route: Route, lowestScore: Float, timeLimit: Duration = .milliseconds(600)) {
+        self.route = route
+        self.lowestScore = lowestScore
+        self.timeLimit = timeLimit
     }
 }
 
@@ -68,6 +87,8 @@ public struct CallLimits: Sendable, Equatable {
     public var firstTokenOverall: Duration
     /// Between two texts.
     public var silence: Duration
+    /// Silence after which text that waits to be decided is released (DESIGN, Safety).
+    public var held: Duration
     /// The whole call.
     public var turn: Duration
     /// UTF-8 bytes of the answer.
@@ -82,13 +103,15 @@ public struct CallLimits: Sendable, Equatable {
     /// The defaults.
     public init(
         connect: Duration = .seconds(1), firstToken: Duration = .seconds(6), firstTokenOverall: Duration = .seconds(15),
-        silence: Duration = .seconds(20), turn: Duration = .seconds(180), answerBytes: Int = 64 << 10, refusal: Duration = .seconds(3),
+        silence: Duration = .seconds(20), held: Duration = .seconds(1), turn: Duration = .seconds(180), answerBytes: Int = 64 << 10,
+        refusal: Duration = .seconds(3),
         retryPause: Duration = .milliseconds(400), refusalBody: Duration = .milliseconds(500)
     ) {
         self.connect = connect
         self.firstToken = firstToken
         self.firstTokenOverall = firstTokenOverall
         self.silence = silence
+        self.held = held
         self.turn = turn
         self.answerBytes = answerBytes
         self.refusal = refusal

@@ -3,7 +3,7 @@ import TokenRelay
 
 /// Decides which provider is called, how long it has, and how a model call ends. Pure; the driver (`ModelCall`) holds transfer and timer.
 ///
-/// Before the first text another provider may take over; afterwards none continues what one began. Every input carries the time; `deadline`
+/// While no text was released another provider may take over; afterwards none continues what one began. Every input carries the time; `deadline`
 /// is when to call `clock`. Inputs that do not fit the state change nothing: a transfer that was given up may still report something.
 struct FailoverMachine: Equatable {
     /// What the driver does next.
@@ -15,6 +15,8 @@ struct FailoverMachine: Equatable {
         case pause
         /// The body of an error response takes too long: call `failed` with what is known.
         case judgeErrorResponse
+        /// No text came for a second: text that waits is to be released.
+        case releaseHeld
         /// The call is over. Comes exactly once.
         case end(ModelEnd)
     }
@@ -43,6 +45,8 @@ struct FailoverMachine: Equatable {
         case accepted(Attempt)
         /// The only provider refused and is called again then.
         case pausing(until: Moment)
+        /// Text came, and none of it was released.
+        case drafting(Attempt, lastText: Moment, bytes: Int)
         case speaking(lastText: Moment, bytes: Int)
         case ended
     }
@@ -51,6 +55,8 @@ struct FailoverMachine: Equatable {
     private let providers: [String]
     private var start: Moment
     private var state = State.idle
+    /// Some of the text waits to be decided.
+    private var isHeld = false
     /// Of the attempts that failed, for the log.
     private var faults: [ModelFault] = []
 
@@ -63,8 +69,16 @@ struct FailoverMachine: Equatable {
 
     @inline(__always) var isEnded: Bool { state == .ended }
 
-    /// Whether text was released.
+    /// Whether text came.
     @inline(__always) var hasText: Bool {
+        switch state {
+        case .drafting, .speaking: true
+        case .idle, .asking, .refusing, .accepted, .pausing, .ended: false
+        }
+    }
+
+    /// Whether text was released, so that no other provider may take over.
+    var hasReleased: Bool {
         if case .speaking = state { true } else { false }
     }
 
@@ -72,7 +86,7 @@ struct FailoverMachine: Equatable {
     var isWaitingForText: Bool {
         switch state {
         case .asking, .refusing, .accepted: true
-        case .idle, .pausing, .speaking, .ended: false
+        case .idle, .pausing, .drafting, .speaking, .ended: false
         }
     }
 
@@ -84,7 +98,9 @@ struct FailoverMachine: Equatable {
         case .asking(let attempt), .accepted(let attempt): min(attempt.since + limits.firstToken, lastFirstToken, lastMoment)
         case .refusing(let attempt, let until): min(until, attempt.since + limits.firstToken, lastFirstToken, lastMoment)
         case .pausing(let until): min(until, lastFirstToken, lastMoment)
-        case .speaking(let lastText, _): min(lastText + limits.silence, lastMoment)
+        // Another provider can still answer, so silence has the limit of a first text.
+        case .drafting(_, let lastText, _): min(lastText + (isHeld ? limits.held : limits.firstToken), lastMoment)
+        case .speaking(let lastText, _): min(lastText + (isHeld ? limits.held : limits.silence), lastMoment)
         }
     }
 
@@ -117,20 +133,32 @@ extension FailoverMachine {
 
     /// Text of so many bytes, at least one.
     mutating func receivedText(_ count: Int, at now: Moment) -> Release {
-        let before: Int
+        let room: Int
         switch state {
-        case .accepted: before = 0
-        case .speaking(_, let bytes): before = bytes
+        case .accepted(let attempt):
+            room = limits.answerBytes
+            state = .drafting(attempt, lastText: now, bytes: min(count, room))
+        case .drafting(let attempt, _, let bytes):
+            room = limits.answerBytes - bytes
+            state = .drafting(attempt, lastText: now, bytes: bytes + min(count, room))
+        case .speaking(_, let bytes):
+            room = limits.answerBytes - bytes
+            state = .speaking(lastText: now, bytes: bytes + min(count, room))
         case .idle, .asking, .refusing, .pausing, .ended: return .nothing
         }
-        let room = limits.answerBytes - before
-        state = .speaking(lastText: now, bytes: before + min(count, room))
         return count <= room ? .all : .atMost(room)
+    }
+
+    /// What has become of the text.
+    mutating func released(_ release: ReleaseState) {
+        guard hasText else { return }
+        isHeld = release.isHeld
+        if release.isReleased, case .drafting(_, let lastText, let bytes) = state { state = .speaking(lastText: lastText, bytes: bytes) }
     }
 
     /// The answer outgrew its bound, and what fits was released.
     mutating func reachedBound() -> Action {
-        guard case .speaking = state else { return .none }
+        guard hasText else { return .none }
         return end(.failed(ModelFault(kind: .tooLong, detail: "more than \(limits.answerBytes) bytes")))
     }
 
@@ -139,7 +167,7 @@ extension FailoverMachine {
         switch (state, modelEnd) {
         case (.accepted, .stop):
             return failed(AttemptFailure(fault: ModelFault(kind: .cut, detail: "ended without text"), blamesProvider: true), at: now)
-        case (.accepted, _), (.speaking, _): return end(modelEnd)
+        case (.accepted, _), (.drafting, _), (.speaking, _): return end(modelEnd)
         case (.idle, _), (.asking, _), (.refusing, _), (.pausing, _), (.ended, _): return .none
         }
     }
@@ -149,7 +177,7 @@ extension FailoverMachine {
         switch state {
         case .asking(let attempt), .refusing(let attempt, _): return giveUp(attempt, failure, mayRetry: failure.mayRetry, at: now)
         // Once it was accepted it may be billed: another provider, but not the same once more.
-        case .accepted(let attempt): return giveUp(attempt, failure, mayRetry: false, at: now)
+        case .accepted(let attempt), .drafting(let attempt, _, _): return giveUp(attempt, failure, mayRetry: false, at: now)
         case .speaking: return end(.failed(failure.fault))
         case .idle, .pausing, .ended: return .none
         }
@@ -163,8 +191,15 @@ extension FailoverMachine {
     mutating func clock(at now: Moment) -> Action {
         guard let deadline, now >= deadline else { return .none }
         if now >= lastMoment { return end(.failed(merged(ModelFault(kind: .timeLimit, detail: "turn took \(limits.turn)")))) }
+        if isHeld {
+            isHeld = false
+            return .releaseHeld
+        }
         switch state {
         case .idle, .ended: return .none
+        case .drafting(let attempt, _, _):
+            let fault = ModelFault(kind: .stalled, detail: "\(providers[attempt.choice]): silent for \(limits.firstToken)")
+            return giveUp(attempt, AttemptFailure(fault: fault), mayRetry: false, at: now)
         case .speaking: return end(.failed(ModelFault(kind: .stalled, detail: "silent for \(limits.silence)")))
         case .asking(let attempt), .accepted(let attempt):
             return giveUp(attempt, AttemptFailure(fault: noFirstToken(attempt, now)), mayRetry: false, at: now)
@@ -180,6 +215,7 @@ extension FailoverMachine {
 
 extension FailoverMachine {
     private mutating func ask(_ attempt: Attempt) -> Action {
+        isHeld = false
         state = .asking(attempt)
         return .attempt(attempt.choice)
     }

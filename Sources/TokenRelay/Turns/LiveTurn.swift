@@ -16,6 +16,8 @@ public final class LiveTurn: Sendable {
         var outputGuard: GuardedAnswer?
         var subscribers = Subscribers()
         var outcomeListener: (@Sendable (TurnOutcome) -> Void)?
+        /// The opening is the whole answer so far.
+        var hasOpening = false
         /// After `madeAt`. Not a `ContinuousClock.Instant`: a state that holds one has no layout that the compiler knows.
         var firstTextAfter: Duration?
         var machine: TurnMachine
@@ -27,11 +29,22 @@ public final class LiveTurn: Sendable {
     private let state: Mutex<State>
     private let madeAt = ContinuousClock.now
 
-    /// A turn about to run. `safetyText` is served when every model fails (tier ≥ 3). The model's text is released through `outputGuard`.
-    public init(facts: TurnFacts, promptTokens: Int = 0, safetyText: [UInt8]? = nil, outputGuard: GuardedAnswer? = nil) {
+    /// Between the opening and what follows it.
+    fileprivate static let afterOpening = Array("\n\n".utf8)
+
+    /// A turn about to run. `opening` is released at once, before the model's text (tier ≥ 3). `safetyText` is served when every model fails
+    /// (tier ≥ 3). The model's text is released through `outputGuard`.
+    public init(
+        facts: TurnFacts, promptTokens: Int = 0, opening: [UInt8] = [], safetyText: [UInt8]? = nil, outputGuard: GuardedAnswer? = nil
+    ) {
         self.facts = facts
         self.promptTokens = promptTokens
-        state = Mutex(State(answer: Answer(), outputGuard: outputGuard, machine: TurnMachine(safetyText: safetyText)))
+        let safetyText = safetyText.map { opening.isEmpty ? $0 : Self.afterOpening + $0 }
+        state = Mutex(
+            State(
+                answer: Answer(opening), outputGuard: outputGuard, hasOpening: !opening.isEmpty,
+                firstTextAfter: opening.isEmpty ? nil : .zero,
+                machine: TurnMachine(safetyText: safetyText, openingBytes: opening.count)))
     }
 
     /// A turn that runs elsewhere, or whose end is not known here yet: `appendRemote` adds what is learnt of it, `close` its end.
@@ -81,10 +94,14 @@ public final class LiveTurn: Sendable {
         subscribers.notify(.progressed)
     }
 
-    private func received(_ update: ModelUpdate) {
-        let (subscribers, listener) = state.withLock { $0.take(update, madeAt) }
+    private func received(_ update: ModelUpdate) -> ReleaseState {
+        let (subscribers, listener, release) = state.withLock { state in
+            let (subscribers, listener) = state.take(update, madeAt)
+            return (subscribers, listener, state.releaseState)
+        }
         subscribers.notifyLive()
         if let listener { listener.receive(listener.outcome) }
+        return release
     }
 
     /// Ends the model call; what was released is kept. Idempotent, also when it races with the natural end.
@@ -198,9 +215,12 @@ extension LiveTurn.State {
     fileprivate mutating func take(
         _ update: ModelUpdate, _ madeAt: @autoclosure () -> ContinuousClock.Instant
     ) -> (notify: Subscribers, outcome: (receive: @Sendable (TurnOutcome) -> Void, outcome: TurnOutcome)?) {
-        if let name = update.acceptedBy { machine.accepted(by: name) }
+        if let name = update.acceptedBy {
+            if machine.answeredBy != nil, !machine.hasReleased { outputGuard?.restart() }
+            machine.accepted(by: name)
+        }
         let before = answer.end
-        if machine.isReleasing { machine.released(release(update.text, end: update.end)) }
+        if machine.isReleasing { machine.released(release(update)) }
         if let usage = update.usage { machine.reported(usage) }
         if let end = update.end, var last = machine.ended(end) {
             answer.append(last.textToAppend)
@@ -219,19 +239,41 @@ extension LiveTurn.State {
         return (grew ? subscribers : Subscribers(), (receive, outcome))
     }
 
+    /// What the model call needs to know of its text.
+    var releaseState: ReleaseState { ReleaseState(isReleased: machine.hasReleased, isHeld: outputGuard?.isWaiting ?? false) }
+
     /// Appends what the output guard releases; returns how many bytes.
-    private mutating func release(_ text: UnsafeBufferPointer<UInt8>, end: ModelEnd?) -> Int {
+    private mutating func release(_ update: ModelUpdate) -> Int {
         let before = answer.end
-        switch outputGuard?.take(text) ?? .piece {
-        case .piece: answer.append(text)
-        case .output: if let outputGuard { answer.append(outputGuard.output) }
+        switch outputGuard?.take(update.text) ?? .piece {
+        case .piece: append(update.text)
+        case .output: appendOutput()
         }
-        if let end, outputGuard != nil {
+        if update.isSilent {
+            outputGuard?.releaseHeld()
+            appendOutput()
+        }
+        if let end = update.end, outputGuard != nil {
             // The first sentence was cut before any of it was released: the fixed text answers, not a fragment.
-            guard answer.end > 0 || !end.isFault || !machine.hasSafetyText else { return 0 }
+            guard machine.hasReleased || answer.end > before || !end.isFault || !machine.hasSafetyText else { return 0 }
             outputGuard?.finish()
-            if let outputGuard { answer.append(outputGuard.output) }
+            appendOutput()
         }
         return answer.end - before
+    }
+
+    private mutating func appendOutput() {
+        guard let output = outputGuard?.output else { return }
+        output.withUnsafeBufferPointer { append($0) }
+    }
+
+    /// Appends the model's text, apart from an opening.
+    private mutating func append(_ text: UnsafeBufferPointer<UInt8>) {
+        guard !text.isEmpty else { return }
+        if hasOpening {
+            hasOpening = false
+            answer.append(LiveTurn.afterOpening)
+        }
+        answer.append(text)
     }
 }

@@ -17,6 +17,9 @@ struct CoachingFiles {
         let rules = Self.attempt(file("domains/safety/output-guard.json"), &findings) { json throws(ConfigurationRejected) in
             try OutputRules(json: json)
         }
+        let disclosures = Self.attempt(file("domains/safety/disclosure.json"), &findings) { json throws(ConfigurationRejected) in
+            try Disclosures(json: json)
+        }
         let safetyProtocol = Self.attempt(file("domains/safety/protocol.md"), &findings) { text throws(ConfigurationRejected) in
             Array(text)
         }
@@ -28,14 +31,24 @@ struct CoachingFiles {
             try CrisisClassifier(LinearClassifier(file: bytes, named: TrainingFiles.model), file: TrainingFiles.model)
         }
         if classifier == nil { warnings.append("\(TrainingFiles.model): crisis detection runs by the grammar alone") }
-        guard findings.isEmpty, let grammar, let resources, let rules, let safetyProtocol, let domains, let templates else {
+        guard findings.isEmpty, let grammar, let resources, let rules, let disclosures, let safetyProtocol, let domains, let templates
+        else {
             return (nil, findings, warnings)
         }
         let parts = CoachingParts(
             grammar: grammar, classifier: classifier, templates: templates, resources: resources,
-            outputGuard: OutputGuard(rules: rules, resources: resources), safetyProtocol: safetyProtocol, domains: domains,
+            outputGuard: OutputGuard(rules: rules, resources: resources), disclosures: disclosures,
+            versions: CrisisRecord.Versions(
+                model: classifier == nil ? nil : file(TrainingFiles.model).content.map(Self.fingerprint), grammar: grammar.version,
+                outputGuard: rules.version, resources: resources.version),
+            safetyProtocol: safetyProtocol, domains: domains,
             domainBodies: domainBodies())
         return (parts, [], warnings)
+    }
+
+    /// The end of a model's file, hexadecimal: its checksum.
+    private static func fingerprint(_ model: Data) -> String {
+        model.suffix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
     /// The content of `domains/` by domain. Only valid files are looked at.

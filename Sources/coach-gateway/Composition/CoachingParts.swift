@@ -9,6 +9,8 @@ struct CoachingParts: Sendable {
     let templates: PromptTemplates
     let resources: CrisisResources
     let outputGuard: OutputGuard
+    let disclosures: Disclosures
+    let versions: CrisisRecord.Versions
     /// The published safety protocol, UTF-8.
     let safetyProtocol: [UInt8]
     let domains: DomainConfigurations
@@ -20,6 +22,6 @@ struct CoachingParts: Sendable {
         Coaching(
             assessor: MessageAssessor(grammar: grammar, domains: domains, classifier: classifier), fusion: SafetyFusion(grammar: grammar),
             prompts: PromptBuilder(templates: templates, domains: domains), resources: resources,
-            outputGuard: outputGuard, domains: domains)
+            outputGuard: outputGuard, disclosures: disclosures, versions: versions, domains: domains)
     }
 }

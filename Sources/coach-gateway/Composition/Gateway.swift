@@ -128,7 +128,8 @@ struct Gateway {
             features: try [
                 ChatRoutes(
                     coaching: documents.coaching, repository: repository, recovery: recovery, counter: counter, tiers: tiers,
-                    models: models, budgets: budgets, finalizer: finalizer, registry: registry, remoteTurns: remoteTurns,
+                    models: models, judge: SafetyJudge(configuration: files.models, keys: keys, transfers: transfers), budgets: budgets,
+                    finalizer: finalizer, registry: registry, remoteTurns: remoteTurns,
                     admission: admission,
                     streamLoop: streamLoop),
                 SafetyRoutes(coaching: documents.coaching, safetyProtocol: files.coachingParts.safetyProtocol),
@@ -146,7 +147,7 @@ struct Gateway {
                 DocumentRoutes(path: "prices", title: "prices", type: documents.priceList, documents: documentStore),
                 DocumentRoutes(path: "limits", title: "tiers and limits", type: documents.limits, documents: documentStore),
                 AuditRoutes(log: .postgres(client: database)), UserAdministrationRoutes(users: .postgres(client: database)),
-                CostRoutes(reports: .postgres(client: database)),
+                CostRoutes(reports: .postgres(client: database)), SafetyFigureRoutes(reports: .postgres(client: database)),
                 PersonaRoutes(personas: personas), PersonaVersionRoutes(personas: personas),
                 CharacterCardRoutes(personas: personas), AvatarRoutes(avatars: .postgres(client: database)),
                 ShareLinkRoutes(sharing: sharing, personas: personas),

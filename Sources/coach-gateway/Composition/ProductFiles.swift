@@ -48,13 +48,14 @@ struct ProductFiles {
         return (files, [])
     }
 
-    /// What does not keep a gateway from serving and should not stay so: no crisis model, models whose turns would have no cost, tiers
-    /// without their models.
+    /// What does not keep a gateway from serving and should not stay so: no crisis model, models whose turns would have no cost, crisis
+    /// resources that nobody has checked for a year, tiers without their models.
     func warnings(today: CalendarDay = CalendarDay(unixSeconds: Int(Date().timeIntervalSince1970))) -> [String] {
         let names = models.routes.values.flatMap(\.choices).map(\.name)
         var seen: Set<ModelName> = []
         let unpriced = names.filter { seen.insert($0).inserted && prices.price(of: $0, on: today) == nil }
             .map { "deploy/prices.json: no price for \($0.provider) \($0.model): its turns would be recorded without a cost" }.sorted()
-        return coachingWarnings + unpriced + TierModels.unusable(tiers, in: models)
+        let outdated = coachingParts.resources.outdated(on: today).map { "domains/safety/resources.json: \($0)" }
+        return coachingWarnings + unpriced + outdated + TierModels.unusable(tiers, in: models)
     }
 }

@@ -35,6 +35,17 @@ extension Workload {
                 }
             }
         },
+        // At most 0.3 µs a token; the share of tokens that wait is held by OutputGuardTests.
+        Workload("guard-ordinary-token", .thousand) {
+            let outputGuard = try Shipped.outputGuard()
+            let tokens = Sample.tokens
+            return { count in
+                var answer = GuardedAnswer(outputGuard, language: "en", holdsSentences: false)
+                for index in 0..<count {
+                    tokens[index % tokens.count].withUnsafeBufferPointer { blackHole(answer.take($0)) }
+                }
+            }
+        },
     ]
 }
 
@@ -46,6 +57,9 @@ private enum Sample {
             + "for a raise when everyone around me is afraid? My goals were: run 10 km in June, finish the draft, be there for my children. "
             + "None of it happens. Sometimes I think nobody would notice if I was gone, then I make tea and it passes. What should I do first?")
             .prefix(500))
+
+    /// Of an ordinary answer, as models cut it: words with the space before them.
+    static let tokens = message.split(separator: " ").map { Array(" \($0)".utf8) }
 
     static let context = TurnContext(
         identity: TurnIdentity(turnID: .random(), conversationID: .random(), userMessageID: .random(), messageID: .random(), attempt: 1),
@@ -63,6 +77,12 @@ private enum Shipped {
             grammar: try CrisisGrammar(json: data("domains/safety/crisis-grammar.json")), domains: try domains(),
             classifier: try CrisisClassifier(
                 LinearClassifier(file: data("domains/safety/model.bin"), named: "model.bin"), file: "model.bin"))
+    }
+
+    static func outputGuard() throws -> OutputGuard {
+        OutputGuard(
+            rules: try OutputRules(json: data("domains/safety/output-guard.json")),
+            resources: try CrisisResources(json: data("domains/safety/resources.json")))
     }
 
     static func domains() throws -> DomainConfigurations { try DomainConfigurations(files: files(in: "domains", suffix: ".json")) }

@@ -25,7 +25,7 @@ extension Workload {
 // SAFETY: a workload uses it on its own thread alone.
 private final class OneFollower: SubscriberListener, @unchecked Sendable {
     private let turn: LiveTurn
-    private var tell: (@Sendable (ModelUpdate) -> Void)?
+    private var tell: LanguageModel.Receiver?
     private var cursor = Cursor(after: 0)
     private var output: [UInt8] = []
     private let token = Array("vielleicht ".utf8)
@@ -51,7 +51,7 @@ private final class OneFollower: SubscriberListener, @unchecked Sendable {
         turn.generate(with: model, Prompt(messages: [], maximumOutputTokens: 1))
     }
 
-    func say() { token.withUnsafeBufferPointer { tell?(ModelUpdate(text: $0)) } }
+    func say() { token.withUnsafeBufferPointer { _ = tell?(ModelUpdate(text: $0)) } }
 
     func signalled(_ signal: Subscriber.Signal) {
         output.removeAll(keepingCapacity: true)

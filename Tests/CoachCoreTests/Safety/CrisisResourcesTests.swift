@@ -97,6 +97,28 @@ struct CrisisResourcesTests {
         }
     }
 
+    @Test("an acute card has an opening, with the emergency number first at tier 4; a concern has none")
+    func opening() throws {
+        func opening(_ tier: RiskTier, _ locale: String) -> String? {
+            let risk = RiskAssessment(tier: tier, categories: [.abuse], subject: .user, patterns: ["en.x"])
+            return Shipped.resources.card(for: risk, in: Region(country: "GB", locale: locale)).opening
+        }
+        #expect(opening(.crisis, "en") == nil && opening(.high, "en")?.contains("not your fault") == true)
+        #expect(opening(.imminent, "en")?.hasSuffix("call 999") == true)
+        #expect(opening(.imminent, "es")?.contains("peligro") == true)
+    }
+
+    @Test("entries that were last checked more than a year ago are named")
+    func outdated() throws {
+        let text = String(decoding: try Checkout.data("domains/safety/resources.json"), as: UTF8.self)
+        let mark = #""verified_with": "samhsa.gov""#
+        let dated = text.replacing(mark, with: #""verified_on": "2026-01-31", \#(mark)"#)
+        let resources = try CrisisResources(json: Data(dated.utf8))
+        func lines(_ day: String) throws -> [String] { resources.outdated(on: try #require(CalendarDay(day))) }
+        #expect(try lines("2027-01-31").isEmpty)
+        #expect(try lines("2027-02-01") == ["SAMHSA National Helpline was last verified on 2026-01-31"])
+    }
+
     @Test("the full list of a country has every resource, with those for veterans")
     func all() {
         let card = Shipped.resources.all(in: Region(country: "US"))

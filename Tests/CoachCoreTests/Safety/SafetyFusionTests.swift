@@ -52,6 +52,19 @@ struct SafetyFusionTests {
         #expect(decision.promptTier == .crisis)
     }
 
+    @Test("at a stored level of 2 the first and every tenth turn of a conversation have a card without danger in the message")
+    func reminder() {
+        func reminds(_ turn: Int, _ stored: SafetyLevel, _ message: RiskAssessment = .calm) -> Bool {
+            Shipped.fusion.fuse(message, stored: stored, turnNumber: turn).risk.isReminder
+        }
+        #expect((1...21).filter { reminds($0, .crisis) } == [1, 10, 20])
+        #expect(!reminds(1, .concern) && reminds(1, .high))
+        let danger = Shipped.assessor.assess("I want to kill myself").risk
+        #expect(!reminds(1, .high, danger))
+        let risk = Shipped.fusion.fuse(.calm, stored: .crisis, turnNumber: 1).risk
+        #expect(risk.tier < .crisis && risk.ofCard?.tier == .crisis && danger.ofCard == danger && RiskAssessment.calm.ofCard == nil)
+    }
+
     @Test("follow-ups that do not count are removed from the assessment")
     func unusedFollowUps() {
         let message = Shipped.assessor.assess("tonight").risk

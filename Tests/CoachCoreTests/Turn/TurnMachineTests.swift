@@ -11,7 +11,10 @@ struct TurnMachineTests {
         _ status: TurnStatus, _ reason: FinishReason?, fault: ModelFault? = nil, by: ModelName? = nil, usage: TokenUsage = TokenUsage(),
         bytes: Int = 0
     ) -> TurnOutcome {
-        TurnOutcome(status: status, finishReason: reason, fault: fault, answeredBy: by, usage: usage, releasedBytes: bytes)
+        var outcome = TurnOutcome(
+            status: status, finishReason: reason, fault: fault, answeredBy: by, usage: usage, releasedBytes: bytes)
+        outcome.modelBytes = bytes
+        return outcome
     }
 
     /// A machine with five released bytes.
@@ -78,7 +81,24 @@ struct TurnMachineTests {
         var machine = TurnMachine(safetyText: hello)
         let end = machine.ended(.failed(refused))
         #expect(end?.textToAppend == hello)
-        #expect(end?.outcome == outcome(.complete, .safety, fault: refused, bytes: 5))
+        var expected = outcome(.complete, .safety, fault: refused, bytes: 5)
+        (expected.hasFixedText, expected.modelBytes) = (true, 0)
+        #expect(end?.outcome == expected)
+    }
+
+    @Test("an opening is no answer of a model: without one the turn fails, or the fixed text follows")
+    func opening() {
+        var failing = TurnMachine(openingBytes: 9)
+        #expect(!failing.hasReleased)
+        let failed = failing.ended(.failed(refused))
+        #expect(failed?.outcome.status == .failed && failed?.outcome.releasedBytes == 9)
+        var fixed = TurnMachine(safetyText: hello, openingBytes: 9)
+        let fixedEnd = fixed.ended(.failed(refused))
+        #expect(fixedEnd?.outcome.releasedBytes == 14 && fixedEnd?.outcome.finishReason == .safety)
+        var answered = TurnMachine(safetyText: hello, openingBytes: 9)
+        answered.released(3)
+        let answeredEnd = answered.ended(.failed(refused))
+        #expect(answeredEnd?.outcome.status == .interrupted && answeredEnd?.outcome.releasedBytes == 12)
     }
 
     @Test("a stop cancels the model once, drops later text, and keeps the released text")

@@ -63,6 +63,11 @@ struct AccessGround: Sendable {
         try await store.admin.execute(
             "insert into public.reports (user_id, persona_id, reason) values (\(owner), gen_random_uuid(), 'other')")
         try await store.admin.execute("insert into gateway.removal_confirmations values (\(owner), '', now())")
+        try await store.admin.execute(
+            """
+            insert into gateway.crisis_events (account_id, day, turn_id, attempt, stage, tier, patterns, action)
+            values (\(account)::uuid, now(), gen_random_uuid(), 1, 'grammar', 2, '{}', 'card')
+            """)
         try await store.admin.execute("insert into public.push_tokens (user_id, token) values (\(owner), 'abc')")
         try await store.admin.execute(
             "insert into public.share_links (persona_id, user_id, token) values (\(persona.uuid), \(owner), gen_random_uuid()::text)")
@@ -100,7 +105,7 @@ struct AccessGround: Sendable {
                 ""
             case "public.persona_versions", "public.persona_avatars":
                 "where persona_id in (select id from public.coaching_personas where user_id = :owner)"
-            case "public.usage_logs": "where account_id = :account"
+            case "public.usage_logs", "gateway.crisis_events": "where account_id = :account"
             default: "where user_id = :owner"
             }
         let statement: String =

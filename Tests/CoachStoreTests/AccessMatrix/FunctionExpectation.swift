@@ -49,6 +49,8 @@ enum FunctionExpectation {
         "gateway.write_answer(uuid, gateway.ended_turn, integer, jsonb, jsonb, public.finalizer, timestamp with time zone)",
         "gateway.finish_late(uuid, uuid, integer, jsonb, jsonb, public.finalizer, timestamp with time zone)",
         "gateway.finish_turn(uuid, jsonb)",
+        "gateway.record_crisis(uuid, uuid, integer, jsonb)",
+        "gateway.book_judge(uuid, uuid, integer, jsonb, public.finalizer)",
         "gateway.lease()",
         "gateway.silence()",
         "gateway.grace()",
@@ -115,6 +117,7 @@ enum FunctionExpectation {
         "operator.unpublish_persona(uuid, text, text)",
         "operator.subscriptions(date, date)",
         "operator.change_subscription(uuid, text, text, text, text, text, text, bytea, text, text[], bigint[], integer[], integer, jsonb, jsonb, jsonb)",
+        "operator.safety(date, date)", "operator.safety_report(integer)",
     ]
 
     /// Called at every turn by functions that have pinned the search path, and by nobody else: to pin it again costs more than what they do.
@@ -176,5 +179,6 @@ enum FunctionExpectation {
         "operator.unpublish_persona(uuid, text, text)",
         "operator.subscriptions(date, date)",
         "operator.change_subscription(uuid, text, text, text, text, text, text, bytea, text, text[], bigint[], integer[], integer, jsonb, jsonb, jsonb)",
+        "operator.safety(date, date)", "operator.safety_report(integer)",
     ]
 }

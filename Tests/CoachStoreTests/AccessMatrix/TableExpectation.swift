@@ -75,6 +75,12 @@ struct TableExpectation: Sendable {
                 values (:account, now(), gen_random_uuid(), 1, 1, 0, 'chat', 'free')
                 """, update: "set cost_usd = 0"),
         .init(
+            name: "gateway.crisis_events", allowed: [.gateway: ".I.."],
+            insert: """
+                insert into gateway.crisis_events (account_id, day, turn_id, attempt, stage, tier, patterns, action)
+                values (:account, now(), gen_random_uuid(), 1, 'grammar', 2, '{}', 'card')
+                """, update: "set tier = 0"),
+        .init(
             name: "public.model_calls", allowed: own("S...", gateway: "...."),
             insert: "insert into public.model_calls (turn_id) values (gen_random_uuid())", update: "set cost_usd = 0"),
         .init(

@@ -1,20 +1,8 @@
 import CoachCore
-import Foundation
 import Synchronization
 import Testing
 
 @testable import TokenRelay
-
-extension GuardedAnswer {
-    /// The guard with the rules of the checkout.
-    fileprivate static func shipped(language: String) throws -> GuardedAnswer {
-        let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../domains/safety").standardized
-        func data(_ name: String) throws -> Data { try Data(contentsOf: folder.appending(path: name)) }
-        let rules = try OutputRules(json: data("output-guard.json"))
-        let outputGuard = OutputGuard(rules: rules, resources: try CrisisResources(json: data("resources.json")))
-        return GuardedAnswer(outputGuard, language: language, holdsSentences: false)
-    }
-}
 
 @Suite("A live turn and its cursors")
 struct LiveTurnTests {
@@ -252,7 +240,7 @@ struct TurnRegistryTests {
 /// A model whose mouth is the test.
 final class ScriptedModel: Sendable {
     private struct State {
-        var emit: (@Sendable (ModelUpdate) -> Void)?
+        var emit: LanguageModel.Receiver?
         var cancellations = 0
     }
     private let state = Mutex(State())
@@ -265,12 +253,17 @@ final class ScriptedModel: Sendable {
     }
 
     var cancellations: Int { state.withLock { $0.cancellations } }
-    func say(_ text: String, usage: TokenUsage? = nil, end: ModelEnd? = nil) {
+    @discardableResult
+    func say(
+        _ text: String, acceptedBy: ModelName? = nil, isSilent: Bool = false, usage: TokenUsage? = nil, end: ModelEnd? = nil
+    ) -> ReleaseState? {
         let emit = state.withLock { $0.emit }
-        Array(text.utf8).withUnsafeBufferPointer { emit?(ModelUpdate(text: $0, usage: usage, end: end)) }
+        return Array(text.utf8).withUnsafeBufferPointer {
+            emit?(ModelUpdate(acceptedBy: acceptedBy, text: $0, isSilent: isSilent, usage: usage, end: end))
+        }
     }
 
-    func end(_ end: ModelEnd) { state.withLock { $0.emit.take() }?(ModelUpdate(end: end)) }
+    func end(_ end: ModelEnd) { _ = state.withLock { $0.emit.take() }?(ModelUpdate(end: end)) }
 }
 
 extension LiveTurn {

@@ -94,6 +94,18 @@ public struct GuardedAnswer: Sendable {
         release(upTo: position)
     }
 
+    /// Whether text waits that `releaseHeld` would release. Sentences of an answer that is held by sentences do not.
+    public var isWaiting: Bool { !held.isEmpty && !holdsSentences }
+
+    /// Releases what waits to be decided, into `output`. A match that it began still drops what follows.
+    public mutating func releaseHeld() {
+        output.removeAll(keepingCapacity: true)
+        if isWaiting { release(upTo: position) }
+    }
+
+    /// Forgets the text so far, of which nothing was released: another provider answers anew.
+    public mutating func restart() { self = GuardedAnswer(rules, language: language, holdsSentences: holdsSentences) }
+
     /// The offset up to which text can be released.
     private var boundary: Int {
         let end = min(scan.heldFrom(rules) ?? position, position)

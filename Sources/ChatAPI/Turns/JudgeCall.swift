@@ -1,0 +1,57 @@
+import CoachCore
+import Synchronization
+import TokenRelay
+
+/// One call of the judge.
+struct JudgeCall: Sendable {
+    /// What came of it, and what it costs.
+    struct Result: Sendable {
+        /// nil: no verdict within the time limit, or none that makes sense.
+        var verdict: RiskAssessment?
+        /// nil: no provider accepted the call.
+        var answeredBy: ModelName?
+        var usage = TokenUsage()
+        var promptTokens: Int
+        var text: [UInt8] = []
+        fileprivate var hasEnded = false
+    }
+
+    /// A verdict is shorter.
+    private static let longestAnswer = 2_048
+
+    let judge: SafetyJudge
+
+    /// Waits for the verdict, at most the time limit; then the call is cancelled.
+    func run(_ prompt: Prompt) async -> Result {
+        let answer = Answer(promptTokens: TokenEstimate.tokens(in: prompt))
+        let (end, continuation) = AsyncStream.makeStream(of: Void.self)
+        let generation = judge.model.generate(prompt) { update in
+            answer.take(update)
+            if update.end != nil { continuation.finish() }
+            // Another provider may still answer.
+            return ReleaseState(isReleased: false)
+        }
+        _ = await end.first(within: judge.timeLimit)
+        generation.cancel()
+        var result = answer.result
+        if result.hasEnded { result.verdict = RiskAssessment(verdict: result.text) }
+        return result
+    }
+
+    /// Gathers the answer on the model's thread.
+    private final class Answer: Sendable {
+        private let state: Mutex<Result>
+        var result: Result { state.withLock { $0 } }
+
+        init(promptTokens: Int) { state = Mutex(Result(promptTokens: promptTokens)) }
+
+        func take(_ update: ModelUpdate) {
+            state.withLock { state in
+                if let name = update.acceptedBy { (state.answeredBy, state.usage, state.text) = (name, TokenUsage(), []) }
+                state.text += update.text.prefix(JudgeCall.longestAnswer - state.text.count)
+                if let usage = update.usage { state.usage = usage }
+                if update.end == .stop || update.end == .length { state.hasEnded = true }
+            }
+        }
+    }
+}

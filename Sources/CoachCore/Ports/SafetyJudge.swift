@@ -1,0 +1,20 @@
+/// The second look at messages whose score is below the card's threshold: a model that may raise the tier, and lowers nothing.
+public struct SafetyJudge: Sendable {
+    /// Prefix of the pattern ids that mark an assessment as raised by the judge.
+    static let patternPrefix = "judge."
+
+    public var model: LanguageModel
+    /// Messages with a lower score are not looked at.
+    public var lowestScore: Float
+    /// How long a turn waits for the verdict.
+    public var timeLimit: Duration
+
+    public init(model: LanguageModel, lowestScore: Float, timeLimit: Duration) {
+        self.model = model
+        self.lowestScore = lowestScore
+        self.timeLimit = timeLimit
+    }
+
+    /// Whether a message is in the grey zone: no card by itself, and a score that does not rule danger out.
+    public func looks(at risk: RiskAssessment) -> Bool { risk.tier < .crisis && (risk.score ?? 0) >= lowestScore }
+}

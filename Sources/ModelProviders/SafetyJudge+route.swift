@@ -1,0 +1,12 @@
+import CoachCore
+import TokenRelay
+
+extension SafetyJudge {
+    /// The judge of the configuration; nil when it has none.
+    public init?(configuration: ModelConfiguration, keys: ProviderKeys, transfers: TransferPool) {
+        guard let settings = configuration.judge else { return nil }
+        self.init(
+            model: makeLanguageModel(configuration: configuration, route: settings.route, keys: keys, transfers: transfers),
+            lowestScore: settings.lowestScore, timeLimit: settings.timeLimit)
+    }
+}

@@ -1,0 +1,64 @@
+import CoachCore
+import Foundation
+import GatewayAPI
+import HTTPEdge
+import Hummingbird
+
+/// `GET /api/v1/operator/safety` and `/safety/report`: counts of crisis events. Neither leads to a turn or a user.
+public struct SafetyFigureRoutes: Feature {
+    private let reports: SafetyReports
+    private let now: @Sendable () -> Date
+
+    public init(reports: SafetyReports, now: @escaping @Sendable () -> Date = { Date() }) {
+        self.reports = reports
+        self.now = now
+    }
+
+    public func register(on routes: RouteTable) {
+        let figures = routes.authenticated("Figures").require(.operator)
+        figures.get(
+            "/api/v1/operator/safety",
+            .init(
+                "Crisis events by day (UTC), tier, category and jurisdiction; the last 30 days by default; counts under 5 are \"<5\"",
+                parameters: ReportDays.parameters, response: .list(SafetyCountResource.schema))
+        ) { request, context in
+            let days = try ReportDays(request, now: now())
+            let rows = try await reports.daily(context.caller, days.first, days.last)
+            return .list(request, context, Page(items: rows, nextCursor: nil), SafetyCountResource.init)
+        }
+        figures.get(
+            "/api/v1/operator/safety/report",
+            .init(
+                "Exact counts of a calendar year (UTC) by tier, category and jurisdiction, for a yearly report; the last year by default",
+                parameters: [.init("year", in: .query, .integer(Self.years))], response: .list(SafetyReportResource.schema))
+        ) { request, context in
+            let rows = try await reports.yearly(context.caller, try Self.year(request, now: now()))
+            return .list(request, context, Page(items: rows, nextCursor: nil), SafetyReportResource.init)
+        }
+    }
+
+    private static let years = 1970...9999
+
+    private static func year(_ request: Request, now: Date) throws(GatewayError) -> Int {
+        guard let text = request.uri.queryParameters["year"].map(String.init) else {
+            let today = CalendarDay(unixSeconds: Int(now.timeIntervalSince1970)).description
+            return (today.split(separator: "-").first.flatMap { Int($0) } ?? years.lowerBound + 1) - 1
+        }
+        guard let year = Int(text), years.contains(year) else {
+            throw GatewayError(.invalidInput, "year must be a number from \(years.lowerBound) to \(years.upperBound)").naming(field: "year")
+        }
+        return year
+    }
+}
+
+extension SafetyCountResource {
+    fileprivate init(_ row: SafetyCount) { self.init(day: row.day?.description ?? "", count: SafetyReportResource(row)) }
+}
+
+extension SafetyReportResource {
+    fileprivate init(_ row: SafetyCount) {
+        self.init(
+            tier: row.tier.rawValue, category: row.category?.rawValue, jurisdiction: row.jurisdiction, referrals: row.referrals,
+            replaced: row.replaced)
+    }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import TestSupport
+import Testing
+
+extension Stage {
+    /// Another gateway whose default route is these simulators, `first`, `second` and so on; `judge` looks at every message again.
+    func gateway(routing simulators: [Simulator], judge: Simulator? = nil) async throws -> Gateway {
+        let root = try Folder.copyOfRoot()
+        func provider(_ simulator: Simulator) -> [String: Any] { ["dialect": "openai", "base_url": simulator.url, "api_key_env": "KEY"] }
+        let names = ["first", "second", "third"]
+        try root.edit("deploy/models.json") { models in
+            var providers: [String: Any] = [:]
+            for (name, simulator) in zip(names, simulators) { providers[name] = provider(simulator) }
+            func route(_ names: [String]) -> [[String: Any]] {
+                names.map { ["provider": $0, "model": "sim-coach-1", "max_output_tokens": 1024] }
+            }
+            var routes = ["default": route(Array(names.prefix(simulators.count)))]
+            if let judge {
+                providers["judge"] = provider(judge)
+                routes["judge"] = route(["judge"])
+                models["judge"] = ["route": "judge", "lowest_score": 0]
+            }
+            models["providers"] = providers
+            models["routes"] = routes
+        }
+        return try await Gateway(
+            database: database.gatewayURL, simulator: nil, environment: ["COACH_ROOT": root.path, "KEY": "any"])
+    }
+}
+
+extension Simulator {
+    /// What it does with every request from now on.
+    func always(_ script: [String: Any]) async throws {
+        let quick: [String: Any] = ["first_token_ms": 0, "pace_ms": 0]
+        let body = try JSONSerialization.data(withJSONObject: quick.merging(script) { $1 })
+        let answer = try await Browser(port: port).send("PUT", "/simulator/script", body: Array(body))
+        #expect(answer.status == 200, "\(answer.text)")
+    }
+}
+
+@Suite("The second look", .serialized, .paced)
+struct JudgeTests {
+    /// A gateway with a judge, and the simulators in both roles.
+    private static let stage = Task {
+        let (coach, judge) = (try await Simulator(), try await Simulator())
+        return (coach: coach, judge: judge, gateway: try await Stage.shared().gateway(routing: [coach], judge: judge))
+    }
+
+    private static let grey = "I gave my dog to the neighbour and paid all my bills"
+
+    @Test("raises a message that shows no card by itself, before the start, and its cost is in the ledger as judge")
+    func raises() async throws {
+        let (coach, judge, gateway) = try await Self.stage.value
+        try await coach.always(["text": "Are you thinking about suicide?"])
+        try await judge.always(["text": #"{"tier": 2, "category": "suicide", "subject": "self"}"#])
+        let (user, word) = (gateway.testUser(), marker())
+        let answer = try await user.say("\(Self.grey) \(word)", ["country": "US"])
+        #expect(answer.story == ["start", "safety", "token", "usage", "done"])
+        #expect(answer.first("safety")?.fields.texts("categories") == ["suicide"])
+        #expect(answer.first("start")?.fields.isNull("domain") == true)
+        let asked = try #require(try await judge.requests(containing: word).first)
+        #expect(asked.messages.last?.content.hasPrefix("<user_message>") == true)
+        let prompt = try #require(try await coach.requests(containing: word).first)
+        #expect(prompt.system.contains("A person may be in danger"))
+        let usage = try await Stage.shared().database.usage(of: user.id)
+        #expect(usage.compactMap { $0["purpose"] }.sorted() == ["chat", "judge"])
+        let event = try await Stage.shared().database.row(
+            "select e.* from gateway.crisis_events e join users u using (account_id) where u.id = '\(user.id)'")
+        #expect(event["stage"] == "judge" && event.texts("patterns").contains("judge.suicide"))
+    }
+
+    @Test("raises to the acute card with its opening, and the state stays")
+    func acute() async throws {
+        let (coach, judge, gateway) = try await Self.stage.value
+        try await coach.always(["text": "Are you alone?"])
+        try await judge.always(["text": #"Sure: {"tier": 3, "category": "suicide"}"#])
+        let user = gateway.testUser()
+        let answer = try await user.say(Self.grey, ["country": "US"])
+        #expect(answer.first("safety")?.fields["severity"] == "acute" && answer.content.hasPrefix("I'm really glad you told me"))
+        let states = try await Stage.shared().database.rows("select level from safety_states where user_id = '\(user.id)'")
+        #expect(states.map { $0.number("level") } == [3])
+    }
+
+    /// What the simulator answers as the judge to the rows of a pair in `domains/safety/rows/09-quiet-danger.jsonl`: tiers of the crisis and of
+    /// its neighbour. It misses two crises and sees one that is none, as a model would.
+    private static let verdicts: [(pair: String, crisis: Int, neighbour: Int)] = [
+        ("09-p1", 2, 0), ("09-p2", 0, 0), ("09-p3", 3, 0), ("09-p4", 2, 0), ("09-p5", 4, 0), ("09-p6", 4, 0), ("09-p7", 4, 0),
+        ("09-p8", 2, 0), ("09-p9", 3, 0), ("09-p10", 2, 2), ("09-p11", 0, 0), ("09-p12", 2, 0),
+    ]
+
+    @Test("shows cards for crises that the message alone does not show, and no others than the judge finds")
+    func gain() async throws {
+        let (coach, judge, gateway) = try await Self.stage.value
+        try await coach.always(["text": "Good."])
+        let file = try String(contentsOfFile: Program.root.path + "/domains/safety/rows/09-quiet-danger.jsonl", encoding: .utf8)
+        let rows = file.split(separator: "\n").map { JSONObject(String($0)) }
+        var found = (alone: 0, judged: 0, falseAlone: 0, falseJudged: 0)
+        for verdict in Self.verdicts {
+            for isCrisis in [true, false] {
+                let row = try #require(rows.first { $0["pair"] == verdict.pair && ($0["label"] == "crisis") == isCrisis })
+                let tier = isCrisis ? verdict.crisis : verdict.neighbour
+                try await judge.always(["text": #"{"tier": \#(tier), "category": "suicide"}"#])
+                let user = gateway.testUser()
+                let hasCard = try await user.say(try #require(row["text"])).story.contains("safety")
+                let stages = try await Stage.shared().database.rows(
+                    "select e.stage from gateway.crisis_events e join users u using (account_id) where u.id = '\(user.id)'")
+                let isAlone = hasCard && stages.first?["stage"] != "judge"
+                #expect(hasCard == (isAlone || tier >= 2), "\(verdict.pair)")
+                if isCrisis {
+                    found.judged += hasCard ? 1 : 0
+                    found.alone += isAlone ? 1 : 0
+                } else {
+                    found.falseJudged += hasCard ? 1 : 0
+                    found.falseAlone += isAlone ? 1 : 0
+                }
+            }
+        }
+        #expect(found.judged >= 10 && found.judged > found.alone, "\(found)")
+        #expect(found.falseJudged <= found.falseAlone + 1, "\(found)")
+    }
+
+    @Test(
+        "lowers nothing, and what is no verdict, late or refused changes nothing",
+        arguments: [
+            ["text": #"{"tier": 0}"#], ["text": "I cannot judge that."], ["text": #"{"tier": 9}"#], ["hang": true],
+            ["http_error": ["status": 500]],
+        ] as [[String: any Sendable]])
+    func changesNothing(script: [String: any Sendable]) async throws {
+        let (coach, judge, gateway) = try await Self.stage.value
+        try await coach.always(["text": "Good."])
+        try await judge.always(script)
+        let calm = try await gateway.testUser().say("Plan my week")
+        #expect(calm.story == ["start", "token", "usage", "done"])
+        let crisis = try await gateway.testUser().say("I want to kill myself", ["country": "US"])
+        #expect(crisis.first("safety")?.fields.number("tier") == 2)
+    }
+}

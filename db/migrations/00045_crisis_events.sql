@@ -1,0 +1,132 @@
+-- Audit of crisis detection, without any text; the notices of talking to a machine; the cost of a judge.
+
+-- The notice was last given then; NULL: never.
+alter table public.rate_limits add column disclosed_at timestamptz;
+
+-- Which notice the turn's `start` event has; NULL: none.
+create type public.disclosure_kind as enum ('standard', 'minor');
+alter table public.turns add column disclosure public.disclosure_kind;
+alter type gateway.turn_plan add attribute disclosure public.disclosure_kind;
+
+create type gateway.detection_stage as enum ('grammar', 'model', 'state', 'judge', 'output_guard');
+create type gateway.crisis_action as enum ('card', 'opening', 'fixed_text', 'reminder', 'replaced');
+
+-- What was found in a turn and done about it: a message of tier 2 and above, a reminder for the stored state, or replaced sentences of an answer.
+-- Like the ledger it outlives users and turns, and refers to none of them by a foreign key. Rows are only added.
+create table gateway.crisis_events (
+    -- public.users.account_id.
+    account_id uuid not null,
+    -- UTC day on which the turn's attempt began.
+    day date not null,
+    turn_id uuid not null,
+    attempt integer not null,
+    stage gateway.detection_stage not null,
+    tier public.risk_tier not null,
+    -- The leading one; NULL for a reminder, and for replaced sentences of a turn without danger.
+    category text,
+    -- Ids of patterns and follow-ups, or the kinds of the replaced sentences.
+    patterns text[] not null,
+    -- Tenth of the model's calibrated probability, 0 to 9; NULL without a model.
+    score_bucket smallint check (score_bucket between 0 and 9),
+    action gateway.crisis_action not null,
+    -- ISO 3166-1, as it chose the resources; NULL: unknown.
+    jurisdiction text,
+    -- {model?, grammar, guard, resources}; NULL when the instance that ran the turn died.
+    versions jsonb,
+    created_at timestamptz not null default clock_timestamp(),
+    primary key (account_id, day, turn_id, attempt, stage)
+);
+create index crisis_events_day on gateway.crisis_events (day);
+
+revoke all on gateway.crisis_events from anon, authenticated, coach_gateway;
+alter table gateway.crisis_events enable row level security;
+grant insert on gateway.crisis_events to coach_gateway;
+create policy crisis_events_gateway on gateway.crisis_events for insert to coach_gateway
+    with check (account_id = (select u.account_id from public.users u where u.id = gateway.user_id()));
+
+-- Called by gateway.write_answer for receipts that have `crisis`: {jurisdiction?, versions?, events: [{stage, tier, category?, patterns,
+-- score_bucket?, action}]}. What recovery wrote for the same attempt stays.
+create function gateway.record_crisis(uid uuid, turn_id uuid, nth integer, crisis jsonb) returns void
+    language plpgsql set search_path = '' as $$
+begin
+    insert into gateway.crisis_events (
+        account_id, day, turn_id, attempt, stage, tier, category, patterns, score_bucket, action, jurisdiction, versions)
+    select u.account_id, t.day, t.id, nth, e.stage, e.tier, e.category, e.patterns, e.score_bucket, e.action,
+        crisis ->> 'jurisdiction', crisis -> 'versions'
+    from public.users u
+    join public.turns t on t.user_id = u.id and t.id = $2
+    cross join jsonb_to_recordset(crisis -> 'events') as e (
+        stage gateway.detection_stage, tier smallint, category text, patterns text[], score_bucket smallint, action gateway.crisis_action)
+    where u.id = gateway.user_id()
+    on conflict do nothing;
+end $$;
+
+-- Books the judge's call of an attempt: the ledger's second call. Once, whoever delivers the receipt.
+create function gateway.book_judge(uid uuid, turn_id uuid, nth integer, bill jsonb, finalizer public.finalizer) returns void
+    language plpgsql set search_path = '' as $$
+declare
+    cost constant numeric := gateway.to_usd((bill ->> 'cost_nanodollars')::bigint);
+    booked_on date;
+begin
+    insert into public.usage_logs (
+        account_id, day, turn_id, attempt, call, revision, purpose, finalized_by, conversation_id, message_id, persona_id, domain, tier,
+        provider, model, input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, tokens_in, tokens_out,
+        cost_usd, unpriced, estimated)
+    select
+        u.account_id, t.day, t.id, nth, 2, 1, 'judge', finalizer, t.conversation_id, t.message_id, t.persona_id, t.domain, t.tier,
+        bill ->> 'provider', bill ->> 'model', (bill ->> 'input')::bigint, (bill ->> 'cached_input')::bigint,
+        (bill ->> 'cache_write')::bigint, (bill ->> 'output')::bigint, (bill ->> 'reasoning')::bigint,
+        gateway.tokens_in(bill), gateway.tokens_out(bill), cost, (cost is null)::integer, (bill ->> 'estimated')::boolean
+    from public.users u
+    join public.turns t on t.user_id = u.id and t.id = $2
+    where u.id = gateway.user_id()
+    on conflict do nothing
+    returning day into booked_on;
+    if found then
+        insert into public.budgets as b (user_id, day, spent_usd, tokens, unpriced_turns)
+        values (
+            uid, booked_on, coalesce(cost, 0), coalesce(gateway.tokens_in(bill) + gateway.tokens_out(bill), 0), (cost is null)::integer)
+        on conflict (user_id, day) do update
+            set spent_usd = b.spent_usd + excluded.spent_usd, tokens = b.tokens + excluded.tokens,
+                unpriced_turns = b.unpriced_turns + excluded.unpriced_turns;
+    end if;
+end $$;
+
+-- Counts by day, tier, category and jurisdiction, of days (UTC) from `first_day` to `last_day`, both included. referrals: turns in which crisis
+-- services were shown; replaced: turns of which sentences were replaced. A count under 5 is NULL, so that no cell points to a person.
+create function operator.safety(first_day date, last_day date)
+    returns table (day date, tier smallint, category text, jurisdiction text, referrals bigint, replaced bigint)
+    language plpgsql stable security definer set search_path = '' as $$
+begin
+    perform operator.require_operator();
+    return query
+        select c.day, c.tier::smallint, c.category, c.jurisdiction, case when c.referrals >= 5 then c.referrals end,
+            case when c.replaced >= 5 then c.replaced end
+        from (
+            select e.day, e.tier, e.category, e.jurisdiction, count(*) filter (where e.action <> 'replaced') as referrals,
+                count(*) filter (where e.action = 'replaced') as replaced
+            from gateway.crisis_events e where e.day between first_day and last_day
+            group by e.day, e.tier, e.category, e.jurisdiction) c
+        order by 1, 2, 3, 4;
+end $$;
+
+-- The figures of a calendar year (UTC) for a yearly report, exact, by jurisdiction, category and tier.
+create function operator.safety_report(year integer)
+    returns table (jurisdiction text, category text, tier smallint, referrals bigint, replaced bigint)
+    language plpgsql stable security definer set search_path = '' as $$
+begin
+    perform operator.require_operator();
+    return query
+        select e.jurisdiction, e.category, e.tier::smallint, count(*) filter (where e.action <> 'replaced'),
+            count(*) filter (where e.action = 'replaced')
+        from gateway.crisis_events e
+        where e.day between make_date($1, 1, 1) and make_date($1, 12, 31)
+        group by e.jurisdiction, e.category, e.tier
+        order by 1, 2, 3;
+end $$;
+
+revoke all on all functions in schema gateway, operator from public, anon, authenticated;
+grant execute on function
+    gateway.record_crisis(uuid, uuid, integer, jsonb), gateway.book_judge(uuid, uuid, integer, jsonb, public.finalizer),
+    operator.safety(date, date), operator.safety_report(integer)
+    to coach_gateway;
