@@ -1,13 +1,15 @@
-/// Work that is done in pieces, so that nothing else on the reactor's thread waits for all of it.
+/// Long work that runs in bounded pieces, so that sockets and timers on the reactor's thread are served between them. Started by
+/// `Reactor.continueLater`.
 public protocol DeferredWork: AnyObject {
-    /// Does the next piece: one whose size is bounded, such as one read. What is left is given to `continueLater` again.
+    /// Does one piece of bounded size, such as one read. Called once for each `continueLater`; while work is left, the implementation
+    /// passes itself to `continueLater` again.
     func continueWork()
 }
 
-/// Deferred work, first in, first out. Pure.
+/// A first-in, first-out queue of deferred work. Two arrays, so that appending and removing keep their capacity. Pure.
 struct DeferredQueue {
     private var first: [any DeferredWork] = []
-    /// Of `first`, how many were taken.
+    /// How many elements of `first` were removed.
     private var taken = 0
     private var added: [any DeferredWork] = []
 

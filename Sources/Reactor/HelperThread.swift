@@ -1,7 +1,7 @@
 import Glibc
 
-/// Threads for the few calls that block and have no other form, such as host lookup and `PQcancel`. One thread a call, since a lookup that hangs
-/// must not hold up a cancellation; both are rare.
+/// Runs blocking calls that have no asynchronous form, such as host lookup and `PQcancel`. Each call gets a new thread: both are rare, and
+/// a lookup that hangs must not delay a cancellation.
 public enum HelperThread {
     private final class Work {
         let body: @Sendable () -> Void
@@ -11,7 +11,7 @@ public enum HelperThread {
         }
     }
 
-    /// Runs `body` on a thread of its own. False when the system has no thread left.
+    /// Runs `body` on a new, detached thread and returns at once. False, without running `body`, when the system cannot make a thread.
     public static func run(_ body: @escaping @Sendable () -> Void) -> Bool {
         var thread = pthread_t()
         let context = Unmanaged.passRetained(Work(body))

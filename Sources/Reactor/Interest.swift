@@ -1,6 +1,6 @@
 import CGatewayShims
 
-/// What a watched descriptor is waited for. Empty: the watch is kept, but asleep.
+/// The events that a watch waits for. Empty: the watch is kept, but nothing is reported, not even a hang-up.
 public struct Interest: OptionSet, Sendable {
     public let rawValue: UInt32
 
@@ -8,16 +8,16 @@ public struct Interest: OptionSet, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Wake me when there is something to read, or the end of it.
+    /// Report when data or the end of the stream can be read.
     public static let read = Interest(rawValue: UInt32(GATEWAY_EPOLL_READ))
-    /// Wake me when a write would be accepted.
+    /// Report when a write would not block.
     public static let write = Interest(rawValue: UInt32(GATEWAY_EPOLL_WRITE))
-    /// Beside the others: wake me when something changes, once, and not as long as it is so. Who says so reads and writes until the socket
-    /// has no more, and spares the kernel a second look at every socket that was ready before.
+    /// Edge-triggered (`EPOLLET`), combined with the others: a change is reported once, not again while it lasts. The handler must read and
+    /// write until the call would block. Saves the kernel from checking every socket again that was ready before.
     public static let edge = Interest(rawValue: UInt32(GATEWAY_EPOLL_EDGE))
 }
 
-/// What a watched descriptor is ready for.
+/// What epoll reported for a watched descriptor.
 public struct Readiness: OptionSet, Sendable {
     public let rawValue: UInt32
 
@@ -29,9 +29,10 @@ public struct Readiness: OptionSet, Sendable {
     public static let readable = Readiness(rawValue: UInt32(GATEWAY_EPOLL_READ))
     /// A write will not block.
     public static let writable = Readiness(rawValue: UInt32(GATEWAY_EPOLL_WRITE))
-    /// The peer has ended its side: a read that brings less than there was room for is not the last. Reported with `Interest.edge`.
+    /// The peer has closed its sending side (`EPOLLRDHUP`): read until the end of the stream, also after a read that did not fill its
+    /// buffer. Reported with `Interest.edge` only.
     public static let ending = Readiness(rawValue: UInt32(GATEWAY_EPOLL_ENDING))
-    /// The peer hung up or the socket failed. Every direction of the watch's interest is reported ready beside it, so that a handler
-    /// that only reads or writes meets the failure where it handles failures.
+    /// The peer hung up or the socket failed. The watch's whole interest is reported as ready with it, so that a handler that only reads
+    /// or writes gets the error from its next call.
     public static let failed = Readiness(rawValue: UInt32(GATEWAY_EPOLL_FAILED))
 }

@@ -1,13 +1,13 @@
 import CGatewayShims
 
-/// The part of the reactor that only its thread touches: watches, timers, and work that is done piece by piece.
+/// The reactor's state that only its thread uses: watches, timers and deferred work.
 final class Loop {
     var timers = TimerHeap<() -> Void>()
 
     private let poller: Poller
     private var watches = WatchTable()
-    /// The watch whose registration the kernel holds, by descriptor. A library may close a descriptor and open another of the same number
-    /// before it reports that; then the older watch must not touch the newer one's registration.
+    /// Tokens of the watches registered with epoll, by descriptor. A library may close a descriptor and open another of the same number
+    /// before the old watch is ended; the old watch must then leave the new registration alone.
     private var registered: [Int32: UInt64] = [:]
     private var deferred = DeferredQueue()
 
@@ -29,7 +29,7 @@ final class Loop {
         watch.interest = interest
         let isRegistered = registered[watch.descriptor] == watch.token
         switch (isRegistered, interest.isEmpty) {
-        case (true, true): unregister(watch)  // epoll reports a hang-up even to those who ask for nothing
+        case (true, true): unregister(watch)  // epoll reports a hang-up even with an empty event mask
         case (true, false): try poller.modify(watch.descriptor, interest, token: watch.token)
         case (false, false): try register(watch)
         case (false, true): break
@@ -59,11 +59,11 @@ final class Loop {
 
     func continueLater(_ work: any DeferredWork) { deferred.append(work) }
 
-    // MARK: One wake-up, in this order
+    // MARK: The steps of one wake-up, in their order
 
-    /// How long the thread may wait: nil means for ever.
-    func longestWait(mayLinger: Bool) -> Duration? {
-        guard mayLinger, deferred.isEmpty else { return .zero }
+    /// How long `epoll_wait` may block; nil: without a limit. Zero when deferred work waits, or unless `mayBlock`.
+    func longestWait(mayBlock: Bool) -> Duration? {
+        guard mayBlock, deferred.isEmpty else { return .zero }
         return timers.nextDeadline().map { ContinuousClock.Instant.now.duration(to: $0) }
     }
 
@@ -73,7 +73,7 @@ final class Loop {
                 poller.clearWakeUp()
                 continue
             }
-            // An earlier handler of this batch may have ended this watch: its token is unknown then.
+            // An earlier handler of this wake-up may have ended this watch: then its token is unknown.
             guard let handler = watches.handler(event.token) else { continue }
             var readiness = Readiness(rawValue: event.ready)
             if readiness.contains(.failed), let watch = watches[event.token] {
@@ -83,7 +83,7 @@ final class Loop {
         }
     }
 
-    /// Calls what is due. Timers beyond the budget are called in the next wake-up, which follows at once.
+    /// Calls due timers until the budget is spent. The rest are called in the next wake-up, which follows at once.
     func fireTimers() {
         guard timers.count > 0 else { return }
         let now = ContinuousClock.now
@@ -94,7 +94,7 @@ final class Loop {
         }
     }
 
-    /// Calls each piece of work that was deferred before this wake-up once, in order, until the budget is spent. The rest keeps its place.
+    /// Calls each deferred work once, in order, until the budget is spent. Work that is deferred meanwhile waits for the next wake-up.
     func continueDeferred() {
         guard !deferred.isEmpty else { return }
         let end = ContinuousClock.now + Reactor.budget
@@ -106,7 +106,7 @@ final class Loop {
         }
     }
 
-    /// The thread ends: drops what can no longer happen, and with it what the closures hold.
+    /// Drops all watches, timers and deferred work, and what their closures hold. Called when the thread ends.
     func clear() {
         for watch in watches.all where registered[watch.descriptor] == watch.token { poller.remove(watch.descriptor) }
         watches = WatchTable()

@@ -1,8 +1,10 @@
-/// The addresses of names, looked up on helper threads: once for all who ask meanwhile, and remembered. An old answer is used while a newer one is
-/// asked for; failures are not remembered. Belongs to the reactor's thread.
+/// A cache of host name lookups (name to numeric addresses). Lookups run on helper threads; concurrent requests for one name share one
+/// lookup. An expired answer is returned while a new lookup runs, for up to an hour; failures are not cached. Use only on the reactor's
+/// thread.
 public final class NameCache {
+    /// Numeric addresses, at least one, in the order in which to try them.
     public typealias Answer = Result<[String], NameLookup.Failure>
-    /// Finds a name's addresses; blocks, on a helper thread.
+    /// Looks a name up. May block: it is called on a helper thread.
     public typealias Resolver = @Sendable (String) -> Answer
 
     private static let limits = NameTable<(Answer) -> Void>.Limits(
@@ -12,7 +14,7 @@ public final class NameCache {
         staleness: .seconds(3600),
         retryInterval: .seconds(5),
         capacity: 256,
-        // A resolver that hangs holds each for the time in `resolv.conf`, by default 10 s.
+        // Each lookup is a thread. One that hangs holds its thread for the time-out of `resolv.conf`, by default 10 s.
         lookups: 32)
 
     private let reactor: Reactor
@@ -24,7 +26,8 @@ public final class NameCache {
         self.lookUp = lookUp
     }
 
-    /// Calls `onAnswer` on the reactor's thread, perhaps before it returns. An address is its own answer.
+    /// Calls `onAnswer` once on the reactor's thread, before this method returns if the answer is cached. A numeric address is returned as
+    /// it is.
     public func addresses(of name: String, onAnswer: @escaping (Answer) -> Void) {
         if NameLookup.isAddress(name) { return onAnswer(.success([name])) }
         switch table.ask(name, onAnswer, at: .now) {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The system's resolver. It blocks: helper threads only, but for `isAddress`.
+/// Host name lookup by the system's resolver (`getaddrinfo`). `addresses(of:)` blocks: call it on a helper thread only.
 public enum NameLookup {
     /// Why a name has no address.
     public struct Failure: Error, Sendable {
@@ -10,7 +10,7 @@ public enum NameLookup {
         public init(code: Int32) { self.code = code }
     }
 
-    /// Whether a host is a numeric address. Does not block.
+    /// Whether a host is a numeric IPv4 or IPv6 address. Does not block.
     public static func isAddress(_ host: String) -> Bool {
         var four = in_addr()
         var six = in6_addr()
@@ -44,6 +44,6 @@ public enum NameLookup {
 }
 
 extension Result where Success == [String] {
-    /// The addresses; none when there are none.
+    /// The addresses; empty when the lookup failed.
     public var found: [String] { (try? get()) ?? [] }
 }

@@ -1,39 +1,40 @@
-/// The addresses of names, how long each answer may be used, and who waits for one. Pure: the clock is an argument.
+/// The state machine of `NameCache`: cached addresses by name, the waiters of running lookups, and the queue of names whose lookup has not
+/// started. Pure: the clock is an argument.
 struct NameTable<Waiter> {
     typealias Instant = ContinuousClock.Instant
 
+    /// What the caller of `ask` must do.
     enum AfterAsking: Equatable {
-        /// Use these; the caller starts a lookup for newer ones when `startsLookup` is true.
+        /// Use these addresses. If `startsLookup`, also start a lookup to refresh them.
         case known([String], startsLookup: Bool)
-        /// The waiter is called when the lookup ends; the caller starts the lookup.
+        /// Start a lookup. `answered` returns the waiter when it ends.
         case startLookup
-        /// The waiter is called when the lookup ends.
+        /// Nothing. `answered` returns the waiter when a running or queued lookup ends.
         case wait
     }
 
-    /// The bounds of a table.
     struct Limits {
-        /// How long an answer is used without asking again.
+        /// How long an answer is used without a new lookup.
         var freshness: Duration
-        /// How long an answer is used while no newer one can be had, or is on its way.
+        /// How long an answer may be used at all, counted from its lookup: while it is being refreshed or refreshing fails.
         var staleness: Duration
-        /// After a lookup that failed, no new lookup for an answer that is still used before this.
+        /// How long after a failed refresh the next one starts.
         var retryInterval: Duration
-        /// Names remembered.
+        /// Names in the table. When it is full, all answers that are not being refreshed are dropped.
         var capacity: Int
-        /// Lookups at a time.
+        /// Lookups that run at the same time; more names wait in a queue.
         var lookups: Int
     }
 
     private struct Answer {
         var addresses: [String]
         var since: Instant
-        /// When a new lookup is due.
+        /// From then on the next request starts a new lookup.
         var refreshAt: Instant
     }
 
     private enum Entry {
-        /// Asked for, without an answer to use meanwhile.
+        /// A lookup runs or is queued, and there is no answer that may be used meanwhile.
         case pending([Waiter])
         case known(Answer)
         case refreshing(Answer)
@@ -41,8 +42,9 @@ struct NameTable<Waiter> {
 
     private let limits: Limits
     private var entries: [String: Entry] = [:]
+    /// Lookups that run.
     private var lookups = 0
-    /// Names whose lookup must wait for another one to end.
+    /// Names whose lookup starts when a running one ends.
     private var queue: [String] = []
 
     init(_ limits: Limits) { self.limits = limits }
@@ -53,7 +55,7 @@ struct NameTable<Waiter> {
             entries[name] = .pending(waiters + [waiter])
             return .wait
         case .refreshing(let answer):
-            // The lookup that runs serves those who may not use the old answer any more.
+            // The old answer has expired: the running refresh serves the waiters.
             guard now < answer.since + limits.staleness else {
                 entries[name] = .pending([waiter])
                 return .wait
@@ -75,7 +77,7 @@ struct NameTable<Waiter> {
         }
     }
 
-    /// A lookup ended, with addresses or (nil) without. `next` is the name whose lookup the caller starts now.
+    /// A lookup ended; `addresses` is nil if it failed. The caller answers `waiters` and starts the lookup of `next`.
     mutating func answered(_ name: String, _ addresses: [String]?, at now: Instant) -> (waiters: [Waiter], next: String?) {
         let next = queue.isEmpty ? nil : queue.removeFirst()
         if next == nil { lookups -= 1 }

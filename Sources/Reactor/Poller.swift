@@ -1,9 +1,9 @@
 import CGatewayShims
 import Glibc
 
-/// Owns the epoll descriptor and the eventfd that interrupts a wait.
+/// A thin wrapper of epoll: owns the epoll descriptor, and the eventfd with which other threads interrupt `wait`.
 final class Poller: Sendable {
-    /// The token of the eventfd; no watch has it.
+    /// The token of the eventfd's own event; no watch has it.
     static let wakeToken: UInt64 = 0
 
     private let epoll: Int32
@@ -25,11 +25,12 @@ final class Poller: Sendable {
         close(epoll)
     }
 
-    /// Ends a wait that is going on, or the next one. From any thread.
+    /// Ends the running `wait`, or the next one. Any thread.
     func wake() {
         _ = gateway_eventfd_signal(wakeUp)
     }
 
+    /// Resets the eventfd after its event.
     func clearWakeUp() {
         _ = gateway_eventfd_clear(wakeUp)
     }
@@ -42,12 +43,13 @@ final class Poller: Sendable {
         _ = try ReactorError.check(gateway_epoll_modify(epoll, descriptor, interest.rawValue, token), "epoll_ctl modify")
     }
 
-    /// A descriptor that was closed before is gone from epoll already; that is not an error.
+    /// No effect on a descriptor that was closed: the kernel has removed it from epoll.
     func remove(_ descriptor: Int32) {
         _ = gateway_epoll_remove(epoll, descriptor)
     }
 
-    /// Waits at most until `timeout` (nil: for ever) has passed; rounded up to whole milliseconds, so that a timer is never early.
+    /// Blocks until an event comes or `timeout` has passed (nil: no limit), and returns the number of events. The timeout is rounded up to
+    /// whole milliseconds, so that timers never fire early.
     func wait(_ timeout: Duration?, into events: UnsafeMutableBufferPointer<gateway_epoll_event>) throws(ReactorError) -> Int {
         let count = gateway_epoll_wait(epoll, events.baseAddress, Int32(events.count), timeout.map(Self.milliseconds) ?? -1)
         return Int(try ReactorError.check(count, "epoll_wait"))
@@ -56,7 +58,7 @@ final class Poller: Sendable {
     private static func milliseconds(_ timeout: Duration) -> Int32 {
         let (seconds, attoseconds) = timeout.components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }
-        // An hour is as good as for ever: the loop just looks again.
+        // Keeps the result in range; after an hour the loop computes the timeout again.
         guard seconds < 3600 else { return 3_600_000 }
         return Int32(seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
     }

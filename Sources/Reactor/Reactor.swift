@@ -2,16 +2,18 @@ import CGatewayShims
 import Glibc
 import Synchronization
 
-/// One thread that waits for sockets, timers and messages, and runs everything that belongs to them, one thing at a time.
+/// An event loop on one thread (epoll): calls the handlers of ready descriptors, due timers, submitted work and executor jobs, one at a
+/// time.
 ///
-/// Libraries that are not thread-safe but report readiness (libpq) live on it without a lock. It is a `SerialExecutor`, so an
-/// actor may name it as its `unownedExecutor`. Nothing that runs on it may block: everything else on it would wait.
+/// Libraries that are not thread-safe but report readiness (libpq) are used on it without a lock. It is a `SerialExecutor`, so an actor can
+/// return it as its `unownedExecutor`. Nothing that runs on it may block, because everything else on the thread would wait.
 ///
-/// A wake-up goes: ready descriptors, due timers, messages in the order they came, then deferred work. Each of the last three may use `budget`;
-/// what it does not get done goes on in the next wake-up, after the descriptors that are ready then. So nothing waits for longer than the ready
-/// descriptors and three budgets take, and each handler and message keeps its own work bounded. When a crowd of descriptors was ready, the
-/// thread does not keep up, and rests for a moment, so that each read brings more.
-/// The thread keeps the reactor alive until `stop()`.
+/// The order of a wake-up: ready descriptors, due timers, submitted work and jobs in their order, then deferred work. Each of the last
+/// three may use `budget`; the rest is done in the next wake-up, after the descriptors that are ready then. So a descriptor waits at most
+/// for the handlers of the other ready descriptors and three budgets, provided that each handler and submission is short. When `crowd` or
+/// more descriptors were ready, the thread is saturated; it then sleeps for `rest`, so that each read returns more.
+///
+/// The thread holds a strong reference to the reactor until `stop()`.
 public final class Reactor: SerialExecutor, Sendable {
     /// The name of the thread, as debuggers and `top -H` show it (the kernel keeps 15 bytes).
     public let name: String
@@ -22,25 +24,27 @@ public final class Reactor: SerialExecutor, Sendable {
         case stopped
     }
 
-    /// Ready descriptors in one wake-up from which on the thread rests. A thousand streams of 20 tokens a second bring about 6 in `rest`.
+    /// The number of ready descriptors in one wake-up from which the thread sleeps for `rest`. A thousand streams of 20 tokens a second
+    /// make about 6 descriptors ready in that time.
     static let crowd = 32
-    /// Microseconds. At saturation 300 gave 8 % more tokens with a fifth less CPU each, and in a paced load cost nothing that stood out of the noise; 1,000 gave no more,
-    /// and kept up the crowd that it waits for.
+    /// Microseconds. Measured at saturation: 300 gave 8 % more tokens with a fifth less CPU for each, and no measurable cost below it;
+    /// 1,000 gave no more tokens, and made more than `crowd` descriptors ready in each sleep.
     static let rest: UInt32 = 300
 
-    /// How long timers, messages and deferred work may each take in one wake-up: a token that arrives meanwhile waits for so long. A turn's
-    /// beginning takes about 0.1 ms.
+    /// How long timers, submitted work and deferred work may each take in one wake-up. A token that arrives meanwhile is delayed by as
+    /// much. Beginning a turn takes about 0.1 ms.
     static let budget = Duration.milliseconds(1)
 
     private let poller: Poller
     private let inbox = Mutex(Inbox())
     private let phase = Mutex(Phase.new)
     private let stopRequested = Atomic(false)
-    /// The thread that runs jobs at present; 0 when none does.
+    /// The thread that runs work at present; 0 when none does. After `stop` it may be any caller of `submit`.
     private let owner = Atomic<UInt>(0)
     // SAFETY: touched only by the thread that `owner` names; each method that leads here checks that first.
     private nonisolated(unsafe) let loop: Loop
 
+    /// Makes the reactor; its thread runs from `start()`.
     /// - Throws: `ReactorError` when the process has no descriptors left.
     public init(name: String) throws {
         self.name = name
@@ -50,23 +54,23 @@ public final class Reactor: SerialExecutor, Sendable {
 
     // MARK: Phase
 
-    /// Starts the thread. What was submitted before runs now. Nothing happens when it was started before.
+    /// Starts the thread. Work that was submitted before runs now. No effect after the first call, or after `stop`.
     public func start() {
         phase.withLock { phase in
             guard case .new = phase else { return }
             var thread = pthread_t()
             let code = pthread_create(&thread, nil, { runReactor($0) }, Unmanaged.passRetained(self).toOpaque())
-            // Without its thread every actor on it would hang silently; there is no way to go on.
+            // Without the thread every actor on the reactor would hang, without an error.
             precondition(code == 0, "pthread_create failed with errno \(code)")
             phase = .running(thread)
         }
     }
 
-    /// Ends the thread after the work submitted so far, and waits for that; on the reactor's own thread it does not wait. Watches and timers are
-    /// dropped without being called. Idempotent.
+    /// Ends the thread after the work submitted so far, and waits for its end (called on the reactor's own thread, it does not wait).
+    /// Watches, timers and deferred work are dropped without being called. Idempotent.
     ///
-    /// Work and jobs that come later run one at a time on the thread that submits them, so that an actor which outlives its reactor cannot
-    /// hang its callers.
+    /// Work and jobs that are submitted later run one at a time on a thread that submits, so that calls to an actor of a stopped reactor do
+    /// not hang.
     public func stop() {
         let before = phase.withLock { phase in
             defer { phase = .stopped }
@@ -99,7 +103,7 @@ public final class Reactor: SerialExecutor, Sendable {
         add(.job(UnownedJob(job)))
     }
 
-    /// Whether the caller runs on the reactor, that is, may use what belongs to it.
+    /// Whether the caller runs on the reactor's thread, and so may use the methods and objects that are bound to it.
     public var isOnReactorThread: Bool {
         owner.load(ordering: .relaxed) == Self.currentThread
     }
@@ -114,27 +118,29 @@ public final class Reactor: SerialExecutor, Sendable {
 
     // MARK: Only on the reactor's thread
 
-    /// Calls `handler` in every wake-up in which the descriptor is ready (level-triggered, unless edge-triggered), until `unwatch`.
+    /// Calls `handler` in every wake-up in which the descriptor is ready (level-triggered, unless `Interest.edge`), until `unwatch`.
     ///
-    /// Unwatch before closing the descriptor. If a library closed it first and a new descriptor has its number, both watches stay apart.
+    /// Call `unwatch` before closing the descriptor. If a library closed it first and its number was used again, ending the old watch does
+    /// not affect a watch of the new descriptor.
     /// - Throws: `ReactorError`, for instance when the descriptor is not open, is a regular file, or is watched already.
     public func watch(_ fd: Int32, _ interest: Interest, _ handler: @escaping (Readiness) -> Void) throws -> Watch {
         try watch(fd, interest, ClosureHandler(handler))
     }
 
-    /// The same with an object, which the watch holds until `unwatch`.
+    /// The same with an object as handler, to which the reactor holds a strong reference until `unwatch`.
     public func watch(_ fd: Int32, _ interest: Interest, _ handler: any ReadinessHandler) throws -> Watch {
         checkIsolated()
         return try loop.watch(fd, interest, handler)
     }
 
-    /// Changes what is waited for. An ended watch, or one whose descriptor was closed meanwhile, is left as it is.
+    /// Changes the events that a watch waits for. No effect on a watch that has ended or whose descriptor was closed.
     public func update(_ watch: Watch, _ interest: Interest) {
         checkIsolated()
         try? loop.update(watch, interest)
     }
 
-    /// Ends a watch: its handler is not called again, not even for what this wake-up has already seen. Idempotent, and allowed inside handlers.
+    /// Ends a watch. Its handler is not called again, not even for an event that epoll has already returned in this wake-up. Idempotent,
+    /// and allowed inside handlers.
     public func unwatch(_ watch: Watch) {
         checkIsolated()
         loop.unwatch(watch)
@@ -147,8 +153,8 @@ public final class Reactor: SerialExecutor, Sendable {
         return loop.schedule(after: delay, body)
     }
 
-    /// Calls `work` once in a later wake-up, after the descriptors that are ready then, due timers and messages. Work is called in the order in
-    /// which it was given here.
+    /// Calls `work` once, in a later wake-up after its ready descriptors, due timers and submitted work. Deferred work runs in the order of
+    /// these calls.
     public func continueLater(_ work: any DeferredWork) {
         checkIsolated()
         loop.continueLater(work)
@@ -173,7 +179,7 @@ public final class Reactor: SerialExecutor, Sendable {
         }
     }
 
-    /// Performs what waits, until the budget is spent.
+    /// Runs submitted work and jobs until the budget is spent. What is left stays in `batch`.
     private func runInbox(_ batch: inout InboxBatch) {
         if batch.isEmpty { inbox.withLock { batch.refill(from: &$0) } }
         guard !batch.isEmpty else { return }
@@ -190,9 +196,9 @@ public final class Reactor: SerialExecutor, Sendable {
         var batch = InboxBatch()
         withUnsafeTemporaryAllocation(of: gateway_epoll_event.self, capacity: 256) { events in
             while !stopRequested.load(ordering: .acquiring) {
-                let mayLinger = batch.isEmpty && inbox.withLock { $0.fallAsleep() }
-                guard let count = try? poller.wait(loop.longestWait(mayLinger: mayLinger), into: events) else {
-                    // Only a closed or invalid epoll descriptor leads here: other code closed this reactor's descriptor.
+                let mayBlock = batch.isEmpty && inbox.withLock { $0.fallAsleep() }
+                guard let count = try? poller.wait(loop.longestWait(mayBlock: mayBlock), into: events) else {
+                    // `epoll_wait` fails only for an invalid descriptor: other code in the process closed this reactor's.
                     preconditionFailure("epoll_wait failed on reactor \(name)")
                 }
                 inbox.withLock { $0.wakeUp() }
@@ -207,7 +213,8 @@ public final class Reactor: SerialExecutor, Sendable {
         runLeftovers(batch)
     }
 
-    /// Runs what was taken from the inbox and what is still in it, until nothing is, then leaves it to those who come later.
+    /// Runs `taken` and then the inbox until it is empty, and marks the reactor as having no thread: from then on submitters run their
+    /// work.
     private func runLeftovers(_ taken: InboxBatch = InboxBatch()) {
         owner.store(Self.currentThread, ordering: .releasing)
         var batch = taken
@@ -224,7 +231,7 @@ public final class Reactor: SerialExecutor, Sendable {
 
     private func nameThisThread() {
         gateway_name_this_thread(name)
-        // A peer that closed its socket is an error of the write, not a reason to end the process.
+        // Writing to a socket that the peer closed must fail with EPIPE, not end the process.
         var signals = sigset_t()
         sigemptyset(&signals)
         sigaddset(&signals, SIGPIPE)

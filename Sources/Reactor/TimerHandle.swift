@@ -1,4 +1,5 @@
-/// A timer that has been set. Belongs to the reactor's thread.
+/// A timer set by `Reactor.schedule`, to cancel it. Dropping the handle does not cancel. Use only on the reactor's thread, and not after
+/// the reactor is freed.
 public struct TimerHandle {
     private let id: TimerHeap<() -> Void>.ID
     private unowned let loop: Loop
@@ -8,7 +9,7 @@ public struct TimerHandle {
         self.loop = loop
     }
 
-    /// Takes the timer back. Harmless when it has fired or was cancelled before.
+    /// Cancels the timer. No effect when it has fired or was cancelled before.
     public func cancel() {
         loop.timers.cancel(id)
     }

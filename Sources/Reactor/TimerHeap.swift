@@ -1,7 +1,7 @@
-/// Timers by deadline. Pure: the clock is an argument.
+/// A binary heap of timers, ordered by deadline and then by insertion. Pure: the clock is an argument.
 ///
-/// Insert and pop are logarithmic. Cancelling is constant: the entry in the heap stays behind as a cancelled one and is skipped; when
-/// most entries are cancelled, the heap is rebuilt, so that deadlines which are nearly always cancelled do not pile up.
+/// Insert and pop take logarithmic time. Cancelling takes constant time: the heap keeps the entry and skips it later. When more than half
+/// of the entries are cancelled the heap is rebuilt, so that memory stays bounded when nearly every timer is cancelled.
 struct TimerHeap<Payload> {
     typealias Instant = ContinuousClock.Instant
 
@@ -13,54 +13,55 @@ struct TimerHeap<Payload> {
         let deadline: Instant
         let id: ID
 
-        /// Timers of one deadline are due in the order they were set.
+        /// Timers with the same deadline fire in the order in which they were set.
         static func < (left: Entry, right: Entry) -> Bool {
             (left.deadline, left.id.sequence) < (right.deadline, right.id.sequence)
         }
     }
 
     private var heap: [Entry] = []
-    private var living: [ID: Payload] = [:]
+    /// The timers that are neither due nor cancelled.
+    private var active: [ID: Payload] = [:]
     private var sequence: UInt64 = 0
 
-    var count: Int { living.count }
+    var count: Int { active.count }
 
-    /// Entries held, cancelled ones included. For the test that bounds them.
+    /// Entries in the heap, cancelled ones included. For the test that memory stays bounded.
     var footprint: Int { heap.count }
 
     mutating func insert(_ payload: Payload, at deadline: Instant) -> ID {
         sequence += 1
         let id = ID(sequence: sequence)
-        living[id] = payload
+        active[id] = payload
         heap.append(Entry(deadline: deadline, id: id))
         siftUp(from: heap.count - 1)
         return id
     }
 
-    /// Takes a timer back. Nothing happens when it was due or cancelled before.
+    /// No effect when the timer was popped or cancelled before.
     mutating func cancel(_ id: ID) {
-        guard living.removeValue(forKey: id) != nil else { return }
-        if heap.count > 64, heap.count > 2 * living.count { rebuild() }
+        guard active.removeValue(forKey: id) != nil else { return }
+        if heap.count > 64, heap.count > 2 * active.count { rebuild() }
     }
 
-    /// The deadline of the timer that is due first.
+    /// The earliest deadline; nil without timers. Mutating, because it removes cancelled entries.
     mutating func nextDeadline() -> Instant? {
         while let first = heap.first {
-            if living[first.id] != nil { return first.deadline }
+            if active[first.id] != nil { return first.deadline }
             removeFirst()
         }
         return nil
     }
 
-    /// Removes and returns the first timer whose deadline is not after `now`.
+    /// Removes and returns the timer with the earliest deadline, if that is not after `now`.
     mutating func popDue(_ now: Instant) -> Payload? {
         guard let deadline = nextDeadline(), deadline <= now else { return nil }
-        return living.removeValue(forKey: removeFirst().id)
+        return active.removeValue(forKey: removeFirst().id)
     }
 
     private mutating func rebuild() {
         // A sorted array is a heap.
-        heap = heap.filter { living[$0.id] != nil }.sorted(by: <)
+        heap = heap.filter { active[$0.id] != nil }.sorted(by: <)
     }
 
     @discardableResult

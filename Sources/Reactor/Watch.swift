@@ -1,13 +1,14 @@
-/// A descriptor under watch. Belongs to the reactor's thread; the reactor never closes the descriptor.
+/// The registration of a file descriptor with the reactor, made by `Reactor.watch` and ended by `Reactor.unwatch`. Use only on the
+/// reactor's thread. It does not own the descriptor: the reactor never closes it.
 public final class Watch {
-    /// The watched descriptor. Its number may be another file's as soon as the watch is over.
+    /// The watched descriptor. After the watch has ended, the number may belong to another file.
     public let descriptor: Int32
 
-    /// What the watch waits for at present.
+    /// The events that the watch waits for at present.
     public internal(set) var interest: Interest
 
-    /// What the kernel hands back with an event. Never used twice, unlike the descriptor's number: this is how an event of a removed
-    /// watch is distinguished from one of its successor.
+    /// Identifies the watch in epoll's events. Never used twice, unlike the descriptor's number, so that a late event of an ended watch
+    /// does not reach a new watch of the same number.
     let token: UInt64
 
     init(descriptor: Int32, interest: Interest, token: UInt64) {
@@ -17,13 +18,12 @@ public final class Watch {
     }
 }
 
-/// Who is called when a watched descriptor is ready. An object and not a closure: an event leads straight to it, and each object on the way
-/// of a token is one more that is not in the cache.
+/// Called when a watched descriptor is ready, on the reactor's thread. A protocol for objects and not a closure, because on the path of
+/// every token a closure's context is one more memory access that misses the cache.
 public protocol ReadinessHandler: AnyObject {
     func ready(_ readiness: Readiness)
 }
 
-/// A closure as a handler.
 final class ClosureHandler: ReadinessHandler {
     private let body: (Readiness) -> Void
 

@@ -1,50 +1,52 @@
-/// The watches of a loop by token. An event is looked up without hashing: a token is a place, and how often that place was taken before.
+/// The watches of a loop by token. A token is the index of a slot (low 32 bits) and the slot's generation (high 32 bits), so an event is
+/// looked up without hashing.
 struct WatchTable {
-    private struct Place {
+    private struct Slot {
         var watch: Watch?
         var handler: (any ReadinessHandler)?
+        /// How many watches had this slot before.
         var generation: UInt32 = 0
     }
 
-    /// Place 0 belongs to the poller's own token.
-    private var places = [Place()]
+    /// Slot 0 is never used: token 0 is the poller's.
+    private var slots = [Slot()]
     private var free: [Int] = []
 
     /// The token of the watch that is inserted next.
     var nextToken: UInt64 {
-        let index = free.last ?? places.count
-        let generation = index < places.count ? places[index].generation : 0
+        let index = free.last ?? slots.count
+        let generation = index < slots.count ? slots[index].generation : 0
         return UInt64(generation) << 32 | UInt64(index)
     }
 
-    /// nil when the watch of that token is over.
-    subscript(token: UInt64) -> Watch? { index(token).flatMap { places[$0].watch } }
+    /// Nil when the watch of that token has ended.
+    subscript(token: UInt64) -> Watch? { index(token).flatMap { slots[$0].watch } }
 
-    /// Whom an event of that token is for. Nothing else is touched on the way.
-    func handler(_ token: UInt64) -> (any ReadinessHandler)? { index(token).flatMap { places[$0].handler } }
+    /// The handler for an event of that token; nil when its watch has ended. Does not access the `Watch`, which saves a cache miss.
+    func handler(_ token: UInt64) -> (any ReadinessHandler)? { index(token).flatMap { slots[$0].handler } }
 
-    var all: [Watch] { places.compactMap(\.watch) }
+    var all: [Watch] { slots.compactMap(\.watch) }
 
-    /// A watch with `nextToken`.
+    /// Inserts a watch whose token must be `nextToken`.
     mutating func insert(_ watch: Watch, _ handler: any ReadinessHandler) {
         if let index = free.popLast() {
-            places[index].watch = watch
-            places[index].handler = handler
+            slots[index].watch = watch
+            slots[index].handler = handler
         } else {
-            places.append(Place(watch: watch, handler: handler))
+            slots.append(Slot(watch: watch, handler: handler))
         }
     }
 
-    /// False when it was removed before.
+    /// False when the watch was removed before.
     mutating func remove(_ token: UInt64) -> Bool {
-        guard let index = index(token), places[index].watch != nil else { return false }
-        places[index] = Place(generation: places[index].generation &+ 1)
+        guard let index = index(token), slots[index].watch != nil else { return false }
+        slots[index] = Slot(generation: slots[index].generation &+ 1)
         free.append(index)
         return true
     }
 
     private func index(_ token: UInt64) -> Int? {
         let index = Int(truncatingIfNeeded: token & 0xFFFF_FFFF)
-        return index < places.count && places[index].generation == UInt32(truncatingIfNeeded: token >> 32) ? index : nil
+        return index < slots.count && slots[index].generation == UInt32(truncatingIfNeeded: token >> 32) ? index : nil
     }
 }

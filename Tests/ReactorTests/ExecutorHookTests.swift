@@ -4,7 +4,7 @@ import Reactor
 import Testing
 
 @Suite struct ExecutorHookTests {
-    @Test("the hook sends every job of the global executor where it is told to")
+    @Test("the hook receives every job of the global executor, and is installed once")
     func installed() async {
         await #expect(processExitsWith: .success) {
             guard !gateway_enqueue_global_hook_is_set() else { exit(1) }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Reactor
 
-/// Work that keeps the thread busy for `piece`, as often as it is told to.
+/// Work that keeps the thread busy for `piece` at a time, until `onPiece` returns false.
 private final class Busy: DeferredWork {
     private let reactor: Reactor
     private let piece: Duration
@@ -26,14 +26,14 @@ private func spend(_ time: Duration) {
     while threadProcessorTime() < end {}
 }
 
-@Suite("Nothing keeps the rest of the thread waiting", .timeLimit(.minutes(1)))
+@Suite("Fairness between sockets, timers, submitted and deferred work", .timeLimit(.minutes(1)))
 struct FairnessTests {
-    /// What a test puts on the thread beside the probe.
+    /// The load on the thread beside the measured socket and timer.
     enum Load: CaseIterable {
         case deferredWithoutEnd, manyMessages, manyTimers
     }
 
-    @Test("a socket and a timer are served every few milliseconds, whatever else there is to do", arguments: Load.allCases)
+    @Test("a ready socket and a due timer are served within 5 ms under load", arguments: Load.allCases)
     func probe(_ load: Load) async throws {
         try await withReactor { reactor in
             let pair = SocketPair()
@@ -61,12 +61,12 @@ struct FairnessTests {
                 }
                 reactor.schedule(after: .zero, tick)
             }
-            // Three budgets and a piece each, and room for the measuring itself; without budgets it is 10 ms at the least.
+            // Three budgets, each exceeded by at most one piece, and the cost of measuring; without budgets it is at least 10 ms.
             #expect(longest < .milliseconds(5), "\(longest)")
         }
     }
 
-    @Test("deferred work goes on in the order in which it was deferred, a piece each")
+    @Test("deferred work runs one piece each, in the order in which it was deferred")
     func order() async throws {
         try await withReactor { reactor in
             let seen: [Int] = await reactor.waiting { done in
@@ -84,7 +84,7 @@ struct FairnessTests {
         }
     }
 
-    @Test("work that is deferred keeps the thread awake, and what is left when it ends is dropped")
+    @Test("deferred work runs without other events, and stop drops what is left of it")
     func stop() async throws {
         let reactor = try Reactor(name: "deferred")
         reactor.start()
@@ -101,7 +101,7 @@ struct FairnessTests {
         #expect(began && pieces.value >= 1000)
     }
 
-    @Test("messages keep their order over more wake-ups than one, and are all performed before the thread ends")
+    @Test("submitted work keeps its order over several wake-ups, and all of it runs before the thread ends")
     func messageOrder() async throws {
         let reactor = try Reactor(name: "messages")
         let seen = Box<[Int]>([])

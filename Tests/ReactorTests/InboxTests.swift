@@ -6,7 +6,7 @@ import Testing
     private var inbox = Inbox()
     private let item = Inbox.Item.work({})
 
-    @Test("only the first item after the thread fell asleep wakes it")
+    @Test("only the first item after the thread fell asleep causes a wake-up")
     mutating func oneWakePerSleep() {
         #expect(inbox.add(item) == .nothing)
         #expect(inbox.fallAsleep() == false)
@@ -18,13 +18,13 @@ import Testing
         #expect(inbox.add(item) == .nothing)
     }
 
-    @Test("a thread with work left does not leave")
+    @Test("a thread cannot leave while items are waiting")
     mutating func noLeavingWithWork() {
         #expect(inbox.add(item) == .nothing)
         #expect(inbox.leave() == false)
     }
 
-    @Test("when the thread is gone the first to add an item drains, the others do not")
+    @Test("after the thread has left, the first caller that adds an item drains the inbox and the others do not")
     mutating func oneDrainer() {
         #expect(inbox.leave() == true)
         #expect(inbox.add(item) == .drainHere)

@@ -3,9 +3,9 @@ import Reactor
 import Synchronization
 import Testing
 
-@Suite("The cache of names")
+@Suite("NameCache")
 struct NameCacheTests {
-    @Test("a resolver that hangs on one name delays no other name, and is asked once for all who wait")
+    @Test("a lookup that hangs delays no other name, and concurrent requests for a name share one lookup")
     func hangingResolver() async throws {
         try await withReactor { reactor in
             let release = DispatchSemaphore(value: 0)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Reactor
 
-@Suite("Names that are looked up")
+@Suite("NameTable")
 struct NameTableTests {
     private let start = ContinuousClock.now
 
@@ -11,7 +11,7 @@ struct NameTableTests {
             .init(freshness: .seconds(60), staleness: .seconds(3600), retryInterval: .seconds(5), capacity: capacity, lookups: lookups))
     }
 
-    @Test("one lookup for all who ask meanwhile; its answer is used without asking again for a while")
+    @Test("concurrent requests share one lookup, and its answer is used without a new lookup while it is fresh")
     func shared() {
         var table = table()
         #expect(table.ask("a", 1, at: start) == .startLookup)
@@ -21,7 +21,7 @@ struct NameTableTests {
         #expect(table.ask("a", 4, at: start + .seconds(60)) == .known(["1.1.1.1"], startsLookup: true))
     }
 
-    @Test("an old answer is used while a newer one is asked for, every few seconds while there is none, for an hour at the most")
+    @Test("a stale answer is used while it is refreshed; a failed refresh is retried at intervals; after `staleness` it is not used")
     func stale() {
         var table = table()
         _ = table.ask("a", 1, at: start)
@@ -36,7 +36,7 @@ struct NameTableTests {
         #expect(table.ask("a", 7, at: start + .seconds(68 + 3600)) == .startLookup)
     }
 
-    @Test("who asks when the old answer may not be used any more waits for the lookup that runs")
+    @Test("a request after the old answer expired waits for the running refresh")
     func expiredWhileRefreshing() {
         var table = table()
         _ = table.ask("a", 1, at: start)
@@ -46,7 +46,7 @@ struct NameTableTests {
         #expect(table.answered("a", ["2.2.2.2"], at: start + .seconds(3601)).waiters == [3])
     }
 
-    @Test("a failure is not remembered")
+    @Test("a failure is not cached")
     func failure() {
         var table = table()
         #expect(table.ask("a", 1, at: start) == .startLookup)
@@ -54,7 +54,7 @@ struct NameTableTests {
         #expect(table.ask("a", 2, at: start) == .startLookup)
     }
 
-    @Test("more lookups than allowed wait for one to end; an old answer is used meanwhile")
+    @Test("lookups above the limit wait for one to end; a stale answer is used meanwhile")
     func bounded() {
         var table = table(lookups: 1)
         #expect(table.ask("z", 0, at: start) == .startLookup)
@@ -70,7 +70,7 @@ struct NameTableTests {
         #expect(table.ask("d", 4, at: later) == .startLookup)
     }
 
-    @Test("the names remembered are bounded")
+    @Test("the number of cached names is bounded")
     func capacity() {
         var table = table()
         for name in ["a", "b", "c"] {

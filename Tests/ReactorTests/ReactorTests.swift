@@ -27,7 +27,7 @@ import Testing
         reactor.stop()
     }
 
-    @Test("a thousand submissions from many tasks all arrive")
+    @Test("a thousand submissions from concurrent tasks all run")
     func manySubmitters() async throws {
         try await withReactor { reactor in
             let count = Box(0)
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("after a crowd of ready descriptors the thread rests", arguments: [(4, false), (64, true)])
+    @Test("the thread sleeps for `rest` after a wake-up with many ready descriptors", arguments: [(4, false), (64, true)])
     func rest(descriptors: Int, rests: Bool) async throws {
         try await withReactor { reactor in
             let pair = SocketPair()
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("an actor may live on the reactor")
+    @Test("an actor can use the reactor as its executor")
     func actorOnReactor() async throws {
         actor Counter {
             let reactor: Reactor
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test("stop finishes what was submitted, may be called twice, and later work still runs")
+    @Test("stop runs submitted work, may be called twice, and work submitted later runs on the submitting thread")
     func stop() async throws {
         let reactor = try Reactor(name: "stop")
         reactor.start()
@@ -99,7 +99,7 @@ import Testing
         #expect(!reactor.isOnReactorThread)
     }
 
-    @Test("a reactor may be stopped from its own thread, or before it was started")
+    @Test("a reactor can be stopped on its own thread, or before it was started")
     func oddStops() async throws {
         let fromWithin = try Reactor(name: "within")
         fromWithin.start()

@@ -9,7 +9,7 @@ import Testing
         start.advanced(by: .milliseconds(milliseconds))
     }
 
-    @Test("timers are due by deadline, and in the order they were set within one")
+    @Test("timers are popped by deadline, and in the order they were set when deadlines are equal")
     func order() {
         var heap = TimerHeap<String>()
         _ = heap.insert("late", at: after(20))
@@ -24,7 +24,7 @@ import Testing
         #expect(heap.nextDeadline() == after(20))
     }
 
-    @Test("a cancelled timer is never due")
+    @Test("a cancelled timer is never popped")
     func cancel() {
         var heap = TimerHeap<String>()
         let id = heap.insert("never", at: after(1))
@@ -37,14 +37,14 @@ import Testing
         #expect(heap.count == 0)
     }
 
-    @Test("cancelled timers do not pile up")
+    @Test("cancelled timers do not accumulate in memory")
     func footprint() {
         var heap = TimerHeap<Int>()
         for number in 0..<10_000 { heap.cancel(heap.insert(number, at: after(30_000 + number))) }
         #expect(heap.footprint <= 65)
     }
 
-    @Test("ten thousand timers in random order, half of them cancelled, come out sorted")
+    @Test("ten thousand timers in random order, half of them cancelled, are popped in order")
     func random() {
         var heap = TimerHeap<Int>()
         let deadlines = (0..<10_000).map { _ in Int.random(in: 0..<100_000) }

@@ -4,7 +4,7 @@ import Testing
 @testable import Reactor
 
 @Suite(.timeLimit(.minutes(1))) struct WatchTests {
-    @Test("a readable socket calls its handler again until it has been read")
+    @Test("a level-triggered handler is called in every wake-up until the socket has been read")
     func levelTriggered() async throws {
         try await withReactor { reactor in
             let pair = SocketPair()
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test("at the edge a handler is told once of what arrived, again of what arrives later, and of the peer's end in the same breath")
+    @Test("an edge-triggered handler is called once for each arrival, and gets data and the peer's end in one call")
     func edgeTriggered() async throws {
         try await withReactor { reactor in
             let pair = SocketPair()
@@ -36,7 +36,7 @@ import Testing
                     if readiness.contains(.ending) { done(log.value) }
                 }
                 send("x", to: far)
-                // Many wake-ups later it is still unread, and was told once.
+                // Many wake-ups later the data is still unread, and was reported once.
                 reactor.schedule(after: .milliseconds(10)) {
                     log.value.append([])
                     send("y", to: far)
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test("a token is never used twice, though its place is")
+    @Test("a token is never used twice, though its slot is")
     func tokens() {
         var table = WatchTable()
         var seen: Set<UInt64> = [Poller.wakeToken]
@@ -84,7 +84,7 @@ import Testing
                     guard let current = watch.value else { return }
                     if readiness.contains(.writable) {
                         reactor.update(current, [])
-                        // Would be called for at once if an empty interest were not asleep.
+                        // Would be reported at once if an empty interest did not suspend the watch.
                         send("x", to: far)
                         reactor.schedule(after: .milliseconds(10)) {
                             log.value.append([])
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test("a peer that hangs up is reported as failed and readable")
+    @Test("a hang-up of the peer is reported as failed and readable")
     func hangUp() async throws {
         try await withReactor { reactor in
             let pair = SocketPair()
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test("a handler may end another watch: what this wake-up has seen for it is dropped, also when its number is used again")
+    @Test("a handler can end another watch: its event of the same wake-up is dropped, also when the descriptor's number is used again")
     func staleEvent() async throws {
         try await withReactor { reactor in
             let calls: [String] = await reactor.waiting { done in
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test("a watch whose descriptor was closed behind its back does not touch its successor of the same number")
+    @Test("a watch whose descriptor was closed does not affect a new watch of the same number")
     func reusedNumber() async throws {
         try await withReactor { reactor in
             let text: String = await reactor.waiting { done in
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test("watching what cannot be watched is an error")
+    @Test("watching an invalid descriptor throws")
     func refused() async throws {
         try await withReactor { reactor in
             await #expect(throws: ReactorError(operation: "epoll_ctl add", code: EBADF)) {
