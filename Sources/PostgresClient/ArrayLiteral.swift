@@ -1,4 +1,4 @@
-/// The server's text form of a one-dimensional array, `{a,"b c",NULL}` (PostgreSQL manual, 8.15.2 and 8.15.6).
+/// Encodes and decodes PostgreSQL's text form of a one-dimensional array, `{a,"b c",NULL}` (PostgreSQL manual, 8.15.2 and 8.15.6).
 enum ArrayLiteral {
     static func encode(_ elements: [QueryParameter]) -> String {
         var text: [UInt8] = [UInt8(ascii: "{")]
@@ -14,7 +14,7 @@ enum ArrayLiteral {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Bytes, not characters: a checkpoint of a thousand turns passes here four times a second.
+    /// Works on bytes, not characters, for speed: a checkpoint of a thousand turns is encoded here four times a second.
     private static func appendQuoted(_ value: String, to text: inout [UInt8]) {
         text.append(UInt8(ascii: "\""))
         var rest = value.utf8[...]
@@ -72,7 +72,7 @@ enum ArrayLiteral {
     }
 }
 
-/// The server's text form of bytes, `\x00ff` (PostgreSQL manual, 8.4.1).
+/// Encodes and decodes PostgreSQL's text form of `bytea`, `\x00ff` (PostgreSQL manual, 8.4.1).
 enum HexLiteral {
     static func encode(_ bytes: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)

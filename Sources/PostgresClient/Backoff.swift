@@ -1,9 +1,10 @@
-/// Pauses between attempts to connect. Pure: randomness is an argument.
+/// The pauses between attempts to connect. Pure: randomness is an argument.
 ///
-/// The first retry is immediate, because usually a server was just restarted or one connection cut. Then the pauses double from 50 ms to
-/// 800 ms, so that the pool is back within a second of the server. Jitter shortens each by up to half, so that instances do not retry together.
+/// The first retry comes within 5 ms, because usually the server was just restarted or one connection was cut. Then the pauses double from
+/// 50 ms to 800 ms, so that the pool is connected within a second after the server is back. Jitter shortens each pause by up to half, so
+/// that instances do not retry at the same time.
 struct Backoff: Equatable {
-    /// A connection open for this long resets the back-off.
+    /// A connection that was open for longer than this resets the back-off when it ends.
     static let provenLife = Duration.seconds(1)
 
     private static let shortest = Duration.milliseconds(50)
@@ -11,6 +12,7 @@ struct Backoff: Equatable {
 
     private var attempt = 0
 
+    /// The pause before the next attempt.
     /// - Parameter random: between 0 and 1.
     mutating func next(random: Double) -> Duration {
         defer { attempt += 1 }

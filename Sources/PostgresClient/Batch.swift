@@ -1,4 +1,5 @@
-/// One caller's statements, for pool and connection, without the type of their result.
+/// The statements of one call of `batch`, `query` or `execute`, which run together on one connection. `Pool` and `Connection` handle
+/// batches by this class; `TypedBatch` adds the type of the result.
 class Batch: PendingRequest {
     enum Work {
         /// Sent together: one round trip, one implicit transaction.
@@ -10,11 +11,12 @@ class Batch: PendingRequest {
     let work: Work
     /// Batches with the same affinity share one connection; nil: any.
     let affinity: UInt64?
-    /// Written to a connection. A sent batch runs on when its caller gave up; its result is dropped.
+    /// Whether it was written to a connection. A batch that was sent runs to its end also when its caller gives up; its result is dropped.
     var wasSent = false
-    /// The prepared statements that this attempt relies on.
+    /// Names of the prepared statements that it was last sent with.
     var statements: [String] = []
-    /// Attempts left after a prepared statement was outdated; each shared connection can have its own outdated copy.
+    /// How often it may be sent again because a prepared statement was outdated. More than once, because each shared connection can have
+    /// its own outdated copy.
     var retriesLeft = 4
 
     override var mayTakeEffect: Bool { wasSent }
@@ -24,14 +26,14 @@ class Batch: PendingRequest {
         self.affinity = affinity
     }
 
-    /// The result of the last statement.
+    /// Called with the rows of the last statement, before it is committed.
     func receive(_ rows: borrowing Rows) {}
 
-    /// All statements are committed.
+    /// Answers the caller after the commit, with what `receive` decoded.
     func succeed() {}
 }
 
-/// A batch with a result of type `Value`.
+/// A batch whose caller gets a `Value`, decoded from the rows of the last statement.
 final class TypedBatch<Value: Sendable>: Batch, Awaitable {
     var reply = Reply<Value>()
     private let decode: @Sendable (borrowing Rows) throws -> Value
@@ -45,7 +47,7 @@ final class TypedBatch<Value: Sendable>: Batch, Awaitable {
         super.init(.queries(try queries.map(EncodedQuery.init)), affinity: affinity)
     }
 
-    /// Work without a result.
+    /// A script, which has no rows: its caller gets `value`.
     init(script: String, value: Value) {
         decode = { _ in value }
         self.value = .success(value)

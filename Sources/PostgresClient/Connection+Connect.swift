@@ -1,7 +1,7 @@
 import CLibPQ
 import Reactor
 
-/// The round over the addresses: one libpq handshake an attempt.
+/// Connecting: a round of attempts over the addresses of all hosts, each attempt one libpq handshake with a time limit.
 extension Connection {
     func resolveHost(_ target: ConnectionTarget) {
         limitAttempt()
@@ -25,7 +25,7 @@ extension Connection {
     func startHandshake(_ target: ConnectionTarget) {
         limitAttempt()
         handle = parameters?.startConnection(target)
-        // For `PostgresError(handshake:)`.
+        // `PostgresError(handshake:)` needs the SQLSTATE in the message.
         PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
         passNoticesOn()
         guard PQstatus(handle) != CONNECTION_BAD else { return giveUpHandshake() }
@@ -49,7 +49,8 @@ extension Connection {
         attemptTimer?.cancel()
         attemptFailures.append(failure)
         dropHandle()
-        // A server's verdict on the login counts for all; that of one that starts or stops (57P03) does not, as in libpq.
+        // An error with a SQLSTATE comes from a server that rejected the login, and ends the round, as in libpq; but not that of a server
+        // that is starting or stopping (57P03).
         perform(machine.attemptFailed(isFinal: failure.sqlState.map { $0 != "57P03" } ?? false))
     }
 

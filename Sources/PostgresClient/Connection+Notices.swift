@@ -1,18 +1,18 @@
 import CLibPQ
 
-/// A message of the server or libpq beside the results: NOTICE, WARNING and the like.
+/// A NOTICE, WARNING or similar message of the server or of libpq, which is not an error.
 public struct PostgresNotice: Sendable {
     public let severity: String
     public let sqlState: String?
-    /// In the server's words. May quote values, as far as statements raise such notices.
+    /// The server's text. May quote values, if a statement raises such a notice.
     public let message: String
 }
 
 extension Connection {
-    /// By default libpq prints notices on stderr.
+    /// Passes notices to `configuration.onNotice`. Without it they are dropped; libpq's default is to print them on stderr.
     func passNoticesOn() {
-        // SAFETY: libpq calls the receiver only inside calls on this handle, which this connection makes and outlives: it finishes the handle
-        // in `dropHandle` or `deinit`.
+        // SAFETY: libpq calls the receiver only inside calls on this handle, which this connection makes and outlives: it finishes the
+        // handle in `dropHandle` or `deinit`.
         PQsetNoticeReceiver(
             handle,
             { context, result in

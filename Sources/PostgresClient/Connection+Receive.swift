@@ -1,16 +1,16 @@
 import CLibPQ
 import Reactor
 
-/// From libpq to batches.
+/// Receiving: takes results and notifications from libpq and passes them to batches and events.
 extension Connection: DeferredWork {
-    /// Results or notifications that are taken before other work of the reactor has its turn. A batch has three or more results, and decoding
-    /// a long history takes some 0.1 ms.
+    /// How many results or notifications are taken before the reactor's other work runs. A batch has three or more results, and decoding a
+    /// long history takes about 0.1 ms.
     private static let takenAtOnce = 32
 
     func consumeInput() {
         let succeeded = PQconsumeInput(handle) == 1 && PQstatus(handle) == CONNECTION_OK
-        lastHeard = .now
-        // What arrived before the connection was lost is delivered before its end is.
+        lastReceived = .now
+        // Results that arrived before the connection was lost are delivered before its end is reported.
         if !succeeded { drain() } else if !drainsLater { continueWork() }
         guard machine.state == .open else { return }
         perform(machine.consumed(succeeded))
@@ -21,7 +21,8 @@ extension Connection: DeferredWork {
         if drainsLater { reactor.continueLater(self) }
     }
 
-    /// Takes what is complete. Handlers may send more, or close the connection. False when something may be left.
+    /// Takes complete results and notifications, at most `most` of each. False when some may be left. The callers' handlers run inside:
+    /// they may send more batches or close the connection.
     @discardableResult
     func drain(atMost most: Int = .max) -> Bool {
         drainResults(atMost: most) && drainNotifications(atMost: most)
@@ -30,12 +31,13 @@ extension Connection: DeferredWork {
     private func drainResults(atMost most: Int) -> Bool {
         var left = most
         while machine.state == .open, script != nil || !queue.isEmpty, PQisBusy(handle) == 0 {
-            // Never inside a group: a batch that is sent after an error result makes libpq 15 skip the NULL behind it (fe-exec.c,
-            // pqAppendCmdQueueEntry).
+            // Stops only between groups: a batch that is sent after an error result makes libpq 15 skip the NULL that follows that result
+            // (fe-exec.c, pqAppendCmdQueueEntry).
             guard left > 0 || !queue.isBetweenGroups else { return false }
             left -= 1
             let result = PQgetResult(handle)
-            // For a lost connection libpq makes an error result itself; it is not the server's.
+            // When the connection is lost libpq makes an error result of its own. It is dropped; the end of the connection answers the
+            // batch.
             if PQstatus(handle) == CONNECTION_BAD, PQresultStatus(result) == PGRES_FATAL_ERROR {
                 PQclear(result)
                 return true
@@ -104,7 +106,7 @@ extension Connection: DeferredWork {
         case .preparation(let name):
             guard let failure else { return }
             cache.forget(name: name)
-            // A batch whose cause is dropped here fails with "unknown statement", and is sent again.
+            // Bounds the memory. A batch whose cause is lost by this fails with "unknown statement" and is sent again.
             if preparationFailures.count >= PostgresConfiguration.preparedStatements { preparationFailures = [:] }
             preparationFailures[name] = failure
         case .batch(let batch):
@@ -113,8 +115,8 @@ extension Connection: DeferredWork {
         }
     }
 
-    /// A statement whose preparation failed is unknown to the server; the caller gets the cause. One that is known but outdated is
-    /// thrown away.
+    /// Answers a batch that failed because a prepared statement is unknown or outdated. If the preparation failed, the caller gets the
+    /// cause of that. Otherwise the batch's statements are deallocated, so that they are prepared again.
     private func answerOutdated(_ batch: Batch, _ failure: PostgresError) {
         if let cause = batch.statements.lazy.compactMap({ self.preparationFailures[$0] }).first { return events.answered(batch, cause) }
         let outdated = batch.statements.filter { cache.forget(name: $0) }

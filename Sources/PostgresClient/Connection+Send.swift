@@ -1,20 +1,20 @@
 import CLibPQ
 
-/// From batches to libpq.
+/// Sending: writes batches to libpq, as prepared or unnamed statements in pipeline mode, or as a script outside it.
 extension Connection {
-    /// Sends a batch behind the outstanding ones. `answered` or the end of the connection follows.
+    /// Sends a batch after the outstanding ones. `Events.answered` follows, or the end of the connection, which fails the batch.
     func send(_ batch: Batch) {
         guard machine.state == .open, script == nil else {
             return events.answered(batch, PostgresError(.unavailable, "the connection is closed or busy with a script"))
         }
-        if queue.isEmpty { lastHeard = .now }
+        if queue.isEmpty { lastReceived = .now }
         batch.wasSent = true
         let isSent =
             switch batch.work {
             case .queries(let queries): send(queries, of: batch)
             case .script(let text): send(script: text, of: batch)
             }
-        // libpq fails only without memory or connection; how much it accepted is unknown.
+        // libpq fails only when it has no memory or no connection. How much of the batch it sent is then unknown.
         guard isSent else {
             queue.sent(.batch(batch), statements: 0)
             return perform(machine.end(.lost))
@@ -24,7 +24,7 @@ extension Connection {
     }
 
     private func send(_ queries: [EncodedQuery], of batch: Batch) -> Bool {
-        // Statements of a batch that needs most of the cache would evict each other.
+        // In a batch that needs more than half of the cache, statements could evict each other.
         guard statementMode == .prepared, queries.count <= cache.capacity / 2 else {
             return queries.allSatisfy(sendUnnamed) && sync(.batch(batch), statements: queries.count)
         }
@@ -36,7 +36,7 @@ extension Connection {
         return zip(queries, batch.statements).allSatisfy(sendPrepared) && sync(.batch(batch), statements: queries.count)
     }
 
-    /// The name under which the statement is prepared when the server gets to the batch. Nil when libpq refused.
+    /// Returns the name of the prepared statement; sends its preparation first when it is not in the cache. Nil when libpq refused.
     private func prepare(_ query: EncodedQuery) -> String? {
         switch cache.use(query.key) {
         case .execute(let name):
@@ -51,7 +51,7 @@ extension Connection {
         }
     }
 
-    /// libpq 15 has no message for this, only SQL.
+    /// Deallocates a prepared statement. By SQL, because libpq 15 has no function for it.
     func deallocate(_ name: String) -> Bool {
         PQsendQueryParams(handle, "deallocate \(name)", 0, nil, nil, nil, nil, 0) == 1 && sync(.deallocation, statements: 1)
     }
@@ -74,7 +74,7 @@ extension Connection {
         return true
     }
 
-    /// The pipeline has no simple protocol: leave it for the script.
+    /// Leaves pipeline mode, in which libpq has no simple protocol, and sends the script. Pipeline mode is entered again after its result.
     private func send(script text: String, of batch: Batch) -> Bool {
         guard queue.isEmpty, PQexitPipelineMode(handle) == 1, PQsendQuery(handle, text) == 1 else { return false }
         script = batch

@@ -1,24 +1,25 @@
 import CLibPQ
 import Reactor
 
-/// One connection: drives libpq as `ConnectionMachine` and `PipelineQueue` decide. With its extensions, `ConnectionParameters` and `Rows` the
-/// only place that calls libpq. Belongs to the reactor's thread; a `PGconn` tolerates no other.
+/// One connection to a server: performs the libpq calls that `ConnectionMachine` and `PipelineQueue` decide. Use only on the reactor's
+/// thread, because a `PGconn` is not thread-safe. Not reused: after `Events.ended` the owner makes a new one.
 final class Connection {
-    /// Callbacks to the owner. None after `ended`.
+    /// Callbacks to the owner, a pool or a listener, on the reactor's thread. None is called after `ended`.
     struct Events {
         var opened: () -> Void = {}
         var ended: (PostgresError) -> Void = { _ in }
-        /// The batch has left the connection; nil: it is committed. The owner answers it. Batches that the end of the connection cuts off are
-        /// answered by the connection.
+        /// A batch ended: committed (nil), or failed and rolled back. The owner must answer the caller, or send the batch again. Not called
+        /// for batches that are outstanding when the connection ends: those the connection itself fails.
         var answered: (Batch, PostgresError?) -> Void = { _, _ in }
         var notified: (_ channel: String, _ payload: String, _ processID: Int32) -> Void = { _, _, _ in }
     }
 
-    /// The receiver of a group's results.
+    /// What a group of the pipeline was sent for.
     enum Owner {
         case batch(Batch)
-        /// A statement that was prepared ahead of the batch that needs it. A sync of its own keeps errors apart.
+        /// Preparing a statement ahead of the batch that needs it. A group of its own, so that its error is not the batch's.
         case preparation(name: String)
+        /// Deallocating an evicted or outdated statement.
         case deallocation
     }
 
@@ -28,17 +29,19 @@ final class Connection {
     var queue = PipelineQueue<Owner>()
     var cache = StatementCache(capacity: PostgresConfiguration.preparedStatements)
     let statementMode: PostgresConfiguration.StatementMode
-    /// A libpq connection while there is one.
+    /// The `PGconn` of the current attempt or open connection; nil otherwise.
     var handle: OpaquePointer?
-    /// The error of the group at the head of the queue.
+    /// The first error of the group at the head of the queue.
     var headFailure: PostgresError?
-    /// Why statements could not be prepared, for batches that were sent behind the preparation.
+    /// Why statements could not be prepared, by name: batches that were sent after the preparation fail with this error.
     var preparationFailures: [String: PostgresError] = [:]
-    /// The script that runs instead of the pipeline.
+    /// The script that runs, outside pipeline mode.
     var script: Batch?
+    /// The first error of the script.
     var scriptFailure: PostgresError?
-    var lastHeard = ContinuousClock.now
-    /// What arrived is more than is taken at once.
+    /// When bytes last came from the server, or statements were sent on an idle connection. For the silence limit.
+    var lastReceived = ContinuousClock.now
+    /// Whether more results wait than are taken at once: `continueWork` is scheduled.
     var drainsLater = false
 
     private let connectionString: String
@@ -47,7 +50,7 @@ final class Connection {
     let hosts: SharedHostRotation
     var parameters: ConnectionParameters?
     private var watch: Watch?
-    /// When the round over the addresses must be over.
+    /// When connecting must have succeeded, over all addresses.
     var connectDeadline = ContinuousClock.now
     private var roundStart = 0
     var attemptFailures: [PostgresError] = []
@@ -56,7 +59,7 @@ final class Connection {
 
     /// - Parameters:
     ///   - hosts: shared by all connections with this connection string.
-    ///   - silenceLimit: how long statements may be out without a word from the server; nil: for ever.
+    ///   - silenceLimit: the connection ends when statements are outstanding and nothing is received for this long; nil: no limit.
     init(
         _ connectionString: String, _ configuration: PostgresConfiguration, hosts: SharedHostRotation, silenceLimit: Duration?,
         on reactor: Reactor, events: Events
@@ -71,11 +74,11 @@ final class Connection {
     }
 
     deinit {
-        // Only when it was never closed; it has no users then.
+        // Only a connection that was never closed still has a handle.
         if let handle { PQfinish(handle) }
     }
 
-    /// Begins to connect; `opened` or `ended` follows.
+    /// Begins to connect; `Events.opened` or `ended` follows.
     func open() {
         connectDeadline = .now + configuration.connectTimeout
         parameters = ConnectionParameters(connectionString, configuration)
@@ -89,21 +92,22 @@ final class Connection {
         perform(machine.begin(hosts.rotation.targets(of: parameters.hosts, preferringStandby: parameters.prefersStandby)))
     }
 
-    /// Closes the connection now. Outstanding batches fail with `unavailable`.
+    /// Closes the connection at once. Outstanding batches fail with `unavailable`; `Events.ended` follows.
     func close() {
         perform(machine.end(.requested))
     }
 
-    /// Nothing is outstanding and no transaction is open.
+    /// Whether nothing is outstanding and no transaction is open.
     var isClean: Bool {
         guard let handle, machine.state == .open else { return false }
         return queue.isEmpty && script == nil && PQtransactionStatus(handle) == PQTRANS_IDLE
     }
 
-    /// Asks the server to stop what runs on this connection. Comes too late if it just ended: do not use the connection afterwards.
+    /// Asks the server to cancel the running statement. If that has just ended, the cancellation may hit the next one: do not use the
+    /// connection afterwards.
     func cancelRunning() {
         guard let handle, machine.state == .open, let cancel = PQgetCancel(handle) else { return }
-        // SAFETY: a PGcancel is made to be used by another thread, and this is its only owner.
+        // SAFETY: libpq allows a PGcancel on another thread, and this closure is its only owner.
         nonisolated(unsafe) let request = cancel
         let isRunning = HelperThread.run {
             var message = [CChar](repeating: 0, count: 256)
@@ -140,6 +144,7 @@ final class Connection {
         events.opened()
     }
 
+    /// Replaces the watch, because libpq may have opened another socket.
     func watchAnew(_ interest: Interest) {
         if let watch { reactor.unwatch(watch) }
         watch = try? reactor.watch(PQsocket(handle), interest) { [weak self] readiness in
@@ -161,15 +166,15 @@ final class Connection {
         }
     }
 
-    /// Statements are outstanding: starts the silence limit.
+    /// Starts the silence limit, unless it is running. Called when statements were sent.
     func expectAnswer() {
         guard let silenceLimit, silenceTimer == nil else { return }
-        let remaining = silenceLimit - lastHeard.duration(to: .now)
+        let remaining = silenceLimit - lastReceived.duration(to: .now)
         silenceTimer = reactor.schedule(after: remaining) { [weak self] in
             guard let self else { return }
             silenceTimer = nil
             guard !queue.isEmpty else { return }
-            if lastHeard.duration(to: .now) < silenceLimit { expectAnswer() } else { perform(machine.end(.silent)) }
+            if lastReceived.duration(to: .now) < silenceLimit { expectAnswer() } else { perform(machine.end(.silent)) }
         }
     }
 
@@ -180,7 +185,8 @@ final class Connection {
         let error = error(for: end)
         dropHandle()
         for case .batch(let batch) in queue.removeAll() {
-            // An error before the sync means that the server has rolled back; unless it was the error of its own end.
+            // After an error result of the head group the server has rolled it back, so nothing took effect. Class 57P is the server's own
+            // shutdown, whose effect on the group is unknown.
             if let headFailure, headFailure.sqlState?.hasPrefix("57P") != true {
                 batch.fail(headFailure)
             } else {

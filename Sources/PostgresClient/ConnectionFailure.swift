@@ -1,10 +1,10 @@
-/// Why a connection failed, as far as it matters to an operator.
+/// Why a connection could not be opened, in the kinds that an operator handles differently.
 public enum ConnectionFailure: Sendable, Hashable {
     /// The connection string is malformed.
     case connectionString
     /// A host name has no address.
     case unknownHost
-    /// Nothing listens there.
+    /// No server listens at the address.
     case refused
     /// The host, or the server on it, does not answer in time.
     case noAnswer
@@ -16,14 +16,14 @@ public enum ConnectionFailure: Sendable, Hashable {
     case certificate
     /// The server accepts no connections at present: it starts, stops, or has too many.
     case busy
-    /// None of `target_session_attrs`' kind, for instance a standby where a primary is required.
+    /// No server is of the kind that `target_session_attrs` requires, for instance all are standbys and a primary is required.
     case wrongSession
     case other
 }
 
 extension PostgresError {
-    /// From the message of a failed handshake, made with `PQERRORS_VERBOSE`: only there a SQLSTATE stands, which, other than the words, does not
-    /// depend on the language of the server. Passwords are in none of libpq's messages.
+    /// From the message of a failed handshake, which must have been made with `PQERRORS_VERBOSE`: it then has the SQLSTATE, which does not
+    /// depend on the server's language as the text does. libpq's messages contain no passwords.
     init(handshake report: String) {
         let line = report.split(separator: "\n").first.map(String.init) ?? "refused"
         if let match = line.firstMatch(of: #/: {2}([0-9A-Z]{5}): /#) {
@@ -46,9 +46,9 @@ extension PostgresError {
         }
     }
 
-    /// libpq's own words, which are English: the process never sets a locale.
+    /// From libpq's own message. It is in English, because the process never sets a locale.
     private static func failure(words: String) -> ConnectionFailure {
-        // In this order: "certificate file … No such file or directory" is no refused socket.
+        // The order matters: "certificate file … No such file or directory" is not a missing socket.
         let meanings: [(String, ConnectionFailure)] = [
             ("certificate", .certificate), ("SSL", .certificate), ("Connection refused", .refused), ("No such file or directory", .refused),
             ("timed out", .noAnswer), ("No route to host", .noAnswer), ("Network is unreachable", .noAnswer),
@@ -57,7 +57,8 @@ extension PostgresError {
         return meanings.first { words.contains($0.0) }?.1 ?? .other
     }
 
-    /// What a round over several addresses failed with. One that was refused with a SQLSTATE reached a server and is the most informative.
+    /// The error of a round over several addresses. Its code is that of the last attempt that reached a server (it has a SQLSTATE), or of
+    /// the last attempt.
     init(round failures: [PostgresError]) {
         let most = failures.last { $0.sqlState != nil } ?? failures.last
         var messages: [String] = []

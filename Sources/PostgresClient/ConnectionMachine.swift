@@ -1,14 +1,16 @@
 import Reactor
 
-/// States of one connection. Pure: it decides, `Connection` acts.
+/// The state machine of one connection: connecting, open, closed. Pure: it decides, `Connection` acts.
 ///
 /// Connecting is a round over addresses, each with its own time limit: libpq's own asynchronous connect ignores `connect_timeout` and would
 /// wait for the first address of a list as long as the system does.
 struct ConnectionMachine {
     private(set) var state = State.new
+    /// Targets that are not yet tried.
     private var pending: [ConnectionTarget] = []
+    /// The target of the current attempt, or of the open connection.
     private(set) var current: ConnectionTarget?
-    /// Numbers the attempts of the round: a lookup may end after its attempt.
+    /// The number of the current attempt, by which the result of a lookup that ends too late is recognized.
     private(set) var attempt = 0
 
     enum State: Equatable {
@@ -21,14 +23,17 @@ struct ConnectionMachine {
         case closed
     }
 
+    /// What `PQconnectPoll` returned: the direction to wait for, or success.
     enum Polled {
         case reading
         case writing
         case done
     }
 
+    /// What `PQflush` returned.
     enum Flushed {
         case done
+        /// Bytes are left to be written.
         case pending
         case failed
     }
@@ -41,7 +46,9 @@ struct ConnectionMachine {
         case lost
         /// Statements are outstanding and nothing was received for longer than any statement may run.
         case silent
+        /// An answer that the protocol does not allow, or a statement that is not allowed here, such as COPY.
         case violation
+        /// By `Connection.close`.
         case requested
     }
 
@@ -49,7 +56,7 @@ struct ConnectionMachine {
         case none
         case resolveHost(ConnectionTarget)
         case startHandshake(ConnectionTarget)
-        /// libpq may have exchanged the socket: forget the old watch, begin a new one.
+        /// End the watch and make a new one: libpq may have opened another socket.
         case watchHandshake(Interest)
         case pollHandshake
         case becomeOpen
@@ -61,8 +68,8 @@ struct ConnectionMachine {
 
     var isConnecting: Bool { state == .resolving || state == .handshaking }
 
-    /// How long the current attempt may take. One that is not the last gets its share of what is left, and at most a second (a SYN that was
-    /// dropped is sent again after one); the last gets everything.
+    /// How long the current attempt may take. The last one gets all the remaining time; others get an equal share of it, at most a second
+    /// (the kernel sends a dropped SYN again after a second).
     func attemptLimit(remaining: Duration) -> Duration {
         pending.isEmpty ? remaining : min(.seconds(1), remaining / (pending.count + 1))
     }
@@ -99,7 +106,7 @@ struct ConnectionMachine {
         }
     }
 
-    /// The current address failed. `isFinal`: the others are not tried, as in libpq when a server rejects the login.
+    /// The current attempt failed. `isFinal`: the other addresses are not tried, as in libpq when a server rejects the login.
     mutating func attemptFailed(isFinal: Bool) -> Action {
         guard isConnecting else { return .none }
         return isFinal ? end(.unreachable) : nextAttempt()
@@ -113,7 +120,8 @@ struct ConnectionMachine {
         }
     }
 
-    /// Reading may have made room for writing, in libpq and at the server: both sides with full buffers would wait for each other.
+    /// Input was read, or the connection was lost. Flushes after reading: the server may now accept more bytes, and if neither side read
+    /// while its own buffers are full, both would wait for ever.
     mutating func consumed(_ succeeded: Bool) -> Action {
         guard state == .open else { return .none }
         return succeeded ? .flushOutput : end(.lost)

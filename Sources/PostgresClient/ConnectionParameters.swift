@@ -1,6 +1,6 @@
 import CLibPQ
 
-/// What is handed to libpq to connect: the caller's string, and after it what the driver adds or decides.
+/// The parameters of `PQconnectStartParams`: the caller's connection string, then the values that the driver adds or overrides.
 struct ConnectionParameters {
     let hosts: HostList
     let prefersStandby: Bool
@@ -10,7 +10,8 @@ struct ConnectionParameters {
     private let applicationName: String
     private let sessionOptions: String
 
-    /// Added unless the caller's string sets them: a dead peer is noticed in seconds, and there is no Kerberos lookup, which blocks.
+    /// Added unless the caller's string sets them: TCP detects a lost peer in seconds, and libpq does no Kerberos lookup, which would
+    /// block.
     private static let defaults = [
         "gssencmode": "disable",
         "keepalives_idle": "15",
@@ -19,7 +20,7 @@ struct ConnectionParameters {
         "tcp_user_timeout": "10000",
     ]
 
-    /// Nil when libpq does not understand the string (its own message may quote the password), or its lists of hosts do not fit together.
+    /// Nil when libpq cannot parse the string, or its lists of hosts do not match. Without libpq's message, which may quote the password.
     init?(_ connectionString: String, _ configuration: PostgresConfiguration) {
         guard let given = Self.options(PQconninfoParse(connectionString, nil)),
             let fallback = Self.options(PQconndefaults())
@@ -45,7 +46,7 @@ struct ConnectionParameters {
         keywords["application_name"] = given["application_name"] ?? applicationName
         keywords["options"] = sessionOptions
         keywords["client_encoding"] = "UTF8"
-        // The expanded string first: what comes after it wins.
+        // The connection string comes first, because later values override earlier ones.
         let pairs = [("dbname", connectionString)] + keywords.map { ($0.key, $0.value) }
         return Self.withCStrings(pairs.map(\.0)) { names in
             Self.withCStrings(pairs.map(\.1)) { values in PQconnectStartParams(names, values, 1) }
@@ -64,7 +65,7 @@ struct ConnectionParameters {
         return options
     }
 
-    /// Lends an array of C strings that ends with NULL.
+    /// Calls `body` with a NULL-terminated array of C strings, valid during the call.
     private static func withCStrings<Result>(
         _ strings: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>?) -> Result
     ) -> Result {
@@ -82,7 +83,7 @@ struct ConnectionParameters {
 }
 
 extension PostgresConfiguration {
-    /// Whether a text is a connection string. Nothing is connected.
+    /// Whether libpq accepts a text as a connection string. Does not connect.
     public static func isConnectionString(_ text: String) -> Bool {
         ConnectionParameters(text, PostgresConfiguration(text)) != nil
     }

@@ -1,18 +1,18 @@
-/// A query in the form that libpq takes, made by the caller's thread so that the reactor's has less to do.
+/// A query as the arrays that libpq takes. Made on the caller's thread, to take that work off the reactor's.
 struct EncodedQuery: Sendable {
     /// The protocol counts parameters in 16 bits.
     private static let mostParameters = 65_535
 
     let key: StatementCache.Key
-    /// All values, one after another, each with a zero at its end: libpq takes C strings.
+    /// All values, one after another, each with a zero byte at its end, because libpq takes C strings.
     private let storage: [UInt8]
     /// Where each value begins in `storage`; nil is NULL.
     private let offsets: [Int?]
     private let lengths: [Int32]
     private let formats: [Int32]
 
-    /// - Throws: `PostgresError` of kind `protocolViolation` when a text has U+0000, which PostgreSQL cannot hold and libpq would cut off, or
-    ///   there are too many parameters.
+    /// - Throws: `PostgresError` of kind `protocolViolation` when a text has U+0000, which PostgreSQL cannot hold and libpq would cut off,
+    ///   or there are too many parameters.
     init(_ query: Query) throws {
         let sql = query.sql
         guard query.parameters.count <= Self.mostParameters, !sql.utf8.contains(0) else {
@@ -50,7 +50,7 @@ struct EncodedQuery: Sendable {
 
     var parameterCount: Int32 { Int32(offsets.count) }
 
-    /// Lends values, lengths and formats as C arrays.
+    /// Calls `body` with values, lengths and formats as C arrays, valid during the call.
     func withParameters<Result>(
         _ body: (UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?) -> Result
     ) -> Result {

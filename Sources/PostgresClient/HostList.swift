@@ -1,11 +1,11 @@
 import Reactor
 
-/// The hosts of a connection string, in the order in which it names them.
+/// The hosts of a connection string, in its order.
 struct HostList: Equatable, Sendable {
     struct Entry: Equatable, Sendable {
         /// A name, an address or the directory of a Unix socket. TLS checks the certificate against it.
         var host: String
-        /// Nil: not looked up. libpq would look it up itself, and block.
+        /// The numeric address; nil: not yet looked up. Given no address, libpq would look the name up itself, and block.
         var address: String?
         var port: String
 

@@ -1,14 +1,16 @@
-/// Chooses the first of several hosts for the next connection. Pure; shared by all connections of a pool, so that they reach the same server.
+/// The order in which the hosts of a connection string are tried. Pure; shared by all connections of a pool, so that they reach the same
+/// server.
 ///
-/// It begins with the host that answered last. After a failed round it begins one further, so that a host that swallows packets does not take
-/// the first and longest part of every round.
+/// A round of attempts starts with the host that last accepted a connection. After a failed round the next one starts one host later, so
+/// that a host that drops packets does not use up the beginning of every round.
 struct HostRotation: Equatable {
-    /// The start of a round; to be given back when the round fails.
+    /// The index of the host with which the next round starts. A connection passes the value of its own round to
+    /// `failed(roundFrom:hosts:)`.
     private(set) var first = 0
     private var failedRounds = 0
     private var lastGood: HostList.Entry?
 
-    /// The targets of one round over a list.
+    /// The targets of the next round, in the order in which to try them.
     func targets(of list: HostList, preferringStandby: Bool) -> [ConnectionTarget] {
         let count = list.entries.count
         let round = (0..<count).map { ConnectionTarget(host: ($0 + first) % count, entry: list.entries[($0 + first) % count]) }
@@ -19,7 +21,8 @@ struct HostRotation: Equatable {
         }
     }
 
-    /// The addresses of one host in the order in which they are tried.
+    /// The addresses of one host in the order in which to try them: first the one that last accepted a connection; after failed rounds,
+    /// rotated.
     func order(_ addresses: [String], of entry: HostList.Entry) -> [String] {
         if let good = lastGood, good.host == entry.host, good.port == entry.port, let address = good.address, addresses.contains(address) {
             return [address] + addresses.filter { $0 != address }
@@ -35,7 +38,7 @@ struct HostRotation: Equatable {
         lastGood = target.entry
     }
 
-    /// Connections that were opened together fail together: only the first of them moves the start.
+    /// A round failed. When several connections that started together fail, only the first call moves the start.
     mutating func failed(roundFrom start: Int, hosts: Int) {
         guard start == first else { return }
         first = (first + 1) % max(hosts, 1)
@@ -44,16 +47,16 @@ struct HostRotation: Equatable {
     }
 }
 
-/// The rotation that the connections of a pool share. Touched on the reactor's thread only.
+/// The rotation that the connections of a pool share. Use only on the reactor's thread.
 final class SharedHostRotation {
     var rotation = HostRotation()
 }
 
-/// One address to be tried.
+/// One host, or one of its addresses, to be tried in a round.
 struct ConnectionTarget: Equatable, Sendable {
-    /// Its place in the connection string.
+    /// The index of the host in the connection string.
     var host: Int
     var entry: HostList.Entry
-    /// Required of the server instead of the connection string's `target_session_attrs`.
+    /// Replaces the connection string's `target_session_attrs`; nil: that one applies.
     var session: String?
 }

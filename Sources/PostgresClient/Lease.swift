@@ -1,7 +1,7 @@
 import Reactor
 
-/// A connection of one caller. Statements run in order, each in its own transaction unless one was begun. Only valid inside the closure that
-/// received it.
+/// A connection that is reserved for one caller, from `PostgresClient.withConnection`. Statements run in order, each in its own transaction
+/// unless one was begun. Valid only inside the closure that received it; later calls throw `protocolViolation`.
 ///
 /// When the caller's task is cancelled or a deadline passes, the running statement is cancelled at the server and the connection is not
 /// used again.
@@ -9,13 +9,13 @@ public struct Lease: Sendable {
     let loan: ReactorBound<Loan>
     private let defaultDeadline: Duration
 
-    /// On the reactor's thread.
+    /// Call on the reactor's thread.
     init(_ loan: Loan, on reactor: Reactor, defaultDeadline: Duration) {
         self.loan = ReactorBound(loan, to: reactor)
         self.defaultDeadline = defaultDeadline
     }
 
-    /// Runs one statement and decodes its rows (on the reactor's thread: small work only).
+    /// Runs one statement and decodes its rows. `decode` runs on the reactor's thread and must be fast.
     /// - Parameter deadline: nil means the configuration's.
     /// - Throws: `PostgresError`, or what `decode` throws.
     @discardableResult
@@ -34,15 +34,15 @@ public struct Lease: Sendable {
         return try await run(batch, deadline: deadline ?? defaultDeadline)
     }
 
-    /// Runs one statement and returns how many rows it touched.
+    /// Runs one statement and returns the number of affected rows.
     @discardableResult
     public func execute(_ query: Query, deadline: Duration? = nil) async throws -> Int {
         try await self.query(query, deadline: deadline) { $0.affectedRows }
     }
 
-    /// Runs a text of several statements without parameters, all or nothing unless the text controls transactions itself. Only for text that
-    /// is ours, such as migrations. COPY is not possible.
-    /// - Parameter deadline: nil means none; the server's `statement_timeout` holds for each statement all the same.
+    /// Runs a text of several statements without parameters, in one transaction unless the text controls transactions itself. Only for
+    /// trusted text, such as migrations. COPY is not supported.
+    /// - Parameter deadline: nil means none; the server's `statement_timeout` still applies to each statement.
     public func execute(script: String, deadline: Duration? = nil) async throws {
         try await run(TypedBatch(script: script, value: ()), deadline: deadline)
     }
@@ -52,12 +52,12 @@ public struct Lease: Sendable {
     }
 }
 
-/// The reactor's side of a lease.
+/// The state of a lease. `Lease` is its sendable handle for the caller; this is used only on the reactor's thread.
 final class Loan {
     let id: PoolMachine.ConnectionID
     let connection: Connection
     var isReturned = false
-    /// The session cannot be reset for the next caller.
+    /// A statement was cancelled or abandoned: the connection must be closed, not reused.
     private(set) var isTainted = false
 
     init(_ id: PoolMachine.ConnectionID, _ connection: Connection) {
@@ -88,7 +88,8 @@ final class PendingLease: PendingRequest, Awaitable {
     }
 }
 
-/// `DISCARD ALL` without the prepared statements: roles, settings, locks and temporary tables of one caller do not reach the next.
+/// Resets a session between two leases: roles, settings, locks and temporary tables of one caller do not reach the next. As `DISCARD ALL`,
+/// but it keeps the prepared statements.
 final class SessionReset: Batch {
     private static let script = """
         close all; set session authorization default; reset all; unlisten *; select pg_advisory_unlock_all(); discard temp; \

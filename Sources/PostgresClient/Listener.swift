@@ -1,19 +1,21 @@
 import Reactor
 
-/// An event of a listener.
+/// An event of `PostgresClient.listen`.
 public enum ListenEvent: Sendable, Hashable {
-    /// LISTEN is active, for the first time or again. Notifications sent before are lost: everything may have changed.
+    /// LISTEN is active, for the first time or again. Notifications may have been lost before this: read the current state again.
     case connected
     case notification(channel: String, payload: String, processID: Int32)
-    /// The connection is lost; it is being restored, `connected` follows.
+    /// The connection was lost. It is opened again automatically; `connected` follows.
     case disconnected
 }
 
-/// Keeps one connection that listens, until the stream's reader ends. Belongs to the reactor's thread.
+/// Keeps one connection open for LISTEN, reconnects it, and writes its events to a stream until the stream is no longer read. Use only on
+/// the reactor's thread.
 final class Listener {
-    /// Interval of `select 1`: a dead server is noticed after this and the silence limit.
+    /// The interval of `select 1`. A server that no longer answers is detected after this plus the silence limit.
     private static let heartbeat = Duration.seconds(10)
-    /// Events buffered for a slow reader. When more arrive, the oldest are dropped and `connected` is sent, because everything may have changed.
+    /// Events buffered for a slow reader. When more arrive, the oldest are dropped and `connected` is added, because notifications were
+    /// lost.
     static let bufferedEvents = 4096
 
     private let reactor: Reactor
@@ -34,7 +36,7 @@ final class Listener {
         self.configuration = configuration
         self.reactor = reactor
         self.stream = stream
-        // A channel with U+0000 does not exist.
+        // Encoding fails only for a name with U+0000, which cannot be a channel.
         statements = channels.compactMap { try? EncodedQuery("listen \(identifier: $0)") }
     }
 
@@ -78,7 +80,7 @@ final class Listener {
         }
     }
 
-    /// Sends statements whose failure means a new connection.
+    /// Sends statements. If one fails, the connection is closed and opened again.
     private func ask(_ queries: [EncodedQuery], whenDone: @escaping () -> Void) {
         guard !queries.isEmpty else { return whenDone() }
         connection?.send(
@@ -111,7 +113,7 @@ final class Listener {
     }
 }
 
-/// A batch of which only success or failure matters.
+/// A batch without a result: only whether it succeeded is reported.
 private final class Probe: Batch {
     private let whenDone: (_ succeeded: Bool) -> Void
 

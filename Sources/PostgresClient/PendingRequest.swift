@@ -1,14 +1,15 @@
 import Reactor
 
-/// A caller that waits for the reactor. It is answered exactly once: with a result, by its deadline, or by its cancellation.
-/// Belongs to the reactor's thread from the moment it was made (`ReactorBound`).
+/// A call of a task that is suspended until the reactor answers it: exactly once, with a result, an error, or because its deadline passed
+/// or its task was cancelled. Base class of batches and requests for a lease. Use only on the reactor's thread once it is in a
+/// `ReactorBound`.
 class PendingRequest {
     private(set) var isAnswered = false
     private var timer: TimerHandle?
-    /// Called when the caller gives up before it is answered.
+    /// Called when the deadline passes or the task is cancelled before the answer.
     var whenAbandoned: () -> Void = {}
 
-    /// Whether the work may take effect although the caller gave up.
+    /// Whether the work may take effect although the caller was given an error: it was sent.
     var mayTakeEffect: Bool { false }
 
     /// Starts the deadline (nil: none). `whenAbandoned` is called when the deadline passes or the task is cancelled first.
@@ -21,7 +22,7 @@ class PendingRequest {
         }
     }
 
-    /// The caller gave up.
+    /// The deadline passed or the task was cancelled: answers with `error` and calls `whenAbandoned`.
     func abandon(_ error: PostgresError) {
         guard !isAnswered else { return }
         let leave = whenAbandoned
@@ -34,6 +35,7 @@ class PendingRequest {
         settle { deliver(error) }
     }
 
+    /// Runs `answer`, unless the caller was answered before.
     func settle(_ answer: () -> Void) {
         guard !isAnswered else { return }
         isAnswered = true
@@ -43,11 +45,11 @@ class PendingRequest {
         answer()
     }
 
-    /// Passes the error to the caller.
+    /// Resumes the caller with the error. Overridden by subclasses; called at most once, by `fail`.
     func deliver(_ error: any Error) {}
 }
 
-/// The continuation of a waiting task. A cancellation may come before it is suspended.
+/// The continuation of a suspended task, or the result when that came first: a cancellation can come before the task is suspended.
 struct Reply<Value: Sendable> {
     private var continuation: CheckedContinuation<Value, any Error>?
     private var early: Result<Value, any Error>?
@@ -70,7 +72,7 @@ struct Reply<Value: Sendable> {
     }
 }
 
-/// A request that is answered with a `Value`.
+/// A request whose caller can suspend until it is answered with a `Value`, by `ReactorBound.answer`.
 protocol Awaitable<Value>: PendingRequest {
     associatedtype Value: Sendable
     var reply: Reply<Value> { get set }
@@ -78,7 +80,8 @@ protocol Awaitable<Value>: PendingRequest {
 
 extension ReactorBound where Value: Awaitable {
     /// Suspends the task until the request is answered.
-    /// - Parameter admit: called on the reactor's thread unless the task was cancelled before.
+    /// - Parameter admit: gives the request to the pool or connection. Called on the reactor's thread, unless the task was cancelled
+    ///   before.
     func answer(admit: @escaping @Sendable (Value) -> Void) async throws -> Value.Value {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in

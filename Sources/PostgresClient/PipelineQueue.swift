@@ -1,13 +1,14 @@
-/// Groups of statements that were sent on one connection and are not yet answered, in order. Pure.
+/// The groups of statements that were sent on one connection in libpq's pipeline mode and are not yet answered, in order. It assigns each
+/// result to its group. Pure.
 ///
-/// A group is some statements and one sync: the server treats it as one implicit transaction, and an error ends at the sync. The
-/// acknowledgement of a group is its sync, not the result of its last statement, because the commit happens there.
+/// A group is some statements followed by one sync. The server runs it as one implicit transaction: after an error it skips the statements
+/// up to the sync. A group is acknowledged by its sync, not by the result of its last statement, because the commit happens at the sync.
 struct PipelineQueue<Owner> {
-    /// What libpq hands over in pipeline mode.
+    /// The kinds of results that libpq returns in pipeline mode.
     enum Received {
         /// A statement succeeded.
         case result
-        /// A statement failed; at the sync, the commit failed.
+        /// A statement failed, or, after the last statement, the commit.
         case error
         /// A statement was skipped because one before it in the group failed.
         case aborted
@@ -18,12 +19,13 @@ struct PipelineQueue<Owner> {
 
     enum Action {
         case none
-        /// A result for the group's owner; whether it is that of the last statement.
+        /// A result of the group; `isLast`: of its last statement.
         case deliver(Owner, isLast: Bool)
+        /// The group's first error. `finished` follows.
         case fail(Owner)
-        /// The group is over and has left the queue.
+        /// The group ended, with success unless `fail` came before, and was removed from the queue.
         case finished(Owner)
-        /// Not possible in this state: the connection must be closed.
+        /// The protocol does not allow this result here: the connection must be closed.
         case violation
     }
 
@@ -41,7 +43,7 @@ struct PipelineQueue<Owner> {
 
     var isEmpty: Bool { first == groups.count }
 
-    /// Whether nothing of the head group has been received.
+    /// Whether no result of the first group has been received.
     var isBetweenGroups: Bool {
         isEmpty || groups[first].answered == 0 && !groups[first].awaitsSeparator && !groups[first].hasFailed
     }

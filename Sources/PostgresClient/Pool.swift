@@ -1,6 +1,7 @@
 import Reactor
 
-/// Drives `PoolMachine`: owns the connections and the pending requests. Belongs to the reactor's thread.
+/// The connection pool: owns connections, listeners and pending requests, and performs what `PoolMachine` decides. Use only on the
+/// reactor's thread.
 final class Pool {
     private let reactor: Reactor
     private let configuration: PostgresConfiguration
@@ -30,7 +31,7 @@ final class Pool {
         machine = PoolMachine(limits: limits, now: .now)
     }
 
-    // MARK: Life
+    // MARK: Start and shutdown
 
     func start() {
         guard !isStarted else { return }
@@ -38,7 +39,7 @@ final class Pool {
         perform(machine.start(now: .now))
     }
 
-    /// Lets running work end, but not longer than `grace`.
+    /// Rejects new requests, closes connections when their work ends and all of them after `grace`, then calls `whenDone`.
     func shutDown(grace: Duration, whenDone: @escaping () -> Void) {
         whenEmpty.append(whenDone)
         if !isShutDown {
@@ -118,7 +119,7 @@ final class Pool {
         case .connectShared(let id):
             connect(id, silenceLimit: configuration.silenceLimit)
         case .connectLease(let id):
-            // A script may run for any time.
+            // No silence limit, because a script may run for any time.
             connect(id, silenceLimit: nil)
         case .close(let id):
             connections[id]?.close()
@@ -164,7 +165,7 @@ final class Pool {
     private func ended(_ id: PoolMachine.ConnectionID, _ error: PostgresError) {
         lastError = error
         connections[id] = nil
-        // A server that accepts a connection and closes it soon is not healthy yet.
+        // A connection that the server closed soon after accepting it does not reset the back-off.
         if let since = openSince.removeValue(forKey: id), since.duration(to: .now) > Backoff.provenLife { backoff.reset() }
         let actions = machine.closed(id, now: .now)
         publishStatus()

@@ -1,10 +1,15 @@
 extension PoolMachine {
     struct Limits {
         var sharedConnections: Int
+        /// Leased connections at the same time.
         var leases: Int
+        /// Batches that wait, and as many requests for a lease.
         var waiters: Int
+        /// Batches outstanding on one shared connection.
         var pipelineDepth: Int
+        /// No batch is sent to a connection whose oldest batch has run for this long.
         var staleHead: Duration
+        /// An unused leased connection is closed after this time.
         var leaseIdle: Duration
     }
 
@@ -16,18 +21,25 @@ extension PoolMachine {
         let number: Int
     }
 
+    /// Whether the database can be reached.
     enum Health: Equatable {
+        /// No connection is open, and none has failed since the start or the loss of the last one. Requests wait.
         case connecting
         case reachable
+        /// The last attempt failed and no connection is open. Requests are rejected.
         case unreachable
     }
 
+    /// Why a request is not served.
     enum Rejection: Equatable {
+        /// The database cannot be reached.
         case unavailable
+        /// `Limits.waiters` requests are waiting already.
         case poolExhausted
         case shutDown
     }
 
+    /// What the pool must do.
     enum Action: Equatable {
         case connectShared(ConnectionID)
         case connectLease(ConnectionID)
@@ -43,14 +55,16 @@ extension PoolMachine {
 
     struct SharedConnection {
         let id: ConnectionID
-        /// Affinities select a slot; a connection that replaces a lost one takes its slot.
+        /// From 0. An affinity selects a slot; a connection that replaces a lost one gets its slot.
         let slot: Int
         var isOpen = false
+        /// Batches that were sent and are not yet answered.
         var outstanding = 0
-        /// When the oldest outstanding batch became the oldest.
+        /// Since when the oldest outstanding batch is at the head of the pipeline.
         var headSince: Instant
     }
 
+    /// The state of a leased connection.
     enum Lease: Equatable {
         case connecting
         case idle(since: Instant)

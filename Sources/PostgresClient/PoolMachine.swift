@@ -1,12 +1,13 @@
-/// Assigns connections to requests. Pure: time is an argument, every input returns the actions to perform.
+/// The state machine of the pool: assigns requests to connections, and decides when connections are opened and closed. Pure: time is an
+/// argument, and every input returns the actions to perform.
 ///
-/// A batch without an affinity goes to the shared connection with the fewest outstanding batches. One with an affinity goes to the shared
-/// connection of its slot, or, while that one is not open, to the next open one, so equal affinities never occupy more than one. No batch is
-/// sent behind one that has run for long: it waits here until that connection makes progress. A leased connection belongs to one caller at a
-/// time and is opened on demand.
+/// A batch without an affinity goes to the shared connection with the fewest outstanding batches. A batch with an affinity goes to the
+/// shared connection of its slot, or, while that one is not open, to the next open one, so batches of one affinity never occupy more than
+/// one connection. No batch is sent to a connection whose oldest batch has run for `Limits.staleHead`: it waits here until that connection
+/// makes progress. A leased connection is used by one caller at a time and is opened on demand.
 ///
-/// While the database is known to be unreachable, one connection at a time is tried and requests fail at once. Between the loss of the last
-/// connection and the first failed attempt requests wait, usually for a few milliseconds.
+/// While the database is unreachable, one connection at a time is tried and requests fail at once. Between the loss of the last connection
+/// and the first failed attempt requests wait, usually for a few milliseconds.
 struct PoolMachine {
     typealias Instant = ContinuousClock.Instant
 
@@ -121,14 +122,14 @@ struct PoolMachine {
         guard !isShutDown else { return [] }
         var actions: [Action] = []
         switch (wasOpen, isServing) {
-        // Requests that waited for it go to the next one.
+        // Other connections are open: they take the requests that waited for this one.
         case (true, true): actions = sendWaiting(now: now)
         case (true, false): if limits.sharedConnections > 0, health == .reachable { change(to: .connecting, now: now) }
         case (false, false):
             change(to: .unreachable, now: now)
             actions = rejectWaiting(.unavailable)
         case (false, true):
-            // Others work but this one was refused, for instance because the server has too many connections.
+            // Other connections are open, but this attempt failed, for instance because the server has too many connections.
             if leases.isEmpty { actions = Self.reject(waitingLeases.removeAll(), .unavailable) }
         }
         let isNeeded = sharedConnections.count < limits.sharedConnections || !waitingLeases.isEmpty
@@ -156,15 +157,16 @@ struct PoolMachine {
 
     func isShared(_ id: ConnectionID) -> Bool { sharedConnections.contains { $0.id == id } }
 
-    // MARK: Inside
+    // MARK: Private
 
     private var rejection: Rejection? {
         if isShutDown { return .shutDown }
-        // Without shared connections the request itself is the attempt to connect.
+        // Without shared connections no retry is scheduled; each request must try to connect.
         return health == .unreachable && limits.sharedConnections > 0 ? .unavailable : nil
     }
 
-    /// Whether a connection works. With shared connections, an idle leased one is no evidence, because it has not been used lately.
+    /// Whether a connection is known to work. An open leased one counts only without shared connections: an idle one may be broken
+    /// unnoticed.
     private var isServing: Bool {
         limits.sharedConnections > 0 ? sharedConnections.contains(where: \.isOpen) : leases.values.contains { $0 != .connecting }
     }
@@ -196,7 +198,7 @@ struct PoolMachine {
         return .send(request, on: sharedConnections[sharedConnection].id)
     }
 
-    /// Oldest first, over all queues.
+    /// Sends the waiting batches for which a connection is free, oldest first over all queues.
     private mutating func sendWaiting(now: Instant) -> [Action] {
         var actions: [Action] = []
         while true {

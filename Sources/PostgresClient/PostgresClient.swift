@@ -1,16 +1,16 @@
 import Reactor
 
-/// PostgreSQL for many callers on one thread: a few shared connections in libpq's pipeline mode for short batches, leased connections for
-/// transactions and slow statements, and one connection per listener. Reconnects automatically.
+/// An asynchronous PostgreSQL client with a connection pool, on libpq: a few shared connections in pipeline mode for short batches, leased
+/// connections for transactions and slow statements, and one connection for each listener. Reconnects automatically.
 ///
-/// Every method may be called from any task; nothing blocks a thread. Errors are `PostgresError` unless a closure of the caller throws its own.
-/// Call `start()` once, and `shutdown()` before the reactor stops.
+/// Every method may be called from any task, and none blocks a thread. Errors are `PostgresError`, or what a closure of the caller throws.
+/// Call `start()` once, and `shutdown()` before the reactor stops; or `run()`.
 public final class PostgresClient: Sendable {
     private let pool: ReactorBound<Pool>
     private let configuration: PostgresConfiguration
     private let reachability = SharedStatus(.connecting(since: .now))
 
-    /// Connects nothing before `start`. The reactor may have other users.
+    /// Opens no connection before `start`. The reactor may be shared with other libraries.
     public init(_ configuration: PostgresConfiguration, reactor: Reactor) {
         self.configuration = configuration
         pool = ReactorBound(Pool(configuration, on: reactor, status: reachability), to: reactor)
@@ -18,7 +18,7 @@ public final class PostgresClient: Sendable {
 
     // MARK: Life cycle
 
-    /// Begins to connect. Requests before the connection is open wait.
+    /// Begins to connect. Requests wait until a connection is open or the first attempt has failed.
     public func start() {
         pool.submit { $0.start() }
     }
@@ -45,16 +45,17 @@ public final class PostgresClient: Sendable {
 
     // MARK: Shared connections
 
-    /// Sends statements together on a shared connection: one round trip, one implicit transaction, committed when this returns. If one fails,
-    /// nothing of the batch has happened. Errors, roles and settings that are local to a transaction do not reach other callers.
+    /// Sends statements together on a shared connection: one round trip, one implicit transaction, committed when this returns. If one
+    /// fails, the whole batch is rolled back. Roles and settings that are local to a transaction do not affect other callers.
     ///
-    /// A batch that waits for a lock delays the batches behind it: keep `lock_timeout` short, or use a lease. Statements that control
-    /// transactions or change the session are not allowed.
+    /// A batch that waits for a lock delays the batches behind it on its connection: keep `lock_timeout` short, or use a lease. Statements
+    /// that control transactions or change the session are not allowed.
     /// - Parameters:
-    ///   - affinity: batches with the same affinity share one connection, so that they never occupy all and do not wait for each other's locks;
-    ///     nil: the least busy one.
-    ///   - deadline: time limit for connection and result together; nil: the configuration's.
-    ///   - decode: receives the rows of the last statement, on the reactor's thread: small work only.
+    ///   - affinity: batches with the same affinity use the same connection, so that they run in order, do not wait for each other's locks
+    ///     and
+    ///     never occupy all connections; nil: the least busy connection.
+    ///   - deadline: time limit for getting a connection and the result together; nil: the configuration's.
+    ///   - decode: receives the rows of the last statement. Runs on the reactor's thread and must be fast.
     /// - Throws: `PostgresError`, or what `decode` throws (the batch is committed then).
     @discardableResult
     public func batch<Value: Sendable>(
@@ -66,7 +67,7 @@ public final class PostgresClient: Sendable {
         return try await batch.answer { [pool] batch in pool.current.admit(batch, deadline: deadline) }
     }
 
-    /// A batch of one statement.
+    /// Sends a batch of one statement.
     @discardableResult
     public func query<Value: Sendable>(
         _ query: Query, affinity: UInt64? = nil, deadline: Duration? = nil,
@@ -75,7 +76,7 @@ public final class PostgresClient: Sendable {
         try await batch([query], affinity: affinity, deadline: deadline, decode: decode)
     }
 
-    /// A batch of one statement. Returns the number of affected rows.
+    /// Sends a batch of one statement and returns the number of affected rows.
     @discardableResult
     public func execute(_ query: Query, deadline: Duration? = nil) async throws -> Int {
         try await batch([query], deadline: deadline) { $0.affectedRows }
@@ -83,7 +84,7 @@ public final class PostgresClient: Sendable {
 
     // MARK: Leased connections
 
-    /// Lends a connection for the time of `body`. Afterwards the session is reset; with an open transaction the connection is closed.
+    /// Reserves a connection while `body` runs. Afterwards the session is reset; if a transaction is still open, the connection is closed.
     /// - Parameter deadline: time limit for getting a connection; nil: the configuration's.
     @discardableResult
     public func withConnection<Value>(deadline: Duration? = nil, _ body: (Lease) async throws -> Value) async throws -> Value {

@@ -2,8 +2,8 @@ import CLibPQ
 import Reactor
 
 extension PostgresConfiguration {
-    /// The hosts of a connection string to which passwords and data go without the server having proved its name: anything below
-    /// `sslmode=verify-full` to a host that is not this machine (PostgreSQL manual, 34.19.1). Empty also when the string is not understood.
+    /// The hosts of a connection string whose identity is not verified before passwords and data are sent: every remote host, unless the
+    /// string has `sslmode=verify-full` (PostgreSQL manual, 34.19.1). Empty also when libpq cannot parse the string.
     public static func unverifiedHosts(of connectionString: String) -> [String] {
         guard let parameters = ConnectionParameters(connectionString, PostgresConfiguration(connectionString)),
             parameters.tlsMode != "verify-full"

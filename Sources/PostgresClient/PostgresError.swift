@@ -1,7 +1,8 @@
 /// An error of a request to the database.
 ///
-/// `description` names kind, code and constraint, and the server's message only where that message is about schema or server, never of
-/// data: it may be logged. `message`, `detail` and `hint` are the server's own words and can quote values; do not log them.
+/// `description` may be logged: it has kind, code and constraint, and the server's message only for codes whose messages name schema
+/// objects or the server's state and never quote data. `message`, `detail` and `hint` are the server's text and can quote values; do not
+/// log them.
 public struct PostgresError: Error, Sendable, Hashable {
     /// Kinds of failure that callers distinguish.
     public enum Kind: Sendable, Hashable {
@@ -30,7 +31,7 @@ public struct PostgresError: Error, Sendable, Hashable {
     public let hint: String?
     /// The name of the violated constraint, when one was violated.
     public let constraint: String?
-    /// Whether the work may have been committed: it was sent, and no result came. False: it was not.
+    /// Whether the work may have been committed: it was sent, and its result is unknown. False: it was certainly not committed.
     public let mayHaveTakenEffect: Bool
     /// Why no connection could be opened, when that was the cause.
     public let connectionFailure: ConnectionFailure?
@@ -58,7 +59,7 @@ public struct PostgresError: Error, Sendable, Hashable {
     /// Whether the statement waited for a lock longer than `lock_timeout` (55P03).
     public var isLockTimeout: Bool { sqlState == "55P03" }
 
-    /// The same error for work that was sent.
+    /// The same error with `mayHaveTakenEffect`, for work that was sent.
     var afterSending: PostgresError {
         PostgresError(
             kind, message, sqlState: sqlState, detail: detail, hint: hint, constraint: constraint, mayHaveTakenEffect: true)
@@ -76,7 +77,7 @@ extension PostgresError: CustomStringConvertible, CustomDebugStringConvertible {
 
     public var debugDescription: String { description }
 
-    /// Classes of SQLSTATE whose messages name objects and states of the server, not data.
+    /// False for our own errors, and for the classes of SQLSTATE whose messages name objects and states of the server, not data.
     private var messageMayQuoteValues: Bool {
         guard let sqlState else { return false }
         return !["08", "0A", "25", "26", "28", "3D", "42", "53", "55", "57", "58"].contains(String(sqlState.prefix(2)))

@@ -8,7 +8,6 @@ public enum PostgresStatus: Sendable {
     /// The last attempt failed. Callers fail at once until an attempt succeeds; the error is the reason.
     case unreachable(since: ContinuousClock.Instant, PostgresError)
 
-    /// Whether a caller may expect an answer.
     public var isReachable: Bool {
         if case .reachable = self { true } else { false }
     }

@@ -60,7 +60,7 @@ extension Optional: QueryValue where Wrapped: QueryValue {
     public var queryParameter: QueryParameter { self?.queryParameter ?? .null }
 }
 
-/// `[UInt8]` is a `bytea`; every other array is an array of the server. Say which where the server cannot know:
+/// `[UInt8]` is a `bytea`; every other array is a PostgreSQL array. Add a cast where the server cannot infer its type:
 /// `unnest(\(ids)::uuid[])`.
 extension Array: QueryValue where Element: QueryArrayElement {
     public var queryParameter: QueryParameter { Element.parameter(of: self) }

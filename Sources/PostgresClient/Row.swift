@@ -6,10 +6,10 @@ import CLibPQ
     import Foundation
 #endif
 
-/// One row of a result, lent while it is decoded.
+/// One row of a result, valid only in the closure that decodes it.
 public struct Row: ~Copyable {
     private let index: Int
-    // SAFETY: `Rows` lends rows to closures as `borrowing` and stays alive meanwhile; a noncopyable borrow cannot be kept.
+    // SAFETY: `Rows` passes rows to closures as `borrowing` and is not freed meanwhile; a noncopyable borrow cannot be stored.
     private let result: OpaquePointer
 
     init(index: Int, result: OpaquePointer) {
@@ -17,8 +17,9 @@ public struct Row: ~Copyable {
         self.result = result
     }
 
-    /// The value of a column. Ask for an optional where NULL is possible.
-    /// - Throws: `PostgresError` of kind `protocolViolation` that names the column when it does not exist, is NULL, or holds something else.
+    /// The value of a column. `Value` must be an optional if the column can be NULL.
+    /// - Throws: `PostgresError` of kind `protocolViolation` that names the column when it does not exist, is NULL, or holds something
+    ///   else.
     public func value<Value: ColumnValue>(_ column: String, as type: Value.Type = Value.self) throws -> Value {
         for index in 0..<PQnfields(result) {
             if let name = PQfname(result, index), String(cString: name) == column { return try decode(Int(index), column) }
@@ -26,7 +27,7 @@ public struct Row: ~Copyable {
         throw PostgresError(.protocolViolation, "the result has no column \(column)")
     }
 
-    /// The value of a column by its position, from 0. Otherwise as by name.
+    /// The value of a column by its index, from 0; otherwise as the method by name.
     public func value<Value: ColumnValue>(_ column: Int, as type: Value.Type = Value.self) throws -> Value {
         guard (0..<Int(PQnfields(result))).contains(column) else {
             throw PostgresError(.protocolViolation, "the result has no column \(column)")
@@ -100,7 +101,7 @@ extension Optional: ColumnValue where Wrapped: ColumnValue {
     }
 }
 
-/// `[UInt8]` is a `bytea`, every other array a one-dimensional array of the server.
+/// `[UInt8]` is decoded from a `bytea`, every other array from a one-dimensional PostgreSQL array.
 extension Array: ColumnValue where Element: ColumnArrayElement {
     public init?(column: UnsafeRawBufferPointer?) {
         guard let column, let elements = Element.elements(of: column) else { return nil }

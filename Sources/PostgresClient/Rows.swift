@@ -6,7 +6,7 @@ import CLibPQ
     import Foundation
 #endif
 
-/// The result of a statement. Owns libpq's memory, therefore it can be neither copied nor kept: decode what you need.
+/// The result of a statement. It owns libpq's memory and is noncopyable; decode what you need before the closure returns.
 public struct Rows: ~Copyable {
     let result: OpaquePointer
 
@@ -19,16 +19,13 @@ public struct Rows: ~Copyable {
         PQclear(result)
     }
 
-    /// How many rows there are.
     public var count: Int { Int(PQntuples(result)) }
 
-    /// Whether there are no rows.
     public var isEmpty: Bool { count == 0 }
 
-    /// How many columns each row has.
     public var columnCount: Int { Int(PQnfields(result)) }
 
-    /// How many rows an insert, update or delete touched; for a select, how many it found.
+    /// The number of rows that an insert, update or delete changed, or a select returned; 0 for other statements.
     public var affectedRows: Int { Int(String(cString: PQcmdTuples(result))) ?? 0 }
 
     /// The index of a column, by its exact name.
@@ -41,7 +38,7 @@ public struct Rows: ~Copyable {
         !(0..<count).contains(row) || !(0..<columnCount).contains(column) || PQgetisnull(result, Int32(row), Int32(column)) == 1
     }
 
-    /// Calls `body` with the field's bytes in the server's text form, nil for NULL. They are gone when `body` returns.
+    /// Calls `body` with the field's bytes in the server's text form, nil for NULL. They are valid during the call.
     public func withBytes<Result, Failure: Error>(
         _ row: Int, _ column: Int, _ body: (UnsafeRawBufferPointer?) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -80,12 +77,12 @@ public struct Rows: ~Copyable {
         withBytes(row, column) { $0.flatMap(HexLiteral.decode) }
     }
 
-    /// The elements of a one-dimensional array, nil for NULL; nil when the field is NULL or no such array.
+    /// The elements of a one-dimensional array (nil for each NULL); nil when the field is NULL or not such an array.
     public func array(_ row: Int, _ column: Int) -> [String?]? {
         text(row, column).flatMap(ArrayLiteral.decode)
     }
 
-    /// One row after another.
+    /// Decodes each row with `body`, in order.
     public func map<Element>(_ body: (borrowing Row) throws -> Element) rethrows -> [Element] {
         var elements: [Element] = []
         elements.reserveCapacity(count)

@@ -1,15 +1,17 @@
-/// The prepared statements of one connection, with least-recently-used eviction. Pure.
+/// The names of the prepared statements of one connection, with least-recently-used eviction. Pure.
 ///
-/// A statement counts as prepared as soon as its preparation was sent, since the server works in order; if the preparation fails, it is
-/// forgotten and the next use prepares it again.
+/// A statement counts as prepared as soon as its preparation was sent, because the server works in order. If the preparation fails, the
+/// caller must call `forget`, and the next use prepares it again.
 struct StatementCache {
     struct Key: Hashable {
         let sql: String
         let parameterTypes: [UInt32]
     }
 
+    /// What to send for a statement.
     enum Use: Equatable {
         case execute(name: String)
+        /// Deallocate `evicted`, prepare under `name`, then execute.
         case prepare(name: String, evicted: String?)
     }
 
@@ -30,7 +32,7 @@ struct StatementCache {
 
     var count: Int { entries.count }
 
-    /// The messages to send for a statement.
+    /// Marks a statement as just used, and adds it if it is new.
     mutating func use(_ key: Key) -> Use {
         uses += 1
         if let name = entries[key]?.name {
@@ -45,7 +47,7 @@ struct StatementCache {
         return .prepare(name: name, evicted: evicted)
     }
 
-    /// The preparation failed, or the server has lost or outdated the statement. False when it was not known.
+    /// Removes a statement whose preparation failed, or that is unknown or outdated at the server. False when it is not in the cache.
     @discardableResult
     mutating func forget(name: String) -> Bool {
         guard let key = keys.removeValue(forKey: name) else { return false }
@@ -53,7 +55,7 @@ struct StatementCache {
         return true
     }
 
-    // Linear, but only when a new statement meets a full cache.
+    // Linear time, but only for a new statement when the cache is full.
     private mutating func evictOldest() -> String? {
         guard let oldest = entries.values.min(by: { $0.lastUse < $1.lastUse })?.name else { return nil }
         forget(name: oldest)

@@ -1,4 +1,4 @@
-/// A first-in, first-out queue whose elements can be removed. Pure.
+/// A first-in, first-out queue of distinct elements, each of which can be removed from any position in constant time (amortized). Pure.
 struct WaiterQueue<Request: Hashable> {
     private var order: [Request] = []
     private var head = 0
@@ -7,7 +7,7 @@ struct WaiterQueue<Request: Hashable> {
     var count: Int { waiting.count }
     var isEmpty: Bool { waiting.isEmpty }
 
-    /// Entries in memory, removed ones included. For the test that bounds it.
+    /// Entries in memory, removed ones included. For the test that memory stays bounded.
     var footprint: Int { order.count }
 
     mutating func append(_ request: Request) {
@@ -29,6 +29,7 @@ struct WaiterQueue<Request: Hashable> {
     /// The element that `next` would return.
     var first: Request? { order[head...].first(where: waiting.contains) }
 
+    /// Removes and returns the oldest element.
     mutating func next() -> Request? {
         while head < order.count {
             let request = order[head]
@@ -42,6 +43,7 @@ struct WaiterQueue<Request: Hashable> {
         return nil
     }
 
+    /// Removes and returns all elements, oldest first.
     mutating func removeAll() -> [Request] {
         defer { self = WaiterQueue() }
         return order[head...].filter(waiting.contains)

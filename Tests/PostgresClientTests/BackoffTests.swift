@@ -3,7 +3,7 @@ import Testing
 @testable import PostgresClient
 
 @Suite struct BackoffTests {
-    @Test("the first retry is immediate, then the waits double up to their limit, for ever")
+    @Test("the first retry is nearly immediate, then the pauses double up to their limit")
     func doubling() {
         var backoff = Backoff()
         let waits = (0..<100).map { _ in backoff.next(random: 0) }
@@ -15,7 +15,7 @@ import Testing
         #expect(waits.last == .milliseconds(800))
     }
 
-    @Test("chance shortens a wait by at most half")
+    @Test("jitter shortens a pause by at most half")
     func jitter() {
         var backoff = Backoff()
         #expect(backoff.next(random: 1) == .milliseconds(5))
@@ -23,7 +23,7 @@ import Testing
         #expect(backoff.next(random: 0.5) == .milliseconds(75))
     }
 
-    @Test("after a success it starts again")
+    @Test("a reset starts the sequence again")
     func reset() {
         var backoff = Backoff()
         for _ in 0..<5 { _ = backoff.next(random: 0) }

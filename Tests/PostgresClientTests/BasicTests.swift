@@ -3,7 +3,7 @@ import PostgresClient
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct BasicTests {
-    @Test("values travel there and back: text, numbers, truth, UUID, bytes, JSON, NULL, arrays")
+    @Test("values are sent and read back unchanged: text, numbers, booleans, UUID, bytes, JSON, NULL, arrays")
     func values() async throws {
         try await withClient { client, _ in
             let id = UUID()

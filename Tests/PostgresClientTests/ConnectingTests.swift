@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct ConnectingTests {
-    @Test("by Unix socket, by address, by name that is looked up, by keywords, by a list of hosts of which one is there")
+    @Test("connects by Unix socket, address, looked-up name, keywords, or a list of hosts of which one answers")
     func waysToConnect() async throws {
         let cluster = try await ThrowawayCluster.start()
         let user = ThrowawayCluster.user
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("settings, time limits and name of the session are what the configuration says")
+    @Test("a session has the settings, time limits and application name of the configuration")
     func session() async throws {
         try await withClient(configure: {
             $0.applicationName = "a name"
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("what cannot work is said in words and by its kind, without the password")
+    @Test("a failed connection reports its cause as text and as a kind, without the password")
     func refusals() async throws {
         let database = try await FreshDatabase()
         let cases: [(String, String, ConnectionFailure)] = [
@@ -55,7 +55,7 @@ import Testing
         for (connection, words, kind) in cases { try await expectRefusal(connection, words, kind) }
     }
 
-    @Test("a wrong password is one, and the other hosts are not asked for a second opinion")
+    @Test("a wrong password is reported as `credentials`, and the other hosts are not tried")
     func wrongPassword() async throws {
         let cluster = try await ThrowawayCluster.start(passwords: true)
         for hosts in ["127.0.0.1:\(cluster.port)", "127.0.0.1:\(cluster.port),127.0.0.1:1"] {
@@ -87,7 +87,7 @@ import Testing
         return found
     }
 
-    @Test("a server that accepts and never answers costs the connect timeout")
+    @Test("a server that accepts and never answers fails with the connect timeout")
     func silentServer() async throws {
         let silent = try SilentListener()
         try await withClient(at: "postgres://u@127.0.0.1:\(silent.port)/db", configure: { $0.connectTimeout = .milliseconds(100) }) {
@@ -99,12 +99,12 @@ import Testing
         }
     }
 
-    @Test("of several hosts those that swallow packets are passed by within three seconds", arguments: [1, 2])
+    @Test("hosts that drop packets are skipped within three seconds", arguments: [1, 2])
     func blackHoles(count: Int) async throws {
         let cluster = try await ThrowawayCluster.start()
         let holes = try (1...count).map { _ in try SilentListener(swallowing: true) }
         let hosts = (holes.map(\.port) + [cluster.port]).map { "127.0.0.1:\($0)" }.joined(separator: ",")
-        // The limits of the product, not of the other tests.
+        // The default limits, not the longer ones of the other tests.
         let shipped = PostgresConfiguration("")
         try await withClient(at: "postgres://\(ThrowawayCluster.user)@\(hosts)/postgres") {
             $0.connectTimeout = shipped.connectTimeout
@@ -112,7 +112,7 @@ import Testing
             let begin = ContinuousClock.now
             try await expectEqual(client.int("select 1", deadline: .seconds(20)), 1)
             #expect(begin.duration(to: .now) < .seconds(3))
-            // The host that answered is the first one now: a lost connection is back at once.
+            // The host that answered is now tried first, so a lost connection is replaced at once.
             let again = ContinuousClock.now
             _ = await postgresError { _ = try await client.int("select pg_terminate_backend(pg_backend_pid())::int") }
             try await eventually(within: .seconds(20)) { (try? await client.int("select 1")) == 1 }
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test("a first host that is not what target_session_attrs asks for is passed by")
+    @Test("a first host that does not match target_session_attrs is skipped")
     func sessionAttributes() async throws {
         let cluster = try await ThrowawayCluster.start()
         let readOnly = try await ThrowawayCluster.start(settings: ["default_transaction_read_only": "on"])
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test("shutdown lets running work end, refuses new work, and may be asked for twice")
+    @Test("shutdown lets running work end, rejects new work, and may be called twice")
     func shutdown() async throws {
         try await withClient { client, database in
             try await withClient(at: database.url) { other in
@@ -153,7 +153,7 @@ import Testing
                     try await eventually { try await other.int(waiting) == 1 }
                     async let first: Void = client.shutdown(grace: .seconds(30))
                     async let second: Void = client.shutdown(grace: .seconds(30))
-                    // Not shut down yet, it would wait behind the lock.
+                    // Before the shutdown it would wait behind the lock.
                     try await eventually {
                         let error = await postgresError { try await client.execute("select 1", deadline: .milliseconds(50)) }
                         return error?.message == "the client was shut down"
@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test("run serves until its task is cancelled, and cleans up")
+    @Test("run serves requests until its task is cancelled, then shuts down")
     func run() async throws {
         let database = try await FreshDatabase()
         let reactor = try Reactor(name: "run")
@@ -185,8 +185,8 @@ import Testing
     }
 }
 
-/// Accepts connections (the kernel does) and never says anything. Swallowing, it does not even accept: its backlog is full, so that the kernel
-/// drops every further SYN.
+/// A listener whose connections the kernel accepts, and which never sends anything. With `swallowing` its backlog is full, so that the
+/// kernel drops every further SYN.
 private final class SilentListener {
     let port: Int
     private let descriptor: Int32

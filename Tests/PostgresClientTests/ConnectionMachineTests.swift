@@ -23,7 +23,7 @@ import Testing
         _ = machine.polled(.done)
     }
 
-    @Test("connecting goes: look up, start, wait as libpq says, open")
+    @Test("the steps of connecting: look up the host, start, wait as libpq asks, open")
     mutating func connecting() {
         #expect(machine.begin([name]) == .resolveHost(name))
         let found = Self.target("db.example", address: "10.0.0.1")
@@ -38,7 +38,7 @@ import Testing
         #expect(machine.current == found)
     }
 
-    @Test("a connection begins once")
+    @Test("begin has an effect once")
     mutating func beginTwice() {
         _ = machine.begin([first])
         #expect(machine.begin([first]) == .none)
@@ -54,13 +54,13 @@ import Testing
         #expect(machine.attemptFailed(isFinal: false) == .none)
     }
 
-    @Test("a server that has judged the login ends the round")
+    @Test("a server that rejects the login ends the round")
     mutating func finalFailure() {
         _ = machine.begin([first, second])
         #expect(machine.attemptFailed(isFinal: true) == .end(.unreachable))
     }
 
-    @Test("each attempt but the last gets its share of the time, and at most a second")
+    @Test("each attempt but the last gets an equal share of the remaining time, at most a second")
     mutating func limits() {
         _ = machine.begin([first, second, second, second])
         #expect(machine.attemptLimit(remaining: .seconds(2)) == .milliseconds(500))
@@ -69,7 +69,7 @@ import Testing
         #expect(machine.attemptLimit(remaining: .milliseconds(1700)) == .milliseconds(1700))
     }
 
-    @Test("once it is open a failed attempt means nothing")
+    @Test("a failed attempt has no effect on an open connection")
     mutating func lateFailure() {
         open()
         #expect(machine.attemptFailed(isFinal: true) == .none)
@@ -91,14 +91,14 @@ import Testing
         #expect(machine.ready(.writable) == .flushOutput)
     }
 
-    @Test("it waits for writing only while something is left to write")
+    @Test("it waits to write only while bytes are left to write")
     mutating func interest() {
         open()
         #expect(machine.flushed(.pending) == .watch([.read, .write]))
         #expect(machine.flushed(.done) == .watch(.read))
     }
 
-    @Test("a failed read or write ends it, once")
+    @Test("a failed read or write ends the connection, once")
     mutating func lost() {
         open()
         #expect(machine.consumed(false) == .end(.lost))
@@ -106,7 +106,7 @@ import Testing
         #expect(machine.end(.requested) == .none)
     }
 
-    @Test("after its end nothing moves it")
+    @Test("no event has an effect after the end")
     mutating func closed() {
         open()
         _ = machine.end(.requested)

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Each test has a server of its own to harm.
+/// Tests with a broken or stopped server. Each has a server of its own.
 @Suite(.timeLimit(.minutes(5))) struct FaultTests {
     @Test(
         "kill -9 of the server under load, three times: no acknowledged write is lost, none is written twice, and the pool is back in 2 s")
@@ -19,7 +19,7 @@ import Testing
             for _ in 0..<3 {
                 try await eventually { load.acknowledged.count > 50 }
                 await cluster.kill9()
-                // Refused, or cut off and then refused: told within a second.
+                // The connection is refused, or lost and then refused: reported within a second.
                 let refusal = await postgresError { _ = try await client.int("select 1", deadline: .seconds(1)) }
                 #expect(refusal?.kind == .unavailable)
                 try await cluster.start()
@@ -28,18 +28,18 @@ import Testing
                 try await eventually { load.acknowledged.count > before }
                 returns.append(accepting.duration(to: .now))
             }
-            // Each is bounded by the back-off; the median forgives a busy machine one of the three.
+            // Each is bounded by the back-off. The median, because one of the three may be slow on a busy machine.
             #expect(returns.sorted()[1] < .seconds(2))
             load.stop()
             await running.value
             let stored = Set(try await client.query("select id from t") { rows in (0..<rows.count).compactMap { rows.int($0, 0) } })
             #expect(load.acknowledged.subtracting(stored).isEmpty)
-            // What the client called surely not done was not done.
+            // What the client reported as certainly not committed was not committed.
             #expect(stored.isDisjoint(with: load.surelyNot))
         }
     }
 
-    @Test("a killed backend costs the callers on its shared connection an error, and nobody else")
+    @Test("a killed backend fails the batches on its shared connection, and no others")
     func killedBackend() async throws {
         try await withClient { client, database in
             try await eventually { try await connections(client) >= 3 }
@@ -63,7 +63,7 @@ import Testing
             "select count(*) from pg_stat_activity where application_name = 'postgres-client' and datname = current_database()") ?? 0
     }
 
-    @Test("a server that hangs costs each caller his deadline, later ones fail at once, and all is well when it goes on")
+    @Test("a server that hangs: callers fail by their deadline, later ones at once, and are served when it resumes")
     func hangingServer() async throws {
         let cluster = try await ThrowawayCluster.start()
         try await withClient(
@@ -77,7 +77,7 @@ import Testing
             cluster.sigstop()
             let hanging = await postgresError { _ = try await client.int("select 1", deadline: .milliseconds(500)) }
             #expect(hanging?.kind == .deadline)
-            // Silence on a busy shared connection and then a connection attempt without an answer: now it is known.
+            // First silence on a busy shared connection, then a connection attempt without an answer: now unreachable.
             try await eventually {
                 _ = await postgresError { _ = try await client.int("select 1", deadline: .milliseconds(500)) }
                 if case .unreachable = client.status { return true }
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test("nobody there: callers are told at once, and served as soon as there is a server")
+    @Test("without a server callers fail at once, and are served as soon as there is one")
     func serverComesLater() async throws {
         let cluster = try await ThrowawayCluster.start()
         await cluster.stop()
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test("a client without shared connections leases as soon as there is a server")
+    @Test("a client without shared connections gets leases as soon as there is a server")
     func leasesOnly() async throws {
         let cluster = try await ThrowawayCluster.start()
         await cluster.stop()
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test("a server without a free slot refuses leases, but the shared connections go on")
+    @Test("a server at its connection limit fails leases, but the shared connections continue")
     func noSlot() async throws {
         let cluster = try await ThrowawayCluster.start(settings: ["max_connections": "8", "superuser_reserved_connections": "0"])
         try await withClient(at: cluster.url(), configure: { $0.sharedConnections = 2 }) { client in
@@ -144,7 +144,7 @@ private func sleepOnLease(_ client: PostgresClient) async -> PostgresError? {
     }
 }
 
-/// Inserts numbers until told to stop, and keeps account of what was promised.
+/// Inserts numbers until `stop`, and records which inserts were acknowledged and which certainly failed.
 private final class InsertLoad: Sendable {
     private let client: PostgresClient
     private let next = Atomic(0)
@@ -176,7 +176,7 @@ private final class InsertLoad: Sendable {
                 account.withLock { _ = $0.acknowledged.insert(number) }
             } catch {
                 if let error = error as? PostgresError, !error.mayHaveTakenEffect { account.withLock { _ = $0.surelyNot.insert(number) } }
-                // Failing is quick while the server is away; leave the processor to those who bring it back.
+                // Calls fail at once while the server is stopped; the pause leaves CPU time for starting it.
                 try? await Task.sleep(for: .milliseconds(1))
             }
         }

@@ -47,14 +47,14 @@ import Testing
         #expect(rotation.order([], of: target.entry) == [])
     }
 
-    @Test("prefer-standby asks every host for a standby before it takes any")
+    @Test("prefer-standby tries every host for a standby before it accepts a primary")
     func standby() throws {
         let targets = try rotation.targets(of: list("a,b"), preferringStandby: true)
         #expect(targets.map(\.entry.host) == ["a", "b", "a", "b"])
         #expect(targets.map(\.session) == ["standby", "standby", "any", "any"])
     }
 
-    @Test("lists of hosts that do not fit together are refused")
+    @Test("lists of hosts, addresses and ports that do not match are rejected")
     func misfits() {
         #expect(HostList(hosts: "a,b", addresses: "10.0.0.1", ports: "") == nil)
         #expect(HostList(hosts: "a,b,c", addresses: "", ports: "1,2") == nil)
@@ -68,7 +68,7 @@ import Testing
         #expect(entries.map(\.needsLookup) == [true, false, false, false, false, false])
     }
 
-    @Test("hosts whose name is not proved are those that are not this machine, below verify-full")
+    @Test("unverified hosts are remote hosts without sslmode=verify-full")
     func unverified() {
         for local in ["postgres://u@localhost/d", "postgres://u@127.0.0.1/d", "postgres://u@[::1]/d", "host=/run/postgresql", "dbname=d"] {
             #expect(PostgresConfiguration.unverifiedHosts(of: local) == [], "\(local)")

@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("a transaction whose body swallowed an error says that nothing was committed")
+    @Test("a transaction whose body ignored a statement's error throws, because nothing was committed")
     func swallowedError() async throws {
         try await withClient { client, database in
             try await database.psql("create table t (n int)")
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("what one caller sets on a leased connection does not reach the next")
+    @Test("the session state of a leased connection does not reach the next caller")
     func reset() async throws {
         try await withClient(configure: { $0.maximumLeases = 1 }) { client, database in
             let role = "r_\(database.name)"
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("an open transaction ends with its lease")
+    @Test("an open transaction is rolled back at the end of its lease")
     func openTransaction() async throws {
         try await withClient(configure: { $0.maximumLeases = 1 }) { client, database in
             try await database.psql("create table t (n int)")
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test("a script runs many statements, all or nothing, and the connection goes on")
+    @Test("a script runs its statements in one transaction, and the connection stays usable")
     func script() async throws {
         try await withClient { client, database in
             try await client.withConnection { lease in
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test("a lease is of no use after its end")
+    @Test("a lease that was returned rejects statements")
     func afterTheEnd() async throws {
         try await withClient { client, _ in
             let kept = try await client.withConnection { $0 }
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test("leases are shared by waiting, waiting is bounded, and a waiter's deadline holds")
+    @Test("callers wait for a free lease, their number is bounded, and each waits until its deadline")
     func waiting() async throws {
         try await withClient(configure: {
             $0.maximumLeases = 1
@@ -127,7 +127,7 @@ import Testing
                     }
                 }
             }
-            // One of three finds both places taken, while the connection is still held.
+            // One of three finds both waiting places taken while the connection is still leased.
             for await kind in refusals.prefix(1) { #expect(kind == .poolExhausted) }
             release.finish()
             var answers: [Int?] = []

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct LimitTests {
-    @Test("the server ends a statement that runs too long, and the connection goes on")
+    @Test("the server ends a statement after `statementTimeout`, and the connection stays usable")
     func statementTimeout() async throws {
         try await withClient(configure: {
             $0.sharedConnections = 1
@@ -16,14 +16,14 @@ import Testing
         }
     }
 
-    @Test("a deadline answers its caller in time and leaves the shared connection usable")
+    @Test("a deadline fails its caller in time, and the shared connection stays usable")
     func deadline() async throws {
         try await withClient(configure: {
             $0.sharedConnections = 1
             $0.statementTimeout = .seconds(1)
         }) { client, _ in
             _ = try await client.int("select 1")
-            // Were the caller answered any later, it would be with the server's timeout.
+            // A later answer would have the server's timeout as its error.
             let error = await postgresError { try await client.execute("select pg_sleep(10)", deadline: .milliseconds(50)) }
             #expect(error?.kind == .deadline)
             #expect(error?.mayHaveTakenEffect == true)
@@ -31,13 +31,13 @@ import Testing
         }
     }
 
-    @Test("a cancelled task is answered at once, its result dropped, and its neighbours are untouched")
+    @Test("a cancelled task fails at once, its result is dropped, and other batches on the connection are not affected")
     func cancellation() async throws {
         try await withClient(configure: { ($0.sharedConnections, $0.statementTimeout) = (1, .seconds(60)) }) { client, _ in
             _ = try await client.int("select 1")
             let key = Int64.random(in: 0...Int64.max)
             try await client.withConnection { lease in
-                // The statement waits for as long as somebody else holds the lock, however busy the machine is.
+                // The statement waits while another session holds the lock, so that the test does not depend on time.
                 try await lease.execute("select pg_advisory_lock(\(key))")
                 let slow = Task { try await client.text("select 'slow' from pg_advisory_xact_lock(\(key))", deadline: .seconds(60)) }
                 let waiting: Query = """
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test("a task that was cancelled before it asks is not served")
+    @Test("a request of a task that is already cancelled is not sent")
     func cancelledBefore() async throws {
         try await withClient { client, database in
             try await database.psql("create table t (n int)")
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test("beyond the bound callers are refused at once, the others are served")
+    @Test("callers beyond `maximumWaiters` fail at once, the others are served")
     func waiterBound() async throws {
         try await withClient(configure: {
             $0.sharedConnections = 1

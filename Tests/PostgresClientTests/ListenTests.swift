@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("after the server was killed and started the listener says so and listens again")
+    @Test("a listener reports a lost connection and listens again when the server is back")
     func reconnect() async throws {
         let cluster = try await ThrowawayCluster.start()
         try await withClient(at: cluster.url()) { client in
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("a stream that nobody reads any more closes its connection")
+    @Test("a stream that is no longer read closes its connection")
     func termination() async throws {
         try await withClient { client, _ in
             let listeners: Query = "select count(*) from pg_stat_activity where query like 'listen%' and datname = current_database()"

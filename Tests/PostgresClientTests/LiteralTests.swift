@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct LiteralTests {
     @Test(
-        "arrays survive their text form",
+        "arrays are encoded and decoded unchanged",
         arguments: [[], ["a"], [nil], ["NULL", "null", "", " ", "a,b", "{}", "\"", "\\", "ü\u{1F468}"], ["a", nil, "b"]] as [[String?]])
     func arrays(elements: [String?]) {
         let text = ArrayLiteral.encode(elements.map { $0.map(QueryParameter.text) ?? .null })
@@ -12,18 +12,18 @@ import Testing
     }
 
     @Test(
-        "what is no one-dimensional array is none",
+        "a text that is not a one-dimensional array is rejected",
         arguments: ["", "{", "}", "{a", "{a,", "{{a},{b}}", "a", "{}x", "{\"a", "{\"a\\", "{\"a\"x}"])
     func noArray(text: String) {
         #expect(ArrayLiteral.decode(text) == nil)
     }
 
-    @Test("the server's own arrays are understood")
+    @Test("arrays in the server's own form are decoded")
     func unquoted() {
         #expect(ArrayLiteral.decode("{1,NULL,\"NULL\",a b}") == ["1", nil, "NULL", "a b"])
     }
 
-    @Test("bytes survive their text form, and other texts are no bytes")
+    @Test("bytes are encoded and decoded unchanged, and other texts are rejected")
     func bytes() {
         func decode(_ text: String) -> [UInt8]? { Array(text.utf8).withUnsafeBytes(HexLiteral.decode) }
         let all = Array(UInt8.min...UInt8.max)

@@ -53,7 +53,7 @@ extension PipelineQueue.Action: CustomStringConvertible {
         #expect(receive(.error, .separator, .error, .sync) == ["fail a", "none", "none", "finished a"])
     }
 
-    @Test("what cannot come is a violation")
+    @Test("a result that the protocol does not allow is a violation")
     mutating func violations() {
         #expect(receive(.result) == ["violation"])
         queue.sent("a", statements: 1)
@@ -62,7 +62,7 @@ extension PipelineQueue.Action: CustomStringConvertible {
         #expect(receive(.separator, .separator, .result) == ["none", "violation", "violation"])
     }
 
-    @Test("when the connection is lost all who wait are named in order")
+    @Test("when the connection is lost the outstanding owners are returned in order")
     mutating func lost() {
         for name in ["a", "b", "c"] { queue.sent(name, statements: 1) }
         _ = receive(.result, .separator, .sync, .result)
@@ -70,7 +70,7 @@ extension PipelineQueue.Action: CustomStringConvertible {
         #expect(queue.isEmpty)
     }
 
-    @Test("a queue that never runs empty does not grow")
+    @Test("a queue that is never empty does not grow in memory")
     mutating func steady() {
         queue.sent("first", statements: 1)
         for number in 0..<1000 {

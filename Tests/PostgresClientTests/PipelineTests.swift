@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct PipelineTests {
     @Test(
-        "10,000 pipelined batches from 64 tasks each get their own answer",
+        "10,000 pipelined batches from 64 tasks each get their own result",
         arguments: [PostgresConfiguration.StatementMode.prepared, .unnamed])
     func manyBatches(mode: PostgresConfiguration.StatementMode) async throws {
         try await withClient(configure: { $0.statements = mode }) { client, _ in
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("errors of all kinds in some batches leave their neighbours on the same connection untouched")
+    @Test("errors of all kinds in some batches do not affect other batches on the same connection")
     func errorsAreIsolated() async throws {
         try await withClient(configure: { $0.sharedConnections = 1 }) { client, database in
             try await database.psql("create table t (id int primary key deferrable initially deferred); insert into t values (1)")
@@ -65,18 +65,17 @@ import Testing
         }
     }
 
-    @Test("a batch that waits for a lock does not hold up the others")
+    @Test("a batch that waits for a lock does not delay batches on other connections")
     func lockWait() async throws {
         try await withClient { client, database in
             try await database.psql("create table t (id int primary key, n int); insert into t values (1, 0)")
             try await client.withTransaction { holder in
                 try await holder.execute("update t set n = 1")
                 async let waiting = client.execute("update t set n = n + 10 where id = 1")
-                // It waits for the lock as soon as the server says so.
+                // Wait until the server reports that it waits for the lock.
                 let waits: Query = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
                 try await eventually { try await client.int(waits) == 1 }
                 for number in 0..<50 { try await expectEqual(client.int("select \(number)::int"), number) }
-                // All that while the other one waited.
                 try await expectEqual(client.int(waits), 1)
                 try await holder.execute("commit")
                 try await holder.execute("begin")
@@ -113,7 +112,7 @@ import Testing
         }
     }
 
-    @Test("10 MB come down while 5 MB go up on the same connection, and neither side waits for the other for ever")
+    @Test("10 MB are received while 5 MB are sent on one connection, without a deadlock")
     func hugeBothWays() async throws {
         try await withClient(configure: {
             $0.sharedConnections = 1
@@ -140,7 +139,7 @@ import Testing
         }
     }
 
-    @Test("a schema change under a prepared statement is not noticed by callers")
+    @Test("a schema change that outdates a prepared statement causes no error for callers")
     func outdatedPlan() async throws {
         try await withClient { client, database in
             try await database.psql("create table t (a int); insert into t values (7)")
@@ -157,7 +156,7 @@ import Testing
         }
     }
 
-    @Test("more statements than the cache holds still work, and the server keeps at most a hundred")
+    @Test("more statements than the cache holds work, and the server has at most a hundred prepared")
     func manyStatements() async throws {
         try await withClient(configure: { $0.sharedConnections = 1 }) { client, _ in
             for number in 0..<250 {
@@ -179,7 +178,7 @@ import Testing
         }
     }
 
-    @Test("what decode throws reaches the caller, and the connection goes on")
+    @Test("an error thrown by decode reaches the caller, and the connection stays usable")
     func decodeThrows() async throws {
         struct Odd: Error {}
         try await withClient(configure: { $0.sharedConnections = 1 }) { client, _ in
@@ -188,7 +187,7 @@ import Testing
         }
     }
 
-    @Test("batches of one affinity run on one connection, also all at once; different affinities use them all")
+    @Test("batches of one affinity run on one connection, also when sent at once; different affinities use all connections")
     func affinity() async throws {
         try await withClient(configure: { $0.sharedConnections = 4 }) { client, _ in
             // Until its own connection is open an affinity uses the next one.
@@ -206,7 +205,7 @@ import Testing
         }
     }
 
-    @Test("batches that are sent while results of failed ones wait are answered by their own")
+    @Test("batches that are sent while results of failed batches are unread get their own results")
     func failuresAndPieces() async throws {
         try await withClient(configure: { $0.sharedConnections = 1 }) { client, _ in
             try await withThrowingTaskGroup { group in
@@ -229,7 +228,7 @@ import Testing
         }
     }
 
-    @Test("answers that wait in the socket are taken in pieces, between which the reactor does other work")
+    @Test("many results in the socket are taken in pieces, between which the reactor does other work")
     func pieces() async throws {
         let reactor = try Reactor(name: "test-pieces")
         reactor.start()
@@ -263,7 +262,7 @@ import Testing
     }
 }
 
-/// Work of the reactor that is always due, and counts the answers between two of its turns.
+/// Deferred work that is always due, and counts the answers between two of its calls.
 private final class OtherWork: DeferredWork, Sendable {
     private struct State {
         var answers = [0]
@@ -291,7 +290,7 @@ private final class OtherWork: DeferredWork, Sendable {
         }
     }
 
-    /// Returns how many answers came between two turns.
+    /// Returns the numbers of answers between two calls of `continueWork`, and ends the work.
     func end() -> [Int] {
         state.withLock { state in
             state.isOver = true

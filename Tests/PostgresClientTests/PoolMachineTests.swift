@@ -40,7 +40,7 @@ import Testing
         #expect(pool.batchArrived(request(3), now: at(0)) == [.send(request(3), on: connection(1))])
     }
 
-    @Test("nobody is sent behind a head older than 20 ms while another shared connection is there")
+    @Test("no batch is sent behind one that has run for 20 ms while another shared connection is free")
     mutating func staleHead() {
         openSharedConnections()
         _ = pool.batchArrived(request(1), now: at(0))
@@ -48,7 +48,7 @@ import Testing
         #expect(pool.batchArrived(request(3), now: at(20)) == [.send(request(3), on: connection(2))])
     }
 
-    @Test("when every head is old a batch waits, and the first shared connection to move takes it")
+    @Test("when all connections are stale a batch waits, and the first one that makes progress takes it")
     mutating func allStale() {
         openSharedConnections()
         _ = pool.batchArrived(request(1), now: at(0))
@@ -57,7 +57,7 @@ import Testing
         #expect(pool.batchEnded(on: connection(2), now: at(60)) == [.send(request(3), on: connection(2))])
     }
 
-    @Test("an answer makes the next head young")
+    @Test("after an answer the age of the next batch counts from that answer")
     mutating func headMoves() {
         openSharedConnections()
         for number in 1...4 { _ = pool.batchArrived(request(number), now: at(0)) }
@@ -65,7 +65,7 @@ import Testing
         #expect(pool.batchArrived(request(5), now: at(110)) == [.send(request(5), on: connection(1))])
     }
 
-    @Test("full shared connections make batches wait, up to the bound, in order")
+    @Test("when the shared connections are full batches wait in order, up to the limit")
     mutating func waiters() {
         openSharedConnections()
         for number in 1...6 { _ = pool.batchArrived(request(number), now: at(0)) }
@@ -76,7 +76,7 @@ import Testing
         #expect(pool.waiterCount == 0)
     }
 
-    @Test("who comes before the first connection waits for it")
+    @Test("a batch that arrives before the first connection is open waits for it")
     mutating func early() {
         _ = pool.start(now: at(0))
         #expect(pool.batchArrived(request(1), now: at(0)) == [])
@@ -85,7 +85,7 @@ import Testing
 
     // MARK: Affinity
 
-    @Test("equal affinities keep to one shared connection, however busy it is, and different ones share the shared connections")
+    @Test("equal affinities use one shared connection, however busy it is, and different ones are spread over all")
     mutating func affinity() {
         openSharedConnections()
         #expect(pool.batchArrived(request(1), affinity: 7, now: at(0)) == [.send(request(1), on: connection(2))])
@@ -97,7 +97,7 @@ import Testing
         #expect(pool.batchEnded(on: connection(2), now: at(1)) == [.send(request(3), on: connection(2))])
     }
 
-    @Test("a batch with an affinity waits behind an old head, and the others do not wait with it")
+    @Test("a batch with an affinity waits for its stale connection, and batches without one do not wait")
     mutating func affinityBehindOldHead() {
         openSharedConnections()
         _ = pool.batchArrived(request(1), affinity: 0, now: at(0))
@@ -106,7 +106,7 @@ import Testing
         #expect(pool.batchEnded(on: connection(1), now: at(100)) == [.send(request(2), on: connection(1))])
     }
 
-    @Test("while its shared connection is lost an affinity keeps to the next one, and returns to the one that replaces it")
+    @Test("while its connection is lost an affinity uses the next one, and then the replacement")
     mutating func affinityOfLostConnection() {
         openSharedConnections()
         for number in 1...3 { _ = pool.batchArrived(request(number), affinity: 0, now: at(0)) }
@@ -117,9 +117,9 @@ import Testing
         #expect(pool.batchArrived(request(5), affinity: 0, now: at(3)) == [.send(request(5), on: connection(3))])
     }
 
-    // MARK: The database goes away
+    // MARK: The database becomes unreachable
 
-    @Test("while a shared connection is left, a lost one is replaced and nobody notices")
+    @Test("while another shared connection is open, a lost one is replaced and no batch fails")
     mutating func oneConnectionLost() {
         openSharedConnections()
         #expect(pool.closed(connection(1), now: at(5)) == [.scheduleRetry])
@@ -147,7 +147,7 @@ import Testing
         #expect(pool.leaseRequested(request(4), now: at(8)) == [.reject(request(4), .unavailable)])
     }
 
-    @Test("while it is away one attempt at a time is made; the first success brings the others")
+    @Test("while unreachable one attempt is made at a time; after the first success the other connections are opened")
     mutating func probe() {
         _ = pool.start(now: at(0))
         #expect(pool.closed(connection(1), now: at(1)) == [.scheduleRetry])
@@ -157,7 +157,7 @@ import Testing
         #expect(pool.health == .reachable)
     }
 
-    @Test("an idle leased connection does not prove that the database is there")
+    @Test("an idle leased connection does not count as a reachable database")
     mutating func idleLeaseIsNoProof() {
         openSharedConnections()
         _ = pool.leaseRequested(request(1), now: at(0))
@@ -172,7 +172,7 @@ import Testing
 
     // MARK: Leases
 
-    @Test("a lease is connected when asked for, and lent again when it comes back")
+    @Test("a leased connection is opened on demand, and lent again after it was returned")
     mutating func lease() {
         openSharedConnections()
         #expect(pool.leaseRequested(request(1), now: at(0)) == [.connectLease(connection(3))])
@@ -183,7 +183,7 @@ import Testing
         #expect(pool.leaseRequested(request(3), now: at(5)) == [.lend(connection(3), to: request(3))])
     }
 
-    @Test("a soiled lease is closed and replaced for the next in line")
+    @Test("a lease that cannot be reused is closed and replaced for the next waiter")
     mutating func soiled() {
         openSharedConnections()
         _ = pool.leaseRequested(request(1), now: at(0))
@@ -195,7 +195,7 @@ import Testing
         #expect(pool.opened(connection(4), now: at(5)) == [.lend(connection(4), to: request(2))])
     }
 
-    @Test("an idle lease is closed after its time, a used one is not")
+    @Test("an idle leased connection is closed after the idle time, one in use is not")
     mutating func expiry() {
         openSharedConnections()
         _ = pool.leaseRequested(request(1), now: at(0))
@@ -206,7 +206,7 @@ import Testing
         #expect(pool.expireIdle(now: at(160_000)) == [.close(connection(3))])
     }
 
-    @Test("a lease returned twice is returned once")
+    @Test("returning a lease a second time has no effect")
     mutating func returnedTwice() {
         openSharedConnections()
         _ = pool.leaseRequested(request(1), now: at(0))
@@ -215,7 +215,7 @@ import Testing
         #expect(pool.leaseReturned(connection(3), reusable: true, now: at(3)) == [])
     }
 
-    @Test("a connection for someone who has left is kept idle")
+    @Test("a connection whose requester has withdrawn is kept idle")
     mutating func leftWhileConnecting() {
         openSharedConnections()
         _ = pool.leaseRequested(request(1), now: at(0))
@@ -223,7 +223,7 @@ import Testing
         #expect(pool.opened(connection(3), now: at(1)) == [.scheduleExpiry])
     }
 
-    @Test("leases refused while shared connections work fail their waiters, not the batches")
+    @Test("a failed lease connection, while shared ones are open, rejects the waiting leases only")
     mutating func leaseRefused() {
         openSharedConnections()
         _ = pool.leaseRequested(request(1), now: at(0))
@@ -231,7 +231,7 @@ import Testing
         #expect(pool.health == .reachable)
     }
 
-    @Test("without shared connections a request is itself the attempt")
+    @Test("without shared connections each lease request starts a connection attempt")
     mutating func noSharedConnections() {
         pool = Self.pool(sharedConnections: 0)
         #expect(pool.start(now: at(0)) == [])
@@ -244,7 +244,7 @@ import Testing
 
     // MARK: The end
 
-    @Test("shutting down refuses everybody, lets running work end, and closes what is idle")
+    @Test("shutdown rejects waiting and new requests, lets running work end, and closes idle connections")
     mutating func shutDown() {
         openSharedConnections()
         _ = pool.batchArrived(request(1), now: at(0))

@@ -34,7 +34,7 @@ import Testing
         #expect(query.parameters == [.null, .text("{\"1\",NULL}")])
     }
 
-    @Test("an error's description has no values, its parts have")
+    @Test("an error's description has no values, though its message and detail do")
     func errorDescription() async throws {
         try await withClient { client, database in
             try await database.psql("create table t (email text primary key)")

@@ -21,7 +21,7 @@ import Testing
         #expect(cache.use(key("a", [17])) == .prepare(name: "s2", evicted: nil))
     }
 
-    @Test("the least recently used statement makes room")
+    @Test("a full cache evicts the least recently used statement")
     mutating func eviction() {
         _ = cache.use(key("a"))
         _ = cache.use(key("b"))

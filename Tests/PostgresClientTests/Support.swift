@@ -15,12 +15,12 @@ func withClient(
     at url: String, configure: (inout PostgresConfiguration) -> Void = { _ in }, _ body: (PostgresClient) async throws -> Void
 ) async throws {
     var configuration = PostgresConfiguration(url)
-    // Time limits are what some tests are about; the others must not fail because the machine is busy.
+    // Longer than the defaults, so that tests do not fail on a busy machine; tests of time limits set their own.
     configuration.statementTimeout = .seconds(30)
     configuration.connectTimeout = .seconds(20)
     configuration.defaultDeadline = .seconds(60)
     configure(&configuration)
-    await turnstile.enter()
+    await clients.wait()
     let reactor = try Reactor(name: "test-postgres")
     reactor.start()
     let client = PostgresClient(configuration, reactor: reactor)
@@ -33,27 +33,27 @@ func withClient(
     }
     await client.shutdown(grace: .milliseconds(200))
     reactor.stop()
-    await turnstile.leave()
+    await clients.signal()
     try outcome.get()
 }
 
-/// All tests at once would measure the machine and not the client.
-private let turnstile = Turnstile(places: 4)
+/// Bounds how many tests run at once: more would overload the machine.
+private let clients = TaskSemaphore(count: 4)
 
-private actor Turnstile {
-    private var places: Int
+private actor TaskSemaphore {
+    private var count: Int
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
-    init(places: Int) {
-        self.places = places
+    init(count: Int) {
+        self.count = count
     }
 
-    func enter() async {
-        if places > 0 { places -= 1 } else { await withCheckedContinuation { waiting.append($0) } }
+    func wait() async {
+        if count > 0 { count -= 1 } else { await withCheckedContinuation { waiting.append($0) } }
     }
 
-    func leave() {
-        if waiting.isEmpty { places += 1 } else { waiting.removeFirst().resume() }
+    func signal() {
+        if waiting.isEmpty { count += 1 } else { waiting.removeFirst().resume() }
     }
 }
 
@@ -77,7 +77,7 @@ func postgresError(_ body: () async throws -> Void) async -> PostgresError? {
     }
 }
 
-/// For values that are awaited: inside closures `#expect(try await …)` does not see that the closure may throw.
+/// Compares an awaited value: inside closures `#expect(try await …)` does not see that the closure may throw.
 func expectEqual<Value: Equatable>(_ actual: Value, _ expected: Value, sourceLocation: SourceLocation = #_sourceLocation) {
     #expect(actual == expected, sourceLocation: sourceLocation)
 }

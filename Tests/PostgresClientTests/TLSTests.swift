@@ -26,7 +26,7 @@ struct TLSTests {
         }
     }
 
-    @Test("a certificate for another name, from a stranger, or without anything to check it with is refused")
+    @Test("a certificate with another name, from an unknown authority, or without a trusted root is rejected")
     func wrongCertificate() async throws {
         let cluster = try await ThrowawayCluster.start(tls: true)
         for (authority, words) in [
