@@ -1,13 +1,13 @@
 import Glibc
 
 extension ClientCertificate {
-    /// Reads certificate and key.
+    /// Reads certificate and key from PEM files. Blocks.
     /// - Throws: `OutboundError` (`invalidRequest`), with the path that cannot be read.
     public init(chainFile: String, keyFile: String) throws(OutboundError) {
         self.init(chain: try Self.bytes(of: chainFile), key: try Self.bytes(of: keyFile))
     }
 
-    /// A PEM file of some certificates has a few KiB.
+    /// Bytes that are read at most; a file of some certificates has a few KiB.
     private static let longestFile = 1 << 20
 
     private static func bytes(of path: String) throws(OutboundError) -> [UInt8] {

@@ -1,8 +1,8 @@
-/// A certificate with its key, in PEM. Nothing prints the key.
+/// A TLS client certificate with its private key, in PEM. `description` and reflection do not show the key.
 public struct ClientCertificate: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
     /// The certificate, then intermediate ones.
     public var chain: [UInt8]
-    /// Not encrypted.
+    /// The private key, not encrypted.
     public var key: [UInt8]
 
     public init(chain: [UInt8], key: [UInt8]) {

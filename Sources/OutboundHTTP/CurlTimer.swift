@@ -1,8 +1,8 @@
 import Reactor
 
-/// Runs `TimerMachine` on a reactor. Belongs to its thread.
+/// The timer that libcurl's multi interface requires, on a reactor: performs what `TimerMachine` decides. Use only on the reactor's thread.
 final class CurlTimer: DeferredWork {
-    /// libcurl's time has come. Never called inside libcurl.
+    /// Called when libcurl's timer expires. Never called from inside a libcurl function.
     var onTimeout: () -> Void = {}
 
     private let reactor: Reactor
@@ -15,7 +15,7 @@ final class CurlTimer: DeferredWork {
         self.reactor = reactor
     }
 
-    /// Called inside libcurl.
+    /// libcurl sets its one timer to this time from now; -1 cancels it. May be called from inside a libcurl function.
     func move(toMilliseconds milliseconds: Int) { perform(machine.move(toMilliseconds: milliseconds, at: .now)) }
 
     func close() {

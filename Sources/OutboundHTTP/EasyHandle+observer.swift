@@ -1,13 +1,13 @@
-// One of the four files that touch libcurl's pointers: what it calls for one transfer.
+// One of the four files that touch libcurl's pointers: the callbacks of one transfer.
 
 import CLibCurl
 import Glibc
 
 extension EasyHandle {
-    /// Calls `transfer` from now on. Those calls come from inside libcurl: none may call a function of the multi handle
-    /// (`CURLM_RECURSIVE_API_CALL`), nor anything that does.
-    // SAFETY: the transfer is not retained. It owns this handle and lets go of it only after it was removed from the multi handle, so it
-    // outlives every call. The buffers are lent for each call.
+    /// Sets the callbacks of this handle to methods of `transfer`. They are called from inside libcurl functions, and must not call a
+    /// function of the multi handle (`CURLM_RECURSIVE_API_CALL`), directly or indirectly.
+    // SAFETY: the transfer is not retained. It owns this handle and releases it only after it was removed from the multi handle, so it
+    // outlives every callback. The buffers are valid during each callback.
     func observe(by transfer: RunningTransfer) throws(OutboundError) {
         let context = Unmanaged.passUnretained(transfer).toOpaque()
         try check(
@@ -50,7 +50,7 @@ extension RunningTransfer {
     fileprivate func openSocket(_ address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
         let allowed = withUnsafePointer(to: &address.pointee.addr) { mayConnect(to: IPAddress($0)) }
         guard allowed else { return CURL_SOCKET_BAD }
-        // Not inherited by programs that the process starts.
+        // SOCK_CLOEXEC: child processes must not inherit it.
         return socket(address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), address.pointee.protocol)
     }
 }

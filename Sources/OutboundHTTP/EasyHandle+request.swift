@@ -1,8 +1,8 @@
 import CLibCurl
 
 extension EasyHandle {
-    /// Sets everything that a request needs.
-    /// - Parameter addresses: numeric, by host and port, which libcurl is to use for those names instead of looking them up.
+    /// Sets all libcurl options of a request.
+    /// - Parameter addresses: numeric addresses by host and port, which libcurl uses instead of looking the names up.
     func prepare(_ prepared: PreparedRequest, addresses: [(host: String, port: Int, addresses: [String])]) throws(OutboundError) {
         try set(CURLOPT_URL, prepared.target.text)
         try setProtocol(prepared)
@@ -11,7 +11,7 @@ extension EasyHandle {
         try setProxy(prepared)
         try setTrust(prepared)
         try setConnection(prepared)
-        // With "+" they age as looked up ones do. Permanent ones would stay for all later transfers.
+        // With "+" they expire like looked-up ones. Without it they would stay in libcurl's cache for all later transfers.
         let lines = addresses.map { entry in
             "+\(entry.host):\(entry.port):\(entry.addresses.map { $0.contains(":") ? "[\($0)]" : $0 }.joined(separator: ","))"
         }
@@ -19,14 +19,14 @@ extension EasyHandle {
     }
 
     private func setProtocol(_ prepared: PreparedRequest) throws(OutboundError) {
-        // Without this libcurl changes signal handlers for each chunk.
+        // Otherwise libcurl changes the process's signal handlers for each chunk.
         try set(CURLOPT_NOSIGNAL, true)
         // file:// is allowed by default. Redirects are not followed here.
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_FOLLOWLOCATION, false)
         // No content coding is requested; one that is sent nevertheless is delivered as it is.
         try set(CURLOPT_HTTP_CONTENT_DECODING, false)
-        // Without a certificate-bound ALPN there is no HTTP/2: plain connections stay with HTTP/1.1.
+        // HTTP/2 is negotiated by ALPN, so only over TLS; plain connections use HTTP/1.1.
         let version = if case .http2 = prepared.request.version { CURL_HTTP_VERSION_2TLS } else { CURL_HTTP_VERSION_1_1 }
         try set(CURLOPT_HTTP_VERSION, Int(version))
         try set(CURLOPT_PIPEWAIT, prepared.isPipelined)
@@ -46,10 +46,10 @@ extension EasyHandle {
     }
 
     private func setProxy(_ prepared: PreparedRequest) throws(OutboundError) {
-        // Always set: otherwise libcurl reads the environment. The exceptions were applied before.
+        // Always set, because otherwise libcurl reads the environment. `no_proxy` was applied before.
         try set(CURLOPT_PROXY, prepared.proxy?.address.url ?? "")
         try set(CURLOPT_NOPROXY, "")
-        // Request headers are not for the proxy, and its headers are not the response's.
+        // Do not send request headers to the proxy, nor report its headers as the response's.
         try set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
         try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
         let authentication =
@@ -76,16 +76,16 @@ extension EasyHandle {
     }
 
     private func setConnection(_ prepared: PreparedRequest) throws(OutboundError) {
-        // Its timer is not obeyed while a transfer waits for a connection, so the transfer has one of its own beside it; libcurl divides
-        // this one among a host's addresses.
+        // libcurl divides this limit among a host's addresses, but ignores it while a transfer waits for a connection: for that
+        // `RunningTransfer` has a timer of its own.
         try set(CURLOPT_CONNECTTIMEOUT_MS, max(1, prepared.request.limits.connect.wholeMilliseconds))
-        // A transfer that is removed while libcurl itself looks a name up must not wait for the lookup's end.
+        // Removing a transfer while libcurl looks up a name must not wait for the lookup.
         try set(CURLOPT_QUICK_EXIT, true)
         try set(CURLOPT_FRESH_CONNECT, !prepared.request.mayUseKeptConnection)
         try set(CURLOPT_TCP_KEEPALIVE, true)
         try set(CURLOPT_TCP_KEEPIDLE, 30)
         try set(CURLOPT_TCP_KEEPINTVL, 10)
-        // Or a server that moved is never noticed while requests come often enough.
+        // Seconds. Otherwise frequent requests would keep a connection to an old address after a server has moved.
         try set(CURLOPT_MAXLIFETIME_CONN, 600)
     }
 }

@@ -2,10 +2,10 @@
 
 import CLibCurl
 
-/// One transfer of libcurl and what it borrows. Belongs to the client's thread.
-// SAFETY: the handle, its lists and its error buffer are made and freed here. libcurl reads lists and the error buffer until the handle's
-// cleanup, which comes first in `deinit`; strings, bodies and blobs it copies. The handle must have been removed from its multi handle before
-// `deinit`: the code that adds it keeps the object until then.
+/// Owns libcurl's handle of one transfer (`CURL`), and the lists and the buffer to which it points. Use only on the client's thread.
+// SAFETY: the handle, its lists and its error buffer are made and freed here. libcurl uses the lists and the error buffer until the
+// handle's cleanup, which comes first in `deinit`; it copies strings, bodies and blobs. The handle must have been removed from its multi
+// handle before `deinit`: the code that adds it keeps the object until then.
 final class EasyHandle {
     let pointer: UnsafeMutableRawPointer
     private var lists: [UnsafeMutablePointer<curl_slist>] = []
@@ -29,7 +29,7 @@ final class EasyHandle {
 
     func set(_ option: CURLoption, _ value: Bool) throws(OutboundError) { try set(option, value ? 1 : 0) }
 
-    /// nil resets the option.
+    /// Nil resets the option.
     func set(_ option: CURLoption, _ value: String?) throws(OutboundError) {
         try check(gateway_curl_set_string(pointer, option, value))
     }
@@ -60,7 +60,7 @@ final class EasyHandle {
 
     func set(body bytes: [UInt8]) throws(OutboundError) {
         try check(gateway_curl_set_offset(pointer, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(bytes.count)))
-        // Without any pointer libcurl would ask for the body.
+        // Without a pointer libcurl would read the body from a callback.
         guard !bytes.isEmpty else { return try set(CURLOPT_COPYPOSTFIELDS, "") }
         try check(
             bytes.withUnsafeBytes { buffer in
@@ -72,16 +72,16 @@ final class EasyHandle {
         try check(gateway_curl_set_pointer(pointer, CURLOPT_SHARE, share.pointer))
     }
 
-    /// The connection is closed when the transfer ends. Allowed inside callbacks.
+    /// Closes the connection when the transfer ends, instead of keeping it. Allowed inside callbacks.
     func closeConnectionAtEnd() { _ = gateway_curl_set_long(pointer, CURLOPT_FORBID_REUSE, 1) }
 
-    /// Receives nothing more until `resume`.
+    /// Stops receiving until `resume`.
     func pause() { curl_easy_pause(pointer, CURLPAUSE_RECV) }
 
     /// Receives again; the callbacks may be called before this returns.
     func resume() { curl_easy_pause(pointer, CURLPAUSE_CONT) }
 
-    /// What libcurl reports when the transfer is over.
+    /// Collects what libcurl reports about a transfer that ended with `code`.
     func result(_ code: CURLcode, isConnected: Bool, hasBegun: Bool) -> CurlResult {
         let text = String(cString: message)
         return CurlResult(
@@ -104,8 +104,10 @@ final class EasyHandle {
     }
 }
 
-/// TLS sessions that all transfers of a client resume: handles of one multi do not share them by themselves (before libcurl 8.12).
-// SAFETY: freed after the handles that use it: each transfer holds it. No locks are set, since one thread uses it.
+/// The cache of TLS sessions that all transfers of a client share, to resume them. Before libcurl 8.12 the easy handles of one multi handle
+/// do not share it otherwise.
+// SAFETY: freed after the handles that use it, because the driver, which owns it, outlives its transfers. It has no locks, because only one
+// thread uses it.
 final class SessionShare {
     fileprivate let pointer: UnsafeMutableRawPointer
 

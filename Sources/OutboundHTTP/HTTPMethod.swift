@@ -11,7 +11,7 @@ public struct HTTPMethod: Sendable, Hashable, ExpressibleByStringLiteral {
     public static let patch: HTTPMethod = "PATCH"
     public static let delete: HTTPMethod = "DELETE"
 
-    /// Sending it twice has the effect of sending it once (RFC 9110 §9.2.2).
+    /// Whether sending a request twice has the same effect as once (RFC 9110 §9.2.2).
     var isIdempotent: Bool { Self.idempotent.contains(name) }
 
     private static let idempotent: Set<String> = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]
@@ -27,15 +27,15 @@ public struct HTTPHeader: Sendable, Equatable {
         self.value = value
     }
 
-    /// The line that libcurl takes; nil when the name is no token (RFC 9110 §5.6.2) or the value has a control character.
+    /// The field in libcurl's form; nil when it is malformed.
     var line: String? {
         guard !name.isEmpty, name.utf8.allSatisfy(Self.isToken), value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 })
         else { return nil }
-        // libcurl takes "Name:" as the wish to leave a field out, and "Name;" as an empty field.
+        // For libcurl "Name:" removes a default field, and "Name;" is a field with an empty value.
         return value.allSatisfy(\.isWhitespace) ? "\(name);" : "\(name): \(value)"
     }
 
-    /// Whether the name is no token, or the value has a control character.
+    /// Whether the name is not a token (RFC 9110 §5.6.2), or the value has a control character.
     public var isMalformed: Bool { line == nil }
 
     private static func isToken(_ byte: UInt8) -> Bool {

@@ -7,7 +7,7 @@ struct IPAddress: Hashable {
 
     init(bytes: [UInt8]) { self.bytes = bytes }
 
-    /// The usual text form, without brackets or zone; nil for anything else.
+    /// From the text form, without brackets or zone; nil for anything else.
     init?(_ text: String) {
         var four = in_addr()
         var six = in6_addr()
@@ -20,7 +20,7 @@ struct IPAddress: Hashable {
         }
     }
 
-    /// - Parameter address: of the length that its family has; nil for another family.
+    /// From a socket address of family `AF_INET` or `AF_INET6`; nil for another family.
     // SAFETY: the pointer is read during the call, as the structure that `sa_family` names.
     init?(_ address: UnsafePointer<sockaddr>) {
         switch Int32(address.pointee.sa_family) {
@@ -36,15 +36,15 @@ struct IPAddress: Hashable {
         }
     }
 
-    /// `127.0.0.0/8`, `::1`, and the zero addresses, which reach this machine too.
+    /// Whether the address is `127.0.0.0/8`, `::1` or a zero address: all of them reach this machine.
     var isLoopback: Bool { Self.loopback.contains { $0.contains(embedded ?? self) } }
 
-    /// The IPv4 address in a mapped (RFC 4291 §2.5.5.2) or NAT64 (RFC 6052) address.
+    /// The IPv4 address in an IPv4-mapped (RFC 4291 §2.5.5.2) or NAT64 (RFC 6052) IPv6 address; nil for other addresses.
     var embedded: IPAddress? {
         Self.embedding.contains { $0.contains(self) } ? IPAddress(bytes: Array(bytes.suffix(4))) : nil
     }
 
-    /// An address of the public internet: not of those that the registries of RFC 6890 keep for other uses.
+    /// Whether the address is of the public internet: not in the special-purpose registries (RFC 6890).
     var isPublic: Bool {
         if let embedded { return embedded.isPublic }
         if bytes.count == 4 { return !Self.specialIPv4.contains { $0.contains(self) } }
@@ -64,7 +64,7 @@ struct IPAddress: Hashable {
     private static func networks(_ texts: String...) -> [IPNetwork] { texts.compactMap(IPNetwork.init) }
 }
 
-/// The addresses that begin with the same bits.
+/// A network in CIDR form: the addresses with the same first `bits` bits.
 struct IPNetwork: Sendable {
     private let prefix: [UInt8]
     private let bits: Int
@@ -74,7 +74,7 @@ struct IPNetwork: Sendable {
         self.bits = bits
     }
 
-    /// An address, or an address, a slash and a number of bits (RFC 4632 §3.1); nil for anything else.
+    /// From an address, or an address, a slash and a number of bits (RFC 4632 §3.1); nil for anything else.
     init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, let address = IPAddress(String(first)) else { return nil }

@@ -2,24 +2,25 @@
 
 import CLibCurl
 
-/// libcurl's multi interface. Belongs to the client's thread.
+/// Owns libcurl's multi handle, which runs all transfers of a client and shares their connections. Use only on the client's thread.
 ///
-/// The callbacks come from inside the other functions, which libcurl refuses to run meanwhile; so they only take a note.
-// SAFETY: the handle is made and freed here; it holds an unretained pointer to this object, which frees it in `deinit`. All easy handles are
-// removed before that: the code that adds one removes it.
+/// libcurl calls `onSocket` and `onTimer` from inside the other functions and refuses recursive calls, so these closures must not call any
+/// method of this class.
+// SAFETY: the handle is made and freed here; it holds an unretained pointer to this object, which frees it in `deinit`. All easy handles
+// are removed before that: the code that adds one removes it.
 final class MultiHandle {
-    /// A socket's state.
-    enum Wish {
+    /// What libcurl wants of a socket from now on.
+    enum SocketChange {
         case watch(read: Bool, write: Bool)
-        case forget
+        case remove
     }
 
     private let pointer: UnsafeMutableRawPointer
-    private let onSocket: (Int32, Wish) -> Void
+    private let onSocket: (Int32, SocketChange) -> Void
     private let onTimer: (Int) -> Void
 
     init(
-        _ configuration: OutboundConfiguration, onSocket: @escaping (Int32, Wish) -> Void, onTimer: @escaping (Int) -> Void
+        _ configuration: OutboundConfiguration, onSocket: @escaping (Int32, SocketChange) -> Void, onTimer: @escaping (Int) -> Void
     ) throws(OutboundError) {
         guard Self.isLibraryReady, let pointer = curl_multi_init() else { throw OutboundError(.other, "curl_multi_init failed") }
         self.pointer = pointer
@@ -53,23 +54,23 @@ final class MultiHandle {
 
     func remove(_ handle: EasyHandle) { curl_multi_remove_handle(pointer, handle.pointer) }
 
-    /// A socket is ready. A descriptor that libcurl does not know is ignored.
+    /// Tells libcurl that a socket is ready. libcurl ignores descriptors that are not its own.
     func act(on descriptor: Int32, canRead: Bool, canWrite: Bool, hasFailed: Bool) {
         var running: Int32 = 0
         let mask = (canRead ? CURL_CSELECT_IN : 0) | (canWrite ? CURL_CSELECT_OUT : 0) | (hasFailed ? CURL_CSELECT_ERR : 0)
         curl_multi_socket_action(pointer, descriptor, mask, &running)
     }
 
-    /// The time that `onTimer` set has come.
+    /// Tells libcurl that the timer which it set by `onTimer` has expired.
     func timeout() {
         var running: Int32 = 0
         curl_multi_socket_action(pointer, CURL_SOCKET_TIMEOUT, 0, &running)
     }
 
-    /// The next transfer that is over, by its handle's pointer.
+    /// The next transfer that has ended since the last call, by its easy handle; nil when there is none.
     func nextEnd() -> (handle: UnsafeMutableRawPointer, code: CURLcode)? {
         var left: Int32 = 0
-        // The message is libcurl's, until the next call: copied at once.
+        // The message is valid until the next libcurl call, so it is copied here.
         while let message = curl_multi_info_read(pointer, &left) {
             guard message.pointee.msg == CURLMSG_DONE, let handle = message.pointee.easy_handle else { continue }
             return (handle, message.pointee.data.result)
@@ -82,7 +83,7 @@ final class MultiHandle {
         case CURL_POLL_IN: onSocket(descriptor, .watch(read: true, write: false))
         case CURL_POLL_OUT: onSocket(descriptor, .watch(read: false, write: true))
         case CURL_POLL_INOUT: onSocket(descriptor, .watch(read: true, write: true))
-        default: onSocket(descriptor, .forget)
+        default: onSocket(descriptor, .remove)
         }
     }
 
@@ -100,6 +101,6 @@ final class MultiHandle {
         return Unmanaged<MultiHandle>.fromOpaque(context).takeUnretainedValue()
     }
 
-    /// Once in the process; thread-safe since libcurl 7.84.
+    /// Initializes libcurl once in the process; thread-safe since libcurl 7.84.
     private static let isLibraryReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 }

@@ -1,6 +1,7 @@
-/// The hosts of `no_proxy`: `*` is every host; a name is that host and all below it, with or without a leading dot or `*.`; an address, or a network
-/// in CIDR form, is compared with hosts that are addresses, never with what a name resolves to. A name or an address may have a port, an IPv6
-/// address then stands in brackets. Beyond curl's rules: ports, `*.`, IPv6 networks. Pure.
+/// The list of hosts that are reached without a proxy, as `no_proxy` has it. `*` matches every host. A name matches that host and its
+/// subdomains, with or without a leading dot or `*.`. An address or a network in CIDR form matches hosts that are written as addresses,
+/// never the addresses of a name. A name or an address may have a port; an IPv6 address is then in brackets. Ports, `*.` and IPv6 networks
+/// are extensions of curl's rules. Pure.
 public struct NoProxyList: Sendable {
     fileprivate enum Host {
         case all
@@ -15,12 +16,12 @@ public struct NoProxyList: Sendable {
 
     private let exceptsLoopback: Bool
     private var entries: [Entry] = []
-    /// The first entry that is none of these; what it was meant to except is unknown.
+    /// The first entry that cannot be parsed. `ProxyRules` makes it an error, because it is unknown which hosts were meant.
     private(set) var malformedEntry: String?
 
     /// - Parameters:
     ///   - text: entries separated by commas or spaces.
-    ///   - exceptsLoopback: whether names and addresses of this machine are in the list, independent of `text`.
+    ///   - exceptsLoopback: whether `localhost` and loopback addresses match, whatever `text` is.
     public init(_ text: String, exceptsLoopback: Bool = false) {
         self.exceptsLoopback = exceptsLoopback
         for text in text.lowercased().split(whereSeparator: { $0 == "," || $0.isWhitespace }) {
@@ -47,7 +48,7 @@ public struct NoProxyList: Sendable {
 }
 
 extension NoProxyList.Entry {
-    /// - Parameter text: in lower case. nil: no entry.
+    /// - Parameter text: in lower case. Nil when it is malformed.
     fileprivate init?(_ text: Substring) {
         if text == "*" {
             self.init(host: .all)

@@ -1,6 +1,6 @@
 import CLibCurl
 
-/// What libcurl reports when a transfer is over.
+/// What libcurl reports about a transfer that ended.
 struct CurlResult {
     var code: CURLcode
     /// From the handle's error buffer, or the code's text.
@@ -9,22 +9,22 @@ struct CurlResult {
     var systemError = 0
     /// `CURLINFO_SSL_VERIFYRESULT` of the server or the proxy.
     var certificateError = 0
-    /// `CURLINFO_HTTP_CONNECTCODE`: what a proxy answered to CONNECT; 0: nothing.
+    /// `CURLINFO_HTTP_CONNECTCODE`: the proxy's status in answer to CONNECT; 0: none.
     var tunnelStatus = 0
-    /// `CURLINFO_PROXY_ERROR`: what a SOCKS proxy answered.
+    /// `CURLINFO_PROXY_ERROR`: the reply of a SOCKS proxy (`CURLproxycode`).
     var socksError = 0
-    /// The request was handed to a connection.
+    /// Whether the request was given to a connection.
     var isConnected = false
-    /// Something of a response arrived.
+    /// Whether any byte of a response arrived.
     var hasBegun = false
 }
 
 extension OutboundError {
-    /// nil: the transfer was successful.
+    /// The error for a result; nil when the transfer was successful.
     static func of(_ result: CurlResult) -> OutboundError? {
         guard result.code != CURLE_OK else { return nil }
         let curl = Cause.curl(code: result.code.rawValue, errno: result.systemError)
-        // An error of reading the tunnel's answer has the code of any broken connection.
+        // First, because libcurl reports a tunnel that the proxy refused with the code of any broken connection.
         if result.tunnelStatus != 0, result.tunnelStatus / 100 != 2 {
             return OutboundError(.proxy, "the proxy answered \(result.tunnelStatus)", cause: .proxy(result.tunnelStatus))
         }
@@ -32,7 +32,7 @@ extension OutboundError {
         case CURLE_PROXY: return OutboundError(.proxy, result.message, cause: .proxy(result.socksError))
         case CURLE_PEER_FAILED_VERIFICATION where result.certificateError != 0:
             return OutboundError(.tls, result.message, cause: .certificate(result.certificateError))
-        // Limits of the whole request are our own timers; libcurl has the one of connecting.
+        // The only time limit given to libcurl is that for connecting; `total` is a timer of `RunningTransfer`.
         case CURLE_OPERATION_TIMEDOUT: return OutboundError(.connectTimeout, result.message, cause: curl)
         case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM:
             return OutboundError(!result.isConnected ? .connect : result.hasBegun ? .cut : .unanswered, result.message, cause: curl)

@@ -1,39 +1,39 @@
-/// Why a request did not come to a response. Contains nothing of the request's headers or body, so it may be logged.
+/// Why a request has no complete response. Contains nothing of the request's headers or body, so it may be logged.
 public struct OutboundError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What went wrong. More may be added.
+    /// The kind of failure. Later versions may add codes.
     public struct Code: Sendable, Hashable, RawRepresentable {
         public let rawValue: String
 
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The request cannot be sent: URL, header, certificate or authority file.
+        /// The request was not sent: its URL, a header, the client certificate, an authority file or the proxy setting is invalid.
         public static let invalidRequest = Code(rawValue: "invalid_request")
-        /// The name has no address.
+        /// The name of the server or the proxy has no address.
         public static let resolve = Code(rawValue: "resolve")
         /// The server, or the proxy, did not accept the connection.
         public static let connect = Code(rawValue: "connect")
         /// No connection within `OutboundLimits.connect`.
         public static let connectTimeout = Code(rawValue: "connect_timeout")
-        /// The handshake failed, or the peer's certificate is not to be trusted.
+        /// The TLS handshake failed, or the peer's certificate is not trusted.
         public static let tls = Code(rawValue: "tls")
-        /// The proxy refused.
+        /// The proxy rejected the request, for instance because of its credentials.
         public static let proxy = Code(rawValue: "proxy")
         /// No whole response within `OutboundLimits.total`.
         public static let timeout = Code(rawValue: "timeout")
-        /// The connection ended after the request was given to it, and before anything of a response arrived. The server may have accepted the
+        /// The connection ended after the request was given to it and before any byte of a response. The server may have processed the
         /// request.
         public static let unanswered = Code(rawValue: "no_response")
-        /// The connection broke before the response was whole.
+        /// The connection ended before the response was complete.
         public static let cut = Code(rawValue: "cut")
-        /// What came is no HTTP response.
+        /// The response is not valid HTTP.
         public static let malformedResponse = Code(rawValue: "malformed_response")
-        /// The response is larger than `OutboundLimits.responseBytes`, or its head than libcurl's limit.
+        /// The body is larger than `OutboundLimits.responseBytes`, or the heads are larger than 64 KiB.
         public static let responseTooLarge = Code(rawValue: "response_too_large")
-        /// The address is not one of the public internet, and the request requires one.
+        /// The request has `Destination.publicOnly`, and the address is not of the public internet.
         public static let forbiddenAddress = Code(rawValue: "forbidden_address")
         /// The task or the transfer was cancelled.
         public static let cancelled = Code(rawValue: "cancelled")
-        /// Too many requests are under way.
+        /// `OutboundConfiguration.maximumTransfers` requests are running.
         public static let overloaded = Code(rawValue: "overloaded")
         /// The client was shut down.
         public static let shutDown = Code(rawValue: "shut_down")
@@ -54,7 +54,7 @@ public struct OutboundError: Error, Sendable, Equatable, CustomStringConvertible
     }
 
     public let code: Code
-    /// For operators.
+    /// A description for operators, in English.
     public let message: String
     public let cause: Cause?
 

@@ -1,8 +1,8 @@
 import Synchronization
 
 extension OutboundHTTPClient {
-    /// Sends a request and returns the whole response, whatever its status. Cancelling the task ends the request at once.
-    /// - Throws: `OutboundError`; `cancelled` when the task was.
+    /// Sends a request and returns the complete response, whatever its status. Cancelling the task ends the request at once.
+    /// - Throws: `OutboundError`; its code is `cancelled` when the task was cancelled.
     public func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
         let call = CancellableCall()
         let result = await withTaskCancellationHandler {
@@ -28,7 +28,7 @@ extension OutboundHTTPClient {
     }
 }
 
-/// A request that may be cancelled at any time, also before it is started.
+/// Passes a task's cancellation to its transfer, also when it comes before the transfer is started.
 private final class CancellableCall: Sendable {
     private enum State {
         case new
@@ -38,7 +38,7 @@ private final class CancellableCall: Sendable {
 
     private let state = Mutex(State.new)
 
-    /// False, and nothing is started, when it was cancelled before.
+    /// Calls `begin`, unless `cancel` was called before: then returns false.
     func start(_ begin: () -> OutboundTransfer) -> Bool {
         state.withLock { state in
             guard case .new = state else { return false }

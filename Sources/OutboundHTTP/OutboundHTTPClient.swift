@@ -1,16 +1,16 @@
 import Reactor
 import Synchronization
 
-/// Sends HTTP requests with libcurl on a thread of its own: HTTP/1.1 and HTTP/2, proxies, client certificates.
+/// An HTTP client on libcurl, which runs on a thread of its own: HTTP/1.1 and HTTP/2, proxies, client certificates.
 ///
-/// Certificates are always verified (TLS 1.2 or later), redirects are never followed, every response is bounded. Nothing is
-/// retried but what libcurl sends again on a new connection, see `OutboundRequest.mayBeSentTwice`.
+/// Certificates are always verified (TLS 1.2 or later), redirects are never followed, every response is bounded. It retries nothing, except
+/// that libcurl may send a request again on a new connection; see `OutboundRequest.mayBeSentTwice`.
 public final class OutboundHTTPClient: Sendable {
     private let driver: ReactorBound<TransferDriver>
     private let lastID = Atomic<UInt64>(0)
 
     /// Starts the client's thread.
-    /// - Parameter lookUp: finds a name's addresses; blocks, on a helper thread.
+    /// - Parameter lookUp: looks a name up; called on a helper thread, may block.
     /// - Throws: `OutboundError` or `ReactorError`, when the process has no descriptors or memory left.
     public init(
         _ configuration: OutboundConfiguration = OutboundConfiguration(),
@@ -27,8 +27,8 @@ public final class OutboundHTTPClient: Sendable {
         shutDown()
     }
 
-    /// Ends all requests with `shutDown`, closes all connections, and ends the thread. Later requests end with `shutDown`. Any thread;
-    /// idempotent; waits for what handlers are doing.
+    /// Fails all running and later requests with `shutDown`, closes all connections, and ends the thread. Waits for running handlers. Any
+    /// thread; idempotent.
     public func shutDown() {
         driver.submit { $0.close() }
         driver.reactor.stop()
@@ -42,15 +42,15 @@ public final class OutboundHTTPClient: Sendable {
     }
 }
 
-/// A request that was started.
+/// A handle of a started request, to cancel or resume it. Dropping it does not cancel the request.
 public struct OutboundTransfer: Sendable {
     fileprivate let id: UInt64
     fileprivate let driver: ReactorBound<TransferDriver>
 
-    /// Ends the request; its connection is closed as soon as the client's thread is free. `end` with `cancelled` follows, unless it had ended
-    /// by then; calls that were under way may come before it. Any thread; idempotent.
+    /// Ends the request and closes its connection, asynchronously on the client's thread. `end` with `cancelled` follows, unless the
+    /// request had already ended; `head` and `bytes` may still be called before it. Any thread; idempotent.
     public func cancel() { driver.submit { [id] in $0.cancel(id) } }
 
-    /// Goes on after `ReceiveDemand.pause`. Any thread; harmless otherwise.
+    /// Continues receiving after `ReceiveDemand.pause`. No effect when the request is not paused. Any thread.
     public func resume() { driver.submit { [id] in $0.resume(id) } }
 }

@@ -1,9 +1,9 @@
-/// One HTTP request to a foreign server. Redirects are never followed: the response is delivered as it is.
+/// One HTTP request of an `OutboundHTTPClient`. Redirects are never followed: a redirect response is returned as it is.
 public struct OutboundRequest: Sendable {
     /// Absolute, `http` or `https`, ASCII, without credentials.
     public var url: String
     public var method: HTTPMethod
-    /// Names and values. None may contain a control character.
+    /// Names must be tokens, and values must not contain control characters; otherwise the request fails with `invalidRequest`.
     public var headers: [HTTPHeader]
     public var body: [UInt8]?
     public var limits = OutboundLimits()
@@ -11,13 +11,13 @@ public struct OutboundRequest: Sendable {
     public var destination = Destination.any
     public var version = HTTPVersion.http1
     public var proxy = ProxyChoice.configured
-    /// What proves to the server who we are.
+    /// The TLS client certificate.
     public var certificate: ClientCertificate?
-    /// PEM file of the only authorities to trust; nil: those of the system.
+    /// PEM file of the certificate authorities to trust instead of the system's; nil: the system's.
     public var authorityFile: String?
-    /// Whether the server recognizes a request that it gets twice, for instance by an idempotency key. libcurl silently sends a request again
-    /// when a kept connection breaks before the first byte of the response; so a request of a method that is not idempotent gets a new
-    /// connection unless this is true.
+    /// Whether the server recognizes a repeated request, for instance by an idempotency key. libcurl sends a request again by itself when a
+    /// reused connection breaks before the first byte of the response. So a request with a non-idempotent method gets a new connection,
+    /// unless this is true.
     public var mayBeSentTwice = false
 
     /// A request with default limits, to any address.
@@ -28,17 +28,17 @@ public struct OutboundRequest: Sendable {
         self.body = body
     }
 
-    /// Whether it may go over a connection that was used before.
+    /// Whether it may use a connection that was used before.
     var mayUseKeptConnection: Bool { method.isIdempotent || mayBeSentTwice }
 }
 
-/// What a request may take.
+/// The limits of time and size of a request.
 public struct OutboundLimits: Sendable, Equatable {
-    /// For the name, the wait for a free connection, the proxy, TCP and TLS together.
+    /// Until the request is given to a connection: name lookup, waiting for a free connection, proxy, TCP and TLS together.
     public var connect: Duration
-    /// For everything; nil: unbounded, as for streams that the caller ends.
+    /// Until the response is complete; nil: no limit, for streams that the caller ends.
     public var total: Duration?
-    /// Of the body, as delivered.
+    /// Bytes of the body, as delivered.
     public var responseBytes: Int
 
     public init(connect: Duration = .seconds(5), total: Duration? = .seconds(30), responseBytes: Int = 1 << 20) {
@@ -48,15 +48,16 @@ public struct OutboundLimits: Sendable, Equatable {
     }
 }
 
-/// Whether the operator or a user chose the address of a request.
+/// Which addresses a request may be sent to, by who chose its URL.
 public enum Destination: Sendable {
     /// The operator: any address.
     case any
-    /// A user: only addresses of the public internet (RFC 6890), checked where the connection is made.
+    /// A user: only addresses of the public internet (RFC 6890). Checked on the addresses that are connected to, not only on the URL, so
+    /// that a name cannot resolve to a private address.
     case publicOnly
 }
 
-/// The HTTP version to ask for, as configurations name it.
+/// The highest HTTP version to use. The raw value is its name in configurations.
 public enum HTTPVersion: String, Sendable, CaseIterable {
     case http1 = "1.1"
     /// HTTP/2 where TLS negotiates it, else HTTP/1.1.
@@ -65,9 +66,9 @@ public enum HTTPVersion: String, Sendable, CaseIterable {
 
 /// Which proxy a request goes through.
 public enum ProxyChoice: Sendable, Equatable {
-    /// As the client is configured.
+    /// By `OutboundConfiguration.proxies`.
     case configured
     case none
-    /// This one, in place of the configured.
+    /// This proxy instead of the configured one.
     case use(Proxy)
 }

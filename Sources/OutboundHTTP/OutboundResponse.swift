@@ -13,7 +13,7 @@ public struct OutboundResponseHead: Sendable, Equatable {
     public subscript(name: String) -> String? { headers.first { $0.name == name }?.value }
 }
 
-/// A response that arrived whole.
+/// A complete response.
 public struct OutboundResponse: Sendable, Equatable {
     public var head: OutboundResponseHead
     /// As it was sent: no content coding is requested, and none is removed.
@@ -27,21 +27,21 @@ public struct OutboundResponse: Sendable, Equatable {
     }
 }
 
-/// Whether a receiver takes more of a response.
+/// The result of `OutboundHandlers.bytes`: whether to deliver more.
 public enum ReceiveDemand: Sendable {
     case more
-    /// Nothing more until `OutboundTransfer.resume()`. The socket is not read meanwhile; over HTTP/2, where the connection belongs to other streams
-    /// too, libcurl keeps what arrives: up to its window of 32 MB a stream.
+    /// Deliver nothing more until `OutboundTransfer.resume()`. Over HTTP/1.1 the socket is not read meanwhile. Over HTTP/2, where other
+    /// streams use the same connection, libcurl buffers what arrives, up to its window of 32 MB for each stream.
     case pause
 }
 
-/// What is called, on the client's thread, while a response arrives: `head` at most once, then `bytes` whenever some arrived, then `end`
-/// exactly once. None may block; all may start and cancel requests.
+/// The callbacks of a request, on the client's thread: `head` at most once, then `bytes` whenever bytes arrived, then `end` exactly once.
+/// None may block; all may start and cancel requests.
 public struct OutboundHandlers: Sendable {
     public var head: @Sendable (OutboundResponseHead) -> Void
-    /// The bytes are lent for the duration of the call; never empty.
+    /// Never empty. The buffer is valid during the call.
     public var bytes: @Sendable (UnsafeRawBufferPointer) -> ReceiveDemand
-    /// nil: the response arrived whole by its framing.
+    /// Nil: the response is complete by its framing.
     public var end: @Sendable (OutboundError?) -> Void
 
     public init(

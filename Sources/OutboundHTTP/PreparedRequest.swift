@@ -1,13 +1,18 @@
-/// A request that was found possible: where it goes, through what, and with which header lines. Pure.
+/// A validated request with what follows from it and the configuration: the parsed URL, the proxy and the header lines. Pure.
 struct PreparedRequest {
     let request: OutboundRequest
     let target: TargetURL
-    /// nil: directly.
+    /// Nil: without a proxy.
     let proxy: Proxy?
+    /// `ProxyRules.guardPrivateAddresses`.
     private let guardsPrivateAddresses: Bool
+    /// In libcurl's form (`HTTPHeader.line`).
     let headerLines: [String]
+    /// Whether the request waits for a connection that is being opened, to share it over HTTP/2 (`CURLOPT_PIPEWAIT`).
     let isPipelined: Bool
 
+    /// - Throws: `OutboundError`: `invalidRequest`, or `forbiddenAddress` when the URL has a private address or would need a proxy that
+    ///   does not refuse them.
     init(_ request: OutboundRequest, _ configuration: OutboundConfiguration) throws(OutboundError) {
         self.request = request
         target = try TargetURL(request.url)
@@ -18,13 +23,14 @@ struct PreparedRequest {
         try checkDestination()
     }
 
-    /// Names whose addresses libcurl will need.
+    /// The hosts whose addresses libcurl needs: the target's, or the proxy's, or both.
     var namesToResolve: [(host: String, port: Int)] {
         guard let proxy else { return [(target.host, target.port)] }
         return [(proxy.address.host, proxy.address.port)] + (proxy.address.resolvesTargetHere ? [(target.host, target.port)] : [])
     }
 
-    /// Whether a connection may be made to the address, or used that was made before. Through a proxy, only the proxy's address is seen.
+    /// Whether the request may use a connection, new or reused, to an address (nil: unknown). Always true through a proxy, because then
+    /// only the proxy's address is known.
     func mayConnect(to address: IPAddress?) -> Bool {
         guard case .publicOnly = request.destination, proxy == nil else { return true }
         return address?.isPublic ?? false
@@ -50,7 +56,7 @@ struct PreparedRequest {
             lines.append(line)
         }
         let names = Set(request.headers.map { $0.name.lowercased() })
-        // libcurl's own: it would announce a form, and wait for 100-continue before a large body.
+        // Removes libcurl's defaults: the content type of a form, and `Expect: 100-continue` before a large body.
         if !names.contains("content-type") { lines.append("Content-Type:") }
         if !names.contains("expect") { lines.append("Expect:") }
         return lines

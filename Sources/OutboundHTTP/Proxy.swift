@@ -1,9 +1,9 @@
-/// A proxy, and how a client is known to it.
+/// A proxy, with how to authenticate to it and whom to trust.
 public struct Proxy: Sendable, Equatable {
     public var address: ProxyAddress
-    /// How the client proves who it is, when the address has credentials.
+    /// The authentication scheme, used when the address has credentials.
     public var authentication: ProxyAuthentication
-    /// PEM file of the only authorities to trust for an `https` proxy; nil: those of the system.
+    /// PEM file of the certificate authorities to trust for an `https` proxy; nil: the system's.
     public var authorityFile: String?
 
     public init(_ address: ProxyAddress, authentication: ProxyAuthentication = .basic, authorityFile: String? = nil) {
@@ -13,7 +13,7 @@ public struct Proxy: Sendable, Equatable {
     }
 }
 
-/// How a client proves to a proxy who it is.
+/// The authentication scheme of a client at a proxy. The raw value is its name in configurations.
 public enum ProxyAuthentication: String, Sendable, CaseIterable {
     case basic
     case ntlm
@@ -21,20 +21,21 @@ public enum ProxyAuthentication: String, Sendable, CaseIterable {
     case negotiate
 }
 
-/// A proxy's URL: `http`, `https`, `socks4`, `socks4a`, `socks5`, `socks5h`, with credentials or without. Nothing prints the credentials.
+/// A proxy's URL: `http`, `https`, `socks4`, `socks4a`, `socks5` or `socks5h`, with credentials or without. `description` and reflection do
+/// not show the credentials.
 public struct ProxyAddress: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
     let url: String
-    /// Of the proxy; a name, or an address without brackets.
+    /// The proxy's name, or its address without brackets.
     let host: String
     let port: Int
-    /// The client looks the target's name up, and not the proxy.
+    /// Whether this client looks up the target's name (`socks4`, `socks5`); otherwise the proxy does.
     let resolvesTargetHere: Bool
     public let hasCredentials: Bool
 
     public var description: String { "\(host):\(port)" }
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// `http` when there is no scheme. nil: not such a URL.
+    /// Parses a URL; without a scheme it is `http`. Nil when it is malformed, or has a path or a query.
     public init?(_ text: String) {
         let url = text.contains("://") ? text : "http://\(text)"
         guard let parsed = ParsedURL(url, defaultPorts: Self.defaultPorts), parsed.isBare else { return nil }

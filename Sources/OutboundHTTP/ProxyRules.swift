@@ -1,20 +1,20 @@
-/// Which requests go through which proxy. Pure.
+/// Chooses the proxy of each request, by the scheme and host of its URL. Pure.
 public struct ProxyRules: Sendable {
     /// For `http` URLs.
     public var plain: ProxyAddress?
     /// For `https` URLs.
     public var secure: ProxyAddress?
-    /// Hosts that are reached directly.
+    /// Hosts that are reached without a proxy.
     public var exceptions = NoProxyList("")
-    /// How the client proves to a proxy who it is, when the proxy's URL has credentials.
+    /// The authentication scheme, used when the proxy's URL has credentials.
     public var authentication = ProxyAuthentication.basic
-    /// PEM file of the only authorities to trust for `https` proxies; nil: those of the system.
+    /// PEM file of the certificate authorities to trust for `https` proxies; nil: the system's.
     public var authorityFile: String?
-    /// The proxies refuse private addresses themselves. Otherwise a request for `Destination.publicOnly` never goes through a proxy: only
-    /// the proxy sees the address.
+    /// Whether the proxies themselves refuse private addresses. If not, a request with `Destination.publicOnly` that needs a proxy fails:
+    /// only the proxy knows the address.
     public var guardPrivateAddresses = false
 
-    /// Why the variables that are set cannot be used, by the scheme of the URLs that need them.
+    /// Why an environment variable that is set cannot be used, for `http` and for `https` URLs; nil: it can.
     private var unusable: (plain: String?, secure: String?)
     /// The variable that `exceptions` were read from.
     private var exceptionsName = "no_proxy"
@@ -22,11 +22,11 @@ public struct ProxyRules: Sendable {
     /// No proxy.
     public static let none = ProxyRules()
 
-    /// No proxy.
     public init() {}
 
-    /// The customary variables: `http_proxy` (in lower case only, as a CGI's `HTTP_PROXY` is a client's header; that one alone is an error),
-    /// `https_proxy`, `all_proxy`, `no_proxy`. Beyond curl, names and addresses of this machine are always reached directly.
+    /// From the environment variables that curl reads: `http_proxy`, `https_proxy`, `all_proxy`, `no_proxy`. `http_proxy` is read in lower
+    /// case only, because in a CGI process `HTTP_PROXY` is a header of the client; `HTTP_PROXY` alone is an error. Unlike in curl,
+    /// `localhost` and loopback addresses are always reached without a proxy.
     public init(environment: [String: String]) {
         func isSet(_ name: String) -> Bool { environment[name]?.isEmpty == false }
         func proxy(_ names: String...) -> (address: ProxyAddress?, unusable: String?) {
@@ -43,10 +43,9 @@ public struct ProxyRules: Sendable {
         exceptions = NoProxyList(environment[exceptionsName] ?? "", exceptsLoopback: true)
     }
 
-    /// The proxy that a request for a URL goes through; nil: directly. A proxy that is set and cannot be used is an error, never a reason to go
-    /// around it.
-    /// - Throws: `OutboundError` (`invalidRequest`): the URL, the variables of its scheme, or an exception is malformed. It quotes no proxy, as its URL
-    ///   may hold a password.
+    /// The proxy for a URL; nil: none. A proxy that is set but cannot be used is an error; the request is then never sent without it.
+    /// - Throws: `OutboundError` (`invalidRequest`) when the URL, the variables for its scheme, or `no_proxy` is malformed. Its message
+    ///   does not quote the proxy's URL, which may contain a password.
     public func proxy(for url: String, _ choice: ProxyChoice = .configured) throws(OutboundError) -> Proxy? {
         try proxy(for: TargetURL(url), choice)
     }

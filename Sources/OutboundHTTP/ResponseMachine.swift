@@ -1,24 +1,25 @@
-/// What arrives of a response, line by line and piece by piece, as libcurl's callbacks report it. Pure.
+/// Parses the header lines of a response as libcurl's callbacks deliver them, finds the final head, and enforces the size limits. Pure.
 ///
-/// libcurl hands interim responses (1xx), a proxy's 407 that it answers itself, and trailers to the same callback as the final head.
+/// libcurl passes interim responses (1xx), a proxy's 407 that it answers itself, and trailers to the same callback as the final head.
 struct ResponseMachine {
     enum Step: Equatable {
+        /// Nothing to report.
         case goOn
-        /// The final head is known.
+        /// The final head is complete.
         case head(OutboundResponseHead)
-        /// More than was allowed: the transfer is to be ended.
+        /// A limit is exceeded: end the transfer.
         case tooLarge
     }
 
     private enum State {
         /// The head that is being read; nil before the first status line.
         case readingHead(OutboundResponseHead?)
-        /// A whole head that libcurl may follow by another, when it answers a proxy's challenge.
+        /// A complete head with status 407: either the final one, or libcurl answers the proxy's challenge and another head follows.
         case challenged(OutboundResponseHead)
         case final
     }
 
-    /// Of all heads together; providers' are below 4 KiB. libcurl's own limit is 300 KB.
+    /// For all heads of a response together. Those of model providers are below 4 KiB; libcurl's own limit is 300 KB.
     static let maximumHeadBytes = 64 * 1024
 
     private let maximumBodyBytes: Int
@@ -30,7 +31,7 @@ struct ResponseMachine {
         self.maximumBodyBytes = maximumBodyBytes
     }
 
-    /// A line with its line end.
+    /// The next header line, with its line end.
     mutating func line(_ bytes: UnsafeRawBufferPointer) -> Step {
         // Trailers are not reported.
         if case .final = state { return .goOn }
@@ -57,13 +58,14 @@ struct ResponseMachine {
         return .goOn
     }
 
-    /// The next piece of the body: its head, when that was still open, and whether it is too much.
+    /// The next piece of the body has arrived. Returns the head, if only this shows that it was the final one, and whether the body is too
+    /// large.
     mutating func body(byteCount: Int) -> (head: OutboundResponseHead?, isTooLarge: Bool) {
         bodyBytes += byteCount
         return (finish(), bodyBytes > maximumBodyBytes)
     }
 
-    /// Nothing follows: the head, when it was still open.
+    /// The response ended. Returns the head, if only this shows that it was the final one.
     mutating func finish() -> OutboundResponseHead? {
         guard case .challenged(let head) = state else { return nil }
         state = .final
@@ -73,7 +75,7 @@ struct ResponseMachine {
     /// Whether anything has arrived.
     var hasBegun: Bool { headBytes > 0 }
 
-    /// Whether a final head was seen.
+    /// Whether the final head is known.
     var hasHead: Bool { if case .final = state { true } else { false } }
 
     private static func withoutLineEnd(_ bytes: UnsafeRawBufferPointer) -> Slice<UnsafeRawBufferPointer> {
@@ -92,7 +94,7 @@ struct ResponseMachine {
     }
 
     private static func add(_ line: Slice<UnsafeRawBufferPointer>, to head: inout OutboundResponseHead) {
-        // A line that begins with white space continues the one before (RFC 9112 §5.2); without a colon it is no field.
+        // Ignores continuation lines, which begin with white space (RFC 9112 §5.2), and lines without a colon.
         guard let first = line.first, first != 0x20, first != 0x09, let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }
         let blank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
         var value = line[line.index(after: colon)...].drop(while: blank)

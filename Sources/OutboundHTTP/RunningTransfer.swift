@@ -1,14 +1,19 @@
 import CLibCurl
 import Reactor
 
-/// One request under way. Belongs to the client's thread.
+/// One running request: looks its names up, runs it in libcurl, and calls its handlers. Use only on the client's thread.
+///
+/// libcurl's callbacks only record what arrived. `deliver` and `ended`, which the driver calls after libcurl has returned, call the
+/// handlers.
 final class RunningTransfer {
     private enum Phase {
+        /// Lookups of `missing` names are not yet answered.
         case resolving(missing: Int)
         case running(EasyHandle)
         case over
     }
 
+    /// Bytes of buffer capacity that are kept between deliveries.
     private static let keptCapacity = 64 * 1024
 
     let id: UInt64
@@ -21,13 +26,14 @@ final class RunningTransfer {
     private var totalTimer: TimerHandle?
 
     private var response: ResponseMachine
-    /// What arrived since it was last delivered.
+    /// Recorded by callbacks and not yet delivered.
     private var head: OutboundResponseHead?
     private var bytes: [UInt8] = []
     /// Why a callback ended the transfer; libcurl then reports a code of its own.
     private var failure: OutboundError?
+    /// Whether the request was given to a connection.
     private var isConnected = false
-    /// The receiver takes nothing more at present.
+    /// Whether the handler has paused the transfer.
     private var isPaused = false
 
     init(id: UInt64, _ prepared: PreparedRequest, _ handlers: OutboundHandlers, driver: TransferDriver) {
@@ -38,8 +44,9 @@ final class RunningTransfer {
         response = ResponseMachine(maximumBodyBytes: prepared.request.limits.responseBytes)
     }
 
-    // MARK: From the driver
+    // MARK: Called by the driver
 
+    /// Starts the time limits and the name lookups.
     func begin() {
         let limits = prepared.request.limits
         connectTimer = driver.reactor.schedule(after: limits.connect) { [self] in
@@ -56,24 +63,24 @@ final class RunningTransfer {
         }
     }
 
-    /// Ends the transfer before its time. The caller receives `error`.
+    /// Ends the transfer early with `error`.
     func end(_ error: OutboundError) {
         if case .running(let handle) = phase {
-            // Over HTTP/2, libcurl before 8.15 would queue the stream's reset and send it with the connection's next request; until then
-            // the server goes on. So the connection is closed, or, when other streams use it, after them.
+            // Over HTTP/2, libcurl before 8.15 sends the stream's reset only with the connection's next request; until then the server
+            // continues the stream. So the connection is closed, when its other streams have ended.
             handle.closeConnectionAtEnd()
         }
         finish(error)
     }
 
-    /// The receiver takes more. Never inside libcurl.
+    /// Continues after a pause. Not allowed inside a libcurl function.
     func resume() {
         guard isPaused, case .running(let handle) = phase else { return }
         isPaused = false
         handle.resume()
     }
 
-    /// Hands over what arrived. Never inside libcurl.
+    /// Passes what arrived to the handlers. Not allowed inside a libcurl function.
     func deliver() {
         if let head {
             self.head = nil
@@ -81,7 +88,7 @@ final class RunningTransfer {
         }
         guard !bytes.isEmpty else { return }
         let demand = bytes.withUnsafeBytes(handlers.bytes)
-        // A burst may bring 1.6 MB at once, and a stream lives long.
+        // A burst can be 1.6 MB, and a stream runs for long: do not keep that much capacity.
         bytes.removeAll(keepingCapacity: bytes.capacity <= Self.keptCapacity)
         if case .pause = demand, !isPaused, case .running(let handle) = phase {
             isPaused = true
@@ -89,7 +96,7 @@ final class RunningTransfer {
         }
     }
 
-    /// libcurl is done.
+    /// libcurl has ended the transfer.
     func ended(_ code: CURLcode) {
         guard case .running(let handle) = phase else { return }
         let result = handle.result(code, isConnected: isConnected, hasBegun: response.hasBegun)
@@ -98,8 +105,9 @@ final class RunningTransfer {
         finish(failure ?? OutboundError.of(result))
     }
 
-    // MARK: From libcurl: only notes are taken
+    // MARK: Called inside libcurl functions: only record what arrived
 
+    /// Returns false when libcurl must end the transfer, as the next three methods do.
     func received(headerLine line: UnsafeRawBufferPointer) -> Bool {
         switch response.line(line) {
         case .goOn: break
@@ -110,7 +118,7 @@ final class RunningTransfer {
     }
 
     func received(body: UnsafeRawBufferPointer) -> Bool {
-        // A paused transfer is resumed before it is removed: what libcurl has kept meanwhile goes nowhere.
+        // `finish` resumes a paused transfer, and libcurl then passes what it has buffered: it is dropped.
         if case .over = phase { return true }
         let step = response.body(byteCount: body.count)
         guard !step.isTooLarge else {
@@ -127,14 +135,15 @@ final class RunningTransfer {
         prepared.mayConnect(to: address) || abort(PreparedRequest.forbidden(prepared.target.host))
     }
 
-    /// A connection, new or kept, is about to be given the request.
+    /// Called before the request is sent on a new or reused connection. Checks the address again, because a reused connection was opened by
+    /// another request.
     func willSendRequest(to address: String) -> Bool {
         isConnected = true
         connectTimer?.cancel()
         return mayConnect(to: IPAddress(address))
     }
 
-    // MARK: Inside
+    // MARK: Private
 
     private func resolved(_ host: String, _ port: Int, _ answer: NameCache.Answer) {
         guard case .resolving(let missing) = phase else { return }
@@ -142,7 +151,7 @@ final class RunningTransfer {
         case .failure(let failure):
             end(OutboundError(.resolve, "\(host) has no address", cause: .resolver(failure.code)))
         case .success(let found):
-            // libcurl does not take an address with a zone.
+            // libcurl does not accept an address with a zone here.
             let usable = found.filter { !$0.contains("%") }
             let allowed = usable.filter { prepared.mayConnect(to: IPAddress($0)) }
             guard !allowed.isEmpty else {
@@ -167,7 +176,7 @@ final class RunningTransfer {
         }
     }
 
-    /// Takes a note for `deliver`.
+    /// Records something for `deliver`, and registers the transfer with the driver when it is the first.
     private func note(_ change: () -> Void) {
         if head == nil, bytes.isEmpty { driver.willDeliver(self) }
         change()
@@ -188,7 +197,7 @@ final class RunningTransfer {
         head = nil
         bytes = []
         if case .running(let handle) = before {
-            // libcurl before 8.1 leaks what it keeps for a paused HTTP/2 stream that is removed.
+            // libcurl before 8.1 leaks the buffer of a paused HTTP/2 stream that is removed.
             if isPaused { handle.resume() }
             driver.remove(handle)
         }

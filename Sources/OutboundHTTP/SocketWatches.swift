@@ -1,8 +1,8 @@
 import Reactor
 
-/// Watches libcurl's sockets, level-triggered: libcurl may leave bytes in a socket. Belongs to the client's thread.
+/// Watches libcurl's sockets on the reactor. Level-triggered, because libcurl may leave bytes in a socket. Use only on the client's thread.
 final class SocketWatches {
-    /// A socket is ready.
+    /// Called when a socket is ready.
     var onReady: (Int32, Readiness) -> Void = { _, _ in }
 
     private let reactor: Reactor
@@ -12,18 +12,18 @@ final class SocketWatches {
         self.reactor = reactor
     }
 
-    /// Called inside libcurl.
-    func change(_ descriptor: Int32, _ wish: MultiHandle.Wish) {
-        switch wish {
-        case .forget:
-            // Perhaps closed in a moment, and its number used again: the next socket gets a watch of its own.
+    /// Begins, changes or ends the watch of a socket. Called inside libcurl functions.
+    func change(_ descriptor: Int32, _ change: MultiHandle.SocketChange) {
+        switch change {
+        case .remove:
+            // libcurl may close the socket next, and its number may be used again: a new socket must get a new watch.
             if let watch = watches.removeValue(forKey: descriptor) { reactor.unwatch(watch) }
         case .watch(let read, let write):
             let interest: Interest = [read ? .read : [], write ? .write : []]
             if let watch = watches[descriptor] {
                 reactor.update(watch, interest)
             } else {
-                // Cannot be refused but for want of memory; the transfer's time limit ends it then.
+                // Fails only without memory; then the time limit ends the transfer.
                 watches[descriptor] = try? reactor.watch(descriptor, interest) { [self] in onReady(descriptor, $0) }
             }
         }

@@ -2,20 +2,21 @@
 
 import CLibCurl
 
-/// A URL taken apart by libcurl's own parser, so that what is checked is what is used.
-// SAFETY: the `CURLU` lives for the call of `init`; each part is copied and freed at once.
+/// A URL parsed by libcurl's own parser, so that the checks see the same host as the transfer.
+// SAFETY: the `CURLU` exists during `init` only; each part is copied and freed at once.
 struct ParsedURL: Equatable {
     let scheme: String
-    /// In lower case; a name, or an address without brackets. Numbers such as `0x7f.1` are addresses here.
+    /// In lower case; a name, or an address without brackets. The parser turns forms such as `0x7f.1` into usual addresses.
     let host: String
     let port: Int
-    /// As libcurl writes it, without the fragment.
+    /// The URL normalized by libcurl, without the fragment.
     let text: String
     let hasCredentials: Bool
-    /// Neither a path but `/`, nor a query.
+    /// Whether it has no path but `/`, and no query.
     let isBare: Bool
 
-    /// - Parameter defaultPorts: the schemes that are accepted, with the port that each has.
+    /// Nil when the URL is malformed, not ASCII, or has another scheme.
+    /// - Parameter defaultPorts: the accepted schemes, with the default port of each.
     init?(_ url: String, defaultPorts: [String: Int]) {
         guard url.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), let parser = curl_url() else { return nil }
         defer { curl_url_cleanup(parser) }
@@ -41,15 +42,16 @@ struct ParsedURL: Equatable {
     }
 }
 
-/// Where a request goes.
+/// The URL of a request: absolute, `http` or `https`, without credentials.
 struct TargetURL: Equatable {
     let isSecure: Bool
     /// In lower case; a name, or an address without brackets.
     let host: String
     let port: Int
-    /// As libcurl writes it.
+    /// The URL normalized by libcurl.
     let text: String
 
+    /// - Throws: `OutboundError` (`invalidRequest`).
     init(_ url: String) throws(OutboundError) {
         guard let parsed = ParsedURL(url, defaultPorts: ["http": 80, "https": 443]) else {
             throw OutboundError(.invalidRequest, "the URL is no absolute http or https URL")

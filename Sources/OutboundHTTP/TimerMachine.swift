@@ -1,17 +1,17 @@
-/// libcurl's one timer over the reactor's. Pure: the clock is an argument.
+/// Maps the one timer of libcurl's multi interface to timers of the reactor. Pure: the clock is an argument.
 ///
-/// libcurl moves its timer at nearly every chunk. A timer that is moved away stays set and, when it fires, is set again: so no timer object is
-/// made for each chunk. 0 ms means soon, outside libcurl: after this wake-up.
+/// libcurl sets its timer anew for nearly every chunk. When the new time is later, the reactor's timer is kept, and set again when it
+/// fires, so that no timer is made for each chunk. 0 ms means at once, but not from inside libcurl: at the end of the wake-up.
 struct TimerMachine {
     typealias Instant = ContinuousClock.Instant
 
     enum Action: Equatable {
         case nothing
-        /// Call `wakeUpEnds` after this wake-up.
+        /// Call `wakeUpEnds` at the end of this wake-up.
         case atEndOfWakeUp
         /// Replace the reactor's timer by one that calls `fired` after this time.
         case schedule(Duration)
-        /// Tell libcurl that its time has come.
+        /// Tell libcurl that its timer has expired.
         case timeout
     }
 
@@ -20,7 +20,7 @@ struct TimerMachine {
     /// When the reactor's timer fires.
     private var scheduled: Instant?
 
-    /// libcurl moves its timer; a negative number takes it back.
+    /// libcurl sets its timer; a negative number cancels it.
     mutating func move(toMilliseconds milliseconds: Int, at now: Instant) -> Action {
         guard milliseconds >= 0 else {
             deadline = nil

@@ -1,8 +1,8 @@
 import CLibCurl
 import Reactor
 
-/// Runs transfers with libcurl on a reactor's thread. Belongs to that thread: everything here is called from the reactor's work, watches and
-/// timers, so never from inside libcurl.
+/// Connects the parts of the client on its thread: running transfers, libcurl's multi handle, its sockets and its timer. Use only on that
+/// thread. Its methods are called by the reactor, never from inside a libcurl function, except `willDeliver`.
 final class TransferDriver {
     let reactor: Reactor
     let names: NameCache
@@ -10,11 +10,11 @@ final class TransferDriver {
     private let configuration: OutboundConfiguration
     private let sockets: SocketWatches
     private let timer: CurlTimer
-    /// nil when closed.
+    /// Nil after `close`.
     private var multi: MultiHandle?
     private var transfers: [UInt64: RunningTransfer] = [:]
     private var transfersByHandle: [UnsafeMutableRawPointer: RunningTransfer] = [:]
-    /// Transfers with something to hand over.
+    /// Transfers that have recorded something to deliver.
     private var deliverable: [RunningTransfer] = []
 
     /// May be called on any thread, before the driver is used.
@@ -28,7 +28,7 @@ final class TransferDriver {
         self.timer = timer
         sessions = try SessionShare()
         multi = try MultiHandle(configuration, onSocket: { sockets.change($0, $1) }, onTimer: { timer.move(toMilliseconds: $0) })
-        // The cycles end in `close`.
+        // `close` breaks these reference cycles.
         sockets.onReady = { [self] descriptor, readiness in
             act { multi in
                 multi.act(
@@ -59,21 +59,21 @@ final class TransferDriver {
 
     func close() {
         for transfer in transfers.values { transfer.end(OutboundError(.shutDown, "the HTTP client was shut down")) }
-        // Closes the connections that are kept.
+        // Closes the idle connections.
         multi = nil
         sockets.close()
         timer.close()
     }
 
-    // MARK: From transfers
+    // MARK: Called by transfers
 
-    /// libcurl begins at the end of this wake-up: adding a handle only sets its timer.
+    /// Gives a transfer's handle to libcurl, which begins at the end of this wake-up: adding only sets libcurl's timer.
     func add(_ handle: EasyHandle, of transfer: RunningTransfer) throws(OutboundError) {
         transfersByHandle[handle.pointer] = transfer
         try multi?.add(handle)
     }
 
-    /// The transfer keeps the handle until this returns.
+    /// Takes a handle from libcurl. The transfer must keep it until this returns.
     func remove(_ handle: EasyHandle) {
         multi?.remove(handle)
         transfersByHandle[handle.pointer] = nil
@@ -81,11 +81,12 @@ final class TransferDriver {
 
     func forget(_ transfer: RunningTransfer) { transfers[transfer.id] = nil }
 
-    /// Called inside libcurl.
+    /// Registers a transfer whose `deliver` is to be called. Called inside libcurl functions.
     func willDeliver(_ transfer: RunningTransfer) { deliverable.append(transfer) }
 
-    // MARK: Inside
+    // MARK: Private
 
+    /// Calls a libcurl function and then, outside libcurl, delivers what arrived in it and ends the transfers that ended.
     private func act(_ body: (MultiHandle) -> Void) {
         guard let multi else { return }
         body(multi)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import OutboundHTTP
 
-@Suite("Addresses that a user's URL may not reach")
+@Suite("Requests restricted to public addresses")
 struct AddressGuardTests {
     let origin: TestServer
 
@@ -17,7 +17,7 @@ struct AddressGuardTests {
     }
 
     @Test(
-        "every way to write an address of this machine or of a private network is refused",
+        "every text form of a loopback or private address is rejected",
         arguments: [
             "127.0.0.1", "127.1", "0x7f.1", "0x7f000001", "2130706433", "017700000001", "127.0.0.1.", "0.0.0.0", "0", "localhost",
             "LOCALHOST",
@@ -29,12 +29,12 @@ struct AddressGuardTests {
     func forms(host: String) async throws {
         let client = try OutboundHTTPClient()
         let error = try await client.error(of: guarded(origin.url("/hello", host: host)))
-        // What is no address is a name that nobody knows.
+        // Texts that are not an address are names, which do not resolve.
         #expect(error.code == .forbiddenAddress || error.code == .resolve || error.code == .invalidRequest, "\(error)")
         #expect(try await client.journal(of: origin).connections == 1)
     }
 
-    @Test("a name that leads here is refused, and one that leads here among others goes to the others")
+    @Test("a name with only private addresses is rejected; one with private and public addresses uses the public ones")
     func names() async throws {
         let answer = Mutex(["127.0.0.1"])
         let client = try OutboundHTTPClient { _ in .success(answer.withLock(\.self)) }
@@ -45,18 +45,18 @@ struct AddressGuardTests {
         #expect(try await client.journal(of: origin).requests.isEmpty)
     }
 
-    @Test("an address that libcurl looks up by itself is refused where the socket is opened")
+    @Test("an address that libcurl looks up by itself is rejected when the socket is opened")
     func socket() async throws {
-        // The address is not checked before, as if another transfer had changed libcurl's cache meanwhile.
+        // The address is not checked before, as if another transfer had changed libcurl's cache.
         let prepared = try PreparedRequest(guarded("http://public.test/"), OutboundConfiguration())
         #expect(!prepared.mayConnect(to: IPAddress("127.0.0.1")))
         #expect(!prepared.mayConnect(to: nil))
         #expect(prepared.mayConnect(to: IPAddress("93.184.216.34")))
     }
 
-    @Test("a kept connection that another request made is refused too")
+    @Test("a reused connection to a private address, opened by another request, is rejected")
     func keptConnection() async throws {
-        // The guarded request is told a public address; libcurl finds the open connection for the same name before it looks at addresses.
+        // The guarded request resolves to a public address; libcurl reuses an open connection to the same name before it reads addresses.
         let answers = Mutex([["93.184.216.34"], ["127.0.0.1"]])
         let client = try OutboundHTTPClient { _ in .success(answers.withLock { $0.popLast() ?? [] }) }
         #expect(try await client.send(OutboundRequest(url: origin.url("/echo", host: "a.test"))).status == 200)
@@ -71,7 +71,7 @@ struct AddressGuardTests {
         #expect(try await client.send(OutboundRequest(url: origin.url("/status/302?\(location)"))).status == 302)
     }
 
-    @Test("a request for public addresses goes through a proxy only when that guards them itself")
+    @Test("a request restricted to public addresses uses a proxy only if that refuses private addresses")
     func proxy() throws {
         var configuration = OutboundConfiguration()
         configuration.proxies.plain = ProxyAddress("http://127.0.0.1:3128")

@@ -13,7 +13,7 @@ struct CancellationTests {
         client = try OutboundHTTPClient()
     }
 
-    @Test("cancelling the task ends the request, wherever it is", arguments: ["/hang", "/stall", "/stream"])
+    @Test("cancelling the task ends the request in every phase", arguments: ["/hang", "/stall", "/stream"])
     func task(path: String) async throws {
         let task = Task { [client, origin] in
             try await client.error(of: OutboundRequest(url: origin.url(path)).limited(total: nil))
@@ -23,7 +23,7 @@ struct CancellationTests {
         #expect(try await task.value.code == .cancelled)
     }
 
-    @Test("a task that was cancelled before sends nothing")
+    @Test("a task that is already cancelled sends nothing")
     func before() async throws {
         let task = Task { [client, origin] in
             withUnsafeCurrentTask { $0?.cancel() }
@@ -36,7 +36,7 @@ struct CancellationTests {
     @Test("the server sees the end of a cancelled stream within 100 ms", arguments: ["/stream", "/hang"])
     func promptHTTP1(path: String) async throws {
         let delays = try await cancelledStreams(5, client, origin, url: origin.url(path))
-        // One of five is enough: the machine may be busy.
+        // One of five suffices, because the machine may be busy.
         #expect(try #require(delays.min()) < .milliseconds(100))
     }
 
@@ -62,7 +62,7 @@ struct CancellationTests {
         transfer.cancel()
     }
 
-    /// How long after `cancel` the server saw the end, for each of some streams, one after the other.
+    /// The times from `cancel` to the end at the server, of several streams one after the other.
     private func cancelledStreams(
         _ count: Int, _ client: OutboundHTTPClient, _ origin: TestServer, url: String, path: String? = nil
     ) async throws -> [Duration] {

@@ -3,7 +3,7 @@ import OutboundHTTP
 import TestSupport
 import Testing
 
-@Suite("Connections")
+@Suite("Connection reuse")
 struct ConnectionReuseTests {
     let origin: TestServer
     let client: OutboundHTTPClient
@@ -17,13 +17,13 @@ struct ConnectionReuseTests {
         try await client.send(request).head["x-number-on-connection"]
     }
 
-    @Test("a GET uses a connection again")
+    @Test("a GET reuses a connection")
     func reuse() async throws {
         #expect(try await numberOnConnection(.init(url: origin.url("/echo"))) == "1")
         #expect(try await numberOnConnection(.init(url: origin.url("/echo"))) == "2")
     }
 
-    @Test("a POST gets a new connection, unless it may be sent twice")
+    @Test("a POST gets a new connection, unless `mayBeSentTwice`")
     func post() async throws {
         #expect(try await numberOnConnection(.init(url: origin.url("/echo"))) == "1")
         var post = OutboundRequest(.post, url: origin.url("/echo"), body: [])
@@ -32,20 +32,20 @@ struct ConnectionReuseTests {
         #expect(try await numberOnConnection(post) != "1")
     }
 
-    @Test("a POST whose connection breaks is not sent again, while one that may be sent twice is")
+    @Test("a POST whose connection breaks is sent again only with `mayBeSentTwice`")
     func dropped() async throws {
         var post = OutboundRequest(.post, url: origin.url("/drop-kept"), body: [])
-        // The first opens a connection; the second gets one of its own and is answered.
+        // The first opens a connection; the second gets a new one and a response.
         #expect(try await client.send(post).status == 200)
         #expect(try await client.send(post).status == 200)
         #expect(try await client.journal(of: origin).requests.filter { $0 == "POST /drop-kept" }.count == 2)
-        // A connection that is kept breaks: libcurl sends the request again on another, and the server has seen it more than once.
+        // A reused connection breaks: libcurl sends the request again on another one, and the server receives it more than once.
         post.mayBeSentTwice = true
         #expect(try await client.send(post).status == 200)
         #expect(try await client.journal(of: origin).requests.filter { $0 == "POST /drop-kept" }.count >= 4)
     }
 
-    @Test("requests beyond the limit of a host wait, within their own time")
+    @Test("requests beyond `connectionsPerHost` wait, within their connect limit")
     func perHost() async throws {
         let client = try OutboundHTTPClient(OutboundConfiguration { $0.connectionsPerHost = 1 })
         let recorder = TransferRecorder()

@@ -21,9 +21,9 @@ struct FaultTests {
         #expect(.now - started >= .milliseconds(200))
     }
 
-    @Test("a server that accepts and says nothing in the handshake ends with connect_timeout")
+    @Test("a server that never answers the TLS handshake ends with connect_timeout")
     func hangingHandshake() async throws {
-        // A plain server waits for a line; the client hello has none.
+        // A plain HTTP server waits for a line end, which the client hello does not have.
         let error = try await client.error(of: OutboundRequest(url: origin.url("/", scheme: "https")).limited(connect: .milliseconds(200)))
         #expect(error.code == .connectTimeout || error.code == .tls)
     }
@@ -34,36 +34,36 @@ struct FaultTests {
         #expect(try await client.error(of: OutboundRequest(url: origin.url(path)).limited(responseBytes: 1000)).code == .responseTooLarge)
     }
 
-    @Test("a body of exactly the limit is taken", arguments: ["/bytes?1000", "/chunked?1000"])
+    @Test("a body of exactly the limit is accepted", arguments: ["/bytes?1000", "/chunked?1000"])
     func atLimit(path: String) async throws {
         #expect(try await client.send(OutboundRequest(url: origin.url(path)).limited(responseBytes: 1000)).body.count == 1000)
     }
 
-    @Test("a head above 64 KiB is ended")
+    @Test("a head above 64 KiB ends the transfer")
     func largeHead() async throws {
         #expect(try await client.error(of: OutboundRequest(url: origin.url("/headers?65"))).code == .responseTooLarge)
         #expect(try await client.send(OutboundRequest(url: origin.url("/headers?60"))).head.headers.count == 61)
     }
 
-    @Test("compression that nobody asked for is not unpacked", arguments: ["/gzip", "/transfer-gzip"])
+    @Test("a content coding that was not requested is not decoded", arguments: ["/gzip", "/transfer-gzip"])
     func bomb(path: String) async throws {
         let response = try await client.send(OutboundRequest(url: origin.url("\(path)?50000000")).limited(responseBytes: 100_000))
         #expect(response.body.starts(with: [0x1F, 0x8B]))
     }
 
-    @Test("what is no HTTP is malformed_response")
+    @Test("a response that is not HTTP ends with malformed_response")
     func garbage() async throws {
         #expect(try await client.error(of: OutboundRequest(url: origin.url("/garbage"))).code == .malformedResponse)
     }
 
     @Test(
-        "a response that breaks off is cut, and one that never began is no_response",
+        "an incomplete response ends with cut, a connection closed without a response with no_response",
         arguments: [("/cut", OutboundError.Code.cut), ("/empty", .unanswered)])
     func cut(path: String, code: OutboundError.Code) async throws {
         #expect(try await client.error(of: OutboundRequest(url: origin.url(path))).code == code)
     }
 
-    @Test("a port that nobody listens on is connect, with the system's reason")
+    @Test("a closed port ends with connect, and the system's errno")
     func refused() async throws {
         let port = try { try TestServer("origin").port }()
         let error = try await client.error(of: OutboundRequest(url: "http://127.0.0.1:\(port)/"))
@@ -71,7 +71,7 @@ struct FaultTests {
         #expect(error.cause == .curl(code: 7, errno: 111))
     }
 
-    @Test("a stream gives its head and its pieces as they arrive, and has no time limit unless given")
+    @Test("a stream delivers its head and its pieces as they arrive, and has no time limit unless one is set")
     func stream() async throws {
         let recorder = TransferRecorder()
         let transfer = client.start(OutboundRequest(url: origin.url("/stream?0.001")).limited(total: nil), recorder.handlers)

@@ -6,13 +6,13 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Names")
+@Suite("Name resolution")
 struct NameResolutionTests {
     let origin: TestServer
 
     init() throws { origin = try TestServer("origin") }
 
-    @Test("a lookup that hangs ends with connect_timeout in time, and holds nobody up")
+    @Test("a lookup that hangs ends with connect_timeout, and delays no other request")
     func hanging() async throws {
         let release = DispatchSemaphore(value: 0)
         defer { release.signal() }
@@ -28,7 +28,7 @@ struct NameResolutionTests {
         #expect(try await hanging.value.code == .connectTimeout)
     }
 
-    @Test("a task that waits for a name is cancelled at once")
+    @Test("a request that waits for a lookup is cancelled at once")
     func cancelled() async throws {
         let release = DispatchSemaphore(value: 0)
         defer { release.signal() }
@@ -44,7 +44,7 @@ struct NameResolutionTests {
         #expect(try await task.value.code == .cancelled)
     }
 
-    @Test("requests to one name ask once, later ones use the answer, and a failure is asked again")
+    @Test("concurrent requests share one lookup, later ones use its answer, and a failure is looked up again")
     func cached() async throws {
         let asked = Mutex<[String]>([])
         let client = try OutboundHTTPClient { name in
@@ -65,7 +65,7 @@ struct NameResolutionTests {
         #expect(asked.withLock(\.self) == ["a.test", "a.test"])
     }
 
-    @Test("the first address that answers is taken")
+    @Test("the first address that accepts the connection is used")
     func addresses() async throws {
         let client = try OutboundHTTPClient { _ in .success(["::1", "127.0.0.1"]) }
         #expect(try await client.send(OutboundRequest(url: origin.url("/hello", host: "a.test"))).status == 200)

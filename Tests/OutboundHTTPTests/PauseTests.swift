@@ -3,7 +3,7 @@ import OutboundHTTP
 import TestSupport
 import Testing
 
-@Suite("A receiver that takes no more for a while")
+@Suite("Pausing a response")
 struct PauseTests {
     let client: OutboundHTTPClient
 
@@ -26,7 +26,7 @@ struct PauseTests {
         return (recorder, transfer)
     }
 
-    @Test("nothing arrives before it resumes, then the rest does")
+    @Test("nothing is delivered until resume, then the rest")
     func resumes() async throws {
         let origin = try TestServer("origin")
         let (recorder, transfer) = try await paused(origin.url("/chunked?4000000"), beside: origin)
@@ -36,7 +36,7 @@ struct PauseTests {
         #expect(recorder.now.body.count == 4_000_000)
     }
 
-    @Test("a paused response can be cancelled, over HTTP/2 beside another stream too", .enabled(if: NginxServer.isInstalled))
+    @Test("a paused response can be cancelled, also over HTTP/2 beside another stream", .enabled(if: NginxServer.isInstalled))
     func cancelled() async throws {
         let nginx = try NginxServer()
         let sibling = TransferRecorder()

@@ -4,13 +4,13 @@ import Testing
 
 @testable import OutboundHTTP
 
-@Suite("Which proxy")
+@Suite("Proxy rules")
 struct ProxyRulesTests {
     private func proxy(_ url: String, _ environment: [String: String]) throws -> String? {
         try ProxyRules(environment: environment).proxy(for: try TargetURL(url)).map { "\($0.address)" }
     }
 
-    @Test("the customary variables, each for its scheme")
+    @Test("the environment variables choose the proxy by scheme and host")
     func variables() throws {
         let both = ["http_proxy": "http://p:1", "HTTPS_PROXY": "s:2", "no_proxy": "c.test,.d.test"]
         #expect(try proxy("http://a.test/", both) == "p:1")
@@ -22,7 +22,7 @@ struct ProxyRulesTests {
         #expect(try proxy("http://localhost/", both) == nil)
     }
 
-    @Test("a proxy that is set and cannot be used is an error, but for what is excepted")
+    @Test("an unusable proxy is an error, except for hosts in no_proxy")
     func unusable() throws {
         let environment = ["http_proxy": "ftp://p:1", "no_proxy": "b.test"]
         #expect(throws: OutboundError.self) { try proxy("http://a.test/", environment) }
@@ -31,7 +31,7 @@ struct ProxyRulesTests {
     }
 
     @Test(
-        "what is malformed is an error that quotes no password, and never a reason to go around the proxy",
+        "a malformed variable is an error that quotes no password; the request is not sent without the proxy",
         arguments: [
             ["https_proxy": "ftp://u:secret@p:1"], ["https_proxy": "http://"], ["https_proxy": "http://u:secret@p:x"],
             ["https_proxy": "p:1/path"], ["ALL_PROXY": "p p"], ["https_proxy": "p:1", "no_proxy": "10.0.0.0/33"],
@@ -41,18 +41,18 @@ struct ProxyRulesTests {
     func malformed(_ environment: [String: String]) throws {
         let error = #expect(throws: OutboundError.self) { try proxy("https://a.test/", environment) }
         #expect(error?.code == .invalidRequest && error?.message.contains("secret") == false && error?.message.contains("a.test") == true)
-        // This machine is reached without one.
+        // Loopback addresses never use a proxy.
         #expect(try proxy("https://localhost/", environment) == nil)
     }
 
-    @Test("HTTP_PROXY alone is not read, and not passed over either")
+    @Test("HTTP_PROXY without http_proxy is an error")
     func upperCase() throws {
         #expect(throws: OutboundError.self) { try proxy("http://a.test/", ["HTTP_PROXY": "p:1"]) }
         #expect(try proxy("https://a.test/", ["HTTP_PROXY": "p:1"]) == nil)
         #expect(try proxy("http://a.test/", ["HTTP_PROXY": "evil:1", "http_proxy": "p:1"]) == "p:1")
     }
 
-    @Test("nothing prints a proxy's password")
+    @Test("a description of a proxy never contains its password")
     func secret() throws {
         let address = try #require(ProxyAddress("http://u:secret@p:1"))
         var dumped = ""
@@ -60,7 +60,7 @@ struct ProxyRulesTests {
         for text in ["\(address)", String(reflecting: address), dumped] { #expect(!text.contains("secret"), "\(text)") }
     }
 
-    @Test("ports by default are curl's")
+    @Test("default ports are curl's")
     func ports() throws {
         #expect(ProxyAddress("p")?.port == 1080)
         #expect(ProxyAddress("https://p")?.port == 443)
@@ -74,7 +74,7 @@ struct ProxyRulesTests {
     private static let hosts = ["a.test", "x.a.test", "ba.test", "a.test.", "10.1.2.3", "[fd00::1]"]
 
     @Test(
-        "beyond curl, ports, *. and networks of IPv6 addresses are understood, and /0 is every address",
+        "no_proxy supports ports, *. and IPv6 networks, which curl does not, and /0 matches every address",
         arguments: [
             ("*.example.com", "https://api.example.com/", true), ("example.com:443", "https://example.com/", true),
             ("example.com:8443", "https://example.com/", false), ("example.com:8443", "https://example.com:8443/", true),
@@ -90,9 +90,9 @@ struct ProxyRulesTests {
         }
     }
 
-    @Test("no_proxy is understood as curl understands it", arguments: lists)
+    @Test("no_proxy matches the same hosts as curl", arguments: lists)
     func noProxy(list: String) throws {
-        // The proxy is a closed port of this machine, and every target another one: which of them was tried is what curl decided.
+        // The proxy is a closed local port, and every target another one: the port that was tried shows what curl decided.
         let text = try ChildProcess.run(
             ["curl", "-q", "-sv", "--max-time", "5", "-x", "http://127.0.0.1:1", "--noproxy", list, "--connect-to", "::127.0.0.2:1"]
                 + Self.hosts.map { "http://\($0)/" }, output: .null, errors: .pipe, mayFail: true)

@@ -13,7 +13,7 @@ struct ProxyTests {
         configuration.proxies.plain = ProxyAddress(proxy)
         configuration.proxies.secure = configuration.proxies.plain
         change(&configuration.proxies)
-        // Names are the proxy's to look up.
+        // The proxy looks the names up.
         return try OutboundHTTPClient(configuration) { _ in .failure(.init(code: -2)) }
     }
 
@@ -21,7 +21,7 @@ struct ProxyTests {
         try TestServer("origin", "--cert", TestAuthority.serverCertificate, "--key", TestAuthority.serverKey)
     }
 
-    @Test("plain requests are forwarded, with the name for the proxy to look up")
+    @Test("plain requests are forwarded, and the proxy looks the name up")
     func forwarded() async throws {
         let proxy = try TestServer("http_proxy")
         let client = try client(proxy.url(""))
@@ -31,7 +31,7 @@ struct ProxyTests {
         #expect(journal.requests == ["GET http://a.test:\(origin.port)/hello"])
     }
 
-    @Test("secure requests go through a tunnel; request headers are not shown to the proxy, nor its headers taken for the response's")
+    @Test("secure requests use a tunnel; the proxy gets no request headers, and its headers are not reported")
     func tunnel() async throws {
         let proxy = try TestServer("http_proxy", "--basic", "user:p@ss")
         let server = try secureOrigin()
@@ -53,7 +53,7 @@ struct ProxyTests {
         #expect(response.head["x-served-over"] == "HTTP/2.0")
     }
 
-    @Test("wrong credentials are an error of the proxy, for tunnels and, as its response, for forwarded requests")
+    @Test("wrong credentials end a tunnel with the code proxy, and a forwarded request with the proxy's response")
     func wrongCredentials() async throws {
         let proxy = try TestServer("http_proxy", "--basic", "user:right")
         let client = try client("http://user:wrong@127.0.0.1:\(proxy.port)")
@@ -63,7 +63,7 @@ struct ProxyTests {
         #expect(response.status == 407 && response.body == Array("authenticate yourself".utf8))
     }
 
-    @Test("NTLM: the three messages go over one connection, the challenges are not taken for responses", arguments: [false, true])
+    @Test("NTLM: the three messages use one connection, and the challenges are not reported as responses", arguments: [false, true])
     func ntlm(isSecure: Bool) async throws {
         let proxy = try TestServer("http_proxy", "--ntlm", "user")
         let server = isSecure ? try secureOrigin() : origin
@@ -73,7 +73,7 @@ struct ProxyTests {
         #expect(try await OutboundHTTPClient().proxyJournal(of: proxy).ntlm == [1, 3])
     }
 
-    @Test("a proxy that is reached over TLS", arguments: [false, true])
+    @Test("a proxy over TLS, whose authority must be trusted", arguments: [false, true])
     func secureProxy(isSecure: Bool) async throws {
         let proxy = try TestServer("http_proxy", "--cert", TestAuthority.serverCertificate, "--key", TestAuthority.serverKey)
         let server = isSecure ? try secureOrigin() : origin
@@ -83,7 +83,7 @@ struct ProxyTests {
         #expect(try await client("https://127.0.0.1:\(proxy.port)").error(of: request).code == .tls)
     }
 
-    @Test("SOCKS5 with the name looked up by the proxy, or here")
+    @Test("SOCKS5 with the name looked up by the proxy or by the client")
     func socks() async throws {
         let proxy = try TestServer("socks_proxy", "--user", "user:password")
         let client = try client("socks5h://user:password@127.0.0.1:\(proxy.port)")
@@ -96,7 +96,7 @@ struct ProxyTests {
         #expect(proxy.line() == "127.0.0.1:\(origin.port)")
     }
 
-    @Test("what a proxy refuses is an error of the proxy")
+    @Test("a connection that the proxy refuses ends with the code proxy")
     func refused() async throws {
         let http = try TestServer("http_proxy", "--refuse", "502")
         let error = try await client(http.url("")).error(of: .secure("https://a.test/"))
@@ -107,14 +107,14 @@ struct ProxyTests {
         #expect(refused.code == .proxy && refused.cause == .proxy(19))
     }
 
-    @Test("a proxy that says nothing ends with connect_timeout")
+    @Test("a proxy that does not answer ends with connect_timeout")
     func silent() async throws {
         let proxy = try TestServer("http_proxy", "--silent")
         let error = try await client(proxy.url("")).error(of: .secure("https://a.test/").limited(connect: .milliseconds(300)))
         #expect(error.code == .connectTimeout)
     }
 
-    @Test("the environment of the process is not read, and exceptions are reached directly")
+    @Test("libcurl does not read the environment, and exceptions are reached without the proxy")
     func exceptions() async throws {
         let proxy = try TestServer("http_proxy")
         var configuration = OutboundConfiguration()

@@ -13,7 +13,7 @@ struct RequestTests {
         client = try OutboundHTTPClient()
     }
 
-    @Test("method, headers and body arrive as given", arguments: ["GET", "POST", "PUT", "PATCH", "DELETE"])
+    @Test("method, headers and body are sent as given", arguments: ["GET", "POST", "PUT", "PATCH", "DELETE"])
     func echo(method: String) async throws {
         let body: [UInt8]? = method == "GET" ? nil : Array("body\0with zero".utf8)
         let request = OutboundRequest(
@@ -40,13 +40,13 @@ struct RequestTests {
 
     @Test("HEAD has no body")
     func head() async throws {
-        // The body that this server sends nevertheless must not become the next response.
+        // This server sends a body nevertheless; it must not be read as the next response.
         let response = try await client.send(OutboundRequest(.head, url: origin.url("/status/200")))
         #expect(response.status == 200 && response.body.isEmpty)
         #expect(try await client.send(OutboundRequest(url: origin.url("/status/404"))).status == 404)
     }
 
-    @Test("interim responses and trailers are not taken for the response's head")
+    @Test("interim responses and trailers are not reported as the head")
     func interim() async throws {
         let response = try await client.send(OutboundRequest(url: origin.url("/interim")))
         #expect(response.status == 201)
@@ -63,7 +63,7 @@ struct RequestTests {
     }
 
     @Test(
-        "what cannot be sent safely is refused before anything is connected",
+        "an invalid URL is rejected before connecting",
         arguments: [
             "", "/path", "ftp://127.0.0.1/", "file:///etc/passwd", "http://", "http://user:password@127.0.0.1/", "http://a b/",
             "http://127.0.0.1:0/", "http://127.0.0.1:70000/", "http://127.0.0.1/\n", "gopher://127.0.0.1/",
@@ -72,7 +72,7 @@ struct RequestTests {
         #expect(try await client.error(of: OutboundRequest(url: url)).code == .invalidRequest)
     }
 
-    @Test("a header that would end its line is refused", arguments: ["a\r\nX-Evil: 1", "a\nb", "a\0b", "a\u{7F}"])
+    @Test("a header with a line end or another control character is rejected", arguments: ["a\r\nX-Evil: 1", "a\nb", "a\0b", "a\u{7F}"])
     func headerInjection(value: String) async throws {
         let request = OutboundRequest(url: origin.url("/echo"), headers: [.init("X-One", value)])
         #expect(try await client.error(of: request).code == .invalidRequest)
@@ -80,7 +80,7 @@ struct RequestTests {
         #expect(try await client.error(of: named).code == .invalidRequest)
     }
 
-    @Test("many requests at a time are answered each")
+    @Test("concurrent requests each get their own response")
     func many() async throws {
         try await withThrowingTaskGroup(of: (Int, Int).self) { group in
             for number in 0..<100 {
@@ -90,7 +90,7 @@ struct RequestTests {
         }
     }
 
-    @Test("more requests than allowed are refused, and room is made by those that end")
+    @Test("requests above `maximumTransfers` are rejected until others end")
     func overloaded() async throws {
         let client = try OutboundHTTPClient(OutboundConfiguration { $0.maximumTransfers = 1 })
         let recorder = TransferRecorder()
@@ -101,7 +101,7 @@ struct RequestTests {
         #expect(try await client.send(OutboundRequest(url: origin.url("/hello"))).status == 200)
     }
 
-    @Test("a client that was shut down ends its requests, and later ones at once")
+    @Test("shutDown ends running requests, and later ones fail at once")
     func shutDown() async throws {
         let client = try OutboundHTTPClient()
         let recorder = TransferRecorder()

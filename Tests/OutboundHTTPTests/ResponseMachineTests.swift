@@ -2,7 +2,7 @@ import Testing
 
 @testable import OutboundHTTP
 
-@Suite("What libcurl's callbacks bring")
+@Suite("ResponseMachine")
 struct ResponseMachineTests {
     private func read(_ lines: [String], into machine: inout ResponseMachine) -> [ResponseMachine.Step] {
         lines.map { line in Array("\(line)\r\n".utf8).withUnsafeBytes { machine.line($0) } }
@@ -26,7 +26,7 @@ struct ResponseMachineTests {
         #expect(steps.dropLast().allSatisfy { $0 == .goOn })
     }
 
-    @Test("a challenge of a proxy counts only when nothing follows it")
+    @Test("a proxy's challenge is the final head only when no other head follows")
     func challenge() {
         var followed = ResponseMachine(maximumBodyBytes: 10)
         let steps = read(["HTTP/1.1 407 No", "", "HTTP/1.1 200 OK", ""], into: &followed)
@@ -37,7 +37,7 @@ struct ResponseMachineTests {
         #expect(last.finish() == nil)
     }
 
-    @Test("limits count bytes of the body, and of all heads together")
+    @Test("the limits count bytes of the body, and of all heads together")
     func limits() {
         var machine = ResponseMachine(maximumBodyBytes: 10)
         _ = read(["HTTP/1.1 200 OK", ""], into: &machine)
@@ -48,7 +48,7 @@ struct ResponseMachineTests {
         #expect(read(["HTTP/1.1 100 Go on", "X: \(filling)", "", "HTTP/1.1 200 OK", "X: \(filling)"], into: &heads).last == .tooLarge)
     }
 
-    @Test("lines that are no fields are passed over")
+    @Test("lines that are not fields are ignored")
     func noFields() {
         var machine = ResponseMachine(maximumBodyBytes: 10)
         let steps = read(["X-Early: 1", "HTTP/1.1 200 OK", " folded", "nothing", ""], into: &machine)

@@ -35,7 +35,7 @@ extension OutboundConfiguration {
 }
 
 extension OutboundRequest {
-    /// To a server with a certificate of `TestAuthority`.
+    /// A request to a server with a certificate of `TestAuthority`.
     static func secure(_ url: String, version: HTTPVersion = .http1) -> OutboundRequest {
         var request = OutboundRequest(url: url)
         request.authorityFile = TestAuthority.authority
@@ -44,7 +44,7 @@ extension OutboundRequest {
         return request
     }
 
-    /// The same with other limits.
+    /// The same request with other limits.
     func limited(connect: Duration = .seconds(20), total: Duration? = .seconds(30), responseBytes: Int = 1 << 20) -> OutboundRequest {
         var request = self
         request.limits = OutboundLimits(connect: connect, total: total, responseBytes: responseBytes)
@@ -52,7 +52,7 @@ extension OutboundRequest {
     }
 }
 
-/// Remembers what a transfer reported.
+/// Records what a transfer reported.
 final class TransferRecorder: Sendable {
     struct Record {
         var heads: [OutboundResponseHead] = []
@@ -61,7 +61,7 @@ final class TransferRecorder: Sendable {
         var reportedAfterEnd = false
     }
     private let record = Mutex(Record())
-    /// What is answered to the bytes that arrive from now on.
+    /// The result of the `bytes` handler from now on.
     let demand = Mutex(ReceiveDemand.more)
 
     var handlers: OutboundHandlers {
@@ -83,7 +83,7 @@ final class TransferRecorder: Sendable {
         }
     }
 
-    /// The end, once there is one; checks that it came once and last.
+    /// Waits for the end; checks that it came once and last.
     func end(sourceLocation: SourceLocation = #_sourceLocation) async throws -> OutboundError? {
         try await eventually { !self.now.ends.isEmpty }
         let record = now
@@ -92,7 +92,7 @@ final class TransferRecorder: Sendable {
     }
 }
 
-/// The system's monotonic clock, which other processes read too.
+/// The system's monotonic clock, so that times can be compared with other processes'.
 func monotonicNanoseconds() -> UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("TLS and HTTP/2")
 struct TLSTests {
-    @Test("a server whose authority is trusted is served, another is not")
+    @Test("a server is accepted only if its authority is trusted")
     func trust() async throws {
         let server = try TestServer("origin", "--cert", TestAuthority.serverCertificate, "--key", TestAuthority.serverKey)
         let client = try OutboundHTTPClient()
@@ -16,7 +16,7 @@ struct TLSTests {
         #expect(error.cause == .certificate(20))
     }
 
-    @Test("a certificate for another name is refused")
+    @Test("a certificate for another name is rejected")
     func name() async throws {
         let server = try TestServer("origin", "--cert", TestAuthority.serverCertificate, "--key", TestAuthority.serverKey)
         let client = try OutboundHTTPClient { _ in .success(["127.0.0.1"]) }
@@ -24,7 +24,7 @@ struct TLSTests {
         #expect(try await client.error(of: .secure(server.url("/hello", scheme: "https", host: "other.example"))).code == .tls)
     }
 
-    @Test("an authority file that is missing is invalid_request")
+    @Test("a missing authority file ends with invalid_request")
     func missingAuthority() async throws {
         let client = try OutboundHTTPClient()
         var request = OutboundRequest(url: "https://127.0.0.1:1/")
@@ -34,7 +34,7 @@ struct TLSTests {
         #expect(try await client.error(of: request).code == .invalidRequest)
     }
 
-    @Test("a server that wants a client's certificate gets it, and nobody else's connection is used for it")
+    @Test("a client certificate is sent, and a connection with one is not reused for requests without it")
     func clientCertificate() async throws {
         let server = try TestServer(
             "origin", "--cert", TestAuthority.serverCertificate, "--key", TestAuthority.serverKey, "--client-ca", TestAuthority.authority)
@@ -50,7 +50,7 @@ struct TLSTests {
         #expect(try await OutboundHTTPClient().error(of: known).code == .invalidRequest)
     }
 
-    @Test("HTTP/2 is spoken when asked for, several streams share a connection", .enabled(if: NginxServer.isInstalled))
+    @Test("HTTP/2 is used when requested, and several streams share a connection", .enabled(if: NginxServer.isInstalled))
     func http2() async throws {
         let nginx = try NginxServer()
         let client = try OutboundHTTPClient(OutboundConfiguration { $0.connectionsPerHost = 1 })
@@ -63,7 +63,7 @@ struct TLSTests {
         #expect(try await client.send(.secure(nginx.url("/hello"))).head["x-served-over"] == "HTTP/1.1")
     }
 
-    @Test("over HTTP/2, interim responses, trailers and limits are the same", .enabled(if: NginxServer.isInstalled))
+    @Test("interim responses, trailers and limits work the same over HTTP/2", .enabled(if: NginxServer.isInstalled))
     func http2Limits() async throws {
         let nginx = try NginxServer()
         let client = try OutboundHTTPClient()

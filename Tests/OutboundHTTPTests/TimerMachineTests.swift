@@ -7,7 +7,7 @@ struct TimerMachineTests {
     private let start = ContinuousClock.now
     private func after(_ milliseconds: Int) -> ContinuousClock.Instant { start + .milliseconds(milliseconds) }
 
-    @Test("0 ms is the end of the wake-up, once")
+    @Test("0 ms expires at the end of the wake-up, once")
     func zero() {
         var machine = TimerMachine()
         #expect(machine.move(toMilliseconds: 0, at: start) == .atEndOfWakeUp)
@@ -15,7 +15,7 @@ struct TimerMachineTests {
         #expect(machine.wakeUpEnds(at: start) == .nothing)
     }
 
-    @Test("a timer that is moved away needs no new timer; when it fires early it is set again")
+    @Test("a later deadline keeps the reactor's timer, which is set again when it fires early")
     func movedAway() {
         var machine = TimerMachine()
         #expect(machine.move(toMilliseconds: 100, at: start) == .schedule(.milliseconds(100)))
@@ -25,7 +25,7 @@ struct TimerMachineTests {
         #expect(machine.fired(at: after(151)) == .nothing)
     }
 
-    @Test("a timer that is moved nearer replaces the one that is set")
+    @Test("an earlier deadline replaces the reactor's timer")
     func movedNearer() {
         var machine = TimerMachine()
         #expect(machine.move(toMilliseconds: 100, at: start) == .schedule(.milliseconds(100)))
@@ -33,7 +33,7 @@ struct TimerMachineTests {
         #expect(machine.fired(at: after(10)) == .timeout)
     }
 
-    @Test("a timer that was taken back does nothing")
+    @Test("a cancelled timer does nothing")
     func takenBack() {
         var machine = TimerMachine()
         #expect(machine.move(toMilliseconds: 10, at: start) == .schedule(.milliseconds(10)))
