@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts what is active, and wakes those who wait until nothing is. Any thread.
+/// A counter of active objects, such as turns or writers, on which tasks can wait until it is zero. Any thread.
 final class ActiveCount: Sendable {
     private struct State {
         var count = 0
@@ -23,7 +23,7 @@ final class ActiveCount: Sendable {
         for continuation in waiting { continuation.finish() }
     }
 
-    /// Suspends until nothing is active, or the task is cancelled.
+    /// Suspends until the count is zero, or the task is cancelled.
     func drained() async {
         let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
         state.withLock { state in

@@ -1,5 +1,5 @@
 extension AsyncStream where Element: Sendable {
-    /// The first element that comes within a time; nil: none came, the stream ended, or the task was cancelled.
+    /// The first element within a time limit. Nil when none came in time, the stream ended, or the task was cancelled.
     public func first(within patience: Duration) async -> Element? {
         await withTaskGroup(of: Element?.self) { group in
             group.addTask {

@@ -1,22 +1,22 @@
-/// One chunk of HTTP/1.1's chunked coding (RFC 9112 §7.1) around what is appended between `open` and `close`. Pure; the buffer is reused.
+/// A reusable buffer that frames its content as one chunk of HTTP/1.1's chunked coding (RFC 9112 §7.1). Pure.
 struct ChunkFrame {
-    /// Room for the longest size line: eight hexadecimal digits and a line end.
+    /// Bytes reserved before the content for the longest size line: eight hexadecimal digits and a line end.
     private static let room = 10
     private static let lineEnd = 2
 
     private(set) var bytes: [UInt8] = []
-    /// Where the frame begins.
+    /// The index of the first byte of the size line.
     private(set) var start = 0
 
-    /// The framed bytes; empty when nothing was appended.
+    /// The chunk; empty when there is no content.
     var framed: ArraySlice<UInt8> { bytes[start...] }
 
-    /// What was appended, without the frame around it.
+    /// The content without the frame, for responses without chunked coding.
     var content: ArraySlice<UInt8> {
         bytes.count > Self.room ? bytes[Self.room..<(bytes.count - Self.lineEnd)] : []
     }
 
-    /// Empties the buffer, calls `body` to append to it, and frames what it appended.
+    /// Empties the buffer, calls `body`, which appends the content, and frames it.
     mutating func fill(_ body: (inout [UInt8]) -> Void) {
         bytes.removeAll(keepingCapacity: true)
         bytes.append(contentsOf: repeatElement(0, count: Self.room))
@@ -37,6 +37,6 @@ struct ChunkFrame {
         bytes.append(UInt8(ascii: "\n"))
     }
 
-    /// Appends the last chunk, without trailers.
+    /// Appends the zero-length chunk that ends the body, without trailers.
     mutating func finish() { bytes.append(contentsOf: "0\r\n\r\n".utf8) }
 }

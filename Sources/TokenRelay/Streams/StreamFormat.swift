@@ -1,15 +1,16 @@
 import CoachCore
 
-/// The wire format in which clients receive a turn; the relay decides when something is sent, the format what. Every method appends to `output`.
+/// The wire format of a turn's stream, such as server-sent events of one API dialect. The relay decides when something is sent, the format
+/// which bytes. Every method appends to `output`.
 public protocol StreamFormat: Sendable {
     /// The first events of the stream.
     func appendOpeningEvents(into output: inout [UInt8])
-    /// A piece of the answer, whole characters; `cursor`: the answer's bytes so far, these included.
+    /// A piece of the answer, of whole characters. `cursor`: the answer's bytes up to the end of this piece.
     func appendText(_ piece: UnsafeBufferPointer<UInt8>, cursor: Int, into output: inout [UInt8])
-    /// The last events; `keptBytes`: how long the answer is; `cursor`: where the client stands, which may be behind its end.
+    /// The last events. `keptBytes`: the length of the answer; `cursor`: the client's position, which may be beyond that length.
     func appendTerminalEvents(_ ending: TurnEnding, keptBytes: Int, cursor: Int, into output: inout [UInt8])
-    /// What keeps a silent line alive.
+    /// A heartbeat, sent when the stream has been silent for `StreamLimits.silence`.
     func appendHeartbeat(into output: inout [UInt8])
-    /// The event after which the client resumes, here or on another instance.
+    /// The last event of a stream that is handed over: the client reconnects and resumes, here or on another instance.
     func appendRetry(into output: inout [UInt8])
 }

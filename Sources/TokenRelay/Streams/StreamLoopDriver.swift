@@ -1,12 +1,12 @@
 import Reactor
 
-/// What writers share. Belongs to the reactor's thread.
+/// The part of `StreamLoop` on the reactor's thread: owns the writers and the buffers that they share. Use only on that thread.
 final class StreamLoopDriver {
     let reactor: Reactor
     let limits: StreamLimits
-    /// Every writer writes through this buffer: a writer that waits holds none.
+    /// The buffer through which every writer writes, so that a waiting writer needs none.
     var frame = ChunkFrame()
-    /// Receives what clients send after their request, which is ignored.
+    /// Receives bytes that clients send after their request; they are ignored.
     let discarded = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
     private let active: ActiveCount
     private var writers: [ObjectIdentifier: StreamWriter] = [:]
@@ -30,7 +30,7 @@ final class StreamLoopDriver {
 
     func handOver() {
         isHandingOver = true
-        // One message each, so that the streams of others go on between them.
+        // Each writer by a submission of its own, so that tokens of other streams are written between them.
         for writer in writers.values { ReactorBound(writer, to: reactor).submit { $0.signalled(.handOver) } }
     }
 

@@ -1,4 +1,4 @@
-/// A writer to be opened.
+/// The arguments of `StreamLoop.open`: which turn to write to which socket, from where and in which format.
 public struct StreamRequest: Sendable {
     var turn: LiveTurn
     var subscriber: Subscriber
@@ -9,10 +9,12 @@ public struct StreamRequest: Sendable {
     var onEnd: @Sendable (StreamResult) -> Void
 
     /// - Parameters:
-    ///   - descriptor: a connected socket without another user; the writer owns it, ends the response and closes it. The response's head
-    ///     has announced the end of the connection.
-    ///   - isChunked: whether the head announced chunks; without them the body ends with the connection.
-    ///   - onEnd: called once, on the reactor's thread; it must not block.
+    ///   - subscriber: already added to `turn`; the writer removes it at the end.
+    ///   - descriptor: a connected socket that nothing else uses. The response's head was sent on it, with `Connection: close`. The writer
+    ///     owns
+    ///     it, writes the body and closes it.
+    ///   - isChunked: whether the head announced chunked coding; without it the body ends with the connection.
+    ///   - onEnd: called once, on the reactor's thread; must not block.
     public init(
         _ turn: LiveTurn, subscriber: Subscriber, from cursor: Cursor, format: any StreamFormat, descriptor: Int32,
         isChunked: Bool = true, onEnd: @escaping @Sendable (StreamResult) -> Void

@@ -1,11 +1,11 @@
-/// How a writer to a client ended, and with it the connection.
+/// How the stream to a client ended. Its connection is then closed.
 public enum StreamResult: String, Sendable {
-    /// The client has the whole stream.
+    /// All events were written, the terminal events included.
     case complete
-    /// The client received the event after which it resumes.
+    /// The stream was handed over: the event that tells the client to resume was the last.
     case handedOver
-    /// The connection broke, or the client left.
+    /// The connection broke or the client closed it; also a handover of a client that was not reading.
     case gone
-    /// The client took nothing for too long.
+    /// The client read nothing for `StreamLimits.stall`.
     case stalled
 }

@@ -1,17 +1,16 @@
-/// When a line has been silent too long, and when its client has taken nothing for too long. Pure: the clock is an argument.
+/// Decides when a stream needs a heartbeat, and when its client has read nothing for too long. Pure: the clock is an argument.
 struct StreamTimers {
-    /// What is due.
     enum Action: Equatable {
         case none
-        /// Say something.
+        /// Write a heartbeat.
         case heartbeat
-        /// The client does not read: end the line.
+        /// The client does not read: end the stream.
         case cutOff
     }
 
     private let limits: StreamLimits
     private var lastWrite: Moment
-    /// Since when bytes have waited of which the client has taken none.
+    /// When bytes began to wait for the socket, or the socket last took some of them; nil: none wait.
     private var stuckSince: Moment?
 
     init(_ limits: StreamLimits, now: Moment) {
@@ -22,13 +21,13 @@ struct StreamTimers {
     /// When to call `due`.
     var deadline: Moment { stuckSince.map { $0 + limits.stall } ?? lastWrite + limits.silence }
 
-    /// The client's socket took bytes; `isWaiting`: not all there were.
+    /// The client's socket took bytes; `isWaiting`: some are left.
     mutating func wrote(isWaiting: Bool, at now: Moment) {
         lastWrite = now
         stuckSince = isWaiting ? now : nil
     }
 
-    /// The client's socket took none.
+    /// The client's socket took no bytes.
     mutating func refused(at now: Moment) {
         if stuckSince == nil { stuckSince = now }
     }
@@ -39,11 +38,12 @@ struct StreamTimers {
     }
 }
 
-/// How long a line may be silent in either direction.
+/// The time limits of a client's stream.
 public struct StreamLimits: Sendable {
-    /// A heartbeat goes out after this. The contract allows 10 s (CONTRACT §4): a late timer is still within it.
+    /// A heartbeat is written after this time without another event. The contract allows 10 s (CONTRACT §4); the difference is for late
+    /// timers.
     public var silence: Duration
-    /// A client that takes nothing for this long is cut off (CONTRACT §2).
+    /// A stream ends when its client reads nothing for this long (CONTRACT §2).
     public var stall: Duration
 
     public init(silence: Duration = .seconds(9), stall: Duration = .seconds(75)) {

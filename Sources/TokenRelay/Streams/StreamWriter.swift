@@ -2,14 +2,14 @@ import CoachCore
 import Glibc
 import Reactor
 
-/// Writes a turn to one client: opening events, everything after its cursor, terminal events. Belongs to the reactor's thread.
+/// Writes a turn to one client's socket: opening events, the text after its cursor, terminal events. Use only on the reactor's thread.
 ///
-/// Nothing is queued for a slow client: what its socket does not take at once waits in the machine, at most one write; everything behind it
-/// waits where it is, in the answer.
+/// No text is queued for a slow client: at most one write that the socket did not take waits in the machine. Later text is read from the
+/// turn's answer when the socket is writable again.
 final class StreamWriter: ReadinessHandler, DeferredWork {
-    /// Bytes of answer text that one write takes at most: what a slow client holds in memory is one write.
+    /// The most bytes of answer text in one write, and so in memory for a slow client.
     private static let pieceBytes = 8 * 1024
-    /// Bytes that a client may send in one wake-up while it is written to: none are expected.
+    /// The most bytes that a client may send in one wake-up after its request, where none are expected; with more, its stream ends.
     private static let maximumInputBytes = 64 * 1024
 
     private let turn: LiveTurn
@@ -30,7 +30,7 @@ final class StreamWriter: ReadinessHandler, DeferredWork {
     /// Whether the watch waits for the socket to take more.
     private var isWaitingForSocket = false
 
-    /// Takes the descriptor over.
+    /// Takes ownership of the descriptor.
     init(_ request: StreamRequest, streamLoop: StreamLoopDriver) {
         turn = request.turn
         subscriber = request.subscriber
@@ -45,14 +45,14 @@ final class StreamWriter: ReadinessHandler, DeferredWork {
     }
 
     func begin() {
-        // The subscriber may have been handed over before it had a listener.
+        // A subscriber that was handed over before ends the writer as soon as it listens.
         guard !machine.isOver else { return }
-        // It fails only when the kernel is out of memory for it.
+        // Fails only when the kernel has no memory.
         watch = try? reactor.watch(descriptor, interest, self)
         guard watch != nil else { return perform(machine.end(.gone)) }
         turn.align(&cursor)
         write(.signal) { format.appendOpeningEvents(into: &$0) }
-        // The client may be gone already.
+        // The first write fails when the client has disconnected.
         guard !machine.isOver else { return }
         setTimer()
         perform(machine.progressed())
@@ -81,7 +81,7 @@ final class StreamWriter: ReadinessHandler, DeferredWork {
 // MARK: - Writing
 
 extension StreamWriter {
-    /// Writes one piece of what there is.
+    /// Writes the next piece of text, or the terminal events.
     private func writeNext() {
         if subscriber.deliversAtEnd, turn.ending == nil { return }
         var following = StreamWriterMachine.Following.signal
@@ -124,7 +124,7 @@ extension StreamWriter {
     private func settle(_ sent: Int, _ action: StreamWriterMachine.Action) {
         let isBlocked = machine.isBlocked
         if sent > 0 { timers.wrote(isWaiting: isBlocked, at: .now) } else { timers.refused(at: .now) }
-        // Looked at for each token: the watch itself is left alone while nothing changes.
+        // Runs for each token, so the watch is updated only on a change.
         if isWaitingForSocket != isBlocked {
             isWaitingForSocket = isBlocked
             if let watch { reactor.update(watch, interest) }
@@ -132,11 +132,11 @@ extension StreamWriter {
         perform(action)
     }
 
-    /// Bytes that the socket took; nil when the connection is broken.
+    /// Returns how many bytes the socket took; nil when the connection is broken.
     private func send(_ bytes: ArraySlice<UInt8>, isLast: Bool) -> Int? {
         guard !bytes.isEmpty else { return 0 }
         var flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
-        // The connection's end goes out with the last bytes, in one segment.
+        // Sends the last bytes and the connection's end in one segment.
         if isLast { flags |= Int32(MSG_MORE) }
         let sent = bytes.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, flags) }
         if sent >= 0 { return sent }
@@ -152,13 +152,13 @@ extension StreamWriter {
     func ready(_ readiness: Readiness) {
         if readiness.contains(.failed) { return perform(machine.end(.gone)) }
         if readiness.contains(.readable) { discardInput() }
-        // The client sends no more, and may be gone: only a write shows which.
+        // The client has closed its sending side or the whole connection; only a write shows which.
         if readiness.contains(.ending), machine.mayWrite { write(.signal) { format.appendHeartbeat(into: &$0) } }
         if readiness.contains(.writable) { writeWaiting() }
     }
 
-    /// Discards what the client sends. The head announced the end of the connection, so no answer to it is expected (RFC 9112 §9.6); but a
-    /// connection that is closed over unread bytes is reset, and its client may lose what it has not read either.
+    /// Discards what the client sends; after `Connection: close` no response to it is expected (RFC 9112 §9.6). It must be read, because
+    /// closing a socket with unread bytes resets the connection, and the client may then lose the end of the stream.
     private func discardInput() {
         var received = 0
         while received <= Self.maximumInputBytes {
@@ -168,7 +168,8 @@ extension StreamWriter {
         perform(machine.end(.gone))
     }
 
-    /// The timer is left alone while the deadline only moves away, as it does with every write; when it fires too early, it is set again.
+    /// Sets the timer for the next deadline. Writes move the deadline later without changing the timer, which is set again when it fires
+    /// early.
     private func setTimer() {
         let wait = Moment.now.duration(to: timers.deadline)
         timer = reactor.schedule(after: max(wait, .zero)) { [self] in
@@ -181,8 +182,8 @@ extension StreamWriter {
         }
     }
 
-    /// Releases all that holds the writer: subscriber, timer, watch and driver. Strong references that end here cost less than weak ones, which
-    /// make every other reference slow.
+    /// Closes the socket and removes all strong references to the writer, from subscriber, timer, watch and driver. They are strong,
+    /// because an object with a weak reference makes every other reference to it slower.
     private func end(_ result: StreamResult) {
         subscriber.stopListening()
         timer?.cancel()
@@ -196,7 +197,7 @@ extension StreamWriter {
     }
 }
 
-/// Brings a subscriber's signals to its writer's thread; on that thread it is a call.
+/// Forwards a subscriber's signals to its writer: by a direct call on the writer's thread, otherwise by a submission to it.
 struct StreamWriterListener: SubscriberListener {
     let writer: ReactorBound<StreamWriter>
 

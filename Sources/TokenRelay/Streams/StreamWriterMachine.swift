@@ -1,35 +1,36 @@
-/// Decides what a writer does after each event: write, wait for the socket, end. Pure.
+/// The state machine of a `StreamWriter`: decides after each event whether to write, to wait for the socket, or to end. Pure.
 ///
-/// Inputs that do not fit the state change nothing: signals, timers and readiness of one wake-up may come in any order, after the end too.
+/// An input that does not fit the state has no effect: signals, timers and readiness of one wake-up may come in any order, also after the
+/// end.
 struct StreamWriterMachine {
     enum Action: Equatable {
         case none
         /// Write the next piece, and report it by `wrote`.
         case writeNext
-        /// Write the next piece later: it would keep the streams of others waiting.
+        /// Write the next piece in a later wake-up, so that other streams are served before.
         case deferNext
-        /// Tell the client to resume elsewhere, and report it by `wrote` as the last bytes.
+        /// Write the event that tells the client to resume elsewhere, and report it by `wrote` as the last bytes.
         case writeRetry
-        /// The connection is over.
+        /// Close the connection.
         case end(StreamResult)
     }
 
-    /// What follows the bytes that were written.
+    /// What comes after the bytes of one write.
     enum Following: Equatable {
-        /// Nothing, before a signal.
+        /// Nothing until the next signal.
         case signal
-        /// Another piece, which is there already.
+        /// Another piece of text, which is available now.
         case piece
-        /// Nothing: these were the last.
+        /// Nothing: these were the last bytes.
         case end(StreamResult)
     }
 
     private enum State {
-        /// Everything was sent; a signal brings more.
+        /// All available text was sent.
         case idle
-        /// The next piece is written in a moment.
+        /// More text is available; it is written in a later wake-up.
         case deferred
-        /// The socket did not take these bytes; with a result, they are the last.
+        /// The socket did not take these bytes. With a result, they are the last of the stream.
         case blocked(unsent: ArraySlice<UInt8>, StreamResult?)
         case over
     }
@@ -38,7 +39,7 @@ struct StreamWriterMachine {
 
     var isOver: Bool { if case .over = state { true } else { false } }
 
-    /// Whether a write may begin: nothing waits for the socket.
+    /// Whether a write may begin: no bytes wait for the socket.
     var mayWrite: Bool {
         switch state {
         case .idle, .deferred: true
@@ -49,7 +50,7 @@ struct StreamWriterMachine {
     /// Whether bytes wait for the socket.
     var isBlocked: Bool { if case .blocked = state { true } else { false } }
 
-    /// What waits for the socket, and whether it is the last; nil: nothing.
+    /// The bytes that wait for the socket, and whether they are the last; nil: none wait.
     var unsent: (bytes: ArraySlice<UInt8>, isLast: Bool)? {
         if case .blocked(let bytes, let result) = state { (bytes, result != nil) } else { nil }
     }
@@ -66,8 +67,8 @@ struct StreamWriterMachine {
         return .writeNext
     }
 
-    /// The client is to resume elsewhere. A client that takes nothing learns it by the end of the connection: what it has not received it will
-    /// request again.
+    /// The client must resume elsewhere. When the socket is blocked the connection is closed without the event; the client resumes after
+    /// the last text that it received.
     mutating func handOver() -> Action {
         switch state {
         case .idle, .deferred: return .writeRetry
@@ -80,7 +81,7 @@ struct StreamWriterMachine {
     mutating func wrote(_ sent: Int, of bytes: ArraySlice<UInt8>, _ following: Following) -> Action {
         guard mayWrite else { return .none }
         if sent < bytes.count {
-            // A copy: the bytes stand in a buffer that all writers share.
+            // A copy, because the bytes are in a buffer that all writers share.
             let rest = ArraySlice(Array(bytes.dropFirst(sent)))
             if case .end(let result) = following { state = .blocked(unsent: rest, result) } else { state = .blocked(unsent: rest, nil) }
             return .none
@@ -94,7 +95,7 @@ struct StreamWriterMachine {
         }
     }
 
-    /// The socket took so many of the bytes that waited.
+    /// The socket took `sent` of the waiting bytes.
     mutating func sentWaiting(_ sent: Int) -> Action {
         guard case .blocked(let unsent, let result) = state else { return .none }
         guard sent == unsent.count else {
@@ -106,7 +107,7 @@ struct StreamWriterMachine {
         return .writeNext
     }
 
-    /// The connection broke, or its client took nothing for too long.
+    /// The connection broke, or the client has read nothing for too long.
     mutating func end(_ result: StreamResult) -> Action {
         guard !isOver else { return .none }
         state = .over

@@ -3,12 +3,12 @@
 import CLibSSL
 import OutboundHTTP
 
-/// A client certificate that was read, and found fit to be used.
+/// A TLS client certificate that was read from files and checked.
 public struct TransferCertificate: Sendable, Equatable {
     let certificate: ClientCertificate
 
-    /// Reads both files. The chain is the certificate, then intermediate ones; both are PEM, the key is the certificate's and not encrypted, and the
-    /// certificate has not expired.
+    /// Reads and checks both PEM files. The chain is the certificate, then intermediate ones.
+    /// - Throws: when a file cannot be read, the key is encrypted or not the certificate's, or the certificate has expired.
     public init(chainFile: String, keyFile: String) throws(UnusableRoute) {
         do throws(OutboundError) {
             certificate = try ClientCertificate(chainFile: chainFile, keyFile: keyFile)
@@ -18,8 +18,8 @@ public struct TransferCertificate: Sendable, Equatable {
         if let defect = Self.defect(of: certificate) { throw UnusableRoute(description: defect) }
     }
 
-    // SAFETY: each pointer that OpenSSL returns is freed before the function returns; the buffers are lent to memory BIOs that are freed inside
-    // `withUnsafeBytes`. The password callback keeps OpenSSL from asking the terminal.
+    // SAFETY: each pointer that OpenSSL returns is freed before the function returns; the buffers are used by memory BIOs that are freed
+    // inside `withUnsafeBytes`. The password callback prevents OpenSSL from prompting on the terminal.
     private static func defect(of certificate: ClientCertificate) -> String? {
         let leaf = read(certificate.chain) { PEM_read_bio_X509($0, nil, nil, nil) }
         defer { X509_free(leaf) }

@@ -1,39 +1,39 @@
 /// How a transfer ended.
 public enum TransferEnd: Sendable, Equatable {
-    /// The response arrived whole by its framing. A response without length or chunks ends whenever the peer closes.
+    /// The response is complete by its framing. A response without length or chunked coding ends when the peer closes the connection.
     case complete
     /// `Transfer.cancel()` was called, or the pool was closed.
     case cancelled
-    /// It did not come about, or broke.
+    /// It failed before or during the response.
     case failed(TransferFailure)
 }
 
-/// Why a transfer failed. Says nothing about the request's content, so it may be logged.
+/// Why a transfer failed. Contains nothing of the request, so it may be logged.
 public struct TransferFailure: Error, Sendable, Equatable, CustomStringConvertible {
-    /// Where it went wrong.
+    /// The phase in which it failed.
     public enum Kind: String, Sendable {
-        /// The name was not found.
+        /// The host name has no address.
         case resolve
-        /// The peer, or the proxy, did not take the connection.
+        /// The peer or the proxy did not accept the connection.
         case connect
-        /// No connection within the time allowed for it.
+        /// No connection within `TransferRequest.connectTimeout`.
         case connectTimeout = "connect_timeout"
-        /// The handshake failed, or the peer's certificate is not to be trusted.
+        /// The TLS handshake failed, or the peer's certificate is not trusted.
         case tls
-        /// The connection ended after the request was given to it, and before anything of a response came. The peer may have accepted the request:
-        /// sent again, its work may be done twice.
+        /// The connection ended after the request was sent and before any byte of a response. The peer may have processed the request:
+        /// sending it again may do its work twice.
         case unanswered = "no_response"
-        /// The connection broke before the response was whole, or what came is no HTTP/1 response.
+        /// The connection ended before the response was complete, or the response is not valid HTTP.
         case cut
-        /// The request cannot be sent: malformed address or header, unreadable authority file, unusable proxy.
+        /// The request was not sent: malformed URL or header, unreadable authority file, unusable proxy.
         case request
         /// Anything else.
         case other
     }
 
     public let kind: Kind
-    /// The system's error code: an `errno`, the resolver's `EAI_…`, or the reason for which OpenSSL does not trust the peer (`X509_V_ERR_…`); 0
-    /// when there is none.
+    /// The system's error code: an `errno`, the resolver's `EAI_…`, or the reason for which OpenSSL does not trust the peer
+    /// (`X509_V_ERR_…`); 0 when there is none.
     public let code: Int32
 
     public init(kind: Kind, code: Int32 = 0) {

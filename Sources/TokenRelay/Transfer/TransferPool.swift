@@ -1,11 +1,12 @@
 import Reactor
 import Synchronization
 
-/// What a pool keeps.
+/// The limits of a `TransferPool`.
 public struct TransferConfiguration: Sendable {
-    /// Connections kept open after their transfer, over all hosts: as many as transfers may run at once, or a crowd pays for its handshakes again.
+    /// The most idle connections of the direct driver, over all hosts. With fewer than the usual number of concurrent transfers,
+    /// connections are closed and handshakes repeated.
     public var idleConnections: Int
-    /// Transfers that libcurl runs at a time; more fail at once.
+    /// The most concurrent transfers of libcurl; more fail at once.
     public var libcurlTransfers: Int
 
     public init(idleConnections: Int = 2000, libcurlTransfers: Int = 10_000) {
@@ -14,11 +15,12 @@ public struct TransferConfiguration: Sendable {
     }
 }
 
-/// Runs HTTP transfers and calls their handlers on a reactor's thread. Each request names its driver (`TransferRoute`): the fast one runs on that
-/// thread, over pooled connections, HTTP/1.1, plain or TLS 1.2 and later; libcurl runs on a thread of its own, which the first transfer starts.
+/// The HTTP client of the relay: runs transfers to model providers and calls their handlers on a reactor's thread. Each request names its
+/// driver (`TransferRoute`). The direct one runs on that thread: HTTP/1.1, plain or TLS 1.2 and later, with pooled connections. libcurl
+/// runs on a thread of its own, which the first such transfer starts.
 ///
-/// The peer's certificate is always verified, redirects are never followed. Nothing is sent twice except a request on a kept connection that was
-/// lost before anybody can have seen it, and a `GET` on one.
+/// The peer's certificate is always verified, redirects are never followed. A request is sent a second time only when its pooled connection
+/// ended without a response and it is a `GET` or the peer cannot have read it.
 public final class TransferPool: Sendable {
     private struct Drivers {
         let direct: DirectDriver
@@ -35,7 +37,6 @@ public final class TransferPool: Sendable {
     private let drivers: ReactorBound<Drivers>
     private let lastID = Atomic<UInt64>(0)
 
-    /// Nothing is connected yet.
     public init(reactor: Reactor, configuration: TransferConfiguration = TransferConfiguration()) {
         let drivers = Drivers(
             direct: DirectDriver(reactor: reactor, idleConnections: configuration.idleConnections),
@@ -47,25 +48,25 @@ public final class TransferPool: Sendable {
         close()
     }
 
-    /// Starts a transfer soon; returns at once. Any thread.
+    /// Starts a transfer asynchronously and returns at once. Any thread.
     public func start(_ request: TransferRequest, _ handlers: TransferHandlers) -> Transfer {
         let id = lastID.add(1, ordering: .relaxed).newValue
         let route = request.route
         drivers.submit { $0.driver(of: route).start(id, request, handlers) }
         return Transfer { [drivers] in
-            // Inside a handler the connection is closed at once: what else it has received is not handed over.
+            // On the reactor's thread, perhaps inside a handler, the connection is closed at once and delivers nothing more.
             if drivers.reactor.isOnReactorThread { drivers.current.driver(of: route).stop(id) }
             drivers.submit { $0.driver(of: route).cancel(id) }
         }
     }
 
-    /// Reads an authority file (nil: the system's authorities) beside the reactor's thread, so that the first direct transfer need not wait for
-    /// it. Any thread.
+    /// Reads an authority file (nil: the system's authorities) in the background, so that the first direct transfer does not wait for it.
+    /// Any thread.
     public func prepare(authorityFile: String?) {
         drivers.submit { $0.direct.tools.trust.context(authorityFile) { _ in } }
     }
 
-    /// Cancels all transfers, closes all connections, and refuses what comes later (it ends as cancelled). Any thread; idempotent.
+    /// Cancels all transfers and closes all connections. Transfers that are started later end as cancelled. Any thread; idempotent.
     public func close() {
         drivers.submit {
             $0.direct.close()
@@ -73,21 +74,21 @@ public final class TransferPool: Sendable {
         }
     }
 
-    // MARK: For state that lives beside its transfers
+    // MARK: For state that is used by handlers
 
-    /// Confines a value to the thread on which handlers are called. On that thread, or directly after the value was made.
+    /// Confines a value to the thread on which handlers are called. Call on that thread, or directly after the value was made.
     public func bind<Value>(_ value: Value) -> TransferBound<Value> { ReactorBound(value, to: drivers.reactor) }
 
-    /// Runs `body` once, not before `delay` has passed. Only on the thread on which handlers are called.
+    /// Runs `body` once, after `delay`, on the thread on which handlers are called. Call on that thread only.
     public func schedule(after delay: Duration, _ body: @escaping () -> Void) -> TransferAlarm {
         TransferAlarm(timer: drivers.reactor.schedule(after: delay, body))
     }
 }
 
-/// A value that belongs to the thread on which a pool calls its handlers.
+/// A sendable reference to a value that only the thread on which a pool calls its handlers may use.
 public typealias TransferBound<Value> = ReactorBound<Value>
 
-/// A transfer that was started.
+/// A handle of a started transfer, to cancel it. Dropping it does not cancel the transfer.
 public struct Transfer: Sendable {
     private let stop: @Sendable () -> Void
 
@@ -95,15 +96,16 @@ public struct Transfer: Sendable {
         self.stop = stop
     }
 
-    /// Ends the transfer. On the reactor's thread the connection is closed at once and nothing more is handed over; on others, as soon as that
-    /// thread is free, and calls that were under way may come before. `end(.cancelled)` follows, unless it had ended by then. Idempotent.
+    /// Ends the transfer. On the reactor's thread the connection is closed at once, and only `end` is called after this; from other threads
+    /// it is asynchronous, and `head` and `bytes` may still be called. `end(.cancelled)` follows, unless the transfer had already ended.
+    /// Idempotent.
     public func cancel() { stop() }
 }
 
-/// A timer set with `TransferPool.schedule`. Belongs to the thread on which handlers are called.
+/// A timer set with `TransferPool.schedule`. Use only on the thread on which handlers are called.
 public struct TransferAlarm {
     fileprivate let timer: TimerHandle
 
-    /// Cancels the timer. Harmless when it has fired.
+    /// Cancels the timer. No effect when it has fired.
     public func cancel() { timer.cancel() }
 }

@@ -1,22 +1,21 @@
 import CoachCore
 import OutboundHTTP
 
-/// One HTTP request whose answer is received as it arrives.
+/// One HTTP request of a `TransferPool`, whose response is delivered as it arrives.
 public struct TransferRequest: Sendable {
     /// Absolute, `http` or `https`.
     public var url: String
-    /// Sent in this order. With a malformed one the request fails before it is sent.
+    /// Sent in this order. With a malformed header the request fails before it is sent.
     public var headers: [TransferHeader]
-    /// nil: `GET`; else `POST`.
+    /// Nil: `GET`, otherwise `POST`.
     public var body: [UInt8]?
-    /// Bounds name resolution, connecting, the proxy and TLS together. Everything after that is the caller's to bound, with `Transfer.cancel()`.
+    /// Time limit for name lookup, connecting, proxy and TLS together. The caller enforces all later limits, with `Transfer.cancel()`.
     public var connectTimeout: Duration
-    /// PEM file of the only authorities to trust; nil: those of the system.
+    /// PEM file of the certificate authorities to trust; nil: the system's.
     public var authorityFile: String?
-    /// Which driver carries it.
+    /// Which driver runs the request.
     public var route: TransferRoute
 
-    /// A request; a `POST` if it has a body.
     public init(
         url: String, headers: [TransferHeader] = [], body: [UInt8]? = nil, connectTimeout: Duration = .seconds(1),
         authorityFile: String? = nil, route: TransferRoute = .direct
@@ -49,14 +48,14 @@ public struct TransferHeader: Sendable, Equatable {
         self.value = value
     }
 
-    /// Whether the name is no token (RFC 9110 §5.6.2), or the value has a control character.
+    /// Whether the name is not a token (RFC 9110 §5.6.2), or the value has a control character.
     public var isMalformed: Bool { HTTPHeader(name, value).isMalformed }
 }
 
 /// Status and headers of the final response; interim ones (1xx) and trailers are not reported.
 public struct TransferHead: Sendable, Equatable {
     public var status: Int
-    /// Names in lower case, in the order received; bounded (`HeadReader`).
+    /// Names in lower case, in the order received; number and size are limited (`HeadReader`).
     public var headers: [TransferHeader]
 
     public init(status: Int, headers: [TransferHeader] = []) {
@@ -68,11 +67,11 @@ public struct TransferHead: Sendable, Equatable {
     public subscript(name: String) -> String? { headers.first { $0.name == name }?.value }
 }
 
-/// What is called, on the reactor's thread, while a response arrives: `head` at most once, then `bytes` at most once per wake-up of the
-/// reactor with all that arrived in it, then `end` exactly once. None may block; all may start and cancel transfers.
+/// The callbacks of a transfer, on the reactor's thread: `head` at most once, then `bytes` whenever bytes arrived, with all of one wake-up
+/// together, then `end` exactly once. None may block; all may start and cancel transfers.
 public struct TransferHandlers: Sendable {
     public var head: @Sendable (TransferHead) -> Void
-    /// The bytes are lent for the duration of the call; never empty.
+    /// Never empty. The buffer is valid during the call.
     public var bytes: @Sendable (UnsafeRawBufferPointer) -> Void
     public var end: @Sendable (TransferEnd) -> Void
 

@@ -1,54 +1,53 @@
 import OutboundHTTP
 
-/// Which driver carries the requests to a provider, and what that driver needs to know.
+/// The driver for the requests to a provider, with its options.
 public enum TransferRoute: Sendable, Equatable {
-    /// The fast driver.
+    /// The fast driver: HTTP/1.1, plain or over TLS, without a proxy.
     case direct
     /// libcurl, for proxies, HTTP/2 and client certificates.
     case libcurl(LibcurlOptions)
 }
 
-/// How libcurl reaches a provider.
+/// The options of libcurl for the requests to a provider.
 public struct LibcurlOptions: Sendable, Equatable {
-    /// nil: directly.
+    /// Nil: without a proxy.
     var proxy: Proxy?
     var version: HTTPVersion
     var certificate: ClientCertificate?
 }
 
-/// What reaching a provider needs beyond TCP, TLS and HTTP/1.1, by its configuration.
+/// The part of a provider's configuration that decides its route: proxy, HTTP version, client certificate.
 public struct TransferNeeds: Sendable, Equatable {
     public typealias Version = HTTPVersion
     public typealias ProxyAuthentication = OutboundHTTP.ProxyAuthentication
 
     public enum ProxySetting: Sendable, Equatable {
-        /// What `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` say.
+        /// By the environment variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`.
         case environment
         case none
-        /// This one, in place of the environment's.
+        /// This proxy instead of the environment's.
         case url(String)
     }
 
     public var proxy = ProxySetting.environment
     public var proxyAuthentication = ProxyAuthentication.basic
-    /// PEM file of the only authorities to trust for an `https` proxy; nil: those of the system.
+    /// PEM file of the certificate authorities to trust for an `https` proxy; nil: the system's.
     public var proxyAuthorityFile: String?
     public var version = Version.http1
-    /// What proves to the provider who we are.
+    /// The TLS client certificate.
     public var certificate: TransferCertificate?
 
-    /// Nothing beyond.
     public init() {}
 }
 
-/// Why a provider cannot be reached as its configuration or the environment wants it. Names the variable, and quotes no proxy, as its address may hold
-/// a password.
+/// A provider's configuration or the environment is invalid or contradictory. The description names the variable; it does not quote the
+/// proxy's URL, which may contain a password.
 public struct UnusableRoute: Error, Equatable, CustomStringConvertible {
     public var description: String
 }
 
 extension TransferRoute {
-    /// Decides the driver for all requests to an address, once. Pure.
+    /// The route for all requests to a URL. Pure.
     public static func decide(
         for url: String, _ needs: TransferNeeds, environment: [String: String]
     ) throws(UnusableRoute) -> TransferRoute {

@@ -1,24 +1,25 @@
 import Glibc
 
-/// The released answer of a turn: one append-only text. Everything else is a cursor on it.
+/// The released text of a turn, append-only UTF-8. Each reader has a cursor on it.
 struct Answer: Sendable {
-    /// Bytes that are made room for at once: some twenty words.
+    /// The least number of bytes by which the capacity grows: about twenty words.
     private static let leastRoom = 128
 
     private(set) var bytes: [UInt8] = []
 
     init(_ bytes: [UInt8] = []) { self.bytes = bytes }
 
+    /// The number of bytes: the position after the last character.
     var end: Int { bytes.count }
 
-    /// Appends whole UTF-8 characters. U+0000 is dropped: no PostgreSQL text column takes it (CONTRACT §4).
-    /// Returns how many bytes were appended.
+    /// Appends whole UTF-8 characters and returns the number of appended bytes. U+0000 is dropped, because a PostgreSQL text column cannot
+    /// hold it (CONTRACT §4).
     @discardableResult
     mutating func append(_ piece: UnsafeBufferPointer<UInt8>) -> Int {
         guard let start = piece.baseAddress else { return 0 }
         let before = bytes.count
         makeRoom(for: piece.count)
-        // SAFETY: `start` is the first of `piece.count` bytes that the caller lends for this call.
+        // SAFETY: `start` points to `piece.count` bytes, valid during the call.
         if memchr(start, 0, piece.count) == nil {
             bytes.append(contentsOf: piece)
         } else {
@@ -27,13 +28,12 @@ struct Answer: Sendable {
         return bytes.count - before
     }
 
-    /// The same for an array's bytes.
     @discardableResult
     mutating func append(_ piece: some Collection<UInt8>) -> Int {
         piece.withContiguousStorageIfAvailable { append($0) } ?? Array(piece).withUnsafeBufferPointer { append($0) }
     }
 
-    /// By a quarter, where an array by itself doubles: thousands of answers grow at the same time, and half of their room would be empty.
+    /// Grows the capacity by a quarter. An array doubles by itself, which would waste memory with thousands of growing answers.
     private mutating func makeRoom(for count: Int) {
         let needed = bytes.count + count
         guard needed > bytes.capacity else { return }

@@ -1,26 +1,25 @@
 import CoachCore
 
-/// A place in a turn's answer: UTF-8 bytes already delivered. On the wire it is the `id:` (CONTRACT §4).
+/// A reader's position in a turn's answer: the number of UTF-8 bytes already delivered. On the wire it is the event's `id:` (CONTRACT §4).
 public struct Cursor: Sendable, Equatable {
     /// Bytes delivered so far.
     public private(set) var position: Int
 
-    /// Starts after byte `position`.
+    /// A cursor after the first `position` bytes.
     public init(after position: Int) { self.position = position }
 
-    /// Moves over what was delivered.
     mutating func advance(by count: Int) { position += count }
 
-    /// Moves back to a character's start.
+    /// Moves back to `start`, the first byte of a character; never forward.
     mutating func moveBack(to start: Int) { position = min(position, start) }
 }
 
-/// The result of reading on.
+/// The result of `LiveTurn.step`.
 public enum CursorStep: Sendable, Equatable {
-    /// There was a piece of the answer; the cursor stands behind it. `isLast`: another step would wait.
+    /// A piece of text was read, and the cursor moved after it. `isLast`: no more is available now.
     case text(isLast: Bool)
-    /// Everything was delivered and the turn is over and saved.
+    /// All text was read, and the turn has ended and is saved.
     case ended(TurnEnding)
-    /// Nothing new yet.
+    /// No text is available yet.
     case waiting
 }

@@ -1,18 +1,20 @@
 import CoachCore
 import Synchronization
 
-/// A turn while it runs, and while it is replayed: the answer, its end, and its subscribers. It belongs to the `TurnRegistry`, not to
-/// a connection; the client that began it is merely its first subscriber.
+/// A turn in memory, while it runs or is replayed: the released text, its end, and its subscribers. Any thread.
+///
+/// The `TurnRegistry` keeps a running turn, not a connection: a turn continues when its clients disconnect. The client that began it is
+/// only its first subscriber.
 public final class LiveTurn: Sendable {
-    /// What the opening events of every subscriber say.
+    /// The content of the opening events, the same for every subscriber.
     public let facts: TurnFacts
-    /// Estimated tokens of the prompt: what a crash is billed for.
+    /// Estimated tokens of the prompt, which are billed if the instance crashes.
     public let promptTokens: Int
 
     fileprivate struct State {
-        // What a token touches stands together: it is cold when the token comes.
+        // Fields that each token accesses come first, next to each other, to share cache lines.
         var answer: Answer
-        /// nil when the text was guarded elsewhere.
+        /// Nil when the text was checked by another instance, or is replayed.
         var outputGuard: GuardedAnswer?
         var subscribers = Subscribers()
         var outcomeListener: (@Sendable (TurnOutcome) -> Void)?
@@ -47,7 +49,7 @@ public final class LiveTurn: Sendable {
                 machine: TurnMachine(safetyText: safetyText, openingBytes: opening.count)))
     }
 
-    /// A turn that runs elsewhere, or whose end is not known here yet: `appendRemote` adds what is learnt of it, `close` its end.
+    /// A turn that runs on another instance, or whose end is not known here yet: `appendRemote` adds its text, `close` its end.
     public init(tailing facts: TurnFacts) {
         self.facts = facts
         promptTokens = 0
@@ -61,12 +63,12 @@ public final class LiveTurn: Sendable {
         state = Mutex(State(answer: Answer(Array(content.utf8)), machine: TurnMachine(), ending: ending))
     }
 
-    // MARK: The model's side
+    // MARK: The producer's side: model, recovery, remote text
 
-    /// Starts the model. Its events arrive on the model's thread and are handed over together, with one signal a subscriber.
+    /// Starts the model call. Its updates arrive on the model's thread; each signals every live subscriber once.
     public func generate(with model: LanguageModel, _ prompt: Prompt) {
-        // Not weakly: an object that ever had a weak reference pays for it with every other one. The turn holds the call and the call the
-        // turn until the call's end, which always comes: `State.take` lets the call go, and the call its receiver.
+        // A reference cycle of turn and call until the call's end, which always comes: then `State.take` releases the call, and the call
+        // its receiver. Not a weak reference, because an object that ever had one makes every other reference to it slower.
         let generation = model.generate(prompt) { self.received($0) }
         let cancel = state.withLock { state in
             if !state.machine.isEnded { state.generation = generation }
@@ -75,8 +77,9 @@ public final class LiveTurn: Sendable {
         if cancel { generation.cancel() }
     }
 
-    /// Calls `receive` once with the model's end, on the thread that brings it; at once when it is known. For one listener, which saves the turn.
-    /// No task waits for it: a task that waits holds its stack for as long as the model generates.
+    /// Calls `receive` once with the outcome of the model call, on the thread on which it ends; at once when it has ended. For one
+    /// listener, which saves the turn. A callback and not an async function, because a suspended task would hold its memory while the model
+    /// generates.
     public func onOutcome(_ receive: @escaping @Sendable (TurnOutcome) -> Void) {
         let outcome: TurnOutcome? = state.withLock { state in
             if state.outcome == nil { state.outcomeListener = receive }
@@ -85,7 +88,7 @@ public final class LiveTurn: Sendable {
         if let outcome { receive(outcome) }
     }
 
-    /// Reports the end to the subscribers, after it was saved: a client that gets `done` can rely on the row.
+    /// Reports the end to the subscribers. Call after the turn was saved: a client that receives `done` relies on the saved row.
     public func close(_ ending: TurnEnding) {
         let subscribers = state.withLock { state in
             state.ending = ending
@@ -104,7 +107,7 @@ public final class LiveTurn: Sendable {
         return release
     }
 
-    /// Ends the model call; what was released is kept. Idempotent, also when it races with the natural end.
+    /// Ends the model call; the released text is kept. Idempotent; no effect when the call has ended.
     public func stop() {
         let generation = state.withLock { state in
             state.machine.stopRequested() ? state.generation : nil
@@ -112,7 +115,7 @@ public final class LiveTurn: Sendable {
         generation?.cancel()
     }
 
-    /// Adds what the owner of a remote turn has released after byte `position`; what is here already is skipped.
+    /// Adds text of a turn that runs on another instance, which begins at byte `position`. Text that is already here is skipped.
     public func appendRemote(_ text: [UInt8], from position: Int) {
         let subscribers: Subscribers = state.withLock { state in
             let known = state.answer.end - position
@@ -123,17 +126,16 @@ public final class LiveTurn: Sendable {
         subscribers.notifyLive()
     }
 
-    /// Whether there are subscribers.
     public var hasSubscribers: Bool { state.withLock { !$0.subscribers.isEmpty } }
 
-    /// What was released from byte `position` on, and the model: for a checkpoint.
+    /// The released text from byte `position` on, and the model that answers: for a checkpoint.
     public func releasedText(from position: Int) -> (text: [UInt8], answeredBy: ModelName?) {
         state.withLock { state in
             (position < state.answer.end ? Array(state.answer.bytes[position...]) : [], state.machine.answeredBy)
         }
     }
 
-    /// The released text so far, and when its first byte came.
+    /// The released text so far, and when its first byte was released.
     public var released: (text: [UInt8], firstAt: ContinuousClock.Instant?) {
         state.withLock { ($0.answer.bytes, $0.firstTextAfter.map { madeAt + $0 }) }
     }
@@ -141,23 +143,23 @@ public final class LiveTurn: Sendable {
     /// UTF-8 bytes released so far.
     public var releasedBytes: Int { state.withLock { $0.answer.end } }
 
-    /// The end, once it was saved.
+    /// The end of the turn; nil until it is saved (`close`).
     public var ending: TurnEnding? { state.withLock { $0.ending } }
 
-    /// The end, waiting for it; nil: it was not saved within that time.
+    /// Waits for the end of the turn. Nil when it was not saved within that time.
     public func ending(within patience: Duration) async -> TurnEnding? {
         let subscriber = Subscriber(deliversAtEnd: true)
         guard add(subscriber, limit: .max) else { return ending }
         defer { remove(subscriber) }
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
         subscriber.listen(EndListener(continuation: continuation))
-        // It may have come before the subscription.
+        // The end may have come before the subscription.
         if let ending { return ending }
         _ = await stream.first(within: patience)
         return ending
     }
 
-    /// Waits for a turn's end.
+    /// Resumes `ending(within:)`.
     private struct EndListener: SubscriberListener {
         let continuation: AsyncStream<Void>.Continuation
 
@@ -166,9 +168,9 @@ public final class LiveTurn: Sendable {
         }
     }
 
-    // MARK: The clients' side
+    // MARK: The subscribers' side
 
-    /// Adds a subscriber unless `limit` of its kind, delivered at the end or not, are there already.
+    /// Adds a subscriber. False, without an effect, when the turn has `limit` subscribers with the same `deliversAtEnd`.
     public func add(_ subscriber: Subscriber, limit: Int) -> Bool {
         state.withLock { state in
             guard state.subscribers.count(deliveringAtEnd: subscriber.deliversAtEnd) < limit else { return false }
@@ -177,7 +179,7 @@ public final class LiveTurn: Sendable {
         }
     }
 
-    /// Removes a subscriber; the turn goes on.
+    /// Removes a subscriber. Does not stop the turn.
     public func remove(_ subscriber: Subscriber) {
         state.withLock { $0.subscribers.remove(subscriber) }
     }
@@ -193,11 +195,11 @@ public final class LiveTurn: Sendable {
         cursor.moveBack(to: start)
     }
 
-    /// Moves a cursor over the next piece, at most `maximum` bytes and whole characters only, and lends the piece to `read`, together with
-    /// the place behind it. `read` is called inside the turn's lock, at most once.
+    /// Reads the next piece after a cursor, at most `maximum` bytes of whole characters, and moves the cursor after it. `read` is called at
+    /// most once, inside the turn's lock, with the piece and the new position; the buffer is valid during the call.
     public func step(_ cursor: inout Cursor, maximum: Int, read: (UnsafeBufferPointer<UInt8>, Int) -> Void) -> CursorStep {
         state.withLock { state in
-            // A remote turn's text may come after its subscriber: only now can a cursor inside a character be seen.
+            // Text of a remote turn may arrive after its subscriber, so the cursor may be found to be inside a character only now.
             cursor.moveBack(to: state.answer.characterStart(at: cursor.position))
             let piece = state.answer.read(from: cursor.position, maximum: maximum)
             guard !piece.isEmpty else { return state.ending.map(CursorStep.ended) ?? .waiting }
@@ -208,10 +210,10 @@ public final class LiveTurn: Sendable {
     }
 }
 
-// MARK: - What updates change
+// MARK: - State changes
 
 extension LiveTurn.State {
-    /// Returns the subscribers to signal when the answer grew, and the listener of the outcome when it is known.
+    /// Applies an update of the model. Returns the subscribers to signal, if the answer grew, and the listener to call, if this is the end.
     fileprivate mutating func take(
         _ update: ModelUpdate, _ madeAt: @autoclosure () -> ContinuousClock.Instant
     ) -> (notify: Subscribers, outcome: (receive: @Sendable (TurnOutcome) -> Void, outcome: TurnOutcome)?) {
@@ -226,11 +228,11 @@ extension LiveTurn.State {
             answer.append(last.textToAppend)
             if let outputGuard {
                 last.outcome.replaced = outputGuard.replaced
-                // Of a stopped answer some text is still held; the model has produced it.
+                // A stopped answer still has held text, which the model has produced.
                 last.outcome.withheldBytes = outputGuard.withheldBytes + outputGuard.heldBytes
             }
             outcome = last.outcome
-            // It has ended: see `generate`.
+            // Breaks the reference cycle: see `generate`.
             generation = nil
         }
         let grew = answer.end > before

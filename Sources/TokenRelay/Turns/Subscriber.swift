@@ -1,24 +1,24 @@
 import Synchronization
 
-/// Receives a subscriber's signals, on the thread that signals. No closure, as that would be one more object for each token to touch: see
-/// `ReadinessHandler`.
+/// Receives a subscriber's signals, on the thread that signals. A protocol and not a closure, because a closure's context would be one more
+/// memory access for each token (see `ReadinessHandler`).
 public protocol SubscriberListener: Sendable {
     func signalled(_ signal: Subscriber.Signal)
 }
 
-/// A client's subscription to a turn. It holds no text: a slow client costs nothing but this.
+/// One reader of a turn, such as a client's stream. It only forwards signals and holds no text, so a slow reader needs no memory for the
+/// text that it has not read. Any thread.
 public final class Subscriber: Sendable {
-    /// What has changed.
     public enum Signal: Sendable, Equatable {
-        /// There is more text, or the end.
+        /// More text, or the end, is available.
         case progressed
-        /// The stream ends before the turn does: the client is to resume elsewhere.
+        /// The stream must end before the turn, and the client must resume elsewhere.
         case handOver
     }
 
     private struct State {
         var listener: (any SubscriberListener)?
-        /// Signalled before there was a listener.
+        /// Whether `handOver` was signalled. Remembered for a listener that comes later.
         var wasHandedOver = false
     }
 
@@ -26,10 +26,9 @@ public final class Subscriber: Sendable {
     /// Delivered only at the end; has a separate, higher limit.
     public let deliversAtEnd: Bool
 
-    /// A subscriber without a listener.
     public init(deliversAtEnd: Bool = false) { self.deliversAtEnd = deliversAtEnd }
 
-    /// Calls `listener` from now on; at once when the client was handed over before.
+    /// Sets the listener. If `handOver` was signalled before, it is signalled again at once.
     public func listen(_ listener: any SubscriberListener) {
         let wasHandedOver = state.withLock { state in
             state.listener = listener
@@ -38,10 +37,9 @@ public final class Subscriber: Sendable {
         if wasHandedOver { listener.signalled(.handOver) }
     }
 
-    /// Removes the listener.
     public func stopListening() { state.withLock { $0.listener = nil } }
 
-    /// Signals the listener. Progress without a listener is not remembered: a new listener looks at the turn first.
+    /// Signals the listener. `progressed` without a listener is not remembered: a listener must read the turn after `listen`.
     public func notify(_ signal: Signal) {
         let listener = state.withLock { state in
             if signal == .handOver { state.wasHandedOver = true }
@@ -51,14 +49,15 @@ public final class Subscriber: Sendable {
     }
 }
 
-/// The subscribers of a turn, in the order in which they came. Nearly always there is one, and it stands in the turn itself.
+/// The subscribers of a turn, in the order in which they were added. The first one is stored inline, because nearly always there is only
+/// one.
 struct Subscribers: Sendable {
     private var first: Subscriber?
     private var others: [Subscriber] = []
 
     var isEmpty: Bool { first == nil }
 
-    /// How many are delivered at the end only, or piece by piece.
+    /// The number of subscribers with this `deliversAtEnd`.
     func count(deliveringAtEnd deliversAtEnd: Bool) -> Int {
         (first?.deliversAtEnd == deliversAtEnd ? 1 : 0) + others.count { $0.deliversAtEnd == deliversAtEnd }
     }
@@ -80,7 +79,7 @@ struct Subscribers: Sendable {
         for subscriber in others { subscriber.notify(signal) }
     }
 
-    /// Signals those that are delivered piece by piece.
+    /// Signals progress to all subscribers without `deliversAtEnd`.
     func notifyLive() {
         if let first, !first.deliversAtEnd { first.notify(.progressed) }
         for subscriber in others where !subscriber.deliversAtEnd { subscriber.notify(.progressed) }

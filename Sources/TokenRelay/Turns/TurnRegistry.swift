@@ -1,11 +1,11 @@
 import CoachCore
 import Synchronization
 
-/// The turns that run in this process. A closed connection removes a subscriber, never a turn.
+/// The turns that run in this process, by id. It keeps a turn until the turn is saved, whether or not clients are connected. Any thread.
 public final class TurnRegistry: Sendable {
     private struct State {
         var turns: [TurnID: LiveTurn] = [:]
-        /// Those who wait for a turn to be inserted.
+        /// Callers of `turn(_:within:)` that wait for a turn to be inserted, by a number for each.
         var waiters: [TurnID: [Int: AsyncStream<LiveTurn>.Continuation]] = [:]
         var lastWaiter = 0
     }
@@ -13,7 +13,6 @@ public final class TurnRegistry: Sendable {
     private let state = Mutex(State())
     private let active = ActiveCount()
 
-    /// An empty registry.
     public init() {}
 
     /// Adds a turn; it stays until `remove`.
@@ -26,7 +25,7 @@ public final class TurnRegistry: Sendable {
         for continuation in waiters.values { continuation.yield(turn) }
     }
 
-    /// Removes a turn that is saved. Its subscribers keep it alive until they have read it.
+    /// Removes a turn that was saved. Its subscribers hold references to it until they have read it.
     public func remove(_ turn: LiveTurn) {
         let wasPresent = state.withLock { state in
             let id = turn.facts.identity.turnID
@@ -37,10 +36,9 @@ public final class TurnRegistry: Sendable {
         if wasPresent { active.decrement() }
     }
 
-    /// The running turn of that id.
     public func turn(_ id: TurnID) -> LiveTurn? { state.withLock { $0.turns[id] } }
 
-    /// The same, waiting for a turn that was begun a moment ago by a request that has not inserted it yet.
+    /// The running turn of that id. Waits up to `patience` for it: a request may have begun it and not inserted it yet.
     public func turn(_ id: TurnID, within patience: Duration) async -> LiveTurn? {
         let (stream, continuation) = AsyncStream.makeStream(of: LiveTurn.self)
         let (known, waiter) = state.withLock { state in
@@ -58,10 +56,9 @@ public final class TurnRegistry: Sendable {
         return await stream.first(within: patience)
     }
 
-    /// All running turns.
     public var running: [LiveTurn] { state.withLock { Array($0.turns.values) } }
 
-    /// Running turns.
+    /// The number of running turns.
     public var count: Int { state.withLock { $0.turns.count } }
 
     /// Suspends until no turn runs, or the task is cancelled.

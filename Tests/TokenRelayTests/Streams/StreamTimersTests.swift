@@ -2,12 +2,12 @@ import Testing
 
 @testable import TokenRelay
 
-@Suite("A line's pulse")
+@Suite("StreamTimers")
 struct StreamTimersTests {
     private let start = Moment.now
     private let limits = StreamLimits(silence: .seconds(10), stall: .seconds(75))
 
-    @Test("a silent line wants a heartbeat, and one after every further silence")
+    @Test("a silent stream needs a heartbeat, and another after each further silence")
     func silence() {
         var timers = StreamTimers(limits, now: start)
         #expect(timers.due(at: start + .seconds(9)) == .none)
@@ -17,7 +17,7 @@ struct StreamTimersTests {
         #expect(timers.deadline == start + .seconds(20))
     }
 
-    @Test("a client that takes nothing is cut off after the stall, counted from the first byte it left")
+    @Test("a client that reads nothing is cut off after `stall`, counted from the first byte that was not taken")
     func stall() {
         var timers = StreamTimers(limits, now: start)
         timers.wrote(isWaiting: true, at: start + .seconds(1))
@@ -26,7 +26,7 @@ struct StreamTimersTests {
         #expect(timers.due(at: start + .seconds(76)) == .cutOff)
     }
 
-    @Test("a slow client that takes a little now and then is not cut off, and gets no heartbeat on top of what waits")
+    @Test("a slow client that reads at times is not cut off, and gets no heartbeat while bytes wait")
     func slow() {
         var timers = StreamTimers(limits, now: start)
         for second in 1...20 { timers.wrote(isWaiting: true, at: start + .seconds(second * 60)) }
@@ -39,7 +39,7 @@ struct StreamTimersTests {
 
 @Suite("Chunked coding")
 struct ChunkFrameTests {
-    @Test("a frame is the size in hexadecimal, a line end, the bytes, a line end", arguments: [1, 9, 10, 15, 16, 255, 256, 4096, 70_000])
+    @Test("a chunk is the size in hexadecimal, a line end, the bytes, a line end", arguments: [1, 9, 10, 15, 16, 255, 256, 4096, 70_000])
     func frame(size: Int) {
         var frame = ChunkFrame()
         frame.fill { $0.append(contentsOf: repeatElement(UInt8(ascii: "x"), count: size)) }
@@ -48,7 +48,7 @@ struct ChunkFrameTests {
         #expect(String(decoding: frame.content, as: UTF8.self) == String(repeating: "x", count: size))
     }
 
-    @Test("nothing is no frame: a chunk of size 0 would be the end")
+    @Test("empty content makes no chunk, because a chunk of size 0 would end the body")
     func empty() {
         var frame = ChunkFrame()
         frame.fill { _ in }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import TokenRelay
 
-@Suite("What a writer does next")
+@Suite("StreamWriterMachine")
 struct StreamWriterMachineTests {
     private static let bytes: ArraySlice<UInt8> = [1, 2, 3, 4]
 
@@ -25,13 +25,13 @@ struct StreamWriterMachineTests {
         return machine
     }
 
-    @Test("progress is written at once, unless a piece is due anyway, the socket is full or the writer is over")
+    @Test("progress is written at once, unless a piece is deferred, the socket is blocked or the writer has ended")
     func progress() {
         var machines = [StreamWriterMachine(), deferred(), blocked(), over()]
         #expect(machines.indices.map { machines[$0].progressed() } == [.writeNext, .none, .none, .none])
     }
 
-    @Test("a deferred piece is written when it is due, unless the socket became full or the writer over meanwhile")
+    @Test("a deferred piece is written when it is due, unless the socket is blocked or the writer has ended")
     func deferral() {
         var machine = deferred()
         #expect(machine.continued() == .writeNext)
@@ -45,7 +45,7 @@ struct StreamWriterMachineTests {
         #expect(machine.continued() == .writeNext)
     }
 
-    @Test("what the socket did not take waits, and nothing behind it is written before it is gone")
+    @Test("bytes that the socket did not take wait, and nothing is written until they are sent")
     func blocking() {
         var machine = blocked(.piece)
         #expect(machine.unsent?.bytes == [2, 3, 4] && machine.unsent?.isLast == false)
@@ -57,7 +57,7 @@ struct StreamWriterMachineTests {
         #expect(machine.sentWaiting(1) == .none)
     }
 
-    @Test("the last bytes end the writer, at once or when the socket took them")
+    @Test("the last bytes end the writer when the socket has taken them")
     func last() {
         var machine = StreamWriterMachine()
         #expect(machine.wrote(4, of: Self.bytes, .end(.complete)) == .end(.complete))
@@ -68,7 +68,7 @@ struct StreamWriterMachineTests {
         #expect(machine.end(.gone) == .none)
     }
 
-    @Test("a client is handed over after what was written; one that takes nothing is left, one that has all but the last bytes is not")
+    @Test("handOver writes the retry event; a blocked writer ends without it, unless its last bytes are waiting")
     func handOver() {
         var machines = [StreamWriterMachine(), deferred(), blocked(), blocked(.end(.complete)), over()]
         #expect(machines.indices.map { machines[$0].handOver() } == [.writeRetry, .writeRetry, .end(.gone), .none, .none])

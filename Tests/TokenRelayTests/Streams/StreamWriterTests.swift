@@ -7,17 +7,17 @@ import Testing
 
 @testable import TokenRelay
 
-@Suite("Lines to clients")
+@Suite("StreamWriter")
 struct StreamWriterTests {
-    @Test("ten followers of one turn all read the whole answer while it is spoken, and the end")
-    func tenFollowers() async throws {
-        let bench = try LineBench()
+    @Test("ten subscribers of one turn each receive the whole answer and the end")
+    func tenSubscribers() async throws {
+        let bench = try StreamBench()
         let script = ScriptedModel()
         let turn = LiveTurn(facts: .sample)
         turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
-        let clients = try (0..<10).map { _ in try bench.follow(turn) }
+        let clients = try (0..<10).map { _ in try bench.subscribe(turn) }
         let words = (0..<200).map { "wörd\($0) " }
-        for word in words { script.say(word) }
+        for word in words { script.send(word) }
         script.end(.stop)
         turn.close(.sample)
         for client in clients {
@@ -27,16 +27,16 @@ struct StreamWriterTests {
         bench.reactor.stop()
     }
 
-    @Test("what comes in pieces goes out in pieces, before the turn has ended")
+    @Test("pieces are written as they arrive, before the turn has ended")
     func live() async throws {
-        let bench = try LineBench()
+        let bench = try StreamBench()
         let script = ScriptedModel()
         let turn = LiveTurn(facts: .sample)
         turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
-        let client = try bench.follow(turn)
+        let client = try bench.subscribe(turn)
         client.read(until: "<")
         for word in ["one", "two", "three"] {
-            script.say(word)
+            script.send(word)
             client.read(until: word)
         }
         script.end(.stop)
@@ -45,40 +45,40 @@ struct StreamWriterTests {
         bench.reactor.stop()
     }
 
-    @Test("a client that reads slowly gets everything, and holds at most one write in memory")
+    @Test("a client that reads slowly receives everything")
     func slow() async throws {
-        let bench = try LineBench()
+        let bench = try StreamBench()
         let text = String(repeating: "0123456789abcdef", count: 64 * 1024)
         let turn = LiveTurn(replaying: .sample, content: text, ending: .sample)
-        let client = try bench.follow(turn)
+        let client = try bench.subscribe(turn)
         #expect(client.readAll(pieces: 4096) == "<" + text + ">")
         #expect(await client.end() == .complete)
         bench.reactor.stop()
     }
 
-    @Test("a client that reads nothing is cut off")
+    @Test("the stream of a client that reads nothing ends as stalled")
     func stalled() async throws {
-        let bench = try LineBench(StreamLimits(silence: .milliseconds(20), stall: .milliseconds(50)))
+        let bench = try StreamBench(StreamLimits(silence: .milliseconds(20), stall: .milliseconds(50)))
         let turn = LiveTurn(replaying: .sample, content: String(repeating: "x", count: 1 << 20), ending: .sample)
-        let client = try bench.follow(turn)
+        let client = try bench.subscribe(turn)
         #expect(await client.end() == .stalled)
         bench.reactor.stop()
     }
 
-    @Test("a silent line gets heartbeats")
+    @Test("a silent stream gets heartbeats")
     func heartbeats() async throws {
-        let bench = try LineBench(StreamLimits(silence: .milliseconds(20)))
-        let client = try bench.follow(LiveTurn(facts: .sample))
+        let bench = try StreamBench(StreamLimits(silence: .milliseconds(20)))
+        let client = try bench.subscribe(LiveTurn(facts: .sample))
         client.read(until: "<..")
         client.hangUp()
         #expect(await client.end() == .gone)
         bench.reactor.stop()
     }
 
-    @Test("a client that is handed over is told so, and the line is closed without an end")
+    @Test("a stream that is handed over ends with the retry event and without terminal events")
     func handOver() async throws {
-        let bench = try LineBench()
-        let client = try bench.follow(LiveTurn(facts: .sample))
+        let bench = try StreamBench()
+        let client = try bench.subscribe(LiveTurn(facts: .sample))
         client.read(until: "<")
         client.subscriber.notify(.handOver)
         #expect(await client.end() == .handedOver)
@@ -86,33 +86,33 @@ struct StreamWriterTests {
         bench.reactor.stop()
     }
 
-    @Test("a client that has left ends its line at once, also a silent one; the turn goes on")
+    @Test("a client that disconnects ends its stream at once, also a silent one; the turn continues")
     func broken() async throws {
-        let bench = try LineBench()
+        let bench = try StreamBench()
         let script = ScriptedModel()
         let turn = LiveTurn(facts: .sample)
         turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
-        let client = try bench.follow(turn)
+        let client = try bench.subscribe(turn)
         client.read(until: "<")
         client.hangUp()
         #expect(await client.end() == .gone)
-        script.say("more")
-        script.say(" and more")
+        script.send("more")
+        script.send(" and more")
         #expect(turn.releasedBytes == 13)
         bench.reactor.stop()
     }
 
-    @Test("a client that sends no more, and still reads, is told all")
+    @Test("a client that has closed its sending side receives everything")
     func halfClosed() async throws {
-        let bench = try LineBench()
+        let bench = try StreamBench()
         let script = ScriptedModel()
         let turn = LiveTurn(facts: .sample)
         turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
-        let client = try bench.follow(turn)
+        let client = try bench.subscribe(turn)
         client.read(until: "<")
         client.sendNoMore()
         client.read(until: ".")
-        script.say("more")
+        script.send("more")
         script.end(.stop)
         turn.close(.sample)
         #expect(await client.end() == .complete)
@@ -120,25 +120,25 @@ struct StreamWriterTests {
         bench.reactor.stop()
     }
 
-    @Test("the line ends response and connection, each once")
+    @Test("the last chunk and the end of the connection come once each")
     func ends() async throws {
-        let bench = try LineBench()
-        let client = try bench.follow(LiveTurn(replaying: .sample, content: "text", ending: .sample))
+        let bench = try StreamBench()
+        let client = try bench.subscribe(LiveTurn(replaying: .sample, content: "text", ending: .sample))
         #expect(await client.end() == .complete)
         #expect(client.readAll() == "<text>" && client.isWhole && client.endings == 1)
-        try await eventually { bench.lines.count == 0 }
+        try await eventually { bench.streamLoop.count == 0 }
         bench.reactor.stop()
     }
 
-    @Test("a client of HTTP/1.0 gets the same bytes without chunks, until the connection ends")
+    @Test("a response to HTTP/1.0 has no chunks and ends with the connection")
     func unchunked() async throws {
-        let bench = try LineBench()
+        let bench = try StreamBench()
         let script = ScriptedModel()
         let turn = LiveTurn(facts: .sample)
         turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
-        let client = try bench.follow(turn, isChunked: false)
-        script.say("more")
-        script.say(" and more")
+        let client = try bench.subscribe(turn, isChunked: false)
+        script.send("more")
+        script.send(" and more")
         script.end(.stop)
         turn.close(.sample)
         #expect(await client.end() == .complete)
@@ -146,67 +146,67 @@ struct StreamWriterTests {
         bench.reactor.stop()
     }
 
-    @Test("a client that is gone before its line begins is told nothing, then or later")
+    @Test("the stream of a client that disconnected before it began ends once, and sets no timer")
     func goneBefore() async throws {
-        let bench = try LineBench(StreamLimits(silence: .milliseconds(20)))
-        let gone = try bench.follow(LiveTurn(facts: .sample), hangsUpFirst: true)
+        let bench = try StreamBench(StreamLimits(silence: .milliseconds(20)))
+        let gone = try bench.subscribe(LiveTurn(facts: .sample), hangsUpFirst: true)
         #expect(await gone.end() == .gone)
-        // Its timer would have been due before this one's.
-        let later = try bench.follow(LiveTurn(facts: .sample))
+        // Its timer would fire before this one's.
+        let later = try bench.subscribe(LiveTurn(facts: .sample))
         later.read(until: "<.")
-        #expect(gone.endings == 1 && bench.lines.count == 1)
+        #expect(gone.endings == 1 && bench.streamLoop.count == 1)
         later.hangUp()
         bench.reactor.stop()
     }
 
-    @Test("what a client sends meanwhile is discarded, and one that goes on and on is cut off")
-    func chatter() async throws {
-        let bench = try LineBench(StreamLimits(silence: .seconds(600)))
+    @Test("input of a client during the stream is discarded, and too much of it ends the stream")
+    func input() async throws {
+        let bench = try StreamBench(StreamLimits(silence: .seconds(600)))
         let turn = LiveTurn(facts: .sample)
-        let (polite, flooding) = (try bench.follow(turn), try bench.follow(turn))
-        for client in [polite, flooding] { client.read(until: "<") }
-        polite.say(100)
-        flooding.say(10 << 20)
-        try await eventually { bench.lines.count == 1 }
+        let (quiet, flooding) = (try bench.subscribe(turn), try bench.subscribe(turn))
+        for client in [quiet, flooding] { client.read(until: "<") }
+        quiet.sendBytes(100)
+        flooding.sendBytes(10 << 20)
+        try await eventually { bench.streamLoop.count == 1 }
         turn.close(.sample)
-        #expect(polite.readAll() == ">" && polite.isWhole)
+        #expect(quiet.readAll() == ">" && quiet.isWhole)
         bench.reactor.stop()
     }
 
-    @Test("all clients are handed over at once, and nobody is left")
+    @Test("handOver ends all streams with the retry event")
     func handOverAll() async throws {
-        let bench = try LineBench()
-        let clients = try (0..<3).map { _ in try bench.follow(LiveTurn(facts: .sample)) }
-        #expect(bench.lines.count == 3)
-        bench.lines.handOver()
+        let bench = try StreamBench()
+        let clients = try (0..<3).map { _ in try bench.subscribe(LiveTurn(facts: .sample)) }
+        #expect(bench.streamLoop.count == 3)
+        bench.streamLoop.handOver()
         for client in clients { #expect(client.readAll() == "<!" && client.isWhole) }
-        try await eventually { bench.lines.count == 0 }
+        try await eventually { bench.streamLoop.count == 0 }
         bench.reactor.stop()
     }
 
-    @Test("a line that has ended lets go of its turn")
-    func letsGo() async throws {
-        let bench = try LineBench()
+    @Test("a stream that has ended releases its turn")
+    func released() async throws {
+        let bench = try StreamBench()
         weak var turn: LiveTurn?
         do {
             let whole = LiveTurn(replaying: .sample, content: "text", ending: .sample)
             turn = whole
-            #expect(try await bench.follow(whole).end() == .complete)
+            #expect(try await bench.subscribe(whole).end() == .complete)
         }
         try await eventually { turn == nil }
         bench.reactor.stop()
     }
 
-    @Test("a patient follower hears nothing before the end, and then all of it")
-    func patient() async throws {
-        let bench = try LineBench()
+    @Test("a subscriber with deliversAtEnd receives no text before the end, and then all of it")
+    func deliveredAtEnd() async throws {
+        let bench = try StreamBench()
         let script = ScriptedModel()
         let turn = LiveTurn(facts: .sample)
         turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
-        let client = try bench.follow(turn, deliversAtEnd: true)
+        let client = try bench.subscribe(turn, deliversAtEnd: true)
         client.read(until: "<")
-        script.say("all of ")
-        script.say("it")
+        script.send("all of ")
+        script.send("it")
         script.end(.stop)
         turn.close(.sample)
         #expect(await client.end() == .complete)
@@ -215,61 +215,61 @@ struct StreamWriterTests {
         bench.reactor.stop()
     }
 
-    /// What is done for many lines at once.
-    enum Crowd: CaseIterable {
-        case patientReaders, handOver
+    /// What happens to many streams at the same time.
+    enum Load: CaseIterable {
+        case deliveredAtEnd, handOver
     }
 
     @Test(
-        "a crowd of lines that are told something at the same moment keeps the streams of others waiting for less than 5 ms",
-        arguments: Crowd.allCases)
-    func crowd(_ crowd: Crowd) async throws {
-        // No heartbeat, however busy the machine is.
-        let bench = try LineBench(StreamLimits(silence: .seconds(600), stall: .seconds(600)))
+        "writing to 256 streams at the same time delays other work of the thread by less than 5 ms",
+        arguments: Load.allCases)
+    func manyWriters(_ load: Load) async throws {
+        // No heartbeats during the test.
+        let bench = try StreamBench(StreamLimits(silence: .seconds(600), stall: .seconds(600)))
         let script = ScriptedModel()
         let turn = LiveTurn(facts: .sample)
         turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
-        let clients = try (0..<256).map { _ in try bench.follow(turn, deliversAtEnd: true, limit: 256) }
+        let clients = try (0..<256).map { _ in try bench.subscribe(turn, deliversAtEnd: true, limit: 256) }
         for client in clients { client.read(until: "<") }
-        script.say(String(repeating: "0123456789abcdef", count: 4 * 1024))
+        script.send(String(repeating: "0123456789abcdef", count: 4 * 1024))
         let probe = ThreadProbe(bench.reactor)
         try await eventually { probe.rounds > 10 }
         probe.reset()
-        switch crowd {
-        case .patientReaders:
+        switch load {
+        case .deliveredAtEnd:
             script.end(.stop)
-            // As one message: nothing between the bells.
+            // In one submission, so that all writers are signalled without other work between.
             bench.reactor.submit { turn.close(.sample) }
-        case .handOver: bench.lines.handOver()
+        case .handOver: bench.streamLoop.handOver()
         }
-        for client in clients { #expect(await client.end() == (crowd == .handOver ? .handedOver : .complete)) }
+        for client in clients { #expect(await client.end() == (load == .handOver ? .handedOver : .complete)) }
         #expect(probe.longest < .milliseconds(5), "\(probe.longest)")
-        let text = crowd == .handOver ? "!" : String(repeating: "0123456789abcdef", count: 4 * 1024) + ">"
+        let text = load == .handOver ? "!" : String(repeating: "0123456789abcdef", count: 4 * 1024) + ">"
         for client in clients { #expect(client.readAll() == text) }
         bench.reactor.stop()
     }
 }
 
-/// Lines over socket pairs.
-private final class LineBench {
+/// A stream loop whose clients are connected by socket pairs.
+private final class StreamBench {
     let reactor: Reactor
-    let lines: StreamLoop
+    let streamLoop: StreamLoop
 
     init(_ limits: StreamLimits = StreamLimits()) throws {
-        reactor = try Reactor(name: "lines")
+        reactor = try Reactor(name: "streams")
         reactor.start()
-        lines = StreamLoop(reactor: reactor, limits: limits)
+        streamLoop = StreamLoop(reactor: reactor, limits: limits)
     }
 
-    func follow(
+    func subscribe(
         _ turn: LiveTurn, deliversAtEnd: Bool = false, isChunked: Bool = true, hangsUpFirst: Bool = false, limit: Int = 16
-    ) throws -> LineClient {
+    ) throws -> StreamClient {
         var pair: [Int32] = [0, 0]
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &pair) == 0)
-        let client = LineClient(descriptor: pair[0], subscriber: Subscriber(deliversAtEnd: deliversAtEnd))
+        let client = StreamClient(descriptor: pair[0], subscriber: Subscriber(deliversAtEnd: deliversAtEnd))
         #expect(turn.add(client.subscriber, limit: limit))
         if hangsUpFirst { client.hangUp() }
-        lines.open(
+        streamLoop.open(
             StreamRequest(
                 turn, subscriber: client.subscriber, from: Cursor(after: 0), format: PlainFormat(), descriptor: pair[1],
                 isChunked: isChunked, onEnd: client.ends.finish))
@@ -277,12 +277,12 @@ private final class LineBench {
     }
 }
 
-/// What arrives at a client, without the chunks' sizes.
-private final class LineClient {
+/// A client that decodes the chunked coding.
+private final class StreamClient {
     let subscriber: Subscriber
     let ends = Ending()
     private(set) var chunks = 0
-    /// Whether the chunk came that says that there are no more.
+    /// Whether the last chunk arrived.
     private(set) var isWhole = false
     private let descriptor: Int32
     private var isOpen = true
@@ -302,8 +302,8 @@ private final class LineClient {
 
     func sendNoMore() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// Bytes of no meaning, as many of them as the line takes before it ends.
-    func say(_ count: Int) {
+    /// Sends zero bytes, fewer if the stream ends before.
+    func sendBytes(_ count: Int) {
         var left = count
         while left > 0 {
             let bytes = [UInt8](repeating: 0, count: min(left, 64 * 1024))
@@ -315,7 +315,7 @@ private final class LineClient {
 
     func end() async -> StreamResult { await ends.value() }
 
-    /// How often the line's host was told.
+    /// How often `onEnd` was called.
     var endings: Int { ends.count }
 
     func read(until word: String) {
@@ -328,7 +328,7 @@ private final class LineClient {
         return decoded()
     }
 
-    /// For a line without chunks.
+    /// The body of a response without chunked coding.
     func readAllRaw() -> String {
         while receive(64 * 1024) {}
         return String(decoding: raw, as: UTF8.self)
@@ -342,7 +342,7 @@ private final class LineClient {
         return true
     }
 
-    /// The whole chunks received; none may be left cut at the end of a line.
+    /// The content of the complete chunks received; the rest stays in `raw`.
     private func decoded() -> String {
         var text: [UInt8] = []
         var rest = raw[...]

@@ -6,11 +6,11 @@ import Testing
 
 @testable import TokenRelay
 
-@Suite("Addresses of a host")
+@Suite("AddressOrder")
 struct AddressTests {
     private let start = Moment.now
 
-    @Test("families take turns, beginning with that of the first; what failed lately comes last")
+    @Test("address families alternate, beginning with that of the first; addresses that failed lately come last")
     func order() {
         var order = AddressOrder()
         let found = ["2001::1", "2001::2", "2001::3", "1.1.1.1", "1.1.1.2"]
@@ -24,7 +24,7 @@ struct AddressTests {
         #expect(order.ordered(["10.0.0.1", "10.0.3.231"], at: start + .seconds(61)) == ["10.0.3.231", "10.0.0.1"])
     }
 
-    @Test("an address that refuses is tried after the others from then on")
+    @Test("an address that refused is tried after the others")
     func refusing() async throws {
         let server = try RawServer { connection in
             while connection.request() != nil { connection.write("HTTP/1.1 204 No\r\nConnection: close\r\n\r\n") }
@@ -35,7 +35,7 @@ struct AddressTests {
         let failed = Mutex<[String]>([])
         let connected = Atomic(false)
         reactor.submit {
-            // Nobody listens at this address of the loopback network.
+            // No server listens on this loopback address.
             let connector = HappyEyeballsConnector(
                 ["127.0.0.77", "127.0.0.1"], port: UInt16(server.port), on: reactor,
                 onFailedAddress: { address in failed.withLock { $0.append(address) } }

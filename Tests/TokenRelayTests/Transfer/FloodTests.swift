@@ -5,9 +5,9 @@ import Testing
 
 @testable import TokenRelay
 
-@Suite("A provider that sends as fast as it can", .timeLimit(.minutes(2)))
+@Suite("A provider that sends faster than it is read", .timeLimit(.minutes(2)))
 struct FloodTests {
-    /// What a server sends without end, after its head.
+    /// What a server repeats without end after its head.
     enum Flood: String, CaseIterable {
         case comments, oneLine, smallChunks, fields
 
@@ -31,7 +31,7 @@ struct FloodTests {
         }
     }
 
-    /// Counts what it is handed over.
+    /// Counts the delivered bytes.
     private final class Counter: Sendable {
         let bytes = Atomic(0)
         let end = Mutex<TransferEnd?>(nil)
@@ -43,7 +43,7 @@ struct FloodTests {
     }
 
     @Test(
-        "keeps nothing else on the thread waiting, and can be cancelled", arguments: DriverKind.allCases,
+        "does not delay other work of the thread, and can be cancelled", arguments: DriverKind.allCases,
         [Flood.comments, .oneLine, .smallChunks])
     func fair(_ driver: DriverKind, _ flood: Flood) async throws {
         let bench = try PoolBench(driver)
@@ -63,10 +63,10 @@ struct FloodTests {
         try await eventually { counters.allSatisfy { $0.end.withLock { $0 } == .cancelled } }
     }
 
-    @Test("over TLS too", .enabled(if: TLSServer.isAvailable), arguments: DriverKind.allCases)
+    @Test("does not delay other work of the thread, over TLS", .enabled(if: TLSServer.isAvailable), arguments: DriverKind.allCases)
     func fairOverTLS(_ driver: DriverKind) async throws {
         let bench = try PoolBench(driver)
-        // s_server sends the file that is asked for.
+        // s_server sends the requested file.
         let server = try TLSServer(mode: "-WWW", file: (name: "flood", size: 1 << 30))
         let counter = Counter()
         let transfer = bench.start(
@@ -82,7 +82,7 @@ struct FloodTests {
         #expect(counter.bytes.load(ordering: .relaxed) < 1 << 30)
     }
 
-    @Test("is not read any further once a handler has cancelled", arguments: DriverKind.allCases)
+    @Test("is not read further after a handler has cancelled", arguments: DriverKind.allCases)
     func cancelAtOnce(_ driver: DriverKind) async throws {
         let bench = try PoolBench(driver)
         let block = Flood.smallChunks.block
@@ -111,7 +111,7 @@ struct FloodTests {
         #expect(wasCancelled.load(ordering: .relaxed) && later.load(ordering: .relaxed) == 0)
     }
 
-    @Test("with fields without end is refused", arguments: DriverKind.allCases)
+    @Test("is cut off when its head has too many fields", arguments: DriverKind.allCases)
     func fields(_ driver: DriverKind) async throws {
         let bench = try PoolBench(driver)
         let block = Flood.fields.block

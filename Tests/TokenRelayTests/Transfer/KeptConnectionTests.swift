@@ -4,13 +4,13 @@ import Testing
 
 @testable import TokenRelay
 
-@Suite("A connection that was kept")
+@Suite("A request on a reused connection")
 struct KeptConnectionTests {
     let bench: PoolBench
 
     init() throws { bench = try PoolBench() }
 
-    /// Answers the first request of a connection, and does with the second what a test says. Counts requests.
+    /// A server that answers the first request of a connection and runs the test's closure for the second. Counts requests.
     private final class SecondRequestServer: Sendable {
         let server: RawServer
         private let count: Count
@@ -33,10 +33,10 @@ struct KeptConnectionTests {
         }
     }
 
-    /// Far longer than a connection's loss takes to be seen: the request was worked on.
+    /// Far longer than a lost connection takes to be detected: the server may have processed the request.
     private static let work: UInt32 = 200_000
 
-    @Test("and is closed by a server that had the request for a while, does not make it be sent twice", arguments: [false, true])
+    @Test("is not sent again when the server closes after holding it for a while", arguments: [false, true])
     func workedOn(resets: Bool) async throws {
         let server = try SecondRequestServer { connection in
             usleep(Self.work)
@@ -50,7 +50,7 @@ struct KeptConnectionTests {
         #expect(server.requests == 2 && server.server.accepted == 1)
     }
 
-    @Test("and is closed at once by a server that has read the request, does not make it be sent twice")
+    @Test("is not sent again when the server reads it and closes at once")
     func readAndClosed() async throws {
         for _ in 0..<20 {
             let server = try SecondRequestServer { _ in }
@@ -63,7 +63,7 @@ struct KeptConnectionTests {
         }
     }
 
-    @Test("and is lost with a GET, makes it be sent again")
+    @Test("is sent again when it is a GET and the connection is lost")
     func idempotent() async throws {
         let server = try SecondRequestServer { _ in usleep(Self.work) }
         #expect(try await bench.end(of: TransferRequest(url: server.server.url)) == .complete)
@@ -71,7 +71,7 @@ struct KeptConnectionTests {
         #expect(server.requests == 3 && server.server.accepted == 2)
     }
 
-    @Test("and was closed before the request arrived, is replaced unnoticed")
+    @Test("is sent on a new connection when the server had closed before it arrived")
     func closedBefore() async throws {
         let server = try RawServer { connection in
             _ = connection.request()
@@ -81,7 +81,7 @@ struct KeptConnectionTests {
         #expect(server.accepted == 50)
     }
 
-    @Test("a request on a new connection that is closed without an answer is told as unanswered")
+    @Test("fails with no_response on a new connection that is closed without a response")
     func unanswered() async throws {
         let server = try RawServer { connection in _ = connection.request() }
         guard case .failed(let failure) = try await bench.end(of: TransferRequest(url: server.url, body: [1])) else {
@@ -91,7 +91,7 @@ struct KeptConnectionTests {
         #expect(server.accepted == 1)
     }
 
-    @Test("is not kept for longer than the server names", arguments: [("timeout=0", 3), ("timeout=60", 1), ("max=5", 1)])
+    @Test("is not sent on a connection past the server's idle limit", arguments: [("timeout=0", 3), ("timeout=60", 1), ("max=5", 1)])
     func keepAlive(_ field: String, _ connections: Int) async throws {
         let server = try RawServer { connection in
             while connection.request() != nil {
@@ -102,7 +102,7 @@ struct KeptConnectionTests {
         #expect(server.accepted == connections)
     }
 
-    @Test("rests for less than the server names, and for two minutes at the most")
+    @Test("the idle time of a connection is shorter than the server's limit, and at most two minutes")
     func rest() {
         #expect(ConnectionPool.rest(within: nil) == .seconds(118))
         #expect(ConnectionPool.rest(within: .seconds(600)) == .seconds(118))

@@ -24,7 +24,7 @@ struct LibcurlTransferTests {
             url: url, body: body, connectTimeout: .seconds(20), authorityFile: TestAuthority.authority, route: route)
     }
 
-    /// Reads some tokens of an endless stream, and leaves.
+    /// Reads some tokens of an endless stream, then cancels.
     private func stream(_ request: TransferRequest) async throws -> TransferHead {
         let (recorder, transfer) = bench.start(request)
         try await eventually { recorder.text.hasPrefix("data: token\n\ndata: token\n\n") || !recorder.now.ends.isEmpty }
@@ -72,7 +72,7 @@ struct LibcurlTransferTests {
         #expect(try await stream(request).status == 200)
     }
 
-    @Test("a SOCKS5 proxy looks the name up")
+    @Test("a SOCKS5 proxy looks up the name")
     func socks() async throws {
         let origin = try TestServer("origin")
         let proxy = try TestServer("socks_proxy", "--user", "user:password")
@@ -82,7 +82,7 @@ struct LibcurlTransferTests {
         #expect(proxy.line() == "a.test:\(origin.port)")
     }
 
-    @Test("what a proxy refuses is not connected; one that is silent is given up after the time to connect")
+    @Test("a proxy that refuses fails with kind connect, one that does not answer with connect_timeout")
     func refused() async throws {
         let refusing = try TestServer("http_proxy", "--refuse", "502")
         let end = try await bench.end(of: request("https://a.test/", ["https_proxy": refusing.url("")]))
@@ -104,10 +104,10 @@ struct LibcurlTransferTests {
         #expect(try await stream(request)["x-served-over"] == "HTTP/2.0")
     }
 
-    @Test("an HTTP/2 stream that floods keeps nothing else on the thread waiting", .enabled(if: NginxServer.isInstalled))
+    @Test("a fast HTTP/2 stream does not delay other work of the thread", .enabled(if: NginxServer.isInstalled))
     func flood() async throws {
         let nginx = try NginxServer()
-        // Counts the bytes: to keep them all would take longer than to receive them.
+        // Only counts the bytes, because storing them would take longer than receiving them.
         let counted = Mutex((bytes: 0, end: TransferEnd?.none))
         let transfer = bench.start(
             try request(nginx.url("/endless")) { $0.version = .http2 },
@@ -123,7 +123,7 @@ struct LibcurlTransferTests {
         #expect(counted.withLock { $0.end } == .cancelled)
     }
 
-    @Test("a client certificate is shown; without it the server refuses")
+    @Test("a client certificate is sent; without it the server rejects the connection")
     func certificate() async throws {
         let origin = try secureOrigin("--client-ca", TestAuthority.authority)
         let url = origin.url("/stream", scheme: "https")
@@ -135,7 +135,7 @@ struct LibcurlTransferTests {
         var without = request
         without.route = .libcurl(LibcurlOptions(version: .http1))
         guard case .failed(let failure) = try await bench.end(of: without) else { return #expect(Bool(false), "not a failure") }
-        // Under TLS 1.3 the server refuses after the client's part of the handshake.
+        // Under TLS 1.3 the server rejects after the client's part of the handshake.
         #expect([.tls, .unanswered, .cut].contains(failure.kind))
     }
 

@@ -5,7 +5,7 @@ import Testing
 @Suite("Addresses and requests")
 struct OriginTests {
     @Test(
-        "an address is taken apart",
+        "a URL is parsed",
         arguments: [
             ("http://a", false, "a", 80, "/", "a"), ("HTTPS://A.Example/x?y#z", true, "a.example", 443, "/x?y", "a.example"),
             ("http://a:8080?q", false, "a", 8080, "/?q", "a:8080"), ("https://[::1]:8443/p", true, "::1", 8443, "/p", "[::1]:8443"),
@@ -19,14 +19,14 @@ struct OriginTests {
     }
 
     @Test(
-        "what is no address is none",
+        "a malformed URL is rejected",
         arguments: [
             "", "a", "ftp://a", "http://", "http://:80", "http://a:0", "http://a:70000", "http://a:x", "http://[::1", "http://[::1]x",
             "http://a b", "http://ä", "http://a\r\n", "http://user:password@a/",
         ])
     func noAddress(_ text: String) { #expect(TransferAddress(text) == nil) }
 
-    @Test("a request is written with path, host, fields and length")
+    @Test("a request is encoded with path, host, fields and length")
     func encoding() throws {
         func text(_ url: String, body: [UInt8]? = nil) throws -> String {
             let request = TransferRequest(url: url, headers: [.init("X", "y")], body: body)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TokenRelay
 
-/// The drivers, each with what makes a request take it and changes nothing else.
+/// The drivers, each with a change of the request that selects it and changes nothing else.
 enum DriverKind: String, CaseIterable {
     case direct, libcurl
 

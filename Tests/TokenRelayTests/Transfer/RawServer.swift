@@ -2,17 +2,17 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A server that does on each connection exactly what a test says, on a thread of its own.
+/// A TCP server on a thread of its own, which runs a closure of the test for each connection.
 final class RawServer: Sendable {
     let port: Int
     private let listener: Int32
     private let acceptedCount = Atomic(0)
 
-    /// How many connections came.
+    /// The number of accepted connections.
     var accepted: Int { acceptedCount.load(ordering: .relaxed) }
     var url: String { "http://127.0.0.1:\(port)/path" }
 
-    /// - Parameter serve: is called for each connection, which is closed when it returns.
+    /// - Parameter serve: called for each connection, which is closed when it returns.
     init(_ serve: @escaping @Sendable (RawConnection) -> Void) throws {
         let (listener, port) = try Self.bound()
         (self.listener, self.port) = (listener, port)
@@ -35,7 +35,7 @@ final class RawServer: Sendable {
 
     deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 
-    /// A socket on a free port that does not listen: connections to it are refused as long as it is held.
+    /// A bound socket that does not listen: connections to its port are refused while it is open.
     static func bound() throws -> (descriptor: Int32, port: Int) {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
@@ -76,7 +76,7 @@ final class RawConnection {
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// Head and body of the next request; nil when the client has gone.
+    /// Head and body of the next request; nil when the client has closed the connection.
     func request() -> String? {
         while true {
             if let end = buffer.firstRange(of: Array("\r\n\r\n".utf8)) {
@@ -91,7 +91,7 @@ final class RawConnection {
         }
     }
 
-    /// False when the client has gone.
+    /// False when the client has closed the connection.
     @discardableResult
     func write(_ text: String) -> Bool { write(bytes: text.utf8) }
 
@@ -116,7 +116,7 @@ final class RawConnection {
     /// Blocks until the client closes or resets.
     func waitForClose() { while fill() {} }
 
-    /// The connection ends with a reset when it is closed.
+    /// Makes `close` reset the connection.
     func reset() {
         var linger = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))

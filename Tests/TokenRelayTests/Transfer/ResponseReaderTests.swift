@@ -2,9 +2,9 @@ import Testing
 
 @testable import TokenRelay
 
-@Suite("Reading responses")
+@Suite("ResponseReader")
 struct ResponseReaderTests {
-    /// What a response said, read in pieces.
+    /// The result of a response that is read in pieces.
     private struct Told: Equatable {
         var heads: [TransferHead] = []
         var body = ""
@@ -34,7 +34,7 @@ struct ResponseReaderTests {
         "HTTP/1.1 103 Early\r\nA: b\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\nX-A:  b \r\n\r\n"
         + "5;ext=1\r\nhello\r\n0B\r\n, it's me, \r\n1\r\n!\r\n0\r\nT: x\r\n\r\n"
 
-    @Test("however a response is cut, it is read the same", arguments: 1...200)
+    @Test("a response is read the same in pieces of any size", arguments: 1...200)
     func everyCut(pieces: Int) throws {
         let whole = Told(
             heads: [TransferHead(status: 200, headers: [.init("transfer-encoding", "Chunked"), .init("x-a", "b")])],
@@ -42,7 +42,7 @@ struct ResponseReaderTests {
         #expect(try read(Self.chunked, pieces: pieces) == whole)
     }
 
-    @Test("a response is not whole before its last byte")
+    @Test("a response is not complete before its last byte")
     func prefixes() throws {
         for count in 1..<Self.chunked.utf8.count {
             #expect(try !read(String(decoding: Self.chunked.utf8.prefix(count), as: UTF8.self), thenClose: true).isComplete)
@@ -50,7 +50,7 @@ struct ResponseReaderTests {
     }
 
     @Test(
-        "the end is where the framing says",
+        "the framing decides where the body ends",
         arguments: [
             ("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", "abc", true, true),
             ("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: Close\r\n\r\nabc", "abc", true, false),
@@ -70,7 +70,7 @@ struct ResponseReaderTests {
         #expect((told.body, told.isComplete, told.mayReuse) == (body, isComplete, mayReuse))
     }
 
-    @Test("what lasts until the peer closes is whole then, and nothing else is")
+    @Test("a response without framing is complete when the peer closes, any other is not")
     func untilClose() throws {
         #expect(try read("HTTP/1.1 200 OK\r\n\r\nabc", thenClose: true).isComplete)
         #expect(try !read("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab", thenClose: true).isComplete)
@@ -78,7 +78,7 @@ struct ResponseReaderTests {
     }
 
     @Test(
-        "what is no response, or two in one, is refused",
+        "a malformed response, or one with two framings, is rejected",
         arguments: [
             "SSH-2.0-OpenSSH\r\n", "HTTP/2 200\r\n", "HTTP/1.1 2\r\n", "HTTP/1.1 abc\r\n", "\r\n",
             "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: -3\r\n\r\n",
@@ -96,7 +96,7 @@ struct ResponseReaderTests {
     }
 
     @Test(
-        "a head that two readers may understand differently is refused (RFC 9112)",
+        "an ambiguous head is rejected (RFC 9112)",
         arguments: [
             // §5.1, §5.2, §5.5: names, folded lines, control characters.
             "Content-Length : 5", "Content-Length\t: 5", " Content-Length: 5", "A: b\r\n folded", "A: b\r\n\tfolded", "no colon",
@@ -129,14 +129,14 @@ struct ResponseReaderTests {
         #expect(throws: HeadReader.Malformed.self) { try read("\(line)\r\nContent-Length: 0\r\n\r\n") }
     }
 
-    @Test("HTTP/1.0 has no transfer codings; nobody asked for another protocol")
+    @Test("transfer codings in HTTP/1.0, and a switch of protocols, are rejected")
     func versions() {
         #expect(throws: HeadReader.Malformed.self) { try read("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n") }
         #expect(throws: HeadReader.Malformed.self) { try read("HTTP/1.1 101 Switching\r\nUpgrade: h2c\r\n\r\n") }
     }
 
     @Test(
-        "sizes of chunks are bounded, with all that stands beside them",
+        "chunk sizes and their extensions are bounded",
         arguments: [
             "5x", "+5", "-5", "0x5", "5 5", " 5", ";a", "", "1000000000000000", "0000000000000005",
             "5;" + String(repeating: "x", count: 300), "5 \r;", "5" + String(repeating: " ", count: 300),
@@ -169,7 +169,7 @@ struct ResponseReaderTests {
     }
 
     @Test(
-        "how long a peer keeps the connection is read from Keep-Alive",
+        "the peer's idle limit is read from Keep-Alive",
         arguments: [
             ("timeout=5", 5), ("timeout=5, max=100", 5), ("max=100,Timeout=7", 7), ("timeout=0", 0), ("timeout=x", nil),
             ("timeout=-1", nil),

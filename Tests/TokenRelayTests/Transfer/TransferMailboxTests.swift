@@ -2,16 +2,16 @@ import Testing
 
 @testable import TokenRelay
 
-@Suite("The mailbox between libcurl's thread and the relay's")
+@Suite("TransferMailbox")
 struct TransferMailboxTests {
-    @Test("the reader is notified once, however much arrives, and again after it has rested")
+    @Test("the reader is notified once for many parts, and again after mayRest")
     func notification() {
         var mailbox = TransferMailbox()
         var notified = [mailbox.put(head: TransferHead(status: 200)), mailbox.put(count: 1).notifies]
         #expect(notified == [true, false])
         var (contents, isPaused) = mailbox.taken()
         #expect(contents.head?.status == 200 && contents.bytes == [1] && !isPaused)
-        // It arrives before the reader rests: the reader looks again by itself.
+        // It arrives before the reader rests: the reader takes again without a notification.
         notified = [mailbox.put(count: 2).notifies]
         var rests = [mailbox.mayRest()]
         (contents, isPaused) = mailbox.taken()
@@ -22,7 +22,7 @@ struct TransferMailboxTests {
         #expect(notified == [true] && rests == [false])
     }
 
-    @Test("libcurl pauses when the mailbox is full, and goes on when it was emptied")
+    @Test("libcurl pauses when the mailbox is full, and resumes after take")
     func backPressure() {
         var mailbox = TransferMailbox()
         let pauses = [mailbox.put(count: TransferMailbox.capacity - 1).pauses, mailbox.put(count: 1).pauses]

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TokenRelay
 
-/// Remembers what a transfer told.
+/// Records what a transfer reported.
 final class TransferRecorder: Sendable {
     struct Record {
         var heads: [TransferHead] = []
@@ -36,7 +36,7 @@ final class TransferRecorder: Sendable {
         }
     }
 
-    /// The end, once there is one; checks that it came once and last.
+    /// Waits for the end; checks that it came once and last.
     func end(sourceLocation: SourceLocation = #_sourceLocation) async throws -> TransferEnd {
         try await eventually { !self.now.ends.isEmpty }
         let record = now

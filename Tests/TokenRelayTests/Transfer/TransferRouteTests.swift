@@ -4,7 +4,7 @@ import Testing
 
 @testable import TokenRelay
 
-@Suite("Which driver carries a provider's requests")
+@Suite("TransferRoute")
 struct TransferRouteTests {
     private func route(
         _ url: String, _ environment: [String: String] = [:], _ change: (inout TransferNeeds) throws -> Void = { _ in }
@@ -19,7 +19,7 @@ struct TransferRouteTests {
         return options.proxy.map { "\($0.address)" }
     }
 
-    @Test("without needs, the fast one; the environment's proxy is obeyed, but not to this machine and its exceptions")
+    @Test("the direct driver by default; libcurl with a proxy of the environment, except for loopback and no_proxy")
     func environment() throws {
         let environment = ["https_proxy": "socks5h://p:1", "http_proxy": "https://q:2", "no_proxy": "direct.test:443, 10.0.0.0/8"]
         #expect(try route("https://api.test/v1") == .direct)
@@ -31,7 +31,7 @@ struct TransferRouteTests {
         #expect(try proxy(route("https://direct.test:8443/v1", environment)) == "p:1")
     }
 
-    @Test("the provider's own proxy wins over the environment's, and none is none")
+    @Test("the provider's own proxy setting overrides the environment's")
     func own() throws {
         let environment = ["https_proxy": "p:1"]
         #expect(try proxy(route("https://api.test", environment) { $0.proxy = .url("http://own:3") }) == "own:3")
@@ -39,7 +39,7 @@ struct TransferRouteTests {
         #expect(try proxy(route("http://127.0.0.1") { $0.proxy = .url("own") }) == "own:1080")
     }
 
-    @Test("how to authenticate to the proxy goes with it")
+    @Test("the proxy's authentication scheme and authority file are part of the route")
     func authentication() throws {
         let route = try route("https://api.test", ["https_proxy": "https://u:p@p:1"]) {
             $0.proxyAuthentication = .ntlm
@@ -49,7 +49,7 @@ struct TransferRouteTests {
         #expect(options.proxy?.authentication == .ntlm && options.proxy?.authorityFile == "/ca.pem")
     }
 
-    @Test("HTTP/2 and client certificates are libcurl's, and need https")
+    @Test("HTTP/2 and client certificates use libcurl, and need https")
     func otherNeeds() throws {
         let certificate = try TransferCertificate(chainFile: TestAuthority.file("client.pem"), keyFile: TestAuthority.file("client.key"))
         let needs: [(inout TransferNeeds) -> Void] = [{ $0.version = .http2 }, { $0.certificate = certificate }]
@@ -59,7 +59,7 @@ struct TransferRouteTests {
         }
     }
 
-    @Test("what is set and cannot be used is an error that quotes no password")
+    @Test("an unusable proxy setting is an error that quotes no password")
     func unusable() throws {
         for environment in [["https_proxy": "ftp://u:secret@p:1"], ["https_proxy": "u:secret@p:1", "no_proxy": "10.0.0.0/33"]] {
             let error = #expect(throws: UnusableRoute.self) { try route("https://api.test", environment) }
@@ -70,7 +70,7 @@ struct TransferRouteTests {
     }
 
     @Test(
-        "a certificate that cannot be used is an error",
+        "an unusable client certificate is an error",
         arguments: [
             ("/nonexistent.pem", "client.key", "cannot be read"), ("client.key", "client.key", "certificate is not in PEM"),
             ("client.pem", "client.pem", "key is not in PEM"), ("client.pem", "server.key", "does not belong"),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TokenRelay
 
-/// A TLS server with a certificate that was made for it, by OpenSSL's command.
+/// A TLS server (`openssl s_server`) with a new self-signed certificate.
 final class TLSServer {
     let port: Int
     /// The self-signed certificate, which is its own authority.
@@ -56,7 +56,7 @@ struct TransferTLSTests {
 
     init() throws { server = try TLSServer() }
 
-    @Test("a peer whose authority is trusted is served", arguments: DriverKind.allCases)
+    @Test("a peer with a trusted authority is accepted", arguments: DriverKind.allCases)
     func trusted(_ driver: DriverKind) async throws {
         let bench = try PoolBench(driver)
         let (recorder, _) = bench.start(
@@ -66,7 +66,7 @@ struct TransferTLSTests {
         #expect(!recorder.text.isEmpty)
     }
 
-    @Test("a peer whose authority is unknown is refused", arguments: DriverKind.allCases)
+    @Test("a peer with an unknown authority fails with kind tls", arguments: DriverKind.allCases)
     func unknown(_ driver: DriverKind) async throws {
         let bench = try PoolBench(driver)
         let other = try TLSServer()
@@ -79,7 +79,7 @@ struct TransferTLSTests {
         }
     }
 
-    @Test("a certificate for another host is refused", arguments: DriverKind.allCases)
+    @Test("a certificate for another host fails with kind tls", arguments: DriverKind.allCases)
     func otherHost(_ driver: DriverKind) async throws {
         let bench = try PoolBench(driver)
         let end = try await bench.end(
@@ -87,7 +87,7 @@ struct TransferTLSTests {
         #expect(Self.isHostMismatch(end, driver), "\(end)")
     }
 
-    @Test("an authority file that cannot be read is the request's fault", arguments: DriverKind.allCases)
+    @Test("an unreadable authority file fails with kind request", arguments: DriverKind.allCases)
     func noFile(_ driver: DriverKind) async throws {
         let bench = try PoolBench(driver)
         let end = try await bench.end(
@@ -95,7 +95,7 @@ struct TransferTLSTests {
         #expect(end == .failed(.init(kind: .request)))
     }
 
-    @Test("a peer that does not speak TLS is refused", arguments: DriverKind.allCases)
+    @Test("a peer without TLS fails with kind tls", arguments: DriverKind.allCases)
     func plain(_ driver: DriverKind) async throws {
         let bench = try PoolBench(driver)
         let plain = try RawServer { connection in connection.write("HTTP/1.1 400 no\r\n\r\n") }
@@ -114,7 +114,7 @@ struct TransferTLSTests {
             url: "https://127.0.0.1:\(server.port)/", connectTimeout: .seconds(20), authorityFile: server.certificate)
         var reused: [Bool] = []
         for _ in 0..<4 {
-            // The server closes after each answer.
+            // The server closes the connection after each response.
             let (recorder, _) = bench.start(request)
             #expect(try await recorder.end() == .complete)
             reused.append(recorder.text.contains("\nReused, TLSv"))
@@ -143,9 +143,9 @@ struct TransferTLSTests {
     }
 }
 
-@Suite("Authorities", .enabled(if: TLSServer.isAvailable))
+@Suite("TrustStore", .enabled(if: TLSServer.isAvailable))
 struct TrustStoreTests {
-    @Test("a file is read beside the reactor's thread, once for all who ask, and again when it has changed; a broken one changes nothing")
+    @Test("a file is read once for concurrent requests and again after a change; a broken file is ignored")
     func reload() async throws {
         let reactor = try Reactor(name: "trust")
         reactor.start()

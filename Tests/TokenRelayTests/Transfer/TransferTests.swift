@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Transfer")
 struct TransferTests {
-    @Test("a request arrives as it was given, and its response as it was sent", arguments: DriverKind.allCases)
+    @Test("request and response arrive as they were sent", arguments: DriverKind.allCases)
     func post(_ driver: DriverKind) async throws {
         let bench = try PoolBench(driver)
         let requests = Mutex<[String]>([])
@@ -33,7 +33,7 @@ struct TransferTests {
         #expect(get.hasPrefix("GET /path HTTP/1.1\r\n"))
     }
 
-    @Test("a refused port is told as that, at once", arguments: DriverKind.allCases)
+    @Test("a refused connection fails at once with kind connect", arguments: DriverKind.allCases)
     func refused(_ driver: DriverKind) async throws {
         let bench = try PoolBench(driver)
         let (descriptor, port) = try RawServer.bound()
@@ -44,10 +44,10 @@ struct TransferTests {
         #expect(ContinuousClock.now - start < .seconds(30))
     }
 
-    @Test("a host that does not answer is given up after the time to connect", arguments: DriverKind.allCases)
+    @Test("a host that does not answer fails with connect_timeout", arguments: DriverKind.allCases)
     func connectTimeout(_ driver: DriverKind) async throws {
         let bench = try PoolBench(driver)
-        // A full accept queue swallows further handshakes, as a dead host does.
+        // With a full accept queue the kernel drops further handshakes, as if the host were unreachable.
         let (listener, port) = try RawServer.bound()
         defer { Glibc.close(listener) }
         listen(listener, 0)
@@ -59,7 +59,7 @@ struct TransferTests {
         #expect(ContinuousClock.now - start >= .milliseconds(290))
     }
 
-    @Test("a name that does not exist is told as that", arguments: DriverKind.allCases)
+    @Test("a name that does not exist fails with kind resolve", arguments: DriverKind.allCases)
     func unknownName(_ driver: DriverKind) async throws {
         let bench = try PoolBench(driver)
         let end = try await bench.end(of: TransferRequest(url: "http://no-such-name.invalid/", connectTimeout: .seconds(20)))
@@ -83,7 +83,7 @@ struct TransferTests {
         #expect(recorder.now.heads.isEmpty)
     }
 
-    @Test("head and first bytes are told while the server still hangs", arguments: DriverKind.allCases)
+    @Test("head and first bytes are delivered before the response is complete", arguments: DriverKind.allCases)
     func hangAfterHead(_ driver: DriverKind) async throws {
         let bench = try PoolBench(driver)
         let server = try RawServer { connection in
@@ -99,7 +99,7 @@ struct TransferTests {
         #expect(try await recorder.end() == .cancelled)
     }
 
-    @Test("a cancel reaches the server within 100 ms", arguments: DriverKind.allCases)
+    @Test("the server sees a cancellation within 100 ms", arguments: DriverKind.allCases)
     func cancelLatency(_ driver: DriverKind) async throws {
         let bench = try PoolBench(driver)
         let closedAt = Mutex<ContinuousClock.Instant?>(nil)
@@ -110,7 +110,7 @@ struct TransferTests {
             connection.waitForClose()
             closedAt.withLock { $0 = .now }
         }
-        // The best of some tries: the machine may be busy with other tests.
+        // The best of several attempts, because the machine may be busy with other tests.
         var best = Duration.seconds(60)
         for _ in 0..<5 {
             let (recorder, transfer) = bench.start(TransferRequest(url: server.url))
@@ -125,7 +125,7 @@ struct TransferTests {
     }
 
     @Test(
-        "a response that breaks off is told as cut", arguments: DriverKind.allCases,
+        "an incomplete response fails with kind cut", arguments: DriverKind.allCases,
         [
             "HTTP/1.1 200 O", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabc",
@@ -139,7 +139,7 @@ struct TransferTests {
         }
         let (recorder, _) = bench.start(TransferRequest(url: server.url))
         guard case .failed(let failure) = try await recorder.end() else { return #expect(Bool(false), "not a failure") }
-        // libcurl does not count a status line that is not whole.
+        // libcurl does not report an incomplete status line.
         let mayBeUnanswered = driver == .libcurl && !response.contains("\r\n")
         #expect(failure.kind == (mayBeUnanswered ? .unanswered : .cut))
         #expect(recorder.text == (response.contains("abc") ? "abc" : ""))
@@ -157,7 +157,7 @@ struct TransferTests {
         #expect(recorder.text == "all of it")
     }
 
-    @Test("a response that comes byte by byte is the same", arguments: DriverKind.allCases)
+    @Test("a response that arrives byte by byte is read the same", arguments: DriverKind.allCases)
     func bytewise(_ driver: DriverKind) async throws {
         let bench = try PoolBench(driver)
         let response =
@@ -174,7 +174,7 @@ struct TransferTests {
         #expect(recorder.text == "würde.")
     }
 
-    @Test("all that arrives in one wake-up is handed over together", arguments: DriverKind.allCases)
+    @Test("all bytes of one wake-up are delivered together", arguments: DriverKind.allCases)
     func coalesced(_ driver: DriverKind) async throws {
         let bench = try PoolBench(driver)
         let server = try RawServer { connection in
@@ -188,7 +188,7 @@ struct TransferTests {
         #expect(recorder.now.handOvers <= 3)
     }
 
-    @Test("a kept connection is used again", arguments: DriverKind.allCases)
+    @Test("an idle connection is reused", arguments: DriverKind.allCases)
     func reuse(_ driver: DriverKind) async throws {
         let bench = try PoolBench(driver)
         let server = try RawServer { connection in
@@ -199,11 +199,11 @@ struct TransferTests {
             }
         }
         for _ in 0..<20 { #expect(try await bench.end(of: TransferRequest(url: server.url, body: [1])) == .complete) }
-        // libcurl would send a POST again by itself when a kept connection breaks: it gets a new one for each.
+        // libcurl may repeat a POST when a reused connection breaks, so each POST gets a new one.
         #expect(server.accepted == (driver == .direct ? 1 : 20))
     }
 
-    @Test("a kept connection that the server has closed is replaced unnoticed", arguments: DriverKind.allCases)
+    @Test("an idle connection that the server has closed is replaced without an error", arguments: DriverKind.allCases)
     func staleConnection(_ driver: DriverKind) async throws {
         let bench = try PoolBench(driver)
         let server = try RawServer { connection in
@@ -214,7 +214,7 @@ struct TransferTests {
         #expect(server.accepted == 5)
     }
 
-    @Test("a redirect is told, not followed", arguments: DriverKind.allCases)
+    @Test("a redirect is delivered, not followed", arguments: DriverKind.allCases)
     func redirect(_ driver: DriverKind) async throws {
         let bench = try PoolBench(driver)
         let server = try RawServer { connection in
@@ -227,7 +227,7 @@ struct TransferTests {
     }
 
     @Test(
-        "what cannot be a request is refused before it is sent", arguments: DriverKind.allCases,
+        "a malformed request fails before it is sent", arguments: DriverKind.allCases,
         [
             TransferRequest(url: "file:///etc/passwd"), TransferRequest(url: "not a url"), TransferRequest(url: ""),
             TransferRequest(url: "http://127.0.0.1:1/", headers: [.init("A", "b\r\nEvil: 1")]),
@@ -239,7 +239,7 @@ struct TransferTests {
         #expect(failure.kind == .request)
     }
 
-    @Test("five hundred streams at once, each with its own text", arguments: DriverKind.allCases)
+    @Test("five hundred concurrent streams each get their own text", arguments: DriverKind.allCases)
     func many(_ driver: DriverKind) async throws {
         let bench = try PoolBench(driver)
         let server = try RawServer { connection in
@@ -259,7 +259,7 @@ struct TransferTests {
         }
     }
 
-    @Test("transfers that are cancelled at any moment end exactly once, and leave no connection open", arguments: DriverKind.allCases)
+    @Test("transfers cancelled at random times end exactly once and leave no connection open", arguments: DriverKind.allCases)
     func cancelRace(_ driver: DriverKind) async throws {
         let bench = try PoolBench(driver)
         let server = try RawServer { connection in
@@ -286,7 +286,7 @@ struct TransferTests {
         try await eventually { RawServer.connections(to: server.port) == 0 }
     }
 
-    @Test("a closed pool cancels what runs and refuses what comes", arguments: DriverKind.allCases)
+    @Test("closing a pool cancels running transfers, and later ones end as cancelled", arguments: DriverKind.allCases)
     func close(_ driver: DriverKind) async throws {
         let bench = try PoolBench(driver)
         let server = try RawServer { connection in
@@ -302,7 +302,7 @@ struct TransferTests {
         bench.pool.close()
     }
 
-    @Test("a handler may start and cancel transfers", arguments: DriverKind.allCases)
+    @Test("handlers can start and cancel transfers", arguments: DriverKind.allCases)
     func reentrance(_ driver: DriverKind) async throws {
         let bench = try PoolBench(driver)
         let server = try RawServer { connection in

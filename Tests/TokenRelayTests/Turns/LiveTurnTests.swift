@@ -6,14 +6,14 @@ import Testing
 
 @Suite("A live turn and its cursors")
 struct LiveTurnTests {
-    @Test("a cursor reads what was released, waits, and sees the end only after it was saved")
-    func followThrough() throws {
+    @Test("a cursor reads released text, waits for more, and gets the end only after it was saved")
+    func cursor() throws {
         let script = ScriptedModel()
         let turn = LiveTurn(facts: .sample)
         turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
         var cursor = Cursor(after: 0)
         #expect(turn.take(&cursor) == .waiting)
-        script.say("hé")
+        script.send("hé")
         var text: [UInt8] = []
         #expect(turn.take(&cursor, into: &text) == .text(isLast: true))
         #expect(text == Array("hé".utf8))
@@ -27,7 +27,7 @@ struct LiveTurnTests {
         #expect(turn.take(&cursor) == .ended(ending))
     }
 
-    @Test("for every cut position, the part before and the part after make the whole answer, and no character is broken")
+    @Test("the text before and after any position is the whole answer, and no character is split")
     func everyCut() {
         let text = "Grüße — 你好 👩‍👩‍👧 naïve e\u{301} \u{2028} end"
         let whole = Array(text.utf8)
@@ -49,7 +49,7 @@ struct LiveTurnTests {
         }
     }
 
-    @Test("a stop reaches the model once, also when it comes before the call was placed")
+    @Test("stop cancels the model call once, also when it comes before the call")
     func stop() {
         let script = ScriptedModel()
         let early = LiveTurn(facts: .sample)
@@ -60,21 +60,21 @@ struct LiveTurnTests {
         #expect(script.cancellations == 1)
     }
 
-    @Test("U+0000 of a model is dropped and not counted; usage and end may come with the last word")
+    @Test("U+0000 is dropped and not counted; usage and end may come in the update with the last text")
     func update() throws {
         let script = ScriptedModel()
         let turn = LiveTurn(facts: .sample)
         turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
-        script.say("\0a\0b")
-        script.say("\0")
+        script.send("\0a\0b")
+        script.send("\0")
         #expect(turn.releasedBytes == 2)
-        script.say("c", usage: TokenUsage(output: 3), end: .length)
+        script.send("c", usage: TokenUsage(output: 3), end: .length)
         let outcome = try #require(turn.outcome)
         #expect(turn.released.text == Array("abc".utf8))
         #expect(outcome.releasedBytes == 3 && outcome.usage == TokenUsage(output: 3) && outcome.finishReason == .length)
     }
 
-    @Test("text of the model is released only after its guard, and counts as generated")
+    @Test("the model's text is released only after the output guard, and withheld bytes are counted")
     func guarded() throws {
         let script = ScriptedModel()
         let outputGuard = try GuardedAnswer.shipped(language: "en")
@@ -82,7 +82,7 @@ struct LiveTurnTests {
         turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
         var length = 0
         for piece in ["Yes. I", "'m a hu", "man, tru", "st me. Go", " on."] {
-            script.say(piece)
+            script.send(piece)
             #expect(turn.releasedBytes >= length)
             length = turn.releasedBytes
             #expect(!String(decoding: turn.released.text, as: UTF8.self).contains("human, tr"))
@@ -95,26 +95,26 @@ struct LiveTurnTests {
         #expect(outcome.releasedBytes == turn.releasedBytes)
     }
 
-    @Test("what the guard still holds is released with the end of the model")
+    @Test("text that the guard holds is released at the end of the model call")
     func guardedEnd() throws {
         let script = ScriptedModel()
         let turn = LiveTurn(facts: .sample, outputGuard: try .shipped(language: "en"))
         turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
-        script.say("Do 30")
-        script.say("0")
+        script.send("Do 30")
+        script.send("0")
         #expect(turn.releasedBytes == 5)
         script.end(.stop)
         #expect(turn.released.text == Array("Do 300".utf8))
     }
 
-    @Test("who waits for the model's end is told it once: when it comes, or at once when it has come")
+    @Test("onOutcome calls its listener once: at the end of the model call, or at once after it")
     func outcome() {
         let script = ScriptedModel()
         let turn = LiveTurn(facts: .sample)
         turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
         let signalled = Mutex<[TurnOutcome]>([])
         turn.onOutcome { outcome in signalled.withLock { $0.append(outcome) } }
-        script.say("a")
+        script.send("a")
         #expect(signalled.withLock { $0.isEmpty })
         script.end(.stop)
         #expect(signalled.withLock { $0.map(\.status) } == [.complete])
@@ -122,22 +122,22 @@ struct LiveTurnTests {
         #expect(signalled.withLock { $0.count } == 1)
     }
 
-    @Test("a turn whose call has ended is let go with its last owner: nobody holds it weakly, and no circle holds it")
-    func letGo() {
+    @Test("a turn is freed after its model call has ended: there is no reference cycle")
+    func releasedAfterCall() {
         let script = ScriptedModel()
         var turn: LiveTurn? = LiveTurn(facts: .sample)
         weak let gone = turn
         turn?.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
         turn?.onOutcome { [turn] _ in _ = turn }
-        script.say("a")
+        script.send("a")
         turn = nil
         #expect(gone != nil)
         script.end(.cancelled)
         #expect(gone == nil)
     }
 
-    @Test("a handing over rung before anybody listens is heard, progress is not: who begins to listen looks first")
-    func bell() {
+    @Test("a handOver signal is remembered for a later listener, a progressed signal is not")
+    func rememberedSignals() {
         let recorder = SignalRecorder()
         let subscriber = Subscriber()
         subscriber.notify(.progressed)
@@ -151,34 +151,34 @@ struct LiveTurnTests {
         #expect(recorder.signals == [.progressed, .handOver])
     }
 
-    @Test("each of many followers hears the bell, in whatever order they come and go")
-    func manyFollowers() {
+    @Test("every subscriber is signalled until it is removed; one with deliversAtEnd is not signalled for progress")
+    func manySubscribers() {
         let script = ScriptedModel()
         let turn = LiveTurn(facts: .sample)
         turn.generate(with: script.model, Prompt(messages: [], maximumOutputTokens: 1))
-        let ears = (0..<4).map { _ in SignalRecorder() }
-        let subscribers = ears.indices.map { Subscriber(deliversAtEnd: $0 == 3) }
-        for (subscriber, recorder) in zip(subscribers, ears) {
+        let recorders = (0..<4).map { _ in SignalRecorder() }
+        let subscribers = recorders.indices.map { Subscriber(deliversAtEnd: $0 == 3) }
+        for (subscriber, recorder) in zip(subscribers, recorders) {
             subscriber.listen(recorder)
             #expect(turn.add(subscriber, limit: 4))
         }
-        script.say("a")
+        script.send("a")
         turn.remove(subscribers[0])
-        script.say("b")
+        script.send("b")
         turn.remove(subscribers[2])
-        script.say("c")
+        script.send("c")
         turn.notifyAll(.handOver)
         turn.remove(subscribers[1])
         turn.remove(subscribers[3])
         #expect(!turn.hasSubscribers)
-        #expect(ears[0].signals == [.progressed])
-        #expect(ears[1].signals == [.progressed, .progressed, .progressed, .handOver])
-        #expect(ears[2].signals == [.progressed, .progressed])
-        #expect(ears[3].signals == [.handOver])
+        #expect(recorders[0].signals == [.progressed])
+        #expect(recorders[1].signals == [.progressed, .progressed, .progressed, .handOver])
+        #expect(recorders[2].signals == [.progressed, .progressed])
+        #expect(recorders[3].signals == [.handOver])
     }
 
-    @Test("a turn takes no more followers than its limit, and a place is free again when one leaves")
-    func followerLimit() {
+    @Test("a turn accepts subscribers up to the limit, and another after one is removed")
+    func subscriberLimit() {
         let turn = LiveTurn(facts: .sample)
         let first = Subscriber()
         #expect(turn.add(first, limit: 1))
@@ -188,9 +188,9 @@ struct LiveTurnTests {
     }
 }
 
-@Suite("The turn registry")
+@Suite("TurnRegistry")
 struct TurnRegistryTests {
-    @Test("a drain waits for the last turn")
+    @Test("drained waits until the last turn is removed")
     func drain() async {
         let registry = TurnRegistry()
         await registry.drained()
@@ -203,7 +203,7 @@ struct TurnRegistryTests {
         #expect(registry.count == 0)
     }
 
-    @Test("who waits for a turn gets it when it is inserted, and nothing when its time is over")
+    @Test("turn(within:) returns a turn when it is inserted, and nil after its time limit")
     func arrival() async {
         let registry = TurnRegistry()
         let turn = LiveTurn(facts: .sample)
@@ -216,7 +216,7 @@ struct TurnRegistryTests {
         #expect(one === turn && two === turn)
     }
 
-    @Test("a wait that is cancelled ends")
+    @Test("drained returns when its task is cancelled")
     func cancelledWait() async {
         let registry = TurnRegistry()
         registry.insert(LiveTurn(facts: .sample))
@@ -225,7 +225,7 @@ struct TurnRegistryTests {
         await task.value
     }
 
-    @Test("who waits for a turn's end gets it when it is saved, and nothing when its time is over")
+    @Test("ending(within:) returns the end when it is saved, and nil after its time limit")
     func ending() async {
         let turn = LiveTurn(facts: .sample)
         #expect(await turn.ending(within: .milliseconds(1)) == nil)
@@ -237,7 +237,7 @@ struct TurnRegistryTests {
     }
 }
 
-/// A model whose mouth is the test.
+/// A model whose updates the test sends.
 final class ScriptedModel: Sendable {
     private struct State {
         var emit: LanguageModel.Receiver?
@@ -267,7 +267,7 @@ final class ScriptedModel: Sendable {
 }
 
 extension LiveTurn {
-    /// To be asked when the model has ended.
+    /// The outcome; call after the model's end.
     var outcome: TurnOutcome? {
         let outcome = Mutex<TurnOutcome?>(nil)
         onOutcome { signalled in outcome.withLock { $0 = signalled } }
@@ -293,7 +293,7 @@ extension TurnFacts {
     }
 }
 
-/// Remembers what it heard.
+/// Records the signals of a subscriber.
 private final class SignalRecorder: SubscriberListener {
     private let all = Mutex<[Subscriber.Signal]>([])
     var signals: [Subscriber.Signal] { all.withLock { $0 } }

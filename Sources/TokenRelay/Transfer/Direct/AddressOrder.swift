@@ -1,8 +1,8 @@
-/// In which order a host's addresses are tried. Pure: the clock is an argument.
+/// The order in which a host's addresses are tried, with those that failed lately last. Pure: the clock is an argument.
 struct AddressOrder {
     /// How long an address that failed is tried after the others.
     static let avoidance = Duration.seconds(60)
-    /// Addresses remembered as failed.
+    /// The most addresses that are remembered as failed.
     static let mostFailed = 256
 
     private var failures: [String: Moment] = [:]

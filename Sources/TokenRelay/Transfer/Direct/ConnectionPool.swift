@@ -1,12 +1,13 @@
 import Reactor
 
-/// Idle connections, by origin. Belongs to the reactor's thread.
+/// The idle connections of the direct driver, by origin. It closes them after their idle time and when the peer sends something. Use only
+/// on the reactor's thread.
 final class ConnectionPool: ConnectionUser {
-    /// A firewall on the way may silently forget a connection that is idle for longer. libcurl's default.
-    private static let longestRest = Duration.seconds(118)
-    /// A peer that names its limit may count from an earlier moment than we do, and what is sent shortly before it arrives after it.
+    /// The longest idle time (libcurl's default): a firewall may silently drop a connection that is idle for longer.
+    private static let longestIdleTime = Duration.seconds(118)
+    /// Subtracted from a peer's own limit, because the peer counts from an earlier moment, and a request needs time to arrive.
     private static let margin = Duration.seconds(1)
-    /// `take` keeps a peer's shorter limit; the sweep closes connections that are not taken again.
+    /// How often expired connections are closed. `take` checks the idle time too.
     private static let sweepInterval = Duration.seconds(15)
 
     private let reactor: Reactor
@@ -15,13 +16,14 @@ final class ConnectionPool: ConnectionUser {
     private var count = 0
     private var sweep: TimerHandle?
 
-    /// - Parameter capacity: connections kept, over all hosts.
+    /// - Parameter capacity: the most idle connections, over all origins.
     init(reactor: Reactor, capacity: Int) {
         self.reactor = reactor
         self.capacity = capacity
     }
 
-    /// The one that was used last, as it is the likeliest to be alive.
+    /// Removes and returns an open connection; nil when there is none. The most recently used first, because the peer is least likely to
+    /// have closed it.
     func take(_ origin: Origin) -> ProviderConnection? {
         guard let connection = idle[origin]?.popLast() else { return nil }
         count -= 1
@@ -33,7 +35,8 @@ final class ConnectionPool: ConnectionUser {
         return connection
     }
 
-    /// - Parameter limit: how long the peer keeps it (`Keep-Alive: timeout`); nil when it does not announce it.
+    /// Adds an idle connection; closes it when the pool is full.
+    /// - Parameter limit: how long the peer keeps it open (`Keep-Alive: timeout`); nil when the peer does not announce it.
     func keep(_ connection: ProviderConnection, within limit: Duration? = nil) {
         let rest = Self.rest(within: limit)
         guard count < capacity, .zero < rest else { return connection.close() }
@@ -44,9 +47,10 @@ final class ConnectionPool: ConnectionUser {
         if sweep == nil { sweepLater() }
     }
 
+    /// How long a connection may be idle, by the peer's limit.
     static func rest(within limit: Duration?) -> Duration {
-        guard let limit else { return longestRest }
-        return min(longestRest, max(limit - margin, limit / 2))
+        guard let limit else { return longestIdleTime }
+        return min(longestIdleTime, max(limit - margin, limit / 2))
     }
 
     func close() {
@@ -56,7 +60,7 @@ final class ConnectionPool: ConnectionUser {
         sweep?.cancel()
     }
 
-    /// Bytes that answer no request.
+    /// Bytes without a request break the protocol: closes the connection.
     func received(_ bytes: UnsafeMutableRawBufferPointer, on connection: ProviderConnection) {
         forget(connection)
         connection.close()

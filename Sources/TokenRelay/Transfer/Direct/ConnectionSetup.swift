@@ -1,6 +1,7 @@
 import Reactor
 
-/// What is needed to open connections. Belongs to the reactor's thread.
+/// The shared objects with which connections are opened: name cache, trusted authorities, receive buffers, order of addresses. Use only on
+/// the reactor's thread.
 final class ConnectionTools {
     let reactor: Reactor
     let names: NameCache
@@ -15,7 +16,7 @@ final class ConnectionTools {
     }
 }
 
-/// From an origin to a connection that a request can be sent over: name, socket, handshake. Belongs to the reactor's thread.
+/// Opens one connection to an origin: name lookup, TCP connect, TLS handshake, within one time limit. Use only on the reactor's thread.
 final class ConnectionSetup: ConnectionUser {
     typealias Outcome = Result<ProviderConnection, TransferFailure>
 
@@ -24,7 +25,7 @@ final class ConnectionSetup: ConnectionUser {
     private var timer: TimerHandle?
     private var connector: HappyEyeballsConnector?
     private var connection: ProviderConnection?
-    /// nil when over.
+    /// Nil after the end.
     private var onEnd: ((Outcome) -> Void)?
 
     init(_ origin: Origin, with tools: ConnectionTools, onEnd: @escaping (Outcome) -> Void) {
@@ -33,7 +34,7 @@ final class ConnectionSetup: ConnectionUser {
         self.onEnd = onEnd
     }
 
-    /// - Parameter limit: for everything together.
+    /// - Parameter limit: time limit of the whole setup.
     func begin(within limit: Duration) {
         timer = tools.reactor.schedule(after: limit) { [self] in
             connector?.giveUp()
@@ -74,7 +75,7 @@ final class ConnectionSetup: ConnectionUser {
 
     private func secure(_ connection: ProviderConnection) {
         tools.trust.context(origin.authorityFile) { [self] answer in
-            // The connection may have ended while the authorities were read.
+            // The setup may have ended while the authorities were read.
             guard onEnd != nil else { return }
             do throws(TransferFailure) {
                 connection.secure(with: try TLSSession(try answer.get(), host: origin.host, port: origin.port))
@@ -84,7 +85,7 @@ final class ConnectionSetup: ConnectionUser {
         }
     }
 
-    /// A TLS server does not send before the client hello.
+    /// Plain bytes before the handshake: a TLS server sends nothing before the client hello.
     func received(_ bytes: UnsafeMutableRawBufferPointer, on connection: ProviderConnection) {
         finish(.failure(TransferFailure(kind: .tls)))
     }
@@ -94,7 +95,7 @@ final class ConnectionSetup: ConnectionUser {
     func ended(_ end: ConnectionEnd, on connection: ProviderConnection) {
         self.connection = nil
         switch end {
-        // No request was sent, so nothing was cut.
+        // No request was sent yet, so `cut` and `closed` become `connect`.
         case .failed(let failure) where failure.kind != .cut: finish(.failure(failure))
         case .failed(let failure): finish(.failure(TransferFailure(kind: .connect, code: failure.code)))
         case .closed: finish(.failure(TransferFailure(kind: .connect)))

@@ -1,6 +1,7 @@
 import Reactor
 
-/// The fast driver: HTTP/1.1 straight to the provider, plain or over TLS, on the relay's thread. Belongs to that thread.
+/// The fast driver of transfers: HTTP/1.1 directly to the provider, plain or over TLS, on the relay's thread, with pooled connections. Use
+/// only on that thread.
 final class DirectDriver: TransferDriver {
     let pool: ConnectionPool
     let tools: ConnectionTools

@@ -1,16 +1,18 @@
 import Reactor
 
-/// One request over a direct connection, and its response. Belongs to the reactor's thread.
+/// One request of the direct driver and its response, over a pooled or a new connection. Use only on the reactor's thread.
 final class DirectTransfer: ConnectionUser {
     private enum Phase {
         case opening(ConnectionSetup)
+        /// The request was sent; with `Sending` if the connection came from the pool.
         case active(ProviderConnection, Sending?)
-        /// `cancel` reports the end.
+        /// The connection is closed. `end` is not yet called: `cancel` follows.
         case stopped
         case over
     }
 
-    /// When a request was given to a connection that was kept, and what is needed to judge its loss.
+    /// The state of a pooled connection when the request was sent on it, to decide whether the request may be sent again if the connection
+    /// ends.
     private struct Sending {
         let at = Moment.now
         let roundTrip: Duration
@@ -21,11 +23,12 @@ final class DirectTransfer: ConnectionUser {
             sentBefore = connection.sentBytes
         }
 
-        /// Whether the request was lost before anybody can have seen it: the connection's end was on its way before the request arrived.
+        /// Whether the peer's program cannot have read the request, because the peer closed the connection before the request arrived.
         ///
-        /// Then the peer's kernel acknowledged none of it, as it acknowledges nothing on a closed socket; where a program has read a request, its
-        /// close acknowledges that, and so does a reset unless it follows at once. And the end comes within a round trip; 5 ms are for this
-        /// thread, which may look late. A request that the kernel of this machine did not take went nowhere.
+        /// Two signs are required. The peer's kernel acknowledged no byte of the request: on a closed socket it acknowledges nothing, while
+        /// the close or reset after a program has read a request acknowledges it (except a reset at once). And the end came within a round
+        /// trip after sending, plus 5 ms because this thread may run late. If this machine's kernel took no byte of the request, it was not
+        /// sent.
         func isUnseen(by connection: ProviderConnection) -> Bool {
             let sent = connection.sentBytes - sentBefore
             return connection.unacknowledgedBytes >= sent && (sent == 0 || at.duration(to: .now) <= roundTrip + .milliseconds(5))
@@ -34,9 +37,9 @@ final class DirectTransfer: ConnectionUser {
 
     let id: UInt64
     private let origin: Origin
-    /// Kept until the response begins: a kept connection that was closed meanwhile is replaced.
+    /// The encoded request. Kept until the response begins, because it may have to be sent again on a new connection.
     private var request: [UInt8]
-    /// A request without effect may be sent again whatever became of the first (RFC 9110 §9.2.2).
+    /// An idempotent request is sent again whenever a pooled connection ends without a response (RFC 9110 §9.2.2).
     private let isIdempotent: Bool
     private let connectTimeout: Duration
     private let handlers: TransferHandlers

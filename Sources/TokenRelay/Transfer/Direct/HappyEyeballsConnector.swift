@@ -1,21 +1,21 @@
 import Glibc
 import Reactor
 
-/// Connects to one of a host's addresses: the next is tried beside the one before when that does not answer at once, and the first that
-/// answers is taken (RFC 8305, "happy eyeballs"). Belongs to the reactor's thread.
+/// Opens a TCP connection to one of a host's addresses ("happy eyeballs", RFC 8305): when an attempt has not succeeded after 250 ms, the
+/// next address is tried in parallel, and the first that accepts is used. Use only on the reactor's thread.
 final class HappyEyeballsConnector {
-    /// RFC 8305 §5 recommends 250 ms.
-    private static let patience = Duration.milliseconds(250)
+    /// The time after which the next address is tried in parallel, as RFC 8305 §5 recommends.
+    private static let attemptDelay = Duration.milliseconds(250)
 
     private let reactor: Reactor
     private let port: UInt16
     private var addresses: ArraySlice<String>
     private var attempts: [(descriptor: Int32, watch: Watch, address: String)] = []
-    /// Told of each address that refused, or had not answered when another or the end of patience came.
+    /// Called for each address that refused, or had not answered when a later one succeeded or the time was over.
     private let onFailedAddress: (String) -> Void
     private var next: TimerHandle?
     private var failure = TransferFailure(kind: .connect)
-    /// Called once with a connected socket, or why there is none; nil when over.
+    /// Called once, with a connected socket or an error; nil after the end.
     private var onEnd: ((Result<Int32, TransferFailure>) -> Void)?
 
     /// - Parameter addresses: numeric, in the order in which they are preferred; at least one.
@@ -32,9 +32,10 @@ final class HappyEyeballsConnector {
 
     func begin() { tryNext() }
 
+    /// Ends without calling `onEnd`.
     func cancel() { finish(nil) }
 
-    /// No time is left: addresses that have not answered count as failed.
+    /// Ends without calling `onEnd`, because the time is over; addresses that have not answered count as failed.
     func giveUp() {
         for attempt in attempts { onFailedAddress(attempt.address) }
         finish(nil)
@@ -49,7 +50,7 @@ final class HappyEyeballsConnector {
             }
             do throws(TransferFailure) {
                 try start(address)
-                if !addresses.isEmpty { next = reactor.schedule(after: Self.patience) { [self] in tryNext() } }
+                if !addresses.isEmpty { next = reactor.schedule(after: Self.attemptDelay) { [self] in tryNext() } }
                 return
             } catch {
                 failure = error
@@ -75,7 +76,7 @@ final class HappyEyeballsConnector {
         reactor.unwatch(attempt.watch)
         let code = SocketAddress.error(of: descriptor)
         if code == 0 {
-            // Those begun before it had longer and did not answer; those begun after it had no chance yet.
+            // Attempts that began earlier and have not answered count as failed; later ones do not.
             for slower in attempts[..<index] { onFailedAddress(slower.address) }
             return finish(.success(descriptor))
         }
@@ -99,10 +100,10 @@ final class HappyEyeballsConnector {
     }
 }
 
-/// Sockets by numeric address.
+/// System calls for TCP sockets by numeric address.
 enum SocketAddress {
-    /// Begins to connect; the socket becomes writable when it is decided. It does not wait, is not inherited, sends at once (no Nagle), and
-    /// notices a peer that vanished.
+    /// Begins to connect and returns the socket, which becomes writable when connecting has succeeded or failed. It is non-blocking, closed
+    /// on exec, and has TCP_NODELAY and keepalive.
     static func connect(to address: String, _ port: UInt16) throws(TransferFailure) -> Int32 {
         var hints = addrinfo()
         hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV
@@ -126,7 +127,7 @@ enum SocketAddress {
         return descriptor
     }
 
-    /// How connecting went: 0, or an `errno`.
+    /// The result of connecting: 0, or an `errno`.
     static func error(of descriptor: Int32) -> Int32 {
         var code: Int32 = 0
         var size = socklen_t(MemoryLayout<Int32>.size)
@@ -135,7 +136,7 @@ enum SocketAddress {
 
     private static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
         var value = value
-        // An option that the system does not know costs a little comfort and nothing else.
+        // A failure is ignored: these options only improve latency and the detection of lost peers.
         _ = setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 }

@@ -1,12 +1,11 @@
-/// Reads response header lines as strictly as RFC 9112 has it: a head that two readers may understand differently ends the transfer. Pure.
-///
-/// Interim responses come before the final one; they are not reported.
+/// Parses the head of an HTTP/1 response, line by line and as strictly as RFC 9112 requires: an ambiguous head ends the transfer, because
+/// two parsers could understand it differently. Interim responses (1xx) are skipped. Pure.
 struct HeadReader {
-    /// Fields of a head, and of the trailers.
+    /// The most fields of a head, and of the trailers.
     static let mostFields = 128
-    /// Bytes of all lines of a head, and of the trailers.
+    /// The most bytes of a head, and of the trailers.
     static let mostBytes = 32 << 10
-    /// Interim responses before the final one. Servers send one or two (100, 103).
+    /// The most interim responses before the final one. Servers send one or two (100, 103).
     static let mostInterims = 16
 
     /// How the body after a head is delimited (RFC 9112 §6.3).
@@ -20,15 +19,16 @@ struct HeadReader {
     struct Result: Equatable {
         var head: TransferHead
         var framing: Framing
-        /// The connection may be used again afterwards.
+        /// Whether the connection may be reused after this response.
         var mayReuse: Bool
-        /// How long the peer keeps an unused connection; nil when it does not announce it.
+        /// How long the peer keeps an idle connection open; nil when it does not announce it.
         var keepAlive: Duration?
     }
 
-    /// Something that is not an HTTP/1 head, or frames its body in two ways.
+    /// The response is not valid HTTP/1, or its head exceeds the limits.
     struct Malformed: Error {}
 
+    /// The head that is being read.
     fileprivate struct Reading {
         var head: TransferHead
         var isHTTP11: Bool
@@ -39,7 +39,7 @@ struct HeadReader {
         var keepAlive: Duration?
     }
 
-    /// Counts fields and bytes.
+    /// Counts fields and bytes, and throws when there are too many.
     struct Bounds {
         private var fields = 0
         private var bytes = 0
@@ -79,8 +79,8 @@ struct HeadReader {
         if reading.head.status == 204 || reading.head.status == 304 {
             framing = .length(0)
         } else if let codings = reading.codings {
-            // With a length beside it, it is an attack or a broken server; HTTP/1.0 has no transfer codings (§6.1); and none but chunked was
-            // offered to the peer, so another one is not understood (§7).
+            // Transfer-Encoding together with Content-Length is an attack or a broken server. HTTP/1.0 has no transfer codings (§6.1). A
+            // coding other than chunked was not offered to the peer (§7).
             guard reading.length == nil, reading.isHTTP11, codings == "chunked" else { throw Malformed() }
             framing = .chunked
         } else {
@@ -100,7 +100,7 @@ struct HeadReader {
         return Reading(head: TransferHead(status: status), isHTTP11: isHTTP11, mayReuse: isHTTP11)
     }
 
-    /// A field line (§5): no space before the colon, no folded line, no control character but a tab in the value.
+    /// Parses a field line (§5): no space before the colon, no folded line, no control character but a tab in the value.
     static func field(_ line: UnsafeRawBufferPointer) throws(Malformed) -> TransferHeader {
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > 0, line[..<colon].allSatisfy(isTokenCharacter) else {
             throw Malformed()
@@ -137,7 +137,7 @@ extension HeadReader.Reading {
         case "transfer-encoding": codings = (codings.map { $0 + "," } ?? "") + field.value.lowercased()
         case "connection": if Self.words(field.value).contains("close") { mayReuse = false }
         case "keep-alive":
-            // `timeout=5, max=100`: the draft that all servers follow.
+            // `timeout=5, max=100`, by an expired draft that servers follow.
             let limit = Self.words(field.value).lazy.compactMap { $0.hasPrefix("timeout=") ? Int($0.dropFirst(8)) : nil }.first
             if let limit, (0...86_400).contains(limit) { keepAlive = .seconds(limit) }
         default: break

@@ -1,26 +1,26 @@
-/// Scheme, host and port (RFC 6454), and the trust that they are reached with: requests to the same one may share a connection.
+/// Scheme, host and port (RFC 6454), and the authorities that are trusted: requests with equal origins may share a connection.
 struct Origin: Hashable {
     var isSecure: Bool
     /// A name, or an address without brackets; in lower case.
     var host: String
     var port: UInt16
-    /// PEM file of the only authorities to trust; nil: those of the system.
+    /// PEM file of the certificate authorities to trust; nil: the system's.
     var authorityFile: String?
 
-    /// As it stands in a `Host` field: without the scheme's default port.
+    /// The value of the `Host` field: without the scheme's default port.
     var authority: String {
         let name = host.contains(":") ? "[\(host)]" : host
         return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"
     }
 }
 
-/// An absolute `http` or `https` address (RFC 3986), taken apart. Pure.
+/// A parsed absolute `http` or `https` URL (RFC 3986). Pure.
 struct TransferAddress: Equatable {
     var origin: Origin
     /// Path and query, at least `/`.
     var target: String
 
-    /// nil: not such an address, or with credentials or a character that does not belong there.
+    /// Nil when the URL is malformed, has another scheme, credentials, or characters that are not allowed in a URL.
     init?(_ text: String, authorityFile: String? = nil) {
         guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), let mark = text.firstRange(of: "://") else { return nil }
         let isSecure: Bool

@@ -1,13 +1,13 @@
 import Glibc
 import Reactor
 
-/// The present user of a connection. Called on the reactor's thread.
+/// The current user of a connection, which receives its events on the reactor's thread: the setup, then a transfer or the pool.
 protocol ConnectionUser: AnyObject {
-    /// Plain text arrived; lent for the call, and the user may change it in place.
+    /// Decrypted bytes arrived. The buffer is valid during the call, and the user may change it.
     func received(_ bytes: UnsafeMutableRawBufferPointer, on connection: ProviderConnection)
-    /// The handshake that `secure` began is done.
+    /// The TLS handshake that `secure` began has succeeded.
     func secured(_ connection: ProviderConnection)
-    /// The connection is over; it is closed already.
+    /// The connection ended by itself and is closed. Not called after `close`.
     func ended(_ end: ConnectionEnd, on connection: ProviderConnection)
 }
 
@@ -18,9 +18,9 @@ enum ConnectionEnd: Equatable {
     case failed(TransferFailure)
 }
 
-/// What connections receive into, one after the other: none holds a buffer of its own. Belongs to the reactor's thread.
+/// The receive buffers that all connections share, so that an idle connection holds none. Use only on the reactor's thread.
 final class ReceiveBuffers {
-    /// More than a wake-up of a token stream brings, and little enough that reading it delays no other stream. One TLS record fits.
+    /// Larger than what a token stream receives in one wake-up, small enough that parsing it delays no other stream. One TLS record fits.
     private static let size = 16 << 10
 
     let received = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
@@ -32,10 +32,11 @@ final class ReceiveBuffers {
     }
 }
 
-/// A connection to a provider: bytes in both directions, encrypted when it was secured. Belongs to the reactor's thread.
+/// A TCP connection to a provider, with TLS after `secure`. Use only on the reactor's thread.
 ///
-/// One wake-up is one `recv`, and hands over all it brought. When it brings as much as there is room for, the next one is deferred: a peer that sends
-/// faster than it is read takes its turn with all the others. So is each step of a handshake, which takes about as long as 200 tokens.
+/// Each wake-up does one `recv` and passes on all that it returned. When the buffer was filled, the next `recv` is deferred, so that a peer
+/// that sends faster than it is read does not delay other connections. Each step of a handshake is deferred too: it takes as long as about
+/// 200 tokens.
 final class ProviderConnection: ReadinessHandler, DeferredWork {
     private enum Security {
         case none
@@ -45,11 +46,11 @@ final class ProviderConnection: ReadinessHandler, DeferredWork {
 
     let origin: Origin
     var user: (any ConnectionUser)?
-    /// While it is idle: how long it may be kept.
+    /// When it is in the pool: when it must be closed.
     var idleUntil: Moment?
-    /// Bytes that the kernel has taken over so far, those of handshakes included.
+    /// Bytes that the kernel has accepted for sending so far, those of the handshake included.
     private(set) var sentBytes = 0
-    /// When the connection ended by itself: bytes of these whose arrival the peer had not acknowledged.
+    /// After the connection ended by itself: how many of `sentBytes` the peer had not acknowledged.
     private(set) var unacknowledgedBytes = 0
 
     private let descriptor: Int32
@@ -59,12 +60,12 @@ final class ProviderConnection: ReadinessHandler, DeferredWork {
     private var watch: Watch?
     private var unsent: ArraySlice<UInt8> = []
     private var isOpen = true
-    /// Reading goes on in `continueWork`.
+    /// Whether `continueWork` is scheduled, which continues reading.
     private var isDeferred = false
-    /// The peer has ended its side: a read that brings little is not the last.
+    /// The peer has closed its sending side, or the socket failed: read until that end, also after a read that did not fill the buffer.
     private var isEnding = false
 
-    /// Takes a connected descriptor over.
+    /// Takes ownership of a connected descriptor.
     init(_ descriptor: Int32, origin: Origin, reactor: Reactor, buffers: ReceiveBuffers) {
         self.descriptor = descriptor
         self.origin = origin
@@ -75,13 +76,13 @@ final class ProviderConnection: ReadinessHandler, DeferredWork {
     /// Whether everything was sent.
     var isQuiet: Bool { unsent.isEmpty }
 
-    /// For an idle connection: takes in what the peer has sent since, such as session tickets or its end. False when it was ended.
+    /// For a pooled connection: processes what the peer has sent since, such as session tickets or its close. False when that ended it.
     func isStillOpen() -> Bool {
         receive()
         return isOpen
     }
 
-    /// How long a segment and its acknowledgement take, by the kernel's measurement, at the most (RFC 6298 §2: mean and four times the variation).
+    /// An upper bound of the round-trip time, by the kernel's measurement (RFC 6298 §2: smoothed mean plus four times the variation).
     var roundTrip: Duration {
         var info = tcp_info()
         var size = socklen_t(MemoryLayout<tcp_info>.size)
@@ -89,8 +90,9 @@ final class ProviderConnection: ReadinessHandler, DeferredWork {
         return .microseconds(Int64(info.tcpi_rtt) + 4 * Int64(info.tcpi_rttvar))
     }
 
+    /// Begins to receive.
     func begin() throws {
-        // The watch holds the connection; `close` lets go of it.
+        // The watch retains the connection until `close`.
         watch = try reactor.watch(descriptor, [.read, .edge], self)
     }
 
@@ -103,7 +105,7 @@ final class ProviderConnection: ReadinessHandler, DeferredWork {
         Glibc.close(descriptor)
     }
 
-    /// Encrypts from now on; `secured` follows when the peer has proved its name.
+    /// Begins the TLS handshake. `secured` follows when the peer's certificate is verified, otherwise `ended`.
     func secure(with session: TLSSession) {
         security = .handshaking(session)
         deferReading()
@@ -142,7 +144,7 @@ extension ProviderConnection {
         reactor.continueLater(self)
     }
 
-    /// What is left when this returns is read in another wake-up, or deferred.
+    /// Reads until the socket is empty or reading is deferred.
     private func receive() {
         while isOpen {
             let count = recv(descriptor, buffers.received.baseAddress, buffers.received.count, 0)
@@ -150,10 +152,10 @@ extension ProviderConnection {
                 take(UnsafeMutableRawBufferPointer(rebasing: buffers.received[..<count]))
                 guard isOpen, !isDeferred else { return }
                 if count == buffers.received.count { return deferReading() }
-                // Less than there was room for: that was all, and what comes later wakes again.
+                // The buffer was not filled, so the socket is empty; later bytes are reported again.
                 if !isEnding { return }
             } else if count == 0 {
-                // TLS announces the close (RFC 8446 §6.1): without that, the connection was cut.
+                // Over TLS a close must be announced (RFC 8446 §6.1); otherwise the data may be truncated.
                 if case .none = security { end(.closed) } else { end(.failed(TransferFailure(kind: isShaking ? .tls : .cut))) }
             } else if errno == EAGAIN {
                 return
@@ -175,7 +177,7 @@ extension ProviderConnection {
         }
     }
 
-    /// Bounded by what was received since the last time, as nothing is compressed: one read, and at most one record that it completed.
+    /// Decrypts all complete records. The work is bounded by one `recv`, plus one record that it completed.
     private func decrypt(_ session: TLSSession) {
         var filled = 0
         while isOpen {
@@ -188,7 +190,7 @@ extension ProviderConnection {
             }
             switch reading {
             case .bytes: continue
-            // Reading may have made something to send: an answer to a change of keys.
+            // TLS may have produced bytes to send, such as the answer to a key update.
             case .wait: return transmit(session.takeOutput())
             case .closed: return end(.closed)
             case .broken: return end(.failed(TransferFailure(kind: .cut)))
@@ -208,7 +210,7 @@ extension ProviderConnection {
         case .done:
             security = .secured(session)
             user?.secured(self)
-            // The peer may have sent data right behind its part of the handshake.
+            // The peer may have sent data directly after its part of the handshake.
             if isOpen { decrypt(session) }
         }
     }
@@ -251,6 +253,6 @@ extension ProviderConnection {
 }
 
 extension TLSSession.Reading {
-    /// Whether another read may bring more.
+    /// Whether another read may return more.
     fileprivate var hasMore: Bool { if case .bytes = self { true } else { false } }
 }

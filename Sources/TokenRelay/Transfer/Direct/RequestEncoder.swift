@@ -1,6 +1,6 @@
-/// Writes a request as it goes over the wire (RFC 9112). Pure.
+/// Encodes a request as HTTP/1.1 (RFC 9112). Pure.
 enum RequestEncoder {
-    /// nil: a header is malformed.
+    /// Nil when a header is malformed.
     static func encode(_ request: TransferRequest, to address: TransferAddress) -> [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(512 + (request.body?.count ?? 0))

@@ -1,6 +1,7 @@
-/// Reads one HTTP/1 response (RFC 9112) out of bytes that may be cut anywhere. Pure; body bytes stay where they arrived.
+/// An incremental parser of one HTTP/1 response (RFC 9112), for input that is split anywhere. Pure; body bytes are not copied out of the
+/// input.
 struct ResponseReader {
-    /// A chunk's size with its extensions, which are not used.
+    /// The most bytes of a chunk's size line with its extensions, which are ignored.
     private static let longestSizeLine = 256
 
     private enum State {
@@ -10,7 +11,7 @@ struct ResponseReader {
         /// The line with a chunk's size.
         case chunkSize
         case chunk(left: Int)
-        /// The line end behind a chunk.
+        /// The line end after a chunk.
         case chunkEnd
         case trailers(HeadReader.Bounds)
         case complete
@@ -21,18 +22,18 @@ struct ResponseReader {
     /// The beginning of a line whose end has not arrived.
     private var partialLine: [UInt8] = []
     private var mayReuseConnection = false
-    /// How long the peer keeps the connection when it is not used (`Keep-Alive: timeout`); nil when the peer does not announce it.
+    /// How long the peer keeps the idle connection open (`Keep-Alive: timeout`); nil when the peer does not announce it.
     private(set) var keepAlive: Duration?
 
-    /// Whether anything has arrived.
+    /// Whether any byte of the response has arrived.
     private(set) var hasBegun = false
 
-    /// Whether the response is whole.
+    /// Whether the response is complete.
     var isComplete: Bool { if case .complete = state { true } else { false } }
     /// Whether the connection can take another request.
     var mayReuse: Bool { isComplete && mayReuseConnection }
 
-    /// Reads what arrived. Body bytes are moved together at the front of `bytes`; returns how many they are.
+    /// Parses the next input. Moves the body bytes in it to the front of `bytes`, without framing, and returns their number.
     mutating func read(_ bytes: UnsafeMutableRawBufferPointer, onHead: (TransferHead) -> Void) throws(HeadReader.Malformed) -> Int {
         if !bytes.isEmpty { hasBegun = true }
         var index = 0
@@ -71,7 +72,7 @@ struct ResponseReader {
                     return .trailers(bounds)
                 }
             case .complete:
-                // No request is outstanding: these bytes cannot be the response to the next one.
+                // Bytes after the response, with no request outstanding: do not reuse the connection.
                 mayReuseConnection = false
                 return kept
             }
@@ -79,7 +80,7 @@ struct ResponseReader {
         return kept
     }
 
-    /// The peer has closed. True when that is how the response ends, or it was whole before.
+    /// The peer closed the connection. True when the response is complete, perhaps by this end.
     mutating func close() -> Bool {
         if case .untilClose = state { state = .complete }
         return isComplete
@@ -98,11 +99,12 @@ struct ResponseReader {
 
     /// A line without its line feed.
     private enum Line {
+        /// A range of the input in which the line ended.
         case part(Range<Int>)
-        /// Put together from several readings.
+        /// Joined from several inputs.
         case joined([UInt8])
 
-        /// Calls `body` with the line, without a carriage return at its end. `bytes`: those of the reading in which the line ended.
+        /// Calls `body` with the line, without a carriage return at its end. `bytes`: the input in which the line ended.
         func read<Result>(
             of bytes: UnsafeMutableRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws(HeadReader.Malformed) -> Result
         ) throws(HeadReader.Malformed) -> Result {
@@ -137,13 +139,15 @@ struct ResponseReader {
     }
 
     private static func keep(_ bytes: UnsafeMutableRawBufferPointer, _ index: inout Int, _ count: Int, _ kept: inout Int) {
-        // SAFETY: both ranges lie in `bytes`, as `count` is at most what is left of it and `kept` never passes `index`; they may overlap.
+        // SAFETY: both ranges are inside `bytes`, because `count` is at most what is left of it and `kept` is never after `index`. They may
+        // overlap, which `copyMemory` allows.
         if let base = bytes.baseAddress, kept != index { (base + kept).copyMemory(from: base + index, byteCount: count) }
         index += count
         kept += count
     }
 
-    /// Hexadecimal digits, and perhaps an extension (§7.1.1), which is skipped. Blanks may stand before it, and behind a size: servers pad them.
+    /// The size of a chunk: hexadecimal digits, perhaps blanks (some servers pad the size), perhaps an extension (§7.1.1), which is
+    /// ignored.
     private static func size(_ line: UnsafeRawBufferPointer) throws(HeadReader.Malformed) -> Int {
         var size = 0
         var digits = 0
@@ -162,7 +166,7 @@ struct ResponseReader {
             default: throw HeadReader.Malformed()
             }
             digits += 1
-            // Sixty bits: no chunk is larger, and the sum cannot overflow.
+            // At most 60 bits, so that the value cannot overflow.
             guard digits <= 15 else { throw HeadReader.Malformed() }
             size = size << 4 | Int(digit)
         }

@@ -3,22 +3,22 @@
 import CLibSSL
 import Glibc
 
-/// TLS sessions that servers offered to resume, by peer: a resumed handshake has no certificates and no signature. Belongs to one thread.
+/// A cache of TLS sessions to resume, by peer: a resumed handshake needs no certificates and no signature. Use on one thread only.
 ///
-/// A TLS 1.3 ticket is used once, so that connections cannot be linked by it (RFC 8446 §C.4); each connection brings new ones. A TLS 1.2 session
-/// is used as long as it is valid.
-// SAFETY: each pointer in `sessions` is one reference that belongs to this object, given by `keep` and freed when it leaves the table.
+/// A TLS 1.3 ticket is used once, so that connections cannot be linked by it (RFC 8446 §C.4); each connection gets new ones. A TLS 1.2
+/// session is used as long as it is valid.
+// SAFETY: each pointer in `sessions` is one reference that this object owns, passed to `keep` and freed when it is removed from the table.
 final class ResumableSessions {
-    /// Sessions kept for one peer: as many connections as are opened to it within one round trip.
+    /// The most sessions of one peer. Each new connection needs one; more are seldom opened within one round trip.
     static let mostPerPeer = 128
-    /// Providers are few.
+    /// The most peers; there are few providers.
     private static let mostPeers = 64
 
     private var sessions: [String: [OpaquePointer]] = [:]
 
     deinit { for session in sessions.values.joined() { SSL_SESSION_free(session) } }
 
-    /// Takes the reference over.
+    /// Adds a session; takes ownership of the reference.
     func keep(_ session: OpaquePointer, of peer: String) {
         guard sessions[peer] != nil || sessions.count < Self.mostPeers else { return SSL_SESSION_free(session) }
         if sessions[peer]?.count == Self.mostPerPeer, let oldest = sessions[peer]?.removeFirst() { SSL_SESSION_free(oldest) }
@@ -27,7 +27,7 @@ final class ResumableSessions {
         sessions[peer, default: []].append(session)
     }
 
-    /// Lends the newest session of a peer that is still valid.
+    /// Calls `body` with the newest valid session of a peer, if there is one.
     func withSession(of peer: String, _ body: (OpaquePointer) -> Void) {
         while let session = sessions[peer]?.popLast() {
             let isValid =

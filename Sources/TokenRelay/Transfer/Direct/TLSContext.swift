@@ -2,17 +2,18 @@
 
 import CLibSSL
 
-/// What sessions with the same trust share: the authorities, and the sessions that servers offer to resume. Made on any thread, afterwards used on
-/// one.
-// SAFETY: the pointer is created in `init`, freed in `deinit`, and never handed out of the TLS files; sessions hold a reference of
-// OpenSSL's own.
+/// OpenSSL's context (`SSL_CTX`) for connections that trust the same authorities: it has the authorities and the sessions to resume. Can be
+/// made on any thread; afterwards it must be used on one thread only.
+// SAFETY: the pointer is created in `init`, freed in `deinit`, and used only in the TLS files. OpenSSL's sessions hold their own reference
+// to it.
 final class TLSContext {
     let pointer: OpaquePointer
-    /// A resumed session is not verified again: it goes with the authorities that verified it.
+    /// In the context, because a resumed session is not verified again: it is valid only for the authorities that verified it.
     let resumable = ResumableSessions()
 
-    /// Reads and parses the authorities, which takes milliseconds for those of a system.
-    /// - Parameter authorityFile: PEM file of the only authorities to trust; nil: those of the system.
+    /// Reads and parses the authorities; blocks, for milliseconds with the system's.
+    /// - Parameter authorityFile: PEM file of the certificate authorities to trust; nil: the system's.
+    /// - Throws: kind `request` when the file cannot be read.
     init(authorityFile: String?) throws(TransferFailure) {
         guard let pointer = SSL_CTX_new(TLS_client_method()) else { throw TransferFailure(kind: .other) }
         self.pointer = pointer
@@ -22,7 +23,6 @@ final class TLSContext {
             } else {
                 SSL_CTX_set_default_verify_paths(pointer)
             }
-        // A file that cannot be read is the configuration's fault.
         guard isTrusting == 1 else { throw TransferFailure(kind: .request) }
         guard gateway_ssl_ctx_harden(pointer) == 1, gateway_ssl_ctx_offer_http1(pointer) == 0 else { throw TransferFailure(kind: .other) }
         SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, nil)
@@ -34,7 +34,7 @@ final class TLSContext {
         SSL_CTX_free(pointer)
     }
 
-    /// The file and the folder of the system's authorities. OpenSSL looks into the folder when it meets an authority for the first time.
+    /// The paths of the system's authorities: a file, and a directory in which OpenSSL looks up each authority when it is first needed.
     static var systemPaths: [String] {
         let defaults = [
             (X509_get_default_cert_file_env(), X509_get_default_cert_file()),

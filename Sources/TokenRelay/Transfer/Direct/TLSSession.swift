@@ -2,35 +2,38 @@
 
 import CLibSSL
 
-/// TLS as a machine: what the socket received goes in, what it shall send comes out, and between them stands plain text. It knows no socket,
-/// so one wake-up is one read however many records arrived.
-// SAFETY: the session is created in `init` and freed in `deinit`; it owns both memory BIOs from `SSL_set_bio` on. Every call is made by the
-// one thread that owns the object, with buffers that are lent for that call.
+/// One TLS client session without I/O: it decrypts bytes that the caller received from the socket, and encrypts bytes that the caller
+/// sends. Because it does not read the socket itself, one `recv` serves any number of records.
+// SAFETY: the session is created in `init` and freed in `deinit`; it owns both memory BIOs from `SSL_set_bio` on. Every call is made on the
+// one thread that uses the object, with buffers that are valid during the call.
 final class TLSSession {
     enum Handshake: Equatable {
+        /// More bytes from the peer are needed.
         case inProgress
         case done
         case failed(TransferFailure)
     }
 
     enum Reading: Equatable {
-        /// So many bytes of plain text.
+        /// This number of decrypted bytes.
         case bytes(Int)
-        /// More must arrive first.
+        /// No complete record is left: more bytes from the peer are needed.
         case wait
         /// The peer announced the end (close_notify).
         case closed
+        /// The peer broke the protocol, or a record was changed.
         case broken
     }
 
     private let session: OpaquePointer
     private let context: TLSContext
-    /// Whose sessions may be resumed: the name or address, and the port.
+    /// The key in `ResumableSessions`: the name or address, and the port.
     private let peer: String
     private let input: OpaquePointer
     private let output: OpaquePointer
 
-    /// A client's session; the certificate must be for `host`, a name or an address. A session that the peer offered before is resumed.
+    /// Resumes an earlier session with the same host and port, if the context has one.
+    /// - Parameter host: the name or address for which the peer's certificate must be.
     init(_ context: TLSContext, host: String, port: UInt16) throws(TransferFailure) {
         guard let session = SSL_new(context.pointer) else { throw TransferFailure(kind: .other) }
         guard let input = BIO_new(BIO_s_mem()), let output = BIO_new(BIO_s_mem()) else {
@@ -50,30 +53,31 @@ final class TLSSession {
                 throw TransferFailure(kind: .request)
             }
         }
-        // A peer that cannot or will not resume shakes hands in full.
+        // A peer that does not resume it does a full handshake.
         context.resumable.withSession(of: peer) { _ = SSL_set_session(session, $0) }
-        SSL_set_ex_data(session, Self.ownPlace, Unmanaged.passUnretained(self).toOpaque())
+        SSL_set_ex_data(session, Self.ownIndex, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Where OpenSSL keeps the pointer to this object: the place that it leaves to applications.
-    private static let ownPlace: Int32 = 0
+    /// The index of OpenSSL's application data under which the pointer to this object is stored.
+    private static let ownIndex: Int32 = 0
 
-    /// The peer of a session offers another to be resumed. 1: the reference was taken over.
-    // SAFETY: OpenSSL calls this inside `handshake` or `read` only, so the object at that place is alive, and on the thread that owns it.
+    /// OpenSSL's callback for a new session ticket of the peer: stores it for later connections. Returns 1 when it took the reference.
+    // SAFETY: OpenSSL calls this inside `handshake` or `read` only, so the object exists, and the call is on the thread that uses it.
     static func keep(_ offered: OpaquePointer?, of session: OpaquePointer?) -> Int32 {
-        guard let offered, let session, let place = SSL_get_ex_data(session, ownPlace) else { return 0 }
-        let own = Unmanaged<TLSSession>.fromOpaque(place).takeUnretainedValue()
+        guard let offered, let session, let pointer = SSL_get_ex_data(session, ownIndex) else { return 0 }
+        let own = Unmanaged<TLSSession>.fromOpaque(pointer).takeUnretainedValue()
         own.context.resumable.keep(offered, of: own.peer)
         return 1
     }
 
     deinit {
-        // OpenSSL forgets a session whose connection ends without being shut down; that is no reason not to resume it (RFC 5246 §7.2.1).
+        // Otherwise OpenSSL drops the session from resumption when the connection ends without a shutdown, which RFC 5246 §7.2.1 does not
+        // require.
         SSL_set_shutdown(session, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN)
         SSL_free(session)
     }
 
-    /// Goes on with the handshake; what there is to send is in the output afterwards.
+    /// Continues the handshake with the bytes received so far. Send `takeOutput()` afterwards.
     func handshake() -> Handshake {
         ERR_clear_error()
         let result = SSL_do_handshake(session)
@@ -84,14 +88,14 @@ final class TLSSession {
         return .inProgress
     }
 
-    /// What the socket received.
+    /// Adds bytes that the socket received.
     func received(_ bytes: UnsafeRawBufferPointer) {
         guard !bytes.isEmpty else { return }
-        // A memory BIO takes everything, short of memory running out.
+        // A memory BIO accepts all bytes, unless memory runs out.
         _ = BIO_write(input, bytes.baseAddress, Int32(bytes.count))
     }
 
-    /// Plain text, as much as fits.
+    /// Decrypts into `buffer`, as much as fits.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Reading {
         ERR_clear_error()
         let count = SSL_read(session, buffer.baseAddress, Int32(buffer.count))
@@ -103,13 +107,13 @@ final class TLSSession {
         }
     }
 
-    /// Encrypts; false when the session is broken.
+    /// Encrypts; send `takeOutput()` afterwards. False when the session is broken.
     func write(_ bytes: [UInt8]) -> Bool {
         ERR_clear_error()
         return bytes.withUnsafeBytes { SSL_write(session, $0.baseAddress, Int32($0.count)) } == Int32(bytes.count)
     }
 
-    /// What the socket shall send.
+    /// Removes and returns the encrypted bytes to send on the socket.
     func takeOutput() -> [UInt8] {
         let count = BIO_ctrl_pending(output)
         guard count > 0 else { return [] }

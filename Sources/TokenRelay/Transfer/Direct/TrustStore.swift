@@ -1,12 +1,12 @@
 import Glibc
 import Reactor
 
-/// The authorities that transfers trust, by file. Each is read on a helper thread, and again when its file has changed. Belongs to the reactor's
-/// thread.
+/// A cache of TLS contexts by authority file (nil: the system's). Files are read on a helper thread, and again when they have changed. Use
+/// only on the reactor's thread.
 final class TrustStore {
     typealias Answer = Result<TLSContext, TransferFailure>
 
-    /// How often a file is looked at, at most.
+    /// A file is checked for changes at most once in this time.
     private static let checkInterval = Duration.seconds(30)
 
     private enum Entry {
@@ -23,7 +23,8 @@ final class TrustStore {
         self.checkInterval = checkInterval
     }
 
-    /// Calls `onAnswer` on the reactor's thread, at once when the file was read before. While a change is read, callers receive the earlier authorities.
+    /// Calls `onAnswer` on the reactor's thread, before this returns if the file was read before. While a changed file is read, callers get
+    /// the earlier context.
     func context(_ authorityFile: String?, onAnswer: @escaping (Answer) -> Void) {
         switch entries[authorityFile] {
         case .loading(let others): entries[authorityFile] = .loading(others + [onAnswer])
@@ -51,7 +52,7 @@ final class TrustStore {
         if !isRunning { loaded(authorityFile, .failure(TransferFailure(kind: .other)), FileStamp([])) }
     }
 
-    /// A file that cannot be read any more changes nothing: it may be in the middle of being written, and is looked at again.
+    /// If reading a changed file fails, the earlier context is kept and the file is checked again later: it may be half written.
     private func loaded(_ authorityFile: String?, _ answer: Answer, _ stamp: FileStamp) {
         let before = entries[authorityFile]
         if case .success(let context) = answer {
@@ -63,7 +64,7 @@ final class TrustStore {
     }
 }
 
-/// What changes when files are written anew or replaced.
+/// The identity and state of files, by which a change is detected: device, inode, size and modification time.
 struct FileStamp: Equatable {
     private struct File: Equatable {
         var device: UInt
@@ -73,10 +74,10 @@ struct FileStamp: Equatable {
         var nanoseconds: Int
     }
 
-    /// nil for one that does not exist.
+    /// Nil for a file that does not exist.
     private var files: [File?]
 
-    /// Asks the file system, which may take its time: not on the reactor's thread.
+    /// Reads the state of the files. Blocks: do not call on the reactor's thread.
     init(_ paths: [String]) {
         files = paths.map { path in
             var status = stat()

@@ -1,8 +1,8 @@
 import OutboundHTTP
 import Reactor
 
-/// Carries transfers with libcurl, which runs on a thread of its own: through proxies, over HTTP/2, with client certificates. Belongs to the relay's
-/// thread.
+/// The driver of transfers that need libcurl: proxies, HTTP/2, client certificates. libcurl runs on a thread of its own; this object and
+/// all handlers are used only on the relay's thread.
 final class LibcurlDriver: TransferDriver {
     private enum State {
         /// libcurl's thread is started by the first transfer.
@@ -30,7 +30,7 @@ final class LibcurlDriver: TransferDriver {
         case .running(let running): client = running
         case .idle:
             guard let started = try? OutboundHTTPClient(configuration) else {
-                // The process has no descriptors or memory left; the next transfer tries again.
+                // The process has no descriptors or memory; the next transfer tries again.
                 return handlers.end(.failed(TransferFailure(kind: .other)))
             }
             client = started
@@ -50,7 +50,7 @@ final class LibcurlDriver: TransferDriver {
         state = .closed
         for transfer in transfers.values { transfer.cancel() }
         guard case .running(let client) = before else { return }
-        // It waits for libcurl's thread, which this one must not.
+        // `shutDown` waits for libcurl's thread, so it must not run on this one.
         if !HelperThread.run({ client.shutDown() }) { client.shutDown() }
     }
 
@@ -58,14 +58,14 @@ final class LibcurlDriver: TransferDriver {
         var configuration = OutboundConfiguration()
         configuration.name = "libcurl"
         configuration.maximumTransfers = maximumTransfers
-        // A POST never goes over a connection that was used before.
+        // Requests are POSTs, which never reuse a connection.
         configuration.idleConnections = 1
         return configuration
     }
 }
 
 extension TransferRequest {
-    /// The request as libcurl's client takes it. All its time limits but the one of connecting are the caller's.
+    /// The request for `OutboundHTTPClient`. Its only time limit is that for connecting; the caller enforces the others.
     fileprivate func outbound(_ options: LibcurlOptions) -> OutboundRequest {
         var outbound = OutboundRequest(
             body == nil ? .get : .post, url: url, headers: headers.map { HTTPHeader($0.name, $0.value) }, body: body)

@@ -2,16 +2,18 @@ import OutboundHTTP
 import Reactor
 import Synchronization
 
-/// One transfer by libcurl: takes what libcurl's thread has put into the mailbox, and calls the handlers. Belongs to the relay's thread.
+/// One transfer by libcurl: takes what libcurl's thread has put into the mailbox, and calls the handlers on the relay's thread. Use only on
+/// the relay's thread.
 final class LibcurlTransfer {
     private enum Phase {
         case running(OutboundTransfer)
-        /// Nothing more is handed over; `cancel` reports the end.
+        /// No handler but `end` is called any more; `cancel` follows.
         case stopped
         case over
     }
 
-    /// Bytes handed over at a time; the rest takes its turn with the other work of the thread. As much as the fast driver reads at a time.
+    /// The most bytes for one call of the handler; the thread's other work runs between the calls. The same as one read of the direct
+    /// driver.
     private static let pieceBytes = 16 << 10
 
     private let handlers: TransferHandlers
@@ -19,8 +21,9 @@ final class LibcurlTransfer {
     private let onEnd: () -> Void
     private let mailbox = LibcurlMailbox()
     private var phase = Phase.over
-    /// Taken from the mailbox. Of its bytes, `delivered` were handed over.
+    /// Contents taken from the mailbox and not yet delivered completely.
     private var taken = TransferMailbox.Contents()
+    /// How many bytes of `taken` were delivered.
     private var delivered = 0
 
     /// - Parameter onEnd: called once, before the `end` handler.
@@ -47,7 +50,7 @@ final class LibcurlTransfer {
         phase = .stopped
     }
 
-    /// Hands over the next piece of what has arrived.
+    /// Passes the next piece of what has arrived to the handlers.
     private func deliver() {
         guard case .running(let transfer) = phase else { return }
         if taken.isEmpty, mailbox.take(into: &taken) { transfer.resume() }
@@ -69,7 +72,7 @@ final class LibcurlTransfer {
         taken.bytes.withUnsafeBytes { handlers.bytes(UnsafeRawBufferPointer(rebasing: $0[delivered..<end])) }
         delivered = end
         guard end == taken.bytes.count else { return }
-        // A burst leaves no large buffer behind.
+        // Do not keep the capacity of a burst.
         taken.bytes.removeAll(keepingCapacity: taken.bytes.capacity <= TransferMailbox.capacity)
         delivered = 0
     }
@@ -83,12 +86,12 @@ final class LibcurlTransfer {
     }
 }
 
-/// The mailbox between libcurl's thread and the relay's.
+/// A `TransferMailbox` behind a lock, between libcurl's thread and the relay's.
 private final class LibcurlMailbox: Sendable {
     private let state = Mutex(TransferMailbox())
 
-    /// For libcurl's thread.
-    /// - Parameter notify: called when the reader is to look.
+    /// Handlers for libcurl's thread, which put into the mailbox.
+    /// - Parameter notify: called when the reader must take from the mailbox.
     func handlers(_ notify: @escaping @Sendable () -> Void) -> OutboundHandlers {
         OutboundHandlers(
             head: { head in

@@ -1,7 +1,7 @@
 import OutboundHTTP
 
 extension TransferEnd {
-    /// What libcurl's client reports, in the terms of the fast driver.
+    /// Maps an error of libcurl's client to the kinds that the direct driver reports.
     init(_ error: OutboundError) {
         self =
             switch error.code {
@@ -18,7 +18,7 @@ extension TransferEnd {
 }
 
 extension OutboundError.Cause {
-    /// As `TransferFailure.code` has it.
+    /// The value for `TransferFailure.code`.
     fileprivate var systemCode: Int32 {
         switch self {
         case .curl(_, let errno): Int32(clamping: errno)

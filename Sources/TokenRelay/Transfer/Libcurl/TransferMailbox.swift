@@ -1,8 +1,8 @@
-/// What libcurl's thread has received of one response, and the relay's thread has not taken. Pure.
+/// The parts of one response that libcurl's thread has received and the relay's thread (the reader) has not taken. Pure.
 ///
-/// The reader is notified once, and then looks until the mailbox is empty: however many pieces arrive meanwhile, there is one hop between threads.
+/// The reader is notified once and then takes until the mailbox is empty, so that any number of pieces needs one thread hop.
 struct TransferMailbox {
-    /// What arrived, in this order.
+    /// Delivered in this order.
     struct Contents {
         var head: TransferHead?
         var bytes: [UInt8] = []
@@ -11,12 +11,13 @@ struct TransferMailbox {
         var isEmpty: Bool { head == nil && bytes.isEmpty && end == nil }
     }
 
-    /// Bytes that wait at the most before libcurl pauses; what it has received by then comes on top. A burst of tokens is far smaller.
+    /// libcurl pauses when this many bytes wait; what it has already received is added. A burst of tokens is far smaller.
     static let capacity = 64 << 10
 
     private enum Reader {
-        /// Looks when it is notified.
+        /// Must be notified of the next part.
         case idle
+        /// Has been notified, and will take without another notification.
         case notified
     }
 
@@ -24,33 +25,34 @@ struct TransferMailbox {
     private var reader = Reader.idle
     private var isPaused = false
 
-    /// True when the reader is to be notified.
+    /// True: notify the reader.
     mutating func put(head: TransferHead) -> Bool {
         contents.head = head
         return notifies()
     }
 
-    /// - Returns: whether the reader is to be notified, and whether libcurl is to pause until `take` resumes it.
+    /// - Returns: whether to notify the reader, and whether libcurl must pause until the reader resumes it.
     mutating func put(bytes: UnsafeRawBufferPointer) -> (notifies: Bool, pauses: Bool) {
         contents.bytes += bytes
         isPaused = contents.bytes.count >= Self.capacity
         return (notifies(), isPaused)
     }
 
-    /// True when the reader is to be notified.
+    /// True: notify the reader.
     mutating func put(end: TransferEnd) -> Bool {
         contents.end = end
         return notifies()
     }
 
-    /// Exchanges the contents for `other`, which is empty and whose buffer is used again. True when libcurl is to go on.
+    /// Moves the contents to `other`, which must be empty; its buffer is used again. True: libcurl is paused and must be resumed.
     mutating func take(into other: inout Contents) -> Bool {
         swap(&contents, &other)
         defer { isPaused = false }
         return isPaused
     }
 
-    /// The reader has dealt with what it took. True when nothing is left: it will be notified. Otherwise it is to look again.
+    /// The reader has delivered what it took. True when the mailbox is empty: the reader will be notified of the next part. False: take
+    /// again.
     mutating func mayRest() -> Bool {
         guard contents.isEmpty else { return false }
         reader = .idle
