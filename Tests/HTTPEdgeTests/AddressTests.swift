@@ -9,7 +9,7 @@ import Testing
 struct AddressTests {
     private func address(_ text: String) throws -> NetworkAddress { try #require(NetworkAddress(text)) }
 
-    @Test("a network holds its addresses, in both forms of IPv4, and no others")
+    @Test("a network contains its addresses, in both forms of IPv4, and no others")
     func networks() throws {
         for (network, inside, outside) in [
             ("10.0.0.0/8", ["10.0.0.0", "10.255.255.255", "::ffff:10.1.2.3"], ["11.0.0.0", "9.255.255.255", "::10.0.0.1"]),
@@ -39,7 +39,7 @@ struct AddressTests {
     @Test(
         "the client is the last hop that is not a trusted proxy",
         arguments: [
-            // Of a peer that is not trusted nothing is believed.
+            // The headers of an untrusted peer are ignored.
             ("192.0.2.9", ["X-Forwarded-For": "198.51.100.1"], "192.0.2.9"), ("10.0.0.1", [:], "10.0.0.1"),
             ("10.0.0.1", ["X-Forwarded-For": "198.51.100.1"], "198.51.100.1"),
             ("10.0.0.1", ["X-Forwarded-For": "1.2.3.4, 198.51.100.1 , 10.0.0.2"], "198.51.100.1"),
@@ -62,7 +62,7 @@ struct AddressTests {
         #expect(try proxies.client(peer: address(peer), headers: fields) == address(client))
     }
 
-    @Test("a minute's requests may come at once, then one at a time, and refused ones do not count")
+    @Test("a minute's requests may come at once, then one at a time; rejected ones do not count")
     func rate() throws {
         var limiter = AddressLimiter()
         let (one, other, start) = (try address("192.0.2.1"), try address("192.0.2.2"), ContinuousClock.now)
@@ -77,7 +77,7 @@ struct AddressTests {
         #expect(slow.take(one, perMinute: 1, now: start) == 60)
     }
 
-    @Test("the memory is bounded, and a new address is not refused for others")
+    @Test("the number of addresses is bounded, and a new address is never rejected because of others")
     func bound() throws {
         var limiter = AddressLimiter()
         let start = ContinuousClock.now
@@ -94,7 +94,7 @@ struct AddressTests {
 
     private func parse(_ bytes: [UInt8]) -> ProxyHeader.Result { ProxyHeader.parse(ByteBuffer(bytes: bytes).readableBytesView) }
 
-    @Test("the PROXY protocol's first version names the client, cut at every byte")
+    @Test("a PROXY protocol header of version 1 is parsed, split at every byte")
     func versionOne() throws {
         for (text, source) in [
             ("PROXY TCP4 198.51.100.1 10.0.0.1 4711 80\r\n", "198.51.100.1"), ("PROXY TCP6 2001:db8::1 ::1 4711 80\r\n", "2001:db8::1"),
@@ -118,7 +118,7 @@ struct AddressTests {
         }
     }
 
-    @Test("the PROXY protocol's second version names the client, cut at every byte")
+    @Test("a PROXY protocol header of version 2 is parsed, split at every byte")
     func versionTwo() throws {
         let signature: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A]
         let four: [UInt8] = [198, 51, 100, 1, 10, 0, 0, 1, 0x12, 0x67, 0, 80]
@@ -145,7 +145,7 @@ struct AddressTests {
         }
     }
 
-    @Test("the rate-limit headers are those of both families")
+    @Test("both families of rate-limit headers are written")
     func headers() {
         var fields = HTTPFields()
         let now = Date(timeIntervalSince1970: 1_000)

@@ -52,7 +52,7 @@ struct AuthenticationTests {
         #expect(edge.counter.calls == 2)
     }
 
-    @Test("a route of a role rejects others with the rate limit; roles do not nest")
+    @Test("a route with a role rejects all other roles, and the error has the rate limit")
     func roles() async throws {
         let edge = try edge()
         for (role, status) in [(Role?.none, 403), (.creator, 403), (.operator, 200)] {
@@ -63,7 +63,7 @@ struct AuthenticationTests {
         #expect(edge.counter.calls == 3)
     }
 
-    @Test("a rejection by the counter has its code, its rate limit and the resources of a stored level")
+    @Test("a rejection by the counter has its code, the rate limit and crisis resources for a stored level")
     func rejected() async throws {
         let edge = try edge()
         edge.counter.state.withLock {
@@ -77,7 +77,7 @@ struct AuthenticationTests {
         }
     }
 
-    @Test("an error to a user with a stored level carries resources of their region")
+    @Test("an error to a user with a stored level has crisis resources of their region")
     func resources() async throws {
         let edge = try edge()
         edge.counter.state.withLock { $0.level = .concern }
@@ -87,7 +87,7 @@ struct AuthenticationTests {
         }
     }
 
-    @Test("a handler that counts is counted by the middleware only when it rejected before")
+    @Test("with byHandler the middleware counts only requests that the handler rejected before counting")
     func byHandler() async throws {
         let edge = try edge()
         let success = try await edge.send(.get, "/handler", token: try edge.token())
@@ -96,14 +96,14 @@ struct AuthenticationTests {
         #expect(rejected.status == 404 && rejected.headers[.rateRemaining] == "7" && edge.counter.calls == 1)
         let away = try await edge.send(.put, "/handler", token: try edge.token())
         #expect(away.status == 503 && away.headers[.retryAfter] == "2" && edge.counter.calls == 1)
-        // A reached limit replaces the handler's rejection; an unavailable database does not.
+        // A reached limit replaces the handler's error; an unavailable database does not.
         edge.counter.state.withLock { $0.error = CountedRejection(rejection: Rejection(reason: .rateLimited), rate: FakeCounter.rate) }
         #expect(try await edge.send(.post, "/handler", token: try edge.token()).errorCode == "BIZ_2010")
         edge.counter.state.withLock { $0.error = StoreFault.unavailable(retryAfter: 1) }
         #expect(try await edge.send(.post, "/handler", token: try edge.token()).status == 404)
     }
 
-    @Test("without the database only a route that tolerates it answers, until its handler requires the count")
+    @Test("without the database only beforeHandlerIfPossible routes run, until the handler calls requireCounted")
     func databaseAway() async throws {
         let edge = try edge()
         edge.counter.state.withLock { $0.error = StoreFault.unavailable(retryAfter: 3) }

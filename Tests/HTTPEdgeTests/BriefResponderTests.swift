@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPEdge
 
-@Suite("A request's own task")
+@Suite("BriefResponder")
 struct BriefResponderTests {
     private struct Refused: Error {}
 
@@ -14,13 +14,13 @@ struct BriefResponderTests {
         return try await BriefResponder(inner).respond(to: Request(head: head, body: RequestBody(buffer: ByteBuffer())), context: 0)
     }
 
-    @Test("what the request's way returns or throws comes out as it was")
+    @Test("the inner responder's response or error is returned unchanged")
     func passes() async throws {
         #expect(try await Self.ask { Response(status: .accepted) }.status == .accepted)
         await #expect(throws: Refused.self) { try await Self.ask { throw Refused() } }
     }
 
-    @Test("a connection's task that is cancelled cancels the request's, and waits for it")
+    @Test("cancelling the connection's task cancels the request's task and waits for it")
     func cancels() async {
         let asking = Task {
             try await Self.ask {

@@ -7,14 +7,14 @@ import Testing
 
 @testable import HTTPEdge
 
-@Suite("What a connection waits for")
+@Suite("ConnectionMachine")
 struct ConnectionMachineTests {
     private let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
     private let limits = ConnectionLimits()
 
     private func machine() -> ConnectionMachine { ConnectionMachine(limits, now: start) }
 
-    /// A request whose head and body came in one read, and was forwarded.
+    /// A request whose head and body arrived in one read and were forwarded.
     private func request(
         _ machine: inout ConnectionMachine, length: Int? = 0, closes: Bool = false, isWhole: Bool = true, at now: NIODeadline
     ) {
@@ -29,7 +29,7 @@ struct ConnectionMachineTests {
         return machine.answerEnded(now: now)
     }
 
-    @Test("a connection on which nothing comes is closed after 10 s, a kept one after 75 s, without a word")
+    @Test("a new connection without input is closed after 10 s, an idle one after 75 s, without an answer")
     func idle() {
         var machine = machine()
         #expect(machine.deadline == start + .seconds(10))
@@ -43,7 +43,7 @@ struct ConnectionMachineTests {
         #expect(machine.timeout(now: start + .seconds(77)) == .close)
     }
 
-    @Test("a head that trickles is late 10 s after the connection, later 10 s after its first byte; empty lines begin none")
+    @Test("a slow head fails 10 s after the connection, later 10 s after its first byte; empty lines do not begin one")
     func slowHead() {
         var machine = machine()
         machine.bytesArrived(3)
@@ -60,7 +60,7 @@ struct ConnectionMachineTests {
         #expect(machine.timeout(now: start + .seconds(40)) == .reject(.headTooSlow))
     }
 
-    @Test("a body that trickles fails its request, whose answer is the last")
+    @Test("a slow body fails its request, whose answer is the last")
     func slowBody() {
         var machine = machine()
         request(&machine, length: 10, isWhole: false, at: start)
@@ -71,7 +71,7 @@ struct ConnectionMachineTests {
         #expect(machine.answerEnded(now: start) == .finish)
     }
 
-    @Test("a body that was refused unread is read to its end when that is near; with more to come the connection ends")
+    @Test("the rest of an unread body is drained when it is small, otherwise the connection ends")
     func unreadBody() {
         for (length, isKept) in [(100, true), (limits.drainedBody, true), (limits.drainedBody + 1, false), (nil, false)] as [(Int?, Bool)] {
             var machine = machine()
@@ -82,7 +82,7 @@ struct ConnectionMachineTests {
         }
     }
 
-    @Test("the chunks' wrapping is bounded: a long size line, or one for each byte, is not")
+    @Test("the framing of chunks is limited: a long size line, or a chunk for each byte, fails")
     func chunks() {
         var machine = machine()
         request(&machine, length: nil, isWhole: false, at: start)
@@ -98,7 +98,7 @@ struct ConnectionMachineTests {
         }
     }
 
-    @Test("pipelined requests are answered in their order, and a fault after all of them")
+    @Test("pipelined requests are answered in order, and a fault after all of them")
     func deferred() {
         var machine = machine()
         request(&machine, at: start)
@@ -109,7 +109,7 @@ struct ConnectionMachineTests {
         #expect(answer(&machine, at: start) == .reject(.host))
     }
 
-    @Test("only the answer to the last request announces the end, and nothing is taken after it")
+    @Test("only the last answer has Connection: close, and no request is read after it")
     func last() {
         var machine = machine()
         request(&machine, at: start)
@@ -121,11 +121,11 @@ struct ConnectionMachineTests {
         #expect(machine.answerEnded(now: start) == .finish)
     }
 
-    @Test("what comes after the end is thrown away for 2 s and up to 1 MiB, then the connection is closed")
+    @Test("input after the last answer is discarded for 2 s and up to 1 MiB, then the connection is closed")
     func linger() {
         var machine = machine()
         machine.finishes(now: start)
-        // A slow reader gets its last answer whole, and may have sent all it has to say.
+        // A slow reader still gets its last answer completely.
         #expect(machine.isEnding && !machine.discards && machine.inputEnded() == .none && machine.deadline == start + .seconds(75))
         machine.finished(now: start)
         #expect(machine.isEnding && machine.discards && machine.deadline == start + .seconds(2))
@@ -135,7 +135,7 @@ struct ConnectionMachineTests {
         #expect(machine.inputEnded() == .close)
     }
 
-    @Test("the limits are those that the interface's document names")
+    @Test("the limits match those in Sources/GatewayAPI/README.md")
     func documented() throws {
         let document = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../Sources/GatewayAPI/README.md")
@@ -153,7 +153,7 @@ struct ConnectionMachineTests {
     }
 
     @Test(
-        "a head that is ambiguous is refused",
+        "an ambiguous head is rejected",
         arguments: [
             ([("Host", "a")], .http1_1, nil), ([("Host", "[::1]:8080")], .http1_1, nil), ([("Host", "")], .http1_1, nil),
             ([], .http1_1, .host), ([], .http1_0, nil), ([("Host", "a"), ("Host", "a")], .http1_1, .host),

@@ -47,7 +47,7 @@ struct CreationTests {
 
     private static let body = #"{"name":"a","size":1}"#
 
-    @Test("with a key are executed once, and the answer is the same")
+    @Test("with a key run once, and a repeated request gets the same answer")
     func repeated() async throws {
         let things = Things()
         let edge = try EdgeFixture(things)
@@ -65,7 +65,7 @@ struct CreationTests {
         #expect(wrong.status == 422 && wrong.details["field"] == "idempotency_key")
     }
 
-    @Test("that fail leave the key to be used again, and one that is being executed is told to wait")
+    @Test("that fail release the key, and a repeated request during one is told to wait")
     func failed() async throws {
         let things = Things()
         let edge = try EdgeFixture(things)
@@ -80,7 +80,7 @@ struct CreationTests {
         #expect(waiting.status == 429 && waiting.headers[.retryAfter] == "1")
     }
 
-    @Test("with a wrong body name all findings and use no key")
+    @Test("with an invalid body report all findings and do not use the key")
     func findings() async throws {
         let edge = try EdgeFixture(Things())
         let answer = try await edge.send(
@@ -92,7 +92,7 @@ struct CreationTests {
     }
 }
 
-/// Keys in memory, of one user.
+/// Idempotency keys of one user, in memory.
 final class FakeIdempotency: Sendable {
     struct Claimed {
         var request: IdempotentRequest

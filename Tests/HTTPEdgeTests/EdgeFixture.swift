@@ -37,7 +37,7 @@ struct EdgeFixture {
             onListening: { _ in })
     }
 
-    /// `role`: nil for a plain user.
+    /// - Parameter role: nil for an ordinary user.
     func token(_ role: Role? = nil) throws -> String {
         try DevelopmentTokens.mint(user: .random(), role: role, ttl: .seconds(60), secret: secret, inProduction: false, now: Date())
     }

@@ -42,7 +42,7 @@ struct ErrorTests {
         #expect(AnswerForm(accept: accept) == form)
     }
 
-    @Test("a refusal for a stream reader is one error event that ends the stream, with the status too")
+    @Test("an error for text/event-stream is one error event, with the error's status")
     func eventStreamForm() async throws {
         let response = GatewayError(.quotaExhausted, "limit", retryAfter: 60).response(form: .eventStream, requestID: "r")
         #expect(response.status.code == 429)
@@ -50,7 +50,7 @@ struct ErrorTests {
         #expect(response.headers[.retryAfter] == "60")
     }
 
-    @Test("a problem has its status' phrase as title, and a 401 says how to authenticate")
+    @Test("a problem has its status phrase as title, and a 401 has WWW-Authenticate")
     func titles() throws {
         for code in ErrorCode.allCases {
             let (status, fields, body) = GatewayError(code, "x").rendered(form: .problem, requestID: "r")
@@ -63,13 +63,13 @@ struct ErrorTests {
         #expect(try JSONValue(parsing: missing.body)["title"]?.string == "Precondition Required")
     }
 
-    @Test("503 always says when to come back")
+    @Test("a 503 always has Retry-After")
     func retryAfter() {
         #expect(GatewayError(.overloaded, "x").response(form: .envelope, requestID: "r").headers[.retryAfter] == "1")
         #expect(GatewayError(.notFound, "x").response(form: .envelope, requestID: "r").headers[.retryAfter] == nil)
     }
 
-    @Test("a body that is no JSON is 400, a wrong field is 422 and named")
+    @Test("a body that is not JSON is 400, an invalid field is 422 with its name")
     func bodies() {
         func rejection(_ text: String) -> GatewayError? {
             do throws(JSONFindings) {
@@ -83,7 +83,7 @@ struct ErrorTests {
         #expect(field?.status == 422 && field?.details.first?.0 == "field" && field?.details.first?.1 == .string("message"))
     }
 
-    @Test("what the database refuses has its code")
+    @Test("each rejection by the database has its code")
     func refusals() {
         #expect(GatewayError(Rejection(reason: .notFound)).code == .notFound)
         #expect(GatewayError(Rejection(reason: .turnInProgress)).code == .turnInProgress)
@@ -97,9 +97,9 @@ struct ErrorTests {
     }
 }
 
-@Suite("The edge's small readings")
+@Suite("Reading of request headers")
 struct EdgeTests {
-    @Test("a valid incoming id is kept, the first of the two headers wins, anything else is replaced")
+    @Test("a valid incoming request id is kept, X-Request-ID before X-Correlation-ID; anything else is replaced")
     func requestIDs() {
         #expect(RequestIdentifier.choose([.requestID: "abc"]) == "abc")
         #expect(RequestIdentifier.choose([.correlationID: "corr", .requestID: ""]) == "corr")
@@ -110,7 +110,7 @@ struct EdgeTests {
     }
 
     @Test(
-        "the most wanted language of Accept-Language counts",
+        "the preferred language of Accept-Language is used",
         arguments: [
             ("es-MX,es;q=0.9,en;q=0.8", "es-MX"), ("de;q=0.5", "de"), ("*", nil), ("", nil), (" fr ", "fr"), ("e\u{301}", nil),
             ("en-US;q=0.1, es-ES", "es-ES"),

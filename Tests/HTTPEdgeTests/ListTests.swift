@@ -34,7 +34,7 @@ struct ListTests {
         }
     }
 
-    @Test("are the envelope, CSV or JSON Lines by Accept")
+    @Test("are sent as envelope, CSV or JSON Lines by Accept")
     func forms() async throws {
         let edge = try EdgeFixture(Routes(names: ["one", "two"]))
         let envelope = try await edge.send(.get, "/rows")

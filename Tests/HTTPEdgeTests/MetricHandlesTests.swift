@@ -3,9 +3,9 @@ import Testing
 
 @testable import HTTPEdge
 
-@Suite("Handles of metrics")
+@Suite("MetricHandles")
 struct MetricHandlesTests {
-    @Test("a handle is made once for each key, whoever asks for it")
+    @Test("a handle is made once for each key, also by concurrent callers")
     func once() async {
         final class Handle: Sendable {}
         let made = Mutex<[Int]>([])

@@ -1,15 +1,17 @@
-/// Limits requests by address, in memory: the generic cell rate algorithm, one number an address. Pure: the clock is an argument.
+/// Limits the requests of each address, in memory, with the generic cell rate algorithm. Pure: the clock is an argument.
 struct AddressLimiter {
-    /// Bounds the memory to some megabytes. Beyond it an arbitrary address is forgotten, so that a new one is never refused for others.
+    /// Bounds the memory to some megabytes. When it is reached an arbitrary address is dropped, so that a new address is never rejected
+    /// because of others.
     static let maximumAddresses = 65_536
 
     private static let minute = Duration.seconds(60)
-    /// For each address, how long its earlier requests count, at the rate of the limit.
+    /// For each address, the time until which its earlier requests use up the limit.
     private var busyUntil: [NetworkAddress: ContinuousClock.Instant] = [:]
 
     var count: Int { busyUntil.count }
 
-    /// Counts one request; returns nil, or the seconds until the next one is allowed. `perMinute` requests may come at once.
+    /// Counts one request. Returns nil when it is allowed; otherwise does not count it, and returns the seconds until the next one is
+    /// allowed. `perMinute` requests may come at once.
     mutating func take(_ address: NetworkAddress, perMinute: Int, now: ContinuousClock.Instant) -> Int? {
         let step = Self.minute / perMinute
         let start = max(busyUntil[address] ?? now, now)
@@ -20,8 +22,8 @@ struct AddressLimiter {
         return nil
     }
 
-    /// Forgets the addresses whose requests count no more. Looks at one only: when its requests still count, it alone is forgotten, because a flood
-    /// of addresses must not make each request scan all.
+    /// Drops the addresses whose requests no longer count. It samples one address first; if that still counts, it drops only this one,
+    /// because a flood of addresses must not make each request scan all of them.
     private mutating func makeRoom(_ now: ContinuousClock.Instant) {
         guard let sample = busyUntil.first else { return }
         if sample.value > now { busyUntil[sample.key] = nil } else { busyUntil = busyUntil.filter { $0.value > now } }

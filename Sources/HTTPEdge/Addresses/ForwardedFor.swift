@@ -2,8 +2,8 @@ import HTTPTypes
 
 /// The addresses that proxies report in `Forwarded` (RFC 7239 §4) or `X-Forwarded-For`, the nearest last.
 enum ForwardedFor {
-    /// nil stands for a hop that is not an address: `unknown`, a name of the proxy's own, or a syntax error. With both fields, of which the client
-    /// may have sent one, neither counts.
+    /// The hops of a request. Nil for a hop that is not an address: `unknown`, an obfuscated name, or a syntax error. If both fields are
+    /// present the result is one nil, because the client may have sent one of them.
     static func hops(_ headers: HTTPFields) -> [NetworkAddress?] {
         let standard = headers[values: .forwarded]
         guard standard.isEmpty || headers[values: .forwardedFor].isEmpty else { return [nil] }
@@ -13,7 +13,7 @@ enum ForwardedFor {
         }
     }
 
-    /// The `for` of each element.
+    /// The `for` parameter of each element; nil where it is missing.
     private static func elements(_ value: String) -> [Substring?] {
         split(value[...], at: ",").map { element in
             split(element, at: ";").compactMap { pair -> Substring? in

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// An IPv4 or IPv6 address as 128 bits: IPv4 is mapped (RFC 4291 §2.5.5.2), so that one network and one limit hold for both forms.
+/// An IPv4 or IPv6 address as 128 bits. IPv4 is stored as IPv4-mapped IPv6 (RFC 4291 §2.5.5.2), so that both forms are equal.
 public struct NetworkAddress: Hashable, Sendable {
     private let high: UInt64
     private let low: UInt64
@@ -17,7 +17,7 @@ public struct NetworkAddress: Hashable, Sendable {
         }
     }
 
-    /// nil for the address of a Unix socket.
+    /// Nil for the address of a Unix socket.
     init?(_ address: SocketAddress) {
         switch address {
         case .v4(let address): self.init(bytes: withUnsafeBytes(of: address.address.sin_addr) { Array($0) })
@@ -26,7 +26,7 @@ public struct NetworkAddress: Hashable, Sendable {
         }
     }
 
-    /// The usual text form, without brackets, zone or port.
+    /// From the text form, without brackets, zone or port; nil for anything else.
     public init?(_ text: some StringProtocol) {
         guard let address = try? SocketAddress(ipAddress: String(text), port: 0) else { return nil }
         self.init(address)
@@ -36,7 +36,8 @@ public struct NetworkAddress: Hashable, Sendable {
 
     var isLoopback: Bool { isIPv4 ? low & 0xFF00_0000 == 0x7F00_0000 : high == 0 && low == 1 }
 
-    /// What one subscriber has: an IPv4 address, or the /64 network of an IPv6 address (RFC 6177 §2: the smallest that a site gets).
+    /// The unit of limits: what one internet subscriber has. An IPv4 address, or the /64 network of an IPv6 address, the smallest that a
+    /// site gets (RFC 6177 §2).
     var subscriber: NetworkAddress { isIPv4 ? self : masked(64) }
 
     /// The first `bits` of 128.
@@ -54,10 +55,10 @@ public struct NetworkAddress: Hashable, Sendable {
 /// A network in CIDR notation.
 public struct AddressBlock: Hashable, Sendable {
     private let base: NetworkAddress
-    /// Of 128.
+    /// The prefix length, of 128 bits.
     private let bits: Int
 
-    /// `10.0.0.0/8`, `fd00::/8`, or one address.
+    /// From `10.0.0.0/8`, `fd00::/8`, or one address; nil for anything else.
     public init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, let address = NetworkAddress(first) else { return nil }

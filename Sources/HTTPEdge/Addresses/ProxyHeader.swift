@@ -1,22 +1,22 @@
 import NIOCore
 
-/// The PROXY protocol's header at the start of a connection, versions 1 and 2 (haproxy.org, proxy-protocol.txt). Pure.
+/// A parser of the PROXY protocol's header at the start of a connection, versions 1 and 2 (haproxy.org, proxy-protocol.txt). Pure.
 enum ProxyHeader {
     enum Result: Equatable {
-        /// Not decided yet; the header is whole after more bytes.
+        /// More bytes are needed.
         case incomplete
         /// The connection begins with something else.
         case absent
-        /// A header of so many bytes. `source`: the client; nil when the proxy named none (`LOCAL`, `UNKNOWN`, Unix sockets).
+        /// A header of `length` bytes. `source`: the client; nil when the proxy reported none (`LOCAL`, `UNKNOWN`, Unix sockets).
         case header(length: Int, source: NetworkAddress?)
         case malformed
     }
 
     private static let signature: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A]
     private static let textPrefix = Array("PROXY ".utf8)
-    /// Of version 1, §2.1.
+    /// Bytes of a version 1 header (§2.1).
     private static let longestLine = 107
-    /// Addresses and extensions of version 2; more would be no client's address.
+    /// Bytes of the addresses and extensions of version 2 that are accepted.
     private static let longestBody = 4096
 
     static func parse(_ bytes: ByteBufferView) -> Result {
@@ -36,7 +36,8 @@ enum ProxyHeader {
         switch words.dropFirst().first {
         case "UNKNOWN": return .header(length: length, source: nil)
         case "TCP4", "TCP6":
-            // Not by the address itself: a listener for both families writes IPv4 clients as `TCP6 ::ffff:203.0.113.5`.
+            // The family is checked by the text, not by the parsed address: a dual-stack listener writes IPv4 clients as
+            // `TCP6 ::ffff:203.0.113.5`.
             guard words.count == 6, let source = NetworkAddress(words[2]), words[2].contains(":") == (words[1] == "TCP6") else {
                 return .malformed
             }

@@ -1,14 +1,14 @@
 import NIOCore
 
-/// Removes the PROXY protocol's header from a connection of a trusted proxy, and keeps the client's address. A connection without one is HTTP
-/// from its first byte. What comes late is the deadline's of ``ConnectionHandler``.
+/// Removes the PROXY protocol's header from a connection of a trusted proxy, and keeps the client's address. The header is optional. The
+/// time limit is that of ``ConnectionHandler`` for the first request.
 final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    /// nil without a header, and when the proxy named no address.
+    /// The client's address; nil without a header, and when the proxy reported none.
     private(set) var source: NetworkAddress?
-    /// The first bytes, until they are decided; nil afterwards.
+    /// The first bytes, until the header is parsed; nil afterwards.
     private var waiting: ByteBuffer? = ByteBuffer()
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// The proxies whose reports of clients' addresses are believed (`COACH_TRUSTED_PROXIES`).
+/// The proxies whose `Forwarded`, `X-Forwarded-For` and PROXY headers are trusted (`COACH_TRUSTED_PROXIES`).
 public struct TrustedProxies: Sendable, Equatable {
     private let blocks: [AddressBlock]
 
@@ -8,8 +8,8 @@ public struct TrustedProxies: Sendable, Equatable {
 
     func contains(_ address: NetworkAddress) -> Bool { blocks.contains { $0.contains(address) } }
 
-    /// The client's address: the last hop that is not a trusted proxy. Anybody can put further hops before it. A hop that is not an address ends
-    /// the search at the proxy that reported it.
+    /// The client's address: the last hop that is not a trusted proxy. Earlier hops are ignored, because the client can invent them. If a
+    /// hop is not an address, the result is the proxy that reported it.
     func client(peer: NetworkAddress, headers: HTTPFields) -> NetworkAddress {
         var client = peer
         for hop in ForwardedFor.hops(headers).reversed() {

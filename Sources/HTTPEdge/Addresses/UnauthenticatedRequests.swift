@@ -3,8 +3,8 @@ import Hummingbird
 import NIOCore
 import Synchronization
 
-/// Limits requests without a valid token by the client's address. Requests with one are never counted here, because many users can share an
-/// address; nor are verified webhooks.
+/// Limits requests without a valid token, by the client's address. Requests with a valid token and verified webhooks are not counted,
+/// because many users can share an address.
 public final class UnauthenticatedRequests: Sendable {
     private let proxies: TrustedProxies
     private let exemptsLoopback: Bool
@@ -12,17 +12,18 @@ public final class UnauthenticatedRequests: Sendable {
     private let limiter = Mutex(AddressLimiter())
 
     /// - Parameters:
-    ///   - exemptsLoopback: for development.
-    ///   - perMinute: requests of one address; nil does not limit.
+    ///   - exemptsLoopback: does not limit clients on this machine; for development.
+    ///   - perMinute: the limit of one address, read for each request; nil: no limit.
     public init(proxies: TrustedProxies = TrustedProxies(), exemptsLoopback: Bool, perMinute: @escaping @Sendable () -> Int?) {
         self.proxies = proxies
         self.exemptsLoopback = exemptsLoopback
         self.perMinute = perMinute
     }
 
+    /// Whether the peer of a connection is a trusted proxy.
     func trusts(_ peer: SocketAddress?) -> Bool { peer.flatMap(NetworkAddress.init).map(proxies.contains) ?? false }
 
-    /// Counts a request. Throws `BIZ_2010` when its address has had too many.
+    /// Counts a request. Throws `BIZ_2010` when its address has reached the limit.
     func count(_ headers: HTTPFields, from channel: any Channel) async throws(GatewayError) {
         guard let perMinute = perMinute(), let peer = await peer(of: channel) else { return }
         let client = proxies.client(peer: peer, headers: headers)
@@ -32,7 +33,7 @@ public final class UnauthenticatedRequests: Sendable {
         throw GatewayError(.rateLimited, "too many requests without a valid token from this address", retryAfter: wait)
     }
 
-    /// The other end of the connection, or the one that its proxy named. nil for Unix sockets and connections that are gone.
+    /// The peer of the connection, or the client in its PROXY header. Nil for Unix sockets and closed connections.
     private func peer(of channel: any Channel) async -> NetworkAddress? {
         let named = try? await channel.eventLoop.submit {
             try channel.pipeline.syncOperations.handler(type: ProxyHeaderHandler.self).source
@@ -41,7 +42,7 @@ public final class UnauthenticatedRequests: Sendable {
     }
 }
 
-/// Counts the requests of an open route by their addresses.
+/// Counts the requests of an open route against the limit of their address.
 struct AddressLimitMiddleware: RouterMiddleware {
     let unauthenticated: UnauthenticatedRequests
     let counted: AddressLimit

@@ -9,7 +9,7 @@ import ServiceLifecycle
 
 /// The public HTTP server: the features' routes behind the common middleware. A `Service`.
 public struct GatewayApplication: Service {
-    /// Where to listen, and which browsers' origins may call.
+    /// The address to listen on, and the browser origins that CORS allows.
     public struct Configuration: Sendable {
         var host: String
         var port: Int
@@ -58,16 +58,16 @@ public struct GatewayApplication: Service {
         do {
             try await application.run()
         } catch let error as IOError {
-            // Only binding the address fails with one.
+            // The only `IOError` that reaches this is the failure to bind the address.
             throw AddressUnavailable(
                 host: configuration.host, port: configuration.port, reason: String(cString: strerror(error.errnoCode)))
         }
     }
 
-    /// Further connections wait in the kernel's backlog.
+    /// More connections wait in the kernel's backlog.
     private static let maximumConnections = 20_000
 
-    /// Discards Hummingbird's log lines: they repeat ours, and its debug lines have paths.
+    /// Discards Hummingbird's log lines: they repeat `RequestLog`, and its debug lines contain paths, which may contain secrets.
     private static var quiet: Logger {
         var logger = Logger(label: "http")
         logger.logLevel = .critical
@@ -89,7 +89,7 @@ public struct GatewayApplication: Service {
 }
 
 extension GatewayApplication: CustomStringConvertible {
-    /// A service group keeps the description as the name; the default one has the whole content, six megabytes.
+    /// `ServiceGroup` keeps the description as the service's name. The default description prints all content: six megabytes.
     public var description: String { "GatewayApplication" }
 }
 

@@ -1,13 +1,13 @@
 import HTTPTypes
 import Hummingbird
 
-/// Whether this instance should get traffic, with details.
+/// Whether a load balancer should send traffic to this instance, with details.
 public struct InstanceReadiness: Sendable {
-    /// The database answered recently.
+    /// Whether the database answered recently.
     public var database: Bool
-    /// New turns are accepted.
+    /// Whether new turns are accepted.
     public var accepting: Bool
-    /// The database or the disk can save the answers of turns that end.
+    /// Whether the database or the disk can save the answers of turns that end.
     public var saving: Bool
     /// Further details for operators, by name.
     public var details: [String: String]
@@ -22,13 +22,13 @@ public struct InstanceReadiness: Sendable {
     var isReady: Bool { database && accepting && saving }
 }
 
-/// `GET /healthz`: the process lives. `GET /readyz`: it should get traffic; the status only, the reasons are on the metrics port.
+/// `GET /healthz`: the process runs. `GET /readyz`: the instance should get traffic; without reasons, which only the metrics port shows.
 struct HealthRoutes: Feature {
     let readiness: @Sendable () async -> InstanceReadiness
 
     func register(on routes: RouteTable) {
         let group = routes.open("Health", addressLimit: .none)
-        let health = RouteDescription("The process lives", response: .media("application/json"))
+        let health = RouteDescription("The process runs", response: .media("application/json"))
         group.get("/healthz", health) { _, _ in Self.answer(.ok) }
         group.head("/healthz", health) { _, _ in Self.answer(.ok) }
         let ready = RouteDescription("The instance should get traffic; 503 when not", response: .media("application/json"))

@@ -6,7 +6,7 @@ import NIOCore
 import NIOPosix
 import ServiceLifecycle
 
-/// The HTTP server of the metrics port: `/metrics` and the details of readiness. Never on the public port.
+/// The HTTP server of the metrics port, for operators: `/metrics`, and `/readyz` with details. Must not be public.
 public struct MetricsApplication: Service {
     private let host: String
     private let port: Int
@@ -14,8 +14,7 @@ public struct MetricsApplication: Service {
     private let render: @Sendable (_ accept: String?) -> (contentType: String, body: [UInt8])
     private let onListening: @Sendable (Int) async -> Void
 
-    /// `render` returns the metrics in the format for an `Accept` header. `onListening` gets the
-    /// bound port, also when `port` is 0.
+    /// `render` returns the metrics in the format for an `Accept` header. `onListening` gets the bound port, also when `port` is 0.
     public init(
         host: String, port: Int, readiness: @escaping @Sendable () async -> InstanceReadiness,
         render: @escaping @Sendable (_ accept: String?) -> (contentType: String, body: [UInt8]),

@@ -2,7 +2,8 @@ import CoachCore
 import Hummingbird
 import NIOCore
 
-/// The context of an authenticated request: its caller is verified, and the request is counted unless its route counts by itself.
+/// The context of an authenticated request: its token is verified, and it is counted against the caller's limit as the route's
+/// ``RequestCounting`` says.
 public struct Authenticated: EdgeContext, ChildRequestContext {
     public var coreContext: CoreRequestContextStorage
     public let channel: any Channel
@@ -24,14 +25,14 @@ public struct Authenticated: EdgeContext, ChildRequestContext {
         counting = authentication.counting
     }
 
-    /// For routes with ``RequestCounting/beforeHandlerIfPossible``: throws the database's error when the request could not be counted. Call it
-    /// before the database is needed: a second attempt would double the time until the client gets the error.
+    /// For routes with ``RequestCounting/beforeHandlerIfPossible``: throws the database's error when the request could not be counted. Call
+    /// it before a query: a query would fail too, and the client would wait twice as long for the error.
     public func requireCounted() throws(GatewayError) {
         if case .failed(let error) = counting { throw error }
     }
 }
 
-/// The result of ``AuthenticationMiddleware``.
+/// The result of ``AuthenticationMiddleware``: the caller, and whether the request was counted.
 struct Authentication: Sendable {
     enum Counting: Sendable {
         case counted(CountedRequest)

@@ -4,16 +4,16 @@ import Hummingbird
 
 /// Which step counts an authenticated request against the caller's limit.
 public enum RequestCounting: Sendable {
-    /// The middleware, before the handler and before the body is read.
+    /// The middleware, before the handler runs and reads the body.
     case beforeHandler
-    /// The same, but while the database is unavailable the handler runs uncounted.
+    /// As `beforeHandler`; but if the database is unavailable, the handler runs without counting.
     case beforeHandlerIfPossible
-    /// The handler, with its own round trip to the database. The middleware counts only a request that was rejected before that.
+    /// The handler, in its own round trip to the database. The middleware counts only requests that the handler rejects before that.
     case byHandler
 }
 
-/// Authenticates, counts, writes the rate-limit headers and checks the role. Rejections carry the rate limit and, for users in danger, crisis
-/// resources.
+/// Authenticates, counts, checks the role and writes the rate-limit headers. Errors also get the rate limit and, for users with a stored
+/// safety level, crisis resources.
 struct AuthenticationMiddleware: RouterMiddleware {
     let authenticator: Authenticator
     let errors: ErrorReporter
@@ -70,8 +70,8 @@ struct AuthenticationMiddleware: RouterMiddleware {
         }
     }
 
-    /// The handler's error with rate limit and resources. A rejection that the handler did not count is counted here, unless the database is
-    /// unavailable; then a reached limit replaces it.
+    /// Adds rate limit and crisis resources to an error. With `RequestCounting.byHandler`, an error that came before the handler counted is
+    /// counted here, unless the database is unavailable; if that reaches the limit, the limit's error replaces it.
     private func complete(
         _ error: GatewayError, _ state: Authentication.Counting, _ caller: Caller, _ request: Request, _ context: GatewayContext
     ) async -> GatewayError {

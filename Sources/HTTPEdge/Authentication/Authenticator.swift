@@ -23,7 +23,7 @@ public struct Authenticator: Sendable {
         self.unauthenticated = unauthenticated
     }
 
-    /// Verifies the token. Suspends only for a reload of the key set.
+    /// Verifies the token of an `Authorization` header. Suspends only while the key set is reloaded.
     func authenticate(_ authorization: String?) async throws(GatewayError) -> Caller {
         do throws(TokenRejection) {
             return try await identity.authenticate(authorization, now: Date())

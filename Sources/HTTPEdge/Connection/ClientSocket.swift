@@ -3,17 +3,19 @@ import NIOCore
 
 /// Detaches the socket of a connection from NIO, for a writer that needs neither NIO nor Hummingbird.
 public enum ClientSocket {
-    /// NIO has unwritten bytes only while earlier responses still wait: a response's head is small and a socket's buffer large.
+    /// Polling is rare: NIO has unwritten bytes only while the client has not read earlier responses, because a response's head fits into
+    /// the socket's buffer.
     private static let pollInterval = Duration.milliseconds(5)
-    /// A client that does not read for this long has stopped reading (CONTRACT §2).
+    /// How long a client may not read before the connection ends (CONTRACT §2).
     private static let timeout = Duration.seconds(75)
 
-    /// Waits until NIO has written everything, then returns a duplicate of the descriptor. The caller writes to it, reads from it, closes it, and
-    /// closes the channel, which closes NIO's own descriptor. `isChunked`: whether the response's head announced chunks.
+    /// Waits until NIO has written everything, then returns a duplicate of the descriptor. The caller owns it and must close it; it must
+    /// also close the channel, which closes NIO's own descriptor. `isChunked`: whether the response's head announced chunked coding.
+    /// - Throws: when the connection has ended, or the client has not read earlier responses for 75 s.
     public static func detach(from channel: any Channel) async throws -> (descriptor: Int32, isChunked: Bool) {
         let deadline = ContinuousClock.now + Self.timeout
         repeat {
-            // What was written before is on the loop before this.
+            // Runs after all writes that were submitted to the event loop before.
             let detached = try await channel.eventLoop.submit { try detachIfIdle(channel) }.get()
             if let detached { return detached }
             try await Task.sleep(for: pollInterval)
@@ -26,7 +28,7 @@ public enum ClientSocket {
         guard channel.isActive else { throw ChannelError.ioOnClosedChannel }
         guard try options.getOption(.bufferedWritableBytes) == 0 else { return nil }
         let descriptor = try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: CInt.self) { socket in
-            // SAFETY: on the channel's loop an active channel's descriptor is open.
+            // SAFETY: this runs on the channel's event loop, where the descriptor of an active channel is open.
             fcntl(socket, F_DUPFD_CLOEXEC, 0)
         }
         guard let descriptor else { throw ChannelError.operationUnsupported }

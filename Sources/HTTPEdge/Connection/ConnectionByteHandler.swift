@@ -1,7 +1,7 @@
 import NIOCore
 
-/// Passes the size of undecoded input to ``ConnectionHandler``, which limits what the decoder emits no parts for: incomplete heads and the framing
-/// of chunks.
+/// Reports the size of undecoded input to ``ConnectionHandler``, to limit input for which the decoder emits nothing: incomplete heads and
+/// the framing of chunks.
 final class ConnectionByteHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

@@ -3,9 +3,11 @@ import Hummingbird
 import NIOCore
 import NIOHTTP1
 
-/// Drives ``ConnectionMachine``: a channel handler between the decoder and the requests' handlers that sees every part of both directions.
+/// Enforces the limits of one connection: a channel handler between the decoder and Hummingbird that performs what ``ConnectionMachine``
+/// decides.
 ///
-/// Answers input that the decoder rejects or that comes too late with the usual envelope, and sends `100 Continue` when the client expects it.
+/// It answers requests that are invalid or too slow with the usual error, sends `100 Continue` when the client expects it, and closes the
+/// connection so that the client can read the last answer.
 final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -14,13 +16,13 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     private let log: RequestLog
     private var machine: ConnectionMachine
-    /// nil outside of a pipeline.
+    /// Nil outside of a pipeline.
     private var context: ChannelHandlerContext?
     private var timer: Scheduled<Void>?
     private var timerDeadline = NIODeadline.distantFuture
-    /// The version of the last request: HTTP/1.0 gets no chunks (RFC 9112 §7).
+    /// Whether the last request is HTTP/1.0, whose response has no chunked coding (RFC 9112 §7).
     private var isHTTP10 = false
-    /// The rejected head; selects the form of the answer.
+    /// The head of a rejected request; its `Accept` selects the form of the answer.
     private var rejectedHead: HTTPRequestHead?
 
     init(limits: ConnectionLimits, log: RequestLog, now: NIODeadline) {
@@ -40,20 +42,22 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     // MARK: Bytes, before they are decoded
 
-    /// Returns whether to decode them.
+    /// Called before input is decoded. Returns false when it must be discarded.
     func bytesArrived(_ count: Int) -> Bool {
         machine.discarded(count)
         machine.bytesArrived(count)
         return machine.isReading
     }
 
+    /// Called after input was decoded. `isBlank`: it consisted of line ends only.
     func bytesDecoded(isBlank: Bool) {
         guard let context else { return }
         act(machine.bytesDecoded(isBlank: isBlank, now: .now()), context)
         setTimer(context)
     }
 
-    /// Another writer sends the rest of the answer. Returns whether its head announced chunks.
+    /// Another writer sends the rest of the answer: this handler stops reading and has no more deadlines. Returns whether the answer's head
+    /// announced chunked coding.
     func detach() -> Bool {
         machine.detached()
         return !isHTTP10
@@ -80,15 +84,16 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         if fault != nil { rejectedHead = head }
         guard action == .forward else { return action }
         isHTTP10 = head.version == .http1_0
-        // A body that is too large is rejected without it. Files may be larger; their clients send them after a pause (RFC 9110 §10.1.1).
+        // Not for a body above the limit of most routes, which is rejected unread. Routes for larger files work without it: clients send
+        // the body after a pause (RFC 9110 §10.1.1).
         if !isHTTP10, head.headers.first(name: "expect")?.lowercased() == "100-continue", length ?? 0 <= Request.maximumBodyBytes {
             context.writeAndFlush(wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
         }
         return action
     }
 
-    /// The decoder reads nothing after a request for another protocol. No route supports one: the request is answered as any other, and is the
-    /// connection's last.
+    /// Whether a request asks for another protocol. NIO's decoder stops after it, so it must be the connection's last. No route supports
+    /// upgrades: the request is answered like any other.
     private static func requestsUpgrade(_ head: HTTPRequestHead) -> Bool {
         head.method == .CONNECT || head.headers[canonicalForm: "connection"].contains { $0.lowercased() == "upgrade" }
     }
@@ -174,8 +179,8 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         finish(context)
     }
 
-    /// Ends the last answer, then our side, and discards what the client still sends for a moment: closing a connection with unread bytes resets
-    /// it, and the answer may be lost.
+    /// Ends the last answer, then our side of the connection, and discards further input for a while: closing a connection with unread
+    /// bytes resets it, and the client may lose the answer.
     private func finish(_ context: ChannelHandlerContext, with promise: EventLoopPromise<Void>? = nil) {
         let written = promise ?? context.eventLoop.makePromise()
         machine.finishes(now: .now())
@@ -193,7 +198,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         context.read()
     }
 
-    /// A timer that is due too early is set again when it fires: most deadlines only move later.
+    /// Sets the timer if the deadline is earlier than before. If it has moved later, as most do, the timer is set again when it fires.
     private func setTimer(_ context: ChannelHandlerContext) {
         guard let deadline = machine.deadline, deadline < timerDeadline else { return }
         timer?.cancel()

@@ -1,32 +1,33 @@
 import NIOCore
 
-/// The state of one HTTP/1.1 connection: what it waits for, until when, and when it ends. Pure: the clock is an argument; `ConnectionHandler` acts.
+/// The state machine of one HTTP/1.1 connection: what it waits for, until when, and when it ends. Pure: the clock is an argument;
+/// `ConnectionHandler` acts.
 ///
-/// Pipelined requests are decoded as they come and answered in order. After the last one (by the client's choice, ours, or a fault) nothing more
-/// is read until its answer is written; then the connection ends.
+/// Pipelined requests are decoded as they arrive and answered in order. A request is the connection's last by the client's choice, by ours,
+/// or because of a fault. After it nothing more is read until its answer is written; then the connection ends.
 struct ConnectionMachine {
-    /// What the driver does.
+    /// What `ConnectionHandler` must do.
     enum Action: Equatable {
         case none
-        /// Gives the decoded part to the request's handler.
+        /// Pass the decoded part to Hummingbird.
         case forward
-        /// Throws the fault from the reading of the request's body; its answer is the connection's last.
+        /// Make the handler's reading of the body throw the fault. The answer to this request is the connection's last.
         case failBody(RequestFault)
-        /// Answers the fault directly, because no handler has the request, and ends the connection.
+        /// Answer the fault directly, because no handler has the request, and end the connection.
         case reject(RequestFault)
-        /// Ends our side and reads on for a moment.
+        /// End our side of the connection and discard input for a while.
         case finish
-        /// Closes at once.
+        /// Close at once.
         case close
     }
 
     private enum Reading: Equatable {
-        /// No byte of the next request has come.
+        /// No byte of the next request has arrived.
         case nothing
         case head
-        /// Bytes that are still to come; nil when it is chunked.
+        /// `remaining`: bytes that have not arrived; nil when the body is chunked.
         case body(remaining: Int?)
-        /// No further request is taken.
+        /// No further request is read.
         case ended
     }
 
@@ -34,13 +35,13 @@ struct ConnectionMachine {
         case open
         /// The last answer is being written.
         case flushing(until: NIODeadline)
-        /// We have ended our side.
+        /// Our side has ended; input is discarded.
         case lingering(until: NIODeadline, bytes: Int)
         /// Another writer has the socket.
         case detached
     }
 
-    /// The content of one read.
+    /// What one read from the socket contained.
     private struct Read {
         var bytes = 0
         var bodyBytes = 0
@@ -54,11 +55,11 @@ struct ConnectionMachine {
     private var since: NIODeadline
     private var isFirst = true
     private var phase = Phase.open
-    /// Requests that were forwarded and whose answers have not ended.
+    /// The number of forwarded requests whose answers have not ended.
     private var unanswered = 0
-    /// The request that is being decoded, or was decoded last, is the connection's last.
+    /// Whether the request that is being decoded, or was decoded last, is the connection's last.
     private var isLast = false
-    /// To be answered after all others.
+    /// A fault that is answered after all earlier requests.
     private var deferred: RequestFault?
     private var read = Read()
     private var chunkOverhead = 0
@@ -68,7 +69,7 @@ struct ConnectionMachine {
         since = now
     }
 
-    /// Whether anything that arrives is still a request's.
+    /// Whether input is still decoded as requests.
     var isReading: Bool { phase == .open && reading != .ended }
 
     /// Whether the last answer is written and the connection closes by itself.
@@ -97,10 +98,10 @@ struct ConnectionMachine {
 
     // MARK: Reading
 
-    /// Bytes arrived, not decoded yet.
+    /// A read from the socket, before it is decoded.
     mutating func bytesArrived(_ count: Int) { read = Read(bytes: count) }
 
-    /// They are decoded. `isBlank`: they were line ends only, which may stand before a request line (RFC 9112 §2.2) and begin none.
+    /// The read was decoded. `isBlank`: it had only line ends, which may precede a request line (RFC 9112 §2.2) and do not begin a request.
     mutating func bytesDecoded(isBlank: Bool, now: NIODeadline) -> Action {
         guard phase == .open else { return .none }
         if reading == .nothing, read.parts == 0, !isBlank {
@@ -108,14 +109,15 @@ struct ConnectionMachine {
             if !isFirst { since = now }
         }
         if case .body(nil) = reading, !read.hasHead {
-            // Unused allowance of small chunks does not accumulate for a long line.
+            // Not below 0: unused allowance of earlier pieces must not add up for a long size line.
             chunkOverhead = max(0, chunkOverhead + read.bytes - read.bodyBytes - read.parts * limits.chunkOverheadPerPiece)
             if chunkOverhead > limits.chunkOverhead { return failBody(.malformed) }
         }
         return .none
     }
 
-    /// A whole head. `closes`: this request is the connection's last, by the client's choice or its protocol version. `length`: of the body; nil when it is chunked.
+    /// A head was decoded. `closes`: this request is the connection's last, by the client's choice or its protocol version. `length`: of
+    /// the body; nil when it is chunked.
     mutating func headArrived(_ fault: RequestFault?, closes: Bool, length: Int?, now: NIODeadline) -> Action {
         guard isReading else { return .none }
         read.parts += 1
@@ -153,22 +155,22 @@ struct ConnectionMachine {
         return reject(fault)
     }
 
-    /// The client sends no more.
+    /// The client has closed its sending side.
     func inputEnded() -> Action { if case .lingering = phase { .close } else { .none } }
 
-    /// More discarded input.
+    /// Counts input after the last answer.
     mutating func discarded(_ count: Int) {
         if case .lingering(let until, let bytes) = phase { phase = .lingering(until: until, bytes: bytes + count) }
     }
 
-    /// Whether to read and discard more. Beyond the limit the client waits.
+    /// Whether to read and discard more input. Beyond the limit nothing is read until the connection is closed.
     var discards: Bool { if case .lingering(_, let bytes) = phase { bytes < limits.lingerBytes } else { false } }
 
     // MARK: Answering
 
-    /// The head of an answer; `closes`: it already has `Connection: close`. Returns whether it must have it.
+    /// The head of an answer is written. `closes`: it has `Connection: close`. Returns whether it must have that.
     mutating func answerBegan(closes: Bool) -> Bool {
-        // The answer to an earlier request.
+        // With more unanswered requests this is the answer to an earlier one.
         guard unanswered == 1 else { return false }
         switch reading {
         case .body(let remaining) where remaining.map({ $0 > limits.drainedBody }) ?? true: isLast = true
@@ -184,7 +186,7 @@ struct ConnectionMachine {
         unanswered -= 1
         let isBody = if case .body = reading { true } else { false }
         guard unanswered == 0 else {
-            // The next request's body was held back by this answer.
+            // The next request's body was not read during this answer, so its time limit begins now.
             if isBody { since = now }
             return .none
         }
@@ -196,13 +198,13 @@ struct ConnectionMachine {
 
     // MARK: The end
 
-    /// The last answer was written, but perhaps not sent.
+    /// The last answer is being written to the socket.
     mutating func finishes(now: NIODeadline) {
         reading = .ended
         phase = .flushing(until: now + limits.idle)
     }
 
-    /// We ended our side.
+    /// Our side of the connection has ended.
     mutating func finished(now: NIODeadline) {
         guard phase != .detached else { return }
         reading = .ended
@@ -227,7 +229,7 @@ struct ConnectionMachine {
     private mutating func failBody(_ fault: RequestFault) -> Action {
         reading = .ended
         isLast = true
-        // The request was answered without its body, and now the start of the next request cannot be found.
+        // If the request was already answered, only the connection must end: the start of the next request is unknown.
         return unanswered == 0 ? .finish : .failBody(fault)
     }
 

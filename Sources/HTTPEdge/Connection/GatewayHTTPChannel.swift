@@ -5,12 +5,12 @@ import NIOHTTP1
 import NIOHTTPTypes
 import NIOHTTPTypesHTTP1
 
-/// One HTTP/1.1 connection: Hummingbird's request loop behind our own limits.
+/// The channel pipeline of one HTTP/1.1 connection: Hummingbird's request loop with our `ConnectionHandler` in front of it.
 struct GatewayHTTPChannel: ServerChildChannel, HTTPChannelHandler {
     let responder: HTTPChannelHandler.Responder
     let limits: ConnectionLimits
     let log: RequestLog
-    /// nil: no proxy is trusted.
+    /// Knows the trusted proxies; nil: no PROXY header is read.
     let unauthenticated: UnauthenticatedRequests?
 
     func setup(
@@ -24,7 +24,7 @@ struct GatewayHTTPChannel: ServerChildChannel, HTTPChannelHandler {
             try pipeline.addHandler(HTTPResponseEncoder())
             try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: limits.decoder)))
             try pipeline.addHandler(connection)
-            // One request at a time: a pipelined one is not begun while an answer may still end the connection.
+            // Passes on one request at a time: a pipelined request must not begin while an earlier answer may still end the connection.
             try pipeline.addHandler(HTTPServerPipelineHandler())
             try pipeline.addHandler(HTTP1ToHTTPServerCodec(secure: false))
             return try NIOAsyncChannel(wrappingChannelSynchronously: channel, configuration: .init(isOutboundHalfClosureEnabled: true))
@@ -47,7 +47,7 @@ extension ConnectionLimits {
 }
 
 extension HTTPServerBuilder {
-    /// A server of such connections.
+    /// A server whose connections are `GatewayHTTPChannel`s.
     static func gateway(
         log: RequestLog, limits: ConnectionLimits = ConnectionLimits(), unauthenticated: UnauthenticatedRequests? = nil
     ) -> HTTPServerBuilder {

@@ -1,25 +1,25 @@
 import NIOHTTP1
 
-/// Why a request is rejected before routing: not sound HTTP, or too slow. `ErrorMapping` has the client's errors.
+/// Why a request is rejected before routing: invalid HTTP, or too slow. `ErrorMapping` maps it to the client's error.
 enum RequestFault: Error, Equatable {
-    /// Not HTTP/1.x, or broken in its head, its chunks or its end.
+    /// Not HTTP/1.x, or invalid in its head, its chunks or its end.
     case malformed
-    /// More bytes or fields than a head may have.
+    /// The head exceeds `ConnectionLimits.headBytes` or `headFields`.
     case headTooLarge
-    /// The head did not become whole in time.
+    /// The head was not complete within its time limit.
     case headTooSlow
-    /// The body did not become whole in time.
+    /// The body was not complete within its time limit.
     case bodyTooSlow
-    /// No `Host`, two, or one that names no host (RFC 9112 §3.2).
+    /// No `Host` field, more than one, or an invalid one (RFC 9112 §3.2).
     case host
-    /// `Transfer-Encoding` beside `Content-Length`, twice chunked, or in HTTP/1.0 (RFC 9112 §6.1, §6.3).
+    /// An ambiguous length: `Transfer-Encoding` together with `Content-Length`, twice chunked, or in HTTP/1.0 (RFC 9112 §6.1, §6.3).
     case transferEncoding
-    /// A transfer coding besides chunked (RFC 9112 §6.1: 501).
+    /// A transfer coding other than chunked (RFC 9112 §6.1: 501).
     case transferCoding
 }
 
 extension RequestFault {
-    /// The fault of a head that the decoder accepts; nil without one.
+    /// Checks a head that the decoder accepted; nil when it has no fault.
     init?(in head: HTTPRequestHead) {
         let isHTTP10 = head.version == .http1_0
         let hosts = head.headers["host"]

@@ -4,13 +4,13 @@ import Hummingbird
 import Identity
 import JSON
 
-/// The one place that maps codes to statuses, texts and actions (CONTRACT §2).
+/// Maps error codes to status, action and text for the user (CONTRACT §2). The only place that does.
 public enum ErrorMapping {
     /// Status, action and text of a code.
     public struct Row: Sendable {
         public var status: Int
         public var action: ErrorAction
-        /// Warm, first person.
+        /// Shown to the user: warm, in the coach's first person.
         public var userMessage: String
     }
 
@@ -122,7 +122,7 @@ extension GatewayError {
         }
     }
 
-    /// A request that is not sound HTTP, or too slow.
+    /// A request that is invalid HTTP, or too slow.
     init(_ fault: RequestFault) {
         switch fault {
         case .malformed: self.init(.invalidInput, "the request is not valid HTTP", status: 400)

@@ -2,11 +2,11 @@ import CoachCore
 import GatewayAPI
 import JSON
 
-/// An error that a client gets. Has a stable code; status, texts and action come from `ErrorMapping` alone.
+/// An error response of the API. It has a stable code; status, user text and action come from `ErrorMapping`, unless overridden here.
 public struct GatewayError: Error, Sendable {
     /// CONTRACT §2.
     public var code: ErrorCode
-    /// For developers; has no user data and nothing internal.
+    /// For developers of clients. Must contain no user data and nothing internal.
     public var message: String
     /// Overrides the mapped text.
     public var userMessage: String?
@@ -20,9 +20,9 @@ public struct GatewayError: Error, Sendable {
     public var details: [(String, JSONValue)] = []
     /// Further response headers, such as `Allow`.
     public var headers: [(String, String)] = []
-    /// Crisis resources, when the message or the stored safety level shows danger.
+    /// Crisis resources, when the message or the stored safety level requires them.
     public var safety: StreamSafety?
-    /// For the rate-limit headers of an authenticated answer.
+    /// Written as the rate-limit headers of an authenticated response.
     public var rate: RateLimit?
 
     public init(_ code: ErrorCode, _ message: String, status: Int? = nil, retryAfter: Int? = nil) {

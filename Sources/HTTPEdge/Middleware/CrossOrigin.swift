@@ -3,7 +3,7 @@ import Hummingbird
 
 /// CORS for browser clients of the configured origins; others get no header and so no access (CONTRACT §2).
 struct CrossOrigin: Sendable {
-    /// What supabase-js and supabase-swift send, and what resuming and changing a resource need.
+    /// The headers that supabase-js and supabase-swift send, and those for resuming streams and changing resources.
     static let allowedHeaders =
         "authorization, x-client-info, apikey, content-type, last-event-id, idempotency-key, if-match, if-none-match"
     private static let exposedHeaders =
@@ -24,7 +24,7 @@ struct CrossOrigin: Sendable {
         return response
     }
 
-    /// On every answer, errors too, so that a browser may read it.
+    /// Writes the CORS headers. Call for every response, errors included: without them a browser hides it from the page.
     func write(to fields: inout HTTPFields, for request: Request) {
         fields[.vary] = "Origin"
         guard isAllowed(request) else { return }

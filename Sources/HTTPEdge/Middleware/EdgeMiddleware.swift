@@ -27,7 +27,7 @@ struct EdgeMiddleware: RouterMiddleware {
         crossOrigin.write(to: &response.headers, for: request)
         response.headers[.requestID] = context.requestID
         response.headers[.apiVersion] = ResponseMeta.version
-        // The server writes a HEAD response's body too, and the next response would begin with it.
+        // Hummingbird would write the body of a response to HEAD, and the client would read it as the beginning of the next response.
         if request.method == .head { response = response.createHeadResponse() }
         log.record(
             requestID: context.requestID, method: request.method.rawValue, route: context.endpointPath ?? "none",

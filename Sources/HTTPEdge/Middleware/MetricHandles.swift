@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Cached handles of the metrics API by their labels: making one renders its name and locks the registry, too much for every turn. Entries are
-/// kept for ever, as their series are, so a key must have few values.
+/// A cache of metric handles (counters, timers) by their labels, because making a handle renders its name and locks the registry, which is
+/// too slow for every turn. Entries are never removed, like the metrics themselves, so a key must have few values.
 public final class MetricHandles<Key: Hashable & Sendable, Handles: Sendable>: Sendable {
     private let cache = Mutex<[Key: Handles]>([:])
     private let make: @Sendable (Key) -> Handles

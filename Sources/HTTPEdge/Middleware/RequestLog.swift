@@ -1,13 +1,13 @@
 import CoreMetrics
 import Logging
 
-/// Writes one log line and one count for each answer, also without a route.
+/// Writes one log line and increments one counter for each response, also for requests without a route.
 struct RequestLog: Sendable {
     let logger: Logger
 
     var errors: ErrorReporter { ErrorReporter(logger: logger) }
 
-    /// - Parameter route: the pattern, never the path: a path can have a share token.
+    /// - Parameter route: the pattern, never the path, which may contain a secret such as a share token.
     func record(requestID: String, method: String, route: String, status: Int, milliseconds: Int? = nil) {
         Self.requests[Answer(route: route, status: status)].increment()
         var metadata: Logger.Metadata = [

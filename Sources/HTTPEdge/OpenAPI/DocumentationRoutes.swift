@@ -18,7 +18,7 @@ enum DocumentationRoutes {
         }
         group.get("/docs", RouteDescription("This document as a page", response: .media("text/html", .text))) { _, _ in
             var response = Response(bytes: page, type: "text/html; charset=utf-8")
-            // No scripts, no foreign resources.
+            // Forbids scripts and all external resources.
             response.headers[.contentSecurityPolicy] = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
             return response
         }

@@ -41,7 +41,7 @@ struct OpenAPIOperation {
         return ([entry.method.rawValue.lowercased()[...]] + words).joined(separator: "_")
     }
 
-    /// The declared parameters; each further part of the path is an id.
+    /// The declared parameters, and an id for each other parameter of the path.
     private var parameters: [RouteParameter] {
         let inPath = entry.path.split(separator: "/").filter { $0.hasPrefix("{") }.map { String($0.dropFirst().dropLast()) }
         let ids = inPath.filter { name in !route.parameters.contains { $0.location == .path && $0.name == name } }

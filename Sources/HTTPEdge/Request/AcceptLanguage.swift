@@ -1,6 +1,6 @@
 import CoachCore
 
-/// The `Accept-Language` header: the last source of the region of crisis resources.
+/// Reads the `Accept-Language` header, which decides the region of crisis resources when nothing else does.
 public enum AcceptLanguage {
     /// The region of the preferred language range; unknown when there is none or it is `*`.
     public static func region(_ header: String?) -> Region { Region(locale: first(header)) }

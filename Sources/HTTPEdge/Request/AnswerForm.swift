@@ -1,13 +1,13 @@
-/// The form of an error's body.
+/// The format of an error response's body.
 enum AnswerForm: Sendable, Equatable {
-    /// The envelope of CONTRACT §2.
+    /// The JSON envelope of CONTRACT §2.
     case envelope
-    /// RFC 9457.
+    /// Problem details (RFC 9457).
     case problem
-    /// One `error` event, for stream readers that ignore the status.
+    /// An event stream with one `error` event, for clients that read a stream whatever its status.
     case eventStream
 
-    /// The preferred form of an `Accept` header; an envelope when it names none.
+    /// The preferred format of an `Accept` header; the envelope when it has none of them.
     init(accept: String?) {
         let forms = WeightedValues.parse(accept?.lowercased()).lazy.compactMap { type -> AnswerForm? in
             switch type {

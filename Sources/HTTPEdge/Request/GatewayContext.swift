@@ -1,7 +1,7 @@
 import Hummingbird
 import NIOCore
 
-/// The context of a request, from the connection to the response.
+/// Hummingbird's context of a request, before authentication.
 public struct GatewayContext: EdgeContext {
     public var coreContext: CoreRequestContextStorage
     public let channel: any Channel
@@ -18,12 +18,12 @@ public struct GatewayContext: EdgeContext {
     }
 }
 
-/// What every handler gets with a request.
+/// The context that every handler gets with a request: `GatewayContext` on open routes, `Authenticated` on others.
 public protocol EdgeContext: RequestContext {
-    /// The connection; its close future succeeds when the client has disconnected.
+    /// The connection. Its close future succeeds when the client has disconnected.
     var channel: any Channel { get }
-    /// In every log line and in `meta.request_id`.
+    /// The request's id, in log lines and in `meta.request_id` of the response.
     var requestID: String { get }
-    /// When the head arrived.
+    /// When the request's head was received.
     var arrivedAt: ContinuousClock.Instant { get }
 }

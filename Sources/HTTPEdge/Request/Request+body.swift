@@ -2,10 +2,10 @@ import HTTPTypes
 import Hummingbird
 
 extension Request {
-    /// The limit of a body (CONTRACT §2).
+    /// The default limit of a body (CONTRACT §2).
     public static let maximumBodyBytes = 256 * 1024
 
-    /// Reads the whole body. Throws `VAL_3005` when it is too large, before reading when its length is announced.
+    /// Reads the complete body. Throws `VAL_3005` when it is too large; if `Content-Length` shows that, before reading.
     /// - Parameter limit: in bytes.
     public func collectBytes(upTo limit: Int = maximumBodyBytes) async throws -> [UInt8] {
         if let length = headers[.contentLength].flatMap({ Int($0) }), length > limit {

@@ -1,8 +1,8 @@
 import Hummingbird
 
-/// Single query parameters. A value of another form is `VAL_3001` that names the parameter.
+/// Typed query parameters. A malformed value throws `VAL_3001` with the parameter's name.
 extension Request {
-    /// nil when the parameter is absent.
+    /// Nil when the parameter is absent.
     public func integer(_ name: String) throws(GatewayError) -> Int? {
         guard let text = uri.queryParameters[Substring(name)] else { return nil }
         guard let number = Int(text) else { throw invalid(name, "a whole number") }

@@ -3,9 +3,9 @@ import Foundation
 import HTTPTypes
 import JSON
 
-/// The id of a request, for logs, answers and support.
+/// Chooses the id of a request, which appears in logs and responses.
 enum RequestIdentifier {
-    /// A valid incoming `X-Request-ID` or `X-Correlation-ID` (1–128 printable ASCII characters) is kept; anything else is replaced.
+    /// The request's `X-Request-ID` or `X-Correlation-ID` if valid (1–128 printable ASCII characters), otherwise a new UUID.
     static func choose(_ headers: HTTPFields) -> String { choose { headers[$0] } }
 
     static func choose(_ value: (HTTPField.Name) -> String?) -> String {

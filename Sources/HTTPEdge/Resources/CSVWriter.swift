@@ -3,8 +3,8 @@ import JSON
 
 /// CSV rows (RFC 4180) that are safe to open in a spreadsheet.
 enum CSVWriter {
-    /// One row of a resource, in the order of its fields. Strings are written as they are, numbers and booleans as JSON, `null` as an empty cell,
-    /// arrays and objects as JSON text.
+    /// One row of a resource, in the order of its fields. Strings are written as they are, numbers and booleans as JSON, `null` as an empty
+    /// cell, arrays and objects as JSON text.
     static func row<Resource: WireResource>(of resource: Resource) -> [UInt8] {
         let json = (try? JSONValue(parsing: JSONWriter.encode(resource.write))) ?? .null
         return row(Resource.fields.map { cell(json[$0.name] ?? .null) })
@@ -32,7 +32,7 @@ enum CSVWriter {
         text.wholeMatch(of: /-?[0-9]+(\.[0-9]+)?/) != nil
     }
 
-    /// In bytes: a quote followed by a combining character is one `Character`.
+    /// Works on bytes, because a quote followed by a combining character is one `Character` and would not be found.
     private static func quoted(_ cell: String) -> String {
         let quote = UInt8(ascii: "\"")
         guard cell.utf8.contains(where: { $0 == quote || $0 == UInt8(ascii: ",") || $0 == 0x0D || $0 == 0x0A }) else { return cell }

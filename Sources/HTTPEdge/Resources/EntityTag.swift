@@ -11,7 +11,7 @@ public struct EntityTag: Sendable, Equatable {
     /// `"v12"`.
     var text: String { "\"v\(version)\"" }
 
-    /// nil for a weak tag and for one that is not from this server: both never match (RFC 9110 §8.8.3.2).
+    /// Nil for a weak tag and for a tag of another form: neither can match (RFC 9110 §8.8.3.2).
     init?(_ text: some StringProtocol) {
         guard text.hasPrefix("\"v"), text.hasSuffix("\""), let version = Int64(text.dropFirst(2).dropLast()) else { return nil }
         self.version = version
@@ -19,17 +19,17 @@ public struct EntityTag: Sendable, Equatable {
 }
 
 extension RouteParameter {
-    /// The `ETag` of the version that the client changes.
+    /// The `If-Match` header: the `ETag` of the version that the client wants to change.
     public static let ifMatch = RouteParameter("If-Match", in: .header, .text)
 }
 
-/// The `If-Match` header of a change (RFC 9110 §13.1.1).
+/// The versions on which a client allows a change, from its `If-Match` header (RFC 9110 §13.1.1).
 public enum ExpectedVersion: Sendable, Equatable {
     /// `*`, or no header where it is optional.
     case any
     case oneOf([Int64])
 
-    /// For the port that makes the change and compares in the same statement; nil for any version.
+    /// The argument of the port that makes the change, which compares versions in the same statement; nil: any version.
     public var versions: [Int64]? { if case .oneOf(let versions) = self { versions } else { nil } }
 }
 
@@ -44,7 +44,7 @@ extension Request {
         return values.contains("*") ? .any : .oneOf(values.compactMap { EntityTag($0)?.version })
     }
 
-    /// Whether `If-None-Match` has the tag: the client has this version already.
+    /// Whether `If-None-Match` contains the tag: the client already has this version.
     func hasCurrent(_ tag: EntityTag) -> Bool {
         headers[values: .ifNoneMatch].flatMap { $0.split(separator: ",") }.map { $0.trimming() }
             .contains { $0 == "*" || ($0.hasPrefix("W/") ? String($0.dropFirst(2)) : $0) == tag.text }
@@ -52,7 +52,7 @@ extension Request {
 }
 
 extension Response {
-    /// Adds the `ETag`; 304 without a body for a GET with a matching `If-None-Match`.
+    /// Adds the `ETag`. For a GET with a matching `If-None-Match` returns 304 without a body instead.
     public func tagged(_ tag: EntityTag, for request: Request) -> Response {
         var response = self
         if request.method == .get, request.hasCurrent(tag) {

@@ -1,6 +1,6 @@
-/// Text in HTML, as content and in quoted attributes.
+/// Escapes text for HTML, as content and in quoted attributes.
 public enum HTMLText {
-    /// By scalars: a quotation mark that is followed by a combining character is one `Character`, and still ends an attribute.
+    /// Works on scalars, because a quotation mark followed by a combining character is one `Character`, but still ends an attribute.
     public static func escaped(_ text: String) -> String {
         var html = ""
         for scalar in text.unicodeScalars {

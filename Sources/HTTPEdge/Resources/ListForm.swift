@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// The form of a list's body.
+/// The format of a list response's body.
 enum ListForm: CaseIterable {
     case envelope, csv, jsonLines
 
@@ -12,7 +12,7 @@ enum ListForm: CaseIterable {
         }
     }
 
-    /// The preferred form of an `Accept` header; an envelope when it names none.
+    /// The preferred format of an `Accept` header; the envelope when it has none of them.
     init(accept: String?) {
         let preferred = WeightedValues.parse(accept?.lowercased()).lazy.compactMap { type in
             Self.allCases.first { $0.mediaType == type }

@@ -1,8 +1,8 @@
 import CoachCore
 
-/// Lists whose order is a number: the cursor is the number of the last item.
+/// Paging of lists that are ordered by a number: the cursor is the number of the last item.
 extension PageRequest {
-    /// nil for the first page. Throws `InvalidCursor`.
+    /// The cursor's number; nil for the first page. Throws `InvalidCursor`.
     public var numberCursor: Int64? {
         get throws(InvalidCursor) {
             guard let cursor else { return nil }
@@ -13,7 +13,7 @@ extension PageRequest {
 }
 
 extension Page {
-    /// From up to `limit + 1` items.
+    /// From up to `limit + 1` items; the last one only shows that there is a next page.
     public init(_ found: [Element], limit: Int, number: (Element) -> Int64) {
         let items = Array(found.prefix(limit))
         self.init(items: items, nextCursor: found.count > limit ? items.last.map { "\(number($0))" } : nil)

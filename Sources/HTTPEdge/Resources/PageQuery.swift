@@ -2,15 +2,15 @@ import CoachCore
 import GatewayAPI
 import Hummingbird
 
-/// The query parameters of a list with keyset pages.
+/// Reads and declares the query parameters of a list with keyset paging: `limit`, `cursor` and `updated_since`.
 public enum PageQuery {
     private static let limits = 1...100
     private static let defaultLimit = 20
 
-    /// For the declaration of the route.
+    /// The declaration for the route's `RouteDescription`.
     public static let parameters = cursorParameters + [RouteParameter("updated_since", in: .query, .text)]
 
-    /// The same for lists without `updated_since`.
+    /// The declaration for lists without `updated_since`.
     public static let cursorParameters = [limitParameter, RouteParameter("cursor", in: .query, .text)]
 
     public static let limitParameter = RouteParameter("limit", in: .query, .integer(limits))
@@ -27,7 +27,7 @@ public enum PageQuery {
         return page
     }
 
-    /// Reads `?limit=`.
+    /// Reads `?limit=` alone.
     public static func limit(_ request: Request) throws(GatewayError) -> Int {
         guard let text = request.uri.queryParameters["limit"] else { return defaultLimit }
         guard let limit = Int(text), limits.contains(limit) else {

@@ -5,7 +5,7 @@ import JSON
 import NIOCore
 
 extension Response {
-    /// A success in the envelope. `data` writes exactly one value.
+    /// A success response in the JSON envelope. `data` must write exactly one JSON value.
     public static func envelope(
         _ context: some EdgeContext, status: HTTPResponse.Status = .ok, pagination: Pagination? = nil, data: (inout JSONWriter) -> Void
     ) -> Response {
@@ -14,7 +14,7 @@ extension Response {
         return Response(bytes: bytes, type: "application/json; charset=utf-8", status: status)
     }
 
-    /// A response that no cache may store.
+    /// A response with these bytes and `Cache-Control: no-store`.
     public init(bytes: [UInt8], type: String, status: HTTPResponse.Status = .ok) {
         self.init(
             status: status, headers: [.contentType: type, .cacheControl: "no-store"], body: .init(byteBuffer: ByteBuffer(bytes: bytes)))

@@ -6,8 +6,8 @@ import Hummingbird
 import JSON
 
 extension Response {
-    /// A page of a list in the form that `Accept` prefers: the envelope with `pagination`, CSV or JSON Lines. The latter two have the next page in
-    /// a `Link` header (RFC 8288).
+    /// A page of a list in the format that `Accept` prefers: the envelope with `pagination`, CSV or JSON Lines. For the latter two a `Link`
+    /// header (RFC 8288) has the next page.
     public static func list<Record: Sendable, Element: WireResource>(
         _ request: Request, _ context: some EdgeContext, _ page: Page<Record>, _ element: (Record) -> Element
     ) -> Response {

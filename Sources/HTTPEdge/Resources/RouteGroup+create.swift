@@ -6,12 +6,13 @@ import Hummingbird
 import JSON
 
 extension RouteGroup where Context == Authenticated {
-    /// Declares a POST that creates a resource and answers 201. With an `Idempotency-Key` header the same request gets the same answer, and the
-    /// key with another body 422 `BIZ_2009`.
+    /// Declares a POST that creates a resource and answers 201. With an `Idempotency-Key` header a repeated request gets the same answer;
+    /// the same key with another body gets 422 `BIZ_2009`.
     /// - Parameters:
-    ///   - read: makes a draft of the body. Runs before the key is looked at: a body with findings leaves it unused.
-    ///   - create: creates the resource with the given id, or returns the one that has this id. It runs again, with the same id, when its process
-    ///     died before the answer was saved.
+    ///   - read: parses the body to a draft. Runs before the key is claimed, so that an invalid body does not use the key.
+    ///   - create: creates the resource with the given id, or returns the existing one with this id. It is called again with the same id
+    ///     when the
+    ///     process ended before the answer was saved.
     public func create<Draft: Sendable, Resource: WireResource>(
         _ path: String, _ summary: String, body schema: Schema,
         read: @escaping @Sendable (JSONReader) throws(JSONFinding) -> Draft,
@@ -52,11 +53,11 @@ extension IdempotentRequests {
         do {
             answer = try await execute(resourceID)
         } catch {
-            // If this fails, too, the claim expires.
+            // If this fails too, the claim expires.
             try? await release(caller, request.key)
             throw error
         }
-        // The resource exists: an unsaved answer must not become an error. A repeated request finds the resource by its id.
+        // An error is ignored, because the resource exists: a repeated request runs `create` again, which finds it by its id.
         try? await complete(caller, request.key, answer)
         return answer
     }

@@ -2,7 +2,7 @@ import CoachCore
 import GatewayAPI
 import HTTPTypes
 
-/// The entry of a route in the OpenAPI document.
+/// The documentation of a route, as the OpenAPI document shows it. It has no effect on how requests are handled.
 public struct RouteDescription: Sendable {
     /// One line.
     public var summary: String
@@ -11,9 +11,9 @@ public struct RouteDescription: Sendable {
     /// Schema of the JSON request body; nil without one.
     public var body: Schema?
     public var response: RouteResponse
-    /// The section in the document; set by the group.
+    /// The section in the document. Set by the group.
     var tag = ""
-    /// Set by the group.
+    /// Who may call the route. Set by the group.
     var security = Security.open
 
     public init(_ summary: String, parameters: [RouteParameter] = [], body: Schema? = nil, response: RouteResponse) {
@@ -77,7 +77,7 @@ public struct RouteResponse: Sendable {
     public static func events(_ schema: Schema) -> Self { Self(status: 200, content: .events(schema)) }
     public static func media(_ type: String, _ schema: Schema = .any) -> Self { Self(status: 200, content: .media(type, schema)) }
 
-    /// The same with an `ETag` header.
+    /// The same response with an `ETag` header.
     public var versioned: Self {
         var copy = self
         copy.isVersioned = true

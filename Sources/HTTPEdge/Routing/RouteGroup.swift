@@ -2,7 +2,8 @@ import CoachCore
 import HTTPTypes
 import Hummingbird
 
-/// Routes with the same access. Each declaration registers a handler and its entry in the OpenAPI document.
+/// Declares routes with the same access rules: open, or authenticated with a role. Each declaration adds a handler and its entry in the
+/// OpenAPI document.
 public struct RouteGroup<Context: EdgeContext> {
     public typealias Handler = @Sendable (Request, Context) async throws -> Response
 
@@ -54,10 +55,10 @@ extension RouteGroup where Context == Authenticated {
         }
     }
 
-    /// The same routes for callers with this role only; others get 403 `AUTH_1003`.
+    /// A group whose routes only callers with this role may use; others get 403 `AUTH_1003`.
     public func require(_ role: Role) -> Self { RouteGroup(table: table, tag: tag, counting: security.counting, role: role) }
 
-    /// The same routes, counted in another way.
+    /// A group whose requests are counted in another way.
     public func counting(_ counting: RequestCounting) -> Self {
         RouteGroup(table: table, tag: tag, counting: counting, role: security.role)
     }

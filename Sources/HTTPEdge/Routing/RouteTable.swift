@@ -2,12 +2,12 @@ import CoachCore
 import HTTPTypes
 import Hummingbird
 
-/// A feature's routes. A feature could be left out of the composition.
+/// A set of routes that can be added to the application or left out.
 public protocol Feature: Sendable {
     func register(on routes: RouteTable)
 }
 
-/// Collects the routes of all features while the application is composed, and installs them on the router.
+/// Collects the routes of all features at start-up, then installs them on Hummingbird's router.
 public final class RouteTable {
     struct Entry {
         var method: HTTPRequest.Method
@@ -36,14 +36,14 @@ public final class RouteTable {
         RouteGroup(table: self, tag: tag, addressLimit: addressLimit)
     }
 
-    /// Routes for authenticated users. `tag` is their section in the OpenAPI document.
+    /// A group of routes for authenticated users. `tag`: their section in the OpenAPI document.
     public func authenticated(_ tag: String) -> RouteGroup<Authenticated> {
         RouteGroup(table: self, tag: tag, counting: .beforeHandler, role: nil)
     }
 
     func append(_ entry: Entry) { entries.append(entry) }
 
-    /// Registers every route, and for every other method of its path the answer 405 with `Allow`.
+    /// Installs every route, and for every other method of its path the answer 405 with `Allow`.
     func install(on router: Router<GatewayContext>) {
         for (path, entries) in Dictionary(grouping: entries, by: \.path) {
             for entry in entries { entry.install(router) }
