@@ -1,7 +1,7 @@
 import CoachCore
 import JSON
 
-/// The parsed parts of a compact token, whose signature is not verified yet (RFC 7515 §7.1).
+/// A parsed JSON Web Token in compact form (RFC 7515 §7.1). Its signature is not verified yet, so nothing in it can be trusted.
 struct CompactToken {
     let header: Header
     let payload: [UInt8]

@@ -1,7 +1,7 @@
 import CoachCore
 
-/// The claims for PostgreSQL's `request.jwt.claims`: only the three that its policies read, without e-mail or other metadata, so that no
-/// personal data reaches the database's logs.
+/// Makes the value of PostgreSQL's setting `request.jwt.claims`: only the three claims that its policies read, without e-mail or other
+/// metadata, so that no personal data reaches the database's logs.
 enum DatabaseClaims {
     /// The claims as JSON with sorted keys. `app_metadata` is absent for users without a role.
     static func json(user: UserID, role: Role?) -> String {

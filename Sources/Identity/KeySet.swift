@@ -1,11 +1,12 @@
 import JSON
 import Synchronization
 
-/// The issuer's public keys, reloaded at intervals. Readers get an immutable snapshot; after a failed reload the last valid one stays in use.
+/// The public keys of a token issuer, loaded from a `KeySource` and reloaded at intervals. Readers get an immutable snapshot; after a
+/// failed reload the last valid one stays in use. Any thread.
 public final class KeySet: Sendable {
-    /// A result of a reload. Reported when it differs from the previous one, not at every reload.
+    /// The result of a reload, for the log. Reported when it differs from the previous result, not at every reload.
     public enum Event: Sendable, Equatable {
-        /// The document differs from the previous one.
+        /// A new document. `identifiers`: the `kid`s of its usable keys; `findings`: a sentence for each unusable key.
         case loaded(identifiers: [String], findings: [String])
         /// The document could not be read; the previous keys stay in use.
         case failed(reason: String)
@@ -18,7 +19,7 @@ public final class KeySet: Sendable {
         var gate: ReloadGate
         var loading: Task<Bool, Never>?
 
-        /// `.success(nil)`: the document has not changed.
+        /// Applies the result of a reload and returns the event to report. `.success(nil)`: the document has not changed.
         mutating func finish(_ outcome: Result<KeySetDocument?, any Error>, bytes: [UInt8]?) -> Event? {
             gate.finished()
             loading = nil
@@ -44,7 +45,10 @@ public final class KeySet: Sendable {
     private let sleep: @Sendable (Duration) async throws -> Void
     private let report: @Sendable (Event) -> Void
 
-    /// Has no keys until `load` or `run` reads them. `report` must not block.
+    /// Has no keys until `load` or `run` reads them.
+    /// - Parameters:
+    ///   - unknownKeyPause: the shortest time between two reloads because of tokens with an unknown `kid`.
+    ///   - report: must not block.
     public init(
         source: KeySource, unknownKeyPause: Duration = .seconds(10),
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
@@ -70,7 +74,7 @@ public final class KeySet: Sendable {
         await reload { $0.due() }
     }
 
-    /// The errors of a source; empty when tokens can be verified with its keys.
+    /// Loads a source once and returns what is wrong with it; empty when tokens can be verified with its keys.
     public static func findings(of source: KeySource) async -> [String] {
         let keySet = KeySet(source: source)
         await keySet.load()
@@ -87,7 +91,8 @@ public final class KeySet: Sendable {
         }
     }
 
-    /// Returns false when the keys were not reloaded: the last such reload was less than `unknownKeyPause` ago, or this one failed.
+    /// Reloads because of a token with an unknown `kid`. False when the keys were not reloaded: the last such reload was less than
+    /// `unknownKeyPause` ago, or this one failed.
     func reloadForUnknownKey() async -> Bool {
         let instant = now()
         return await reload { $0.unknownKey(at: instant) }
@@ -116,7 +121,7 @@ public final class KeySet: Sendable {
             bytes = read
             let known = state.withLock { $0.document == read }
             let document = known ? nil : try await KeySetDocument(read)
-            // An empty set withdraws all keys; one with only invalid keys withdraws none.
+            // An empty set removes all keys. A set with only unusable keys is an error, and the previous keys stay.
             if let document, document.keys.identifiers.isEmpty, !document.findings.isEmpty {
                 throw KeySourceError.noUsableKey(findings: document.findings)
             }

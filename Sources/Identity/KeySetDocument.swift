@@ -1,13 +1,13 @@
 import JSON
 import JWTKit
 
-/// A parsed key set document (RFC 7517 §5): the keys that can be used, and a sentence for each other one. An invalid key does not affect the
-/// other keys.
+/// A parsed key set document (RFC 7517 §5): the usable keys, and a sentence (finding) for each unusable one. An unusable key does not
+/// affect the others.
 struct KeySetDocument: Sendable {
     var keys = VerificationKeys.none
     var findings: [String] = []
 
-    /// Throws `JSONFinding` only when the document as a whole is no key set. Suspends, because JWTKit makes its verifiers inside an actor.
+    /// Throws `JSONFinding` when the document is not a key set. Suspends, because JWTKit makes its verifiers inside an actor.
     init(_ bytes: [UInt8]) async throws {
         let root = try JSONReader(parsing: bytes, flaws: .rejectedWhereRead)
         var usable: [String: VerificationKeys.Key] = [:]
@@ -47,8 +47,8 @@ private struct Entry {
         let kind = try json.required("kty", as: String.self)
         let curve = try json.optional("crv", as: String.self)
         let identifier = JWKIdentifier(string: keyID)
-        // Only public members are read, also of a private key that was published by mistake. The algorithm is set, because JWTKit otherwise
-        // lets the first token that names the key choose it.
+        // Only public members are read, also of a private key that was published by mistake. The algorithm is fixed here, because JWTKit
+        // otherwise takes it from the first token that uses the key.
         switch (kind, curve) {
         case ("RSA", _):
             algorithm = .rs256
@@ -59,7 +59,7 @@ private struct Entry {
         case ("OKP", "Ed25519"):
             algorithm = .edDSA
             jwk = .octetKeyPair(.eddsa, identifier: identifier, x: try json.optional("x"), y: nil, curve: .ed25519)
-        // A symmetric key ("oct") in a public document is published, and so worthless; it ends here too.
+        // Also for symmetric keys ("oct"): in a public document they are not secret.
         default: throw Unusable("kid \(keyID) is of a kind that is not accepted")
         }
         let declared = try json.optional("alg", as: String.self)

@@ -2,7 +2,7 @@ import Foundation
 import OutboundHTTP
 
 extension KeySource {
-    /// A URL, https or http on loopback; a redirect is not followed. `timeout` covers the whole answer.
+    /// A URL: https, or http on loopback. Redirects are not followed. `timeout`: for the complete response.
     public static func url(
         _ text: String, client: OutboundHTTPClient, interval: Duration = .seconds(600), timeout: Duration = .seconds(5)
     ) throws(KeySourceError) -> KeySource {
@@ -35,7 +35,7 @@ extension KeySource {
         }
     }
 
-    /// `127.x.y.z` and nothing longer: `127.0.0.1.example.com` is a stranger.
+    /// Whether the host is `127.x.y.z`. Checks all parts, because `127.0.0.1.example.com` is a remote host.
     private static func isLoopbackIPv4(_ host: String) -> Bool {
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
         return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }

@@ -1,11 +1,11 @@
-/// Where a key set document comes from: one way to read it, and how often.
+/// Where a key set document is read from, and how often.
 public struct KeySource: Sendable {
-    /// More is not a key set.
+    /// Larger documents are an error.
     public static let maximumByteCount = 256 * 1024
 
-    /// Between two readings.
+    /// The time between two reads.
     public let interval: Duration
-    /// The document's bytes. May throw anything; then the keys that are there stay.
+    /// Reads the document's bytes. May throw any error; then the previous keys stay in use.
     public let load: @Sendable () async throws -> [UInt8]
 
     public init(interval: Duration, load: @escaping @Sendable () async throws -> [UInt8]) {
@@ -13,27 +13,27 @@ public struct KeySource: Sendable {
         self.load = load
     }
 
-    /// After `failures` failed readings in a row: sooner than usual at first, 5 s doubling, never later than usual.
+    /// The time until the next read after `failures` failed reads in a row: 5 s, doubling, at most `interval`; `interval` without failures.
     func delay(afterFailures failures: Int) -> Duration {
         failures == 0 ? interval : min(interval, .seconds(5) * (1 << min(failures - 1, 10)))
     }
 }
 
-/// What can be wrong with a source before or while it is read.
+/// Why a key set document could not be read.
 public enum KeySourceError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Neither https nor http on loopback: an attacker on the network could replace the keys.
     case insecure(url: String)
-    /// No such file, or no right to read it.
+    /// The file does not exist or cannot be read.
     case unreadable(path: String)
-    /// More than `KeySource.maximumByteCount`.
+    /// More than `KeySource.maximumByteCount` bytes.
     case tooLarge
-    /// The server answered, but not with 200.
+    /// The response has another status than 200.
     case status(Int)
-    /// No whole answer in time.
+    /// No complete response in time.
     case timeout
-    /// No answer, for another reason.
+    /// No response, for another reason.
     case unreachable(String)
-    /// There are keys, and something is wrong with each of them.
+    /// The document has keys, but none of them can be used.
     case noUsableKey(findings: [String])
 
     public var description: String {

@@ -2,11 +2,12 @@ import CoachCore
 import Foundation
 import JSON
 
-/// Authenticates pushes of Google Cloud Pub/Sub by the OIDC token of their service account.
+/// Authenticates push requests of Google Cloud Pub/Sub by the OIDC token of their service account.
 ///
-/// Any Google project can obtain a token with any audience, so that the account's e-mail address decides (facts: store webhooks §2).
+/// The e-mail address of the account must match, not only the audience: any Google project can obtain a token with any audience (facts:
+/// store webhooks §2).
 public struct PushTokenVerifier: Sendable {
-    /// The issuer's documents name it with and without the scheme.
+    /// Google documents its issuer with and without the scheme.
     private static let issuers: Set<String> = ["accounts.google.com", "https://accounts.google.com"]
     private static let leeway: TimeInterval = 30
 
@@ -36,7 +37,6 @@ public struct PushTokenVerifier: Sendable {
         guard claims.email == email, claims.isEmailVerified else { throw .subject }
     }
 
-    /// The claims of Google's token that decide.
     private struct Claims {
         let expiresAt: Double?
         let issuedAt: Double?

@@ -1,5 +1,5 @@
-/// Decides whether to reload the key set: only one reload runs at a time, and reloads for unknown key ids, which any client can invent, are
-/// rate-limited.
+/// Decides whether to reload the key set: one reload runs at a time, and reloads for unknown key ids, which any client can cause, are
+/// rate-limited. Pure.
 struct ReloadGate {
     enum Decision: Equatable {
         /// Load the key set now, then call `finished`.

@@ -35,15 +35,15 @@ public struct ServiceAccountFile: Sendable {
     }
 }
 
-/// A Google service account, which exchanges tokens that it signs for access tokens (OAuth 2 JWT bearer grant, RFC 7523).
+/// Obtains access tokens for Google APIs with a service account's key (OAuth 2 JWT bearer grant, RFC 7523), and caches the current one.
 public actor ServiceAccount {
-    /// No access token was given.
+    /// The token server gave no access token.
     public struct Refused: Error, CustomStringConvertible {
         public let description: String
     }
 
     private static let lifetime: TimeInterval = 3600
-    /// An access token is not used in its last minute: requests take time, and clocks differ.
+    /// Seconds. An access token is not used in its last minute, because requests take time and clocks differ.
     private static let margin: TimeInterval = 60
 
     private let file: ServiceAccountFile
@@ -52,7 +52,7 @@ public actor ServiceAccount {
     private let now: @Sendable () -> Date
     private var current: (token: String, expiresAt: Date)?
 
-    /// `scope`: of the access tokens.
+    /// - Parameter scope: the OAuth scope of the access tokens.
     public init(file: ServiceAccountFile, scope: String, client: OutboundHTTPClient, now: @escaping @Sendable () -> Date = { Date() }) {
         self.file = file
         self.scope = scope
@@ -60,7 +60,7 @@ public actor ServiceAccount {
         self.now = now
     }
 
-    /// A token that is valid for another minute at least; asks for a new one when there is none. Throws `Refused` or `OutboundError`.
+    /// A token that is valid for at least another minute; requests a new one if the cached one is not. Throws `Refused` or `OutboundError`.
     public func accessToken() async throws -> String {
         if let current, now() < current.expiresAt { return current.token }
         let form = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(try await assertion())"
@@ -76,7 +76,7 @@ public actor ServiceAccount {
         return token
     }
 
-    /// RS256 over the claims of RFC 7523 §3.
+    /// The signed token (RS256) that is exchanged for an access token: the claims of RFC 7523 §3.
     private func assertion() async throws -> String {
         let keys = await JWTKeyCollection().add(rsa: file.key, digestAlgorithm: .sha256, kid: file.keyID)
         let seconds = Int(now().timeIntervalSince1970)
@@ -91,7 +91,7 @@ public actor ServiceAccount {
         let iat: Int
         let exp: Int
 
-        /// Signed here and verified elsewhere.
+        /// Required by JWTKit. This token is only signed here, never verified.
         func verify(using _: some JWTAlgorithm) async throws {}
     }
 }

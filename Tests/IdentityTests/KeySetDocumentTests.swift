@@ -9,7 +9,7 @@ struct KeySetDocumentTests {
         try await KeySetDocument(Array(#"{"keys":[\#(keys.joined(separator: ","))]}"#.utf8))
     }
 
-    @Test("the three kinds of key are taken, with or without alg")
+    @Test("keys of the three accepted kinds are used, with or without alg")
     func usable() async throws {
         let document = try await KeySetDocument(Array(Fixture.jwks.utf8))
         #expect(document.keys.identifiers == ["ec-1", "ed-1", "rsa-1"])
@@ -19,7 +19,7 @@ struct KeySetDocumentTests {
         #expect(document.keys["ed-1"]?.algorithm == .edDSA)
     }
 
-    @Test("a key that cannot be used is named in a finding and costs its neighbours nothing")
+    @Test("an unusable key is reported in a finding, and the other keys are used")
     func unusable() async throws {
         let strange = [
             #"{"kty":"AKP","kid":"a","alg":"ML-DSA-65","pub":"x"}"#,
@@ -51,7 +51,7 @@ struct KeySetDocumentTests {
         #expect(throws: (any Error).self) { try document.keys["ec-2"]?.verifier.sign(Array("x".utf8)) }
     }
 
-    @Test("a key with a repeated member is a finding and costs its neighbours nothing; a repeated list of keys is an error")
+    @Test("a key with a repeated member is a finding, and the other keys are used; a repeated list of keys is an error")
     func repeatedMembers() async throws {
         let repeated = Fixture.secondKey.replacing(#""kid""#, with: #""kid":"other","kid""#)
         let document = try await parse([repeated, Fixture.secondKey])
@@ -62,7 +62,7 @@ struct KeySetDocumentTests {
         }
     }
 
-    @Test("what is no key set at all is an error", arguments: ["", "{}", "[]", "null", #"{"keys":{}}"#, #"{"keys":null}"#, "<html>"])
+    @Test("a document that is not a key set is an error", arguments: ["", "{}", "[]", "null", #"{"keys":{}}"#, #"{"keys":null}"#, "<html>"])
     func noKeySet(text: String) async {
         await #expect(throws: (any Error).self) { try await KeySetDocument(Array(text.utf8)) }
     }

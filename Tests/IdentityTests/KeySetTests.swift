@@ -4,7 +4,7 @@ import Testing
 
 @testable import Identity
 
-/// A source whose document a test exchanges, and that counts.
+/// A source whose document the test replaces, and which counts reads.
 private final class Script: Sendable {
     struct Broken: Error, CustomStringConvertible { let description = "broken" }
     private let state = Mutex((document: String?.some(Fixture.jwks), reads: 0))
@@ -23,7 +23,7 @@ private final class Script: Sendable {
     }
 }
 
-@Suite("The key set")
+@Suite("KeySet")
 struct KeySetTests {
     private let rotated = #"{"keys":[\#(Fixture.secondKey)]}"#
     private let tokenOfNewKey = "Bearer \(Fixture.es256OfSecondKey)"
@@ -31,7 +31,7 @@ struct KeySetTests {
 
     private func verifier(_ keySet: KeySet) -> TokenVerifier { TokenVerifier(policy: Forge.policy, secret: nil, keySet: keySet) }
 
-    @Test("a token of a key that was published a moment ago is accepted, and the old key's no longer")
+    @Test("a token of a newly published key is accepted, and one of the removed key is rejected")
     func rotation() async throws {
         let keySet = KeySet(source: script.source)
         await keySet.load()
@@ -41,7 +41,7 @@ struct KeySetTests {
         #expect(throws: TokenRejection.unknownKey) { try verifier(keySet).verify("Bearer \(Fixture.es256)", now: Forge.now) }
     }
 
-    @Test("a thousand tokens with invented keys cause one reading, and after 10 s another one")
+    @Test("a thousand tokens with unknown keys cause one read, and after 10 s another one")
     func rateLimit() async {
         let time = Mutex(ContinuousClock.now)
         let keySet = KeySet(source: script.source, now: { time.withLock { $0 } })
@@ -62,7 +62,7 @@ struct KeySetTests {
         }
     }
 
-    @Test("only an unknown key causes a reading")
+    @Test("only an unknown key causes a read")
     func otherRejections() async {
         let keySet = KeySet(source: script.source)
         await keySet.load()
@@ -72,7 +72,7 @@ struct KeySetTests {
         #expect(script.reads == 1)
     }
 
-    @Test("a source that fails leaves the last good keys in place", arguments: [nil, "", "<html>", #"{"keys":7}"#])
+    @Test("after a failed read the last valid keys stay in use", arguments: [nil, "", "<html>", #"{"keys":7}"#])
     func staleWhileRevalidating(document: String?) async {
         let keySet = KeySet(source: script.source)
         #expect(await keySet.load())
@@ -86,7 +86,7 @@ struct KeySetTests {
         #expect(keySet.current.identifiers == ["ec-2"])
     }
 
-    @Test("a key set of which no key can be used names each one's defect, and leaves the last good keys in place")
+    @Test("a key set without a usable key reports each key's defect, and the last valid keys stay in use")
     func nothingUsable() async {
         let events = Mutex<[KeySet.Event]>([])
         let keySet = KeySet(source: script.source, report: { event in events.withLock { $0.append(event) } })
@@ -101,7 +101,7 @@ struct KeySetTests {
         #expect(await KeySet.findings(of: script.source) == [])
     }
 
-    @Test("an empty key set is an answer: no key is trusted any more")
+    @Test("an empty key set removes all keys")
     func allKeysWithdrawn() async {
         let keySet = KeySet(source: script.source)
         await keySet.load()
@@ -110,7 +110,7 @@ struct KeySetTests {
         #expect(throws: TokenRejection.unknownKey) { try verifier(keySet).verify("Bearer \(Fixture.es256)", now: Forge.now) }
     }
 
-    @Test("run reads at the interval, sooner after failures, and reports changes only")
+    @Test("run reads at the interval, sooner after failures, and reports only changes")
     func schedule() async {
         let events = Mutex<[KeySet.Event]>([])
         let pauses = Mutex<[Duration]>([])

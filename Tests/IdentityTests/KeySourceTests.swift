@@ -5,7 +5,7 @@ import Testing
 
 @testable import Identity
 
-@Suite("Where key sets come from")
+@Suite("KeySource")
 struct KeySourceTests {
     let client: OutboundHTTPClient
 
@@ -20,7 +20,7 @@ struct KeySourceTests {
         }
     }
 
-    @Test("a file's new content is taken, whether it was written over or renamed into place")
+    @Test("a file's new content is read, whether it was overwritten or replaced by a rename")
     func file() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -43,7 +43,7 @@ struct KeySourceTests {
         #expect(seen.withLock { $0 } == [["ec-1", "ed-1", "rsa-1"], ["ec-2"], []])
     }
 
-    @Test("a file that is missing, a folder or too large is an error that says so")
+    @Test("a missing file, a directory and a file that is too large are errors")
     func badFiles() async throws {
         let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         #expect(await error(.file(file.path)) == .unreadable(path: file.path))
@@ -54,7 +54,7 @@ struct KeySourceTests {
     }
 
     @Test(
-        "plain http is for loopback only",
+        "http is accepted for loopback only",
         arguments: [
             "http://example.com/jwks", "http://127.0.0.1.example.com/", "http://localhost.example.com/", "http://127.1.1.1.1/",
             "http://128.0.0.1/",
@@ -66,7 +66,7 @@ struct KeySourceTests {
     }
 
     @Test(
-        "https anywhere and http on loopback are taken",
+        "https, and http on loopback, are accepted",
         arguments: [
             "https://example.com/jwks", "HTTPS://x.y", "http://127.0.0.1:80/", "http://127.8.9.10/", "http://localhost:1/",
             "http://[::1]:1/x",
@@ -84,14 +84,14 @@ struct KeySourceTests {
         #expect(keySet.current.identifiers == ["ec-1", "ed-1", "rsa-1"])
     }
 
-    @Test("an answer other than 200 is an error", arguments: ["404 Not Found", "500 Internal Server Error", "204 No Content"])
+    @Test("a status other than 200 is an error", arguments: ["404 Not Found", "500 Internal Server Error", "204 No Content"])
     func status(status: String) async throws {
         let server = try LoopbackServer { LoopbackServer.response(status) }
         defer { server.stop() }
         #expect(await error(try .url("http://127.0.0.1:\(server.port)/", client: client)) == .status(try #require(Int(status.prefix(3)))))
     }
 
-    @Test("more than 256 KiB are not read to the end")
+    @Test("a document above 256 KiB is an error")
     func tooLarge() async throws {
         let server = try LoopbackServer {
             LoopbackServer.response("200 OK", body: String(repeating: " ", count: KeySource.maximumByteCount + 1))
@@ -119,7 +119,7 @@ struct KeySourceTests {
         #expect(await error(try .url("http://127.0.0.1:\(server.port)/", client: client, timeout: .milliseconds(50))) == .timeout)
     }
 
-    @Test("a document that was cut off is not taken")
+    @Test("an incomplete document is not used")
     func truncated() async throws {
         let server = try LoopbackServer { Array("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"keys\":[]}".utf8) }
         defer { server.stop() }

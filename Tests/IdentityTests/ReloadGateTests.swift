@@ -2,12 +2,12 @@ import Testing
 
 @testable import Identity
 
-@Suite("Reloads of the key set")
+@Suite("ReloadGate")
 struct ReloadGateTests {
     private let start = ContinuousClock.now
     private func gate() -> ReloadGate { ReloadGate(unknownKeyPause: .seconds(10)) }
 
-    @Test("one reload runs, the others wait for it")
+    @Test("one reload runs at a time, and other callers wait for it")
     func singleFlight() {
         var gate = gate()
         #expect(gate.unknownKey(at: start) == .start)
@@ -15,7 +15,7 @@ struct ReloadGateTests {
         #expect(gate.due() == .join)
     }
 
-    @Test("unknown keys start one reload in 10 s, apart from scheduled reloads")
+    @Test("unknown keys start at most one reload in 10 s, besides scheduled reloads")
     func pause() {
         var gate = gate()
         #expect(gate.unknownKey(at: start) == .start)
@@ -34,7 +34,7 @@ struct ReloadGateTests {
         #expect(gate.unknownKey(at: start) == .start)
     }
 
-    @Test("after failures the source is read sooner, never later than usual")
+    @Test("after failures the source is read sooner, and never later than the interval")
     func delays() {
         let slow = KeySource(interval: .seconds(600)) { [] }
         #expect((0...9).map(slow.delay).map(\.components.seconds) == [600, 5, 10, 20, 40, 80, 160, 320, 600, 600])

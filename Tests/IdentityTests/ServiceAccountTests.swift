@@ -50,7 +50,7 @@ struct ServiceAccountTests {
         return JSONValue.object(fields.compactMap { name, value in value.map { JSONMember(name, .string($0)) } }).bytes
     }
 
-    @Test("a file that lacks a member, has another key, or sends tokens over plain HTTP is refused, without its key in the text")
+    @Test("a file without a member, with another kind of key, or with an http URL is rejected; the error has no key")
     func invalid() {
         let changes: [(String, String?)] = [
             ("client_email", nil), ("private_key", "x"), ("token_uri", "http://example.com/token"), ("private_key", nil),
@@ -62,7 +62,7 @@ struct ServiceAccountTests {
         #expect(throws: ServiceAccountFile.Invalid.self) { try ServiceAccountFile(parsing: Array("[]".utf8)) }
     }
 
-    @Test("an assertion signed with RS256 is exchanged for an access token, which is used until its last minute")
+    @Test("an assertion signed with RS256 is exchanged for an access token, which is cached until its last minute")
     func exchange() async throws {
         let server = try StoreAPI()
         let client = try OutboundHTTPClient(OutboundConfiguration())
