@@ -9,7 +9,7 @@ import Testing
 
 @Suite("JSON logs")
 struct JSONLogHandlerTests {
-    /// Collects lines, each as it was written.
+    /// Collects the written lines.
     private final class Lines: Sendable {
         let writer: LogWriter
         private let collected: Shared
@@ -68,7 +68,7 @@ struct JSONLogHandlerTests {
         #expect(json[nasty] == nasty)
     }
 
-    @Test("an error is written with its type, and levels below the set one are not written")
+    @Test("an error is written with its type, and events below the log level are not written")
     func errorsAndLevels() {
         let lines = Lines()
         let logger = Self.logger(lines, level: .warning)
@@ -131,7 +131,7 @@ struct JSONLogHandlerTests {
         .timeLimit(.minutes(1)))
     func stuckReader() async throws {
         let pipe = Pipe()
-        // More than a pipe holds, and one batch that is written meanwhile.
+        // More than a pipe and one batch hold.
         let writer = LogWriter(descriptor: pipe.fileHandleForWriting.fileDescriptor, capacity: 100_000)
         let logger = Logger(label: "l") { JSONLogHandler(label: $0, writer: writer) }
         let factory = PrometheusMetricsFactory()

@@ -2,18 +2,19 @@ import Dispatch
 import JSON
 import Logging
 
-/// Writes every log event as one JSON object on one line: `time`, `level`, `label`, `message`, then `error`, then the metadata, its keys
-/// sorted and nested ones joined with dots. Numbers and booleans stay what they are. Every text passes the ``Redactor``.
+/// The swift-log backend: writes every log event as one JSON object on one line with `time`, `level`, `label`, `message`, `error` if there
+/// is one, and the metadata. Metadata keys are sorted, and nested ones joined with dots. Numbers and booleans are written as such. Every
+/// text passes the ``Redactor``.
 ///
 /// ```swift
 /// LoggingSystem.bootstrap { JSONLogHandler(label: $0, level: .info) }
 /// ```
 public struct JSONLogHandler: LogHandler {
-    /// Metadata of the logger, on all its lines.
+    /// Metadata of the logger, written with every event.
     public var metadata: Logger.Metadata = [:]
-    /// Metadata from the task, such as a trace id.
+    /// Provides metadata of the current task, such as a trace id.
     public var metadataProvider: Logger.MetadataProvider?
-    /// Events below it are not written.
+    /// Events below this level are not written.
     public var logLevel: Logger.Level
 
     private let label: String
@@ -21,7 +22,6 @@ public struct JSONLogHandler: LogHandler {
     private let clock: @Sendable () -> Timestamp
     private let redactor = Redactor()
 
-    /// A handler for one logger.
     public init(
         label: String, level: Logger.Level = .info, writer: LogWriter = .standardError,
         metadataProvider: Logger.MetadataProvider? = nil, clock: @escaping @Sendable () -> Timestamp = { .now }
@@ -39,7 +39,7 @@ public struct JSONLogHandler: LogHandler {
         set { metadata[key] = newValue }
     }
 
-    /// Writes one line. Metadata of the event wins over the task's, and that over the logger's.
+    /// Writes one line. On equal keys, metadata of the event overrides that of the task, and that overrides the logger's.
     public func log(event: LogEvent) {
         var line = LogLine()
         line.field("time", clock().rfc3339)
@@ -60,7 +60,7 @@ public struct JSONLogHandler: LogHandler {
     private static let criticalFlush = DispatchTimeInterval.milliseconds(250)
 
     private func metadata(of event: LogEvent) -> Logger.Metadata {
-        // The usual case: nothing to merge, nothing to copy.
+        // The usual case needs no merging and no copy.
         if metadata.isEmpty, metadataProvider == nil { return event.metadata ?? [:] }
         var all = metadata
         if let provided = metadataProvider?.get(), !provided.isEmpty { all.merge(provided) { _, new in new } }
@@ -68,7 +68,7 @@ public struct JSONLogHandler: LogHandler {
         return all
     }
 
-    /// Keys of the line itself; metadata of that name is written as `metadata.time` and so on, so no key comes twice.
+    /// The fixed keys of a line. Metadata with such a key is written as `metadata.time` and so on, so that no key occurs twice.
     private static let reserved: Set<String> = ["time", "level", "label", "message", "error", "error_type"]
 
     private func write(_ metadata: Logger.Metadata, under parent: String?, into line: inout LogLine) {

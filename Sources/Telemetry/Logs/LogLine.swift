@@ -1,7 +1,7 @@
-/// The bytes of one log line: a JSON object, built field by field. Nothing in it can end the line early: control characters and the line
-/// separators U+0085, U+2028 and U+2029, which some readers split at, are escaped.
+/// Builds one log line, a JSON object, field by field. No value can end the line early: control characters are escaped, and U+0085, U+2028
+/// and U+2029, at which some readers split lines.
 struct LogLine {
-    /// Longest string value, in bytes; a longer one is cut and ends with an ellipsis. Keeps one bad call from flooding the log.
+    /// The longest string value in bytes; a longer one is truncated and ends with an ellipsis, so that one call cannot flood the log.
     static let longestValue = 4096
 
     private(set) var bytes: [UInt8]
@@ -17,7 +17,7 @@ struct LogLine {
         string(value)
     }
 
-    /// A value that is JSON already: a number or a boolean.
+    /// Adds a value that is JSON text: a number or a boolean.
     mutating func field(_ key: String, literal: String) {
         open(key)
         bytes += literal.utf8
@@ -41,7 +41,7 @@ struct LogLine {
         bytes.append(UInt8(ascii: ":"))
     }
 
-    /// Runs that need no escape are copied as they are.
+    /// Appends a quoted string. Runs of bytes without an escape are copied at once.
     private mutating func string(_ text: String) {
         var text = text
         bytes.append(UInt8(ascii: "\""))
@@ -49,7 +49,7 @@ struct LogLine {
             let end = Self.end(of: source)
             var (copied, index) = (0, 0)
             while index < end {
-                // Nearly all bytes: not one of those that `escape` looks at.
+                // Nearly all bytes are plain: skips the slower check.
                 if Self.isPlain(source[index]) {
                     index += 1
                     continue
@@ -69,7 +69,7 @@ struct LogLine {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Where a text is cut: not inside a character's bytes.
+    /// The length at which a text is truncated: not inside a UTF-8 sequence.
     private static func end(of source: UnsafeBufferPointer<UInt8>) -> Int {
         guard source.count > longestValue else { return source.count }
         var end = longestValue
@@ -81,7 +81,7 @@ struct LogLine {
         byte >= 0x20 && byte < 0x7F && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
     }
 
-    /// What a text must be written as where it begins, and how many bytes that stands for; nil: as it is.
+    /// The escape for the beginning of `rest`, and how many bytes it replaces; nil when no escape is needed.
     private static func escape(_ rest: Slice<UnsafeBufferPointer<UInt8>>) -> (length: Int, escape: String)? {
         let first = rest[rest.startIndex]
         switch first {

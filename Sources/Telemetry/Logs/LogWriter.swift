@@ -8,22 +8,24 @@ import Synchronization
     import Glibc
 #endif
 
-/// Where log lines go. Writers never wait for the reader of the log: lines are queued, up to a number of bytes, and one thread writes them in
-/// their order. When the reader stands still for too long, lines are dropped and counted, and the log reports it when it goes on.
+/// Writes log lines to a file descriptor, without blocking the callers. Lines are queued up to a number of bytes, and one thread writes
+/// them in order. When the reader of the log is too slow and the queue is full, lines are dropped and counted, and a later line reports how
+/// many.
 public final class LogWriter: Sendable {
     private struct Queue {
         var lines: [[UInt8]] = []
-        /// Also of those that are being written.
+        /// Bytes of the queued lines and of those that are being written.
         var bytes = 0
+        /// Whether `drain` is running or scheduled.
         var isDraining = false
         var dropped = 0
         var reportedDropped = 0
         var written = 0
-        /// `written` when a flush waited in vain.
+        /// The value of `written` when the last flush timed out; nil when it did not.
         var stuckAt: Int?
     }
 
-    /// Some ten thousand lines.
+    /// Bytes: about ten thousand lines.
     public static let defaultCapacity = 2 * 1024 * 1024
     /// Lines are written together up to this size.
     private static let batchBytes = 64 * 1024
@@ -33,13 +35,13 @@ public final class LogWriter: Sendable {
     private let thread = DispatchQueue(label: "log")
     private let write: @Sendable ([UInt8]) -> Void
 
-    /// A writer that calls `write` with one or more whole lines, their ends included, always on one thread at a time.
+    /// Calls `write` with one or more complete lines, including their line feeds, never concurrently.
     public init(capacity: Int = LogWriter.defaultCapacity, _ write: @escaping @Sendable (_ lines: [UInt8]) -> Void) {
         self.capacity = capacity
         self.write = write
     }
 
-    /// Writes to a file descriptor. An error drops the lines, because there is nowhere left to report it.
+    /// Writes to a file descriptor. On an error the lines are dropped, because it cannot be reported.
     public convenience init(descriptor: Int32, capacity: Int = LogWriter.defaultCapacity) {
         self.init(capacity: capacity) { lines in Self.write(lines, to: descriptor) }
     }
@@ -47,7 +49,7 @@ public final class LogWriter: Sendable {
     /// The process's standard error.
     public static let standardError = LogWriter(descriptor: STDERR_FILENO)
 
-    /// Lines that were dropped because too many waited.
+    /// The number of lines that were dropped because the queue was full.
     public var droppedLines: Int { queue.withLock { $0.dropped } }
 
     func append(_ line: [UInt8]) {
@@ -64,8 +66,8 @@ public final class LogWriter: Sendable {
         if isIdle { thread.async { self.drain() } }
     }
 
-    /// Waits until everything logged so far is written; false when that takes longer. It does not wait again for a reader that has not read
-    /// anything since it was waited for in vain.
+    /// Waits until everything logged so far is written; false when that takes longer than `time`. If the last flush timed out and nothing
+    /// was written since, returns false at once.
     @discardableResult
     public func flush(within time: DispatchTimeInterval) -> Bool {
         guard queue.withLock({ $0.stuckAt != $0.written || $0.lines.isEmpty && !$0.isDraining }) else { return false }
@@ -95,7 +97,7 @@ public final class LogWriter: Sendable {
         }
     }
 
-    /// What waits, and how many lines were dropped since the last call; nil when nothing waits.
+    /// Removes and returns the queued lines, and how many were dropped since the last call; nil when none are queued.
     private func next() -> (lines: [[UInt8]], dropped: Int)? {
         queue.withLock { queue in
             guard !queue.lines.isEmpty else {

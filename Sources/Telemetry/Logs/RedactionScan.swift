@@ -1,4 +1,5 @@
-/// One pass over a text that collects its secrets. Rules look at the bytes from one position on and say where the secret there ends.
+/// Implements ``Redactor``: one pass over a text that replaces its secrets. Each rule checks the bytes at one position and returns the
+/// range of the secret there.
 struct RedactionScan {
     private let bytes: [UInt8]
     /// Everything before this index is in `output`.
@@ -7,7 +8,7 @@ struct RedactionScan {
 
     init(_ text: String) { bytes = Array(text.utf8) }
 
-    /// The scrubbed text; nil when there was nothing to scrub.
+    /// The redacted text; nil when there are no secrets.
     mutating func run() -> [UInt8]? {
         var index = 0
         while index < bytes.count {
@@ -40,7 +41,7 @@ struct RedactionScan {
 
     // MARK: Rules
 
-    /// `eyJ…`, the base64url form of `{"`: header, payload and signature, or a long part of it that was cut off.
+    /// A JSON Web Token, or a long part of one: begins with `eyJ`, which is `{"` in base64url.
     private func webToken(at index: Int) -> Range<Int>? {
         guard matches("eyJ", at: index) else { return nil }
         let end = end(from: index) { Self.isBase64URL($0) || $0 == UInt8(ascii: ".") }
@@ -63,7 +64,7 @@ struct RedactionScan {
         return end - start >= 8 && looksOpaque(start..<end) ? start..<end : nil
     }
 
-    /// The keys of providers, payment and database services have a prefix of their own.
+    /// An API key, recognized by the prefixes that model providers, payment and database services use.
     private func key(at index: Int) -> Range<Int>? {
         guard index == 0 || !Self.isAlphanumeric(bytes[index - 1]) else { return nil }
         guard let prefix = Self.keyPrefixes.first(where: { matches($0, at: index) }) else { return nil }
@@ -71,7 +72,7 @@ struct RedactionScan {
         return end - index >= prefix.utf8CodeUnitCount + 8 ? index..<end : nil
     }
 
-    /// `name@host.tld`, found from its separator.
+    /// An e-mail address, found at its separator (`@` or `%40`).
     private func address(around index: Int, separator: Int) -> Range<Int>? {
         var start = index
         while start > copied, Self.isLocalPart(bytes[start - 1]) { start -= 1 }
@@ -115,7 +116,7 @@ struct RedactionScan {
             let end = end(from: start + 1) { $0 != quote }
             return end > start + 1 ? start + 1..<end : nil
         }
-        // Left to the rules that know where such a credential ends.
+        // The rules for bearer and basic credentials find their end.
         guard credential(scheme: "bearer", at: start) == nil, credential(scheme: "basic", at: start) == nil else { return nil }
         let end = end(from: start) { $0 > 0x20 && !Self.endsValue($0) }
         return end > start ? start..<end : nil
@@ -123,7 +124,7 @@ struct RedactionScan {
 
     // MARK: Helpers
 
-    /// The start of what follows a scheme's name and its blanks.
+    /// The start of the credential after a scheme's name and separators; nil when the scheme is not at this index.
     private func credential(scheme: StaticString, at index: Int) -> Int? {
         guard index == 0 || !Self.isAlphanumeric(bytes[index - 1]), matchesIgnoringCase(scheme, at: index) else { return nil }
         let name = index + scheme.utf8CodeUnitCount
@@ -160,7 +161,7 @@ struct RedactionScan {
         return position == 0 || !Self.isAlphanumeric(bytes[position - 1])
     }
 
-    /// Digits, signs or capitals inside distinguish a credential from a word.
+    /// Whether the bytes are a credential and not a word: they contain digits, signs or inner capitals.
     private func looksOpaque(_ range: Range<Int>) -> Bool {
         range.dropFirst().contains { !(UInt8(ascii: "a")...UInt8(ascii: "z")).contains(bytes[$0]) }
     }
@@ -188,7 +189,7 @@ struct RedactionScan {
         UnsafeBufferPointer(start: signs.utf8Start, count: signs.utf8CodeUnitCount).contains(byte)
     }
 
-    /// What may follow "bearer" in a sentence.
+    /// Words that follow "bearer" in ordinary text.
     private static let plainWords: [StaticString] = [
         "token", "tokens", "authentication", "auth", "scheme", "key", "header", "credentials", "is", "was", "required", "missing",
     ]

@@ -1,22 +1,21 @@
-/// Scrubs what looks like a secret or a person's address from text that is about to be logged.
+/// Removes secrets and e-mail addresses from text before it is logged.
 ///
-/// This is the last resort, not the rule: the product logs identifiers and numbers, never what people write. What slips into an error
-/// text of a library is caught here: JSON web tokens, bearer and basic credentials, API keys, passwords in URLs and connection
-/// strings, e-mail addresses. One pass over the bytes; text without a finding is returned as it is.
+/// A last line of defence: the code logs identifiers and numbers, never what users write, but error texts of libraries may contain secrets.
+/// Recognized are JSON Web Tokens, bearer and basic credentials, API keys, passwords in URLs and connection strings, and e-mail addresses.
+/// One pass over the bytes; text without a secret is returned unchanged.
 public struct Redactor: Sendable {
-    /// What stands in the place of a secret.
+    /// Replaces a secret.
     public static let mark = "[redacted]"
 
-    /// A redactor.
     public init() {}
 
-    /// The text with every finding replaced by ``mark``.
+    /// The text with every secret replaced by ``mark``.
     public func redact(_ text: String) -> String {
         var scan = RedactionScan(text)
         return scan.run().map { String(decoding: $0, as: UTF8.self) } ?? text
     }
 
-    /// Whether the value under a metadata key is a secret by its name, whatever it looks like.
+    /// Whether the value of a metadata key is always a secret, by the key's name, such as `password` or `prompt`.
     public func isSecret(key: String) -> Bool {
         var key = key
         return key.withUTF8 { key in

@@ -10,7 +10,7 @@ protocol PrometheusMetric: AnyObject, Sendable {
 /// A counter. Integer increments and floating-point increments are stored separately, so that neither loses precision.
 final class PrometheusCounter: PrometheusMetric, CounterHandler, FloatingPointCounterHandler {
     private let whole = Atomic<Int64>(0)
-    private let broken = AtomicDouble()
+    private let fractional = AtomicDouble()
 
     /// Adds to the counter. Ignores negative amounts, because Prometheus interprets a decrease as a restart of the process.
     func increment(by amount: Int64) {
@@ -20,18 +20,18 @@ final class PrometheusCounter: PrometheusMetric, CounterHandler, FloatingPointCo
 
     func increment(by amount: Double) {
         guard amount > 0, amount.isFinite else { return }
-        broken.add(amount)
+        fractional.add(amount)
     }
 
     func reset() {
         whole.store(0, ordering: .relaxed)
-        broken.store(0)
+        fractional.store(0)
     }
 
     func render(family: String, labels: String, into page: inout PrometheusPage) {
         let whole = whole.load(ordering: .relaxed)
-        let broken = broken.value
-        page.sample(family, labels: labels, value: broken == 0 ? "\(whole)" : PrometheusPage.number(Double(whole) + broken))
+        let fractional = fractional.value
+        page.sample(family, labels: labels, value: fractional == 0 ? "\(whole)" : PrometheusPage.number(Double(whole) + fractional))
     }
 }
 

@@ -119,19 +119,19 @@ public final class PrometheusMetricsFactory: MetricsFactory {
         histogram(label, dimensions, kind: .timer, usual: configuration.timerBounds)
     }
 
-    /// Forgets a counter when its last handle is destroyed.
+    /// Removes a counter when its last handle is destroyed.
     public func destroyCounter(_ handler: any CounterHandler) { destroy(handler) }
 
-    /// Forgets a counter when its last handle is destroyed.
+    /// Removes a counter when its last handle is destroyed.
     public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) { destroy(handler) }
 
-    /// Forgets a gauge when its last handle is destroyed.
+    /// Removes a gauge when its last handle is destroyed.
     public func destroyMeter(_ handler: any MeterHandler) { destroy(handler) }
 
-    /// Forgets a histogram or gauge when its last handle is destroyed.
+    /// Removes a histogram or gauge when its last handle is destroyed.
     public func destroyRecorder(_ handler: any RecorderHandler) { destroy(handler) }
 
-    /// Forgets a histogram when its last handle is destroyed.
+    /// Removes a histogram when its last handle is destroyed.
     public func destroyTimer(_ handler: any TimerHandler) { destroy(handler) }
 
     private func destroy(_ handler: AnyObject) { registry.withLock { $0.release(handler) } }

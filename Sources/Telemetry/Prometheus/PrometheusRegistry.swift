@@ -26,7 +26,7 @@ struct PrometheusRegistry {
 
     private(set) var families: [String: Family] = [:]
     /// The family and labels of each metric, to find it when a handle is destroyed.
-    private var places: [ObjectIdentifier: (family: String, labels: String)] = [:]
+    private var seriesKeys: [ObjectIdentifier: (family: String, labels: String)] = [:]
     private let labelSetsPerFamily: Int
 
     /// The labels of the series that counts everything beyond the limit of label sets.
@@ -43,22 +43,22 @@ struct PrometheusRegistry {
             noteConflict()
             return make()
         }
-        // Mutated in place: removing and reinserting a family would copy all its series.
+        // Mutated in key: removing and reinserting a family would copy all its series.
         let isFull = families[name].map { $0.series.count >= labelSetsPerFamily && $0.series[labels] == nil } ?? false
         let labels = isFull ? Self.overflow : labels
         let (metric, isNew) = families[name, default: Family(kind: kind, help: help)].take(labels, make: make)
-        if isNew { places[ObjectIdentifier(metric)] = (name, labels) }
+        if isNew { seriesKeys[ObjectIdentifier(metric)] = (name, labels) }
         return metric
     }
 
     mutating func release(_ handler: AnyObject) {
         let id = ObjectIdentifier(handler)
-        guard let place = places[id], let series = families[place.family]?.series[place.labels] else { return }
+        guard let key = seriesKeys[id], let series = families[key.family]?.series[key.labels] else { return }
         if series.handles > 1 {
-            families[place.family]?.series[place.labels]?.handles -= 1
+            families[key.family]?.series[key.labels]?.handles -= 1
         } else {
-            families[place.family]?.series[place.labels] = nil
-            places[id] = nil
+            families[key.family]?.series[key.labels] = nil
+            seriesKeys[id] = nil
         }
     }
 
