@@ -1,18 +1,27 @@
 import CoachCore
 
-/// What an instance runs at the moment, and how runs ended whose end is not recorded yet. Pure.
+/// The state of a `JobRunner`: the jobs that run on this instance, and the results of runs that are not yet recorded in the database. Pure.
 struct JobBoard {
     /// Why this instance cancels a run.
     enum Cancellation {
-        /// Another instance may run the job now.
+        /// The lease expired: another instance may run the job now.
         case leaseLost
+        /// The run exceeded `JobHandler.timeLimit`.
         case timeLimit
         case shutdown
     }
 
-    /// What became of a run, for the log and the metrics. With `lost` nothing is recorded.
+    /// How a run ended, for the log and the metrics.
     enum Outcome: String, CaseIterable {
-        case done, retried, dead, returned, lost
+        case done
+        /// It failed and will be tried again.
+        case retried
+        /// It failed for good.
+        case dead
+        /// Cancelled by a shutdown; the job is due again at once.
+        case returned
+        /// Its lease was lost, so nothing is recorded.
+        case lost
     }
 
     private struct Entry {
@@ -21,25 +30,26 @@ struct JobBoard {
         var cancellation: Cancellation?
     }
 
+    /// Free slots of each kind.
     private var slots: [JobKind: Int]
     private var entries: [JobRun: Entry] = [:]
-    /// In the order of their ends.
+    /// Results that are not yet recorded, in the order of the runs' ends.
     private(set) var ended: [EndedRun] = []
     private(set) var isStopping = false
-    /// It is time to extend the leases.
+    /// Whether the leases must be renewed.
     var isRenewalDue = false
 
-    /// `slots`: how many jobs of each kind run at once.
+    /// - Parameter slots: how many jobs of each kind may run at once.
     init(slots: [JobKind: Int]) { self.slots = slots }
 
     var running: [JobRun] { Array(entries.keys) }
-    /// Nothing runs, and nothing will.
+    /// Whether no job runs, and none will be taken.
     var isDrained: Bool { isStopping && entries.isEmpty }
 
     /// How many jobs of each kind may be taken.
     var wanted: [JobKind: Int] { isStopping ? [:] : slots.filter { $0.value > 0 } }
 
-    /// No job is taken any more.
+    /// From now on no job is taken.
     mutating func stop() { isStopping = true }
 
     mutating func start(_ job: Job, deadline: ContinuousClock.Instant) {
@@ -47,7 +57,7 @@ struct JobBoard {
         entries[job.run] = Entry(job: job, deadline: deadline)
     }
 
-    /// Notes why a run is being cancelled; the first reason counts. False: it does not run any more, or is being cancelled already.
+    /// Records why a run is cancelled. False, without a change, when it has ended or was cancelled before.
     mutating func cancel(_ run: JobRun, because reason: Cancellation) -> Bool {
         guard entries[run] != nil, entries[run]?.cancellation == nil else { return false }
         entries[run]?.cancellation = reason
@@ -56,10 +66,10 @@ struct JobBoard {
 
     func isCancelled(_ run: JobRun) -> Bool { entries[run]?.cancellation != nil }
 
-    /// Runs that have taken longer than they may.
+    /// Runs that have exceeded their time limit.
     func overdue(at moment: ContinuousClock.Instant) -> [JobRun] { entries.filter { $0.value.deadline <= moment }.map(\.key) }
 
-    /// A run has ended. `failure`: what it threw. `random`: 0 to 1, for the pause before the next attempt.
+    /// A run has ended. `failure`: the error that it threw. `random`: 0 to 1, for the pause before the next attempt.
     mutating func end(_ run: JobRun, failure: (any Error)?, random: Double) -> Outcome {
         guard let entry = entries.removeValue(forKey: run) else { return .lost }
         slots[entry.job.kind, default: 0] += 1
@@ -75,7 +85,7 @@ struct JobBoard {
         return record(run, .retry(after: JobBackoff.pause(afterAttempt: run.attempt, random: random), reason: reason), as: .retried)
     }
 
-    /// So many ends, the first ones, are recorded.
+    /// The first `count` results were recorded.
     mutating func recorded(_ count: Int) { ended.removeFirst(count) }
 
     private mutating func record(_ run: JobRun, _ result: EndedRun.Result, as outcome: Outcome) -> Outcome {

@@ -1,19 +1,20 @@
 import CoachCore
 
-/// Runs the jobs of one kind. A job may be run more than once, also at the same time when its lease was lost: the effect must be idempotent, by
-/// itself or by the job's idempotency key.
+/// How to run the jobs of one kind. A job may run more than once, and concurrently on another instance after its lease was lost. So its
+/// effect must be idempotent, by itself or by the job's idempotency key.
 public struct JobHandler: Sendable {
     public let kind: JobKind
-    /// How many jobs of the kind run at once on this instance.
+    /// How many jobs of the kind may run at once on this instance.
     let concurrency: Int
-    /// A run that takes longer is cancelled and counts as failed.
+    /// A run that takes longer is cancelled and has failed.
     let timeLimit: Duration
     let run: @Sendable (Job) async throws -> Void
 
     /// - Parameters:
-    ///   - payload: parses the job; nil: it is not one of this kind, and is dead at once.
-    ///   - run: returns when the job is done. What it throws is logged and kept with the job: no user data in it. `JobRejected` fails for good,
-    ///     everything else is tried again. Heeds cancellation.
+    ///   - payload: parses the job's payload; nil when it is invalid: then the job fails for good.
+    ///   - run: returns when the job is done. Must react to cancellation. Its errors are logged and stored with the job, so they must not
+    ///     contain
+    ///     user data. `JobRejected` fails the job for good; after any other error it is tried again.
     public init<Payload: Sendable>(
         _ kind: JobKind, concurrency: Int, timeLimit: Duration = .seconds(600), payload: @escaping @Sendable (Job) -> Payload?,
         run: @escaping @Sendable (Payload) async throws -> Void
@@ -28,7 +29,7 @@ public struct JobHandler: Sendable {
     }
 }
 
-/// Thrown by a handler for a job that no further attempt can do.
+/// Thrown by a handler for a job that cannot succeed, so that it is not tried again.
 public struct JobRejected: Error, CustomStringConvertible {
     public let description: String
     public init(_ reason: String) { description = reason }

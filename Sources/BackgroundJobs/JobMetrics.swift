@@ -2,13 +2,13 @@ import CoachCore
 import CoreMetrics
 import Synchronization
 
-/// What operators watch of jobs, by kind.
+/// The metrics of jobs by kind: a counter of ended runs, and gauges of waiting and dead jobs.
 public final class JobMetrics: Sendable {
     private let runs: [JobKind: [JobBoard.Outcome: Counter]]
-    /// Kinds with gauges: one of which nothing is left in the database is 0.
+    /// Kinds that have gauges. Remembered, to set the gauges to 0 when the database has no more jobs of the kind.
     private let known: Mutex<Set<JobKind>>
 
-    /// `kinds`: those with a handler.
+    /// - Parameter kinds: those with a handler.
     public init(kinds: [JobKind]) {
         runs = Dictionary(
             uniqueKeysWithValues: kinds.map { kind in
@@ -22,7 +22,7 @@ public final class JobMetrics: Sendable {
 
     func count(_ outcome: JobBoard.Outcome, of kind: JobKind) { runs[kind]?[outcome]?.increment() }
 
-    /// Sets the gauges, which are of the whole database and the same on every instance.
+    /// Sets the gauges. They count the jobs in the database, so every instance reports the same values.
     public func record(_ figures: [JobFigures]) {
         let found = Dictionary(uniqueKeysWithValues: figures.map { ($0.kind, $0) })
         let kinds = known.withLock { known in

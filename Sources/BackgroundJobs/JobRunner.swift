@@ -3,17 +3,18 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// Runs the jobs of the queue on this instance: takes what is due under a lease, renews it, and records the ends.
+/// Runs jobs of the durable queue on this instance: takes due jobs under a lease, renews the leases, and records the results.
 ///
-/// One round trip records all ends since the last one and takes as many new jobs, so the busier the instance is the fewer transactions a job costs.
+/// One round trip (an exchange) records all results since the last one and takes new jobs. So the busier the instance is, the fewer
+/// transactions a job needs.
 public final class JobRunner: Service {
-    /// Times of a runner.
+    /// The time limits and intervals of a runner.
     public struct Timing: Sendable {
-        /// How long a job whose process died waits for its next run, at most.
+        /// How long a lease is valid: if this process ends, its jobs are run again after at most this time.
         public var lease: Duration
-        /// How late a job that was enqueued elsewhere is noticed, at most.
+        /// How often the queue is checked for jobs that other instances enqueued.
         public var pollInterval: Duration
-        /// How long runs may go on in a graceful shutdown.
+        /// How long runs may continue in a graceful shutdown.
         public var patience: Duration
 
         public init(lease: Duration = .seconds(10), pollInterval: Duration = .seconds(1), patience: Duration = .seconds(5)) {
@@ -31,13 +32,15 @@ public final class JobRunner: Service {
     private let clock: any Clock<Duration>
     private let random: @Sendable () -> Double
     private let board: Mutex<JobBoard>
-    /// What cancels each run.
+    /// Cancels the task of each run.
     private let cancellations = Mutex<[JobRun: @Sendable () -> Void]>([:])
-    /// Something may be due, or has ended. One signal is kept while an exchange is under way.
+    /// A signal requests an exchange: a job may be due, or a run has ended. During an exchange at most one signal is kept.
     private let signals: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation
 
-    /// `random`: 0 to 1. The time limits of handlers are the machine's time, everything else is `clock`'s.
+    /// - Parameters:
+    ///   - clock: for all times but the time limits of handlers, which use the continuous clock.
+    ///   - random: 0 to 1.
     public init(
         queue: JobQueue, handlers: [JobHandler], metrics: JobMetrics, timing: Timing = Timing(), logger: Logger,
         clock: any Clock<Duration> = ContinuousClock(), random: @escaping @Sendable () -> Double = { .random(in: 0...1) }
@@ -53,11 +56,11 @@ public final class JobRunner: Service {
         (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Looks for due jobs at once: to be called after a transaction that enqueued one.
+    /// Checks for due jobs at once. Call after a transaction that enqueued one.
     public func poke() { signal.yield() }
 
-    /// Until shut down gracefully, after which runs have `patience` to end; those that have not are returned to the queue. Cancelled: at once, and
-    /// the jobs become due again when their leases expire.
+    /// Runs until shut down gracefully or cancelled. After a graceful shutdown, runs have `Timing.patience` to end; those that do not are
+    /// returned to the queue. After a cancellation it ends at once, and its jobs become due again when their leases expire.
     public func run() async throws {
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
@@ -83,7 +86,7 @@ public final class JobRunner: Service {
             }
             let isLast = board.withLock { $0.isDrained }
             do {
-                // One after the other: two statements that lock some of the same jobs would wait for each other.
+                // Sequentially, because both statements lock rows of the same jobs and would wait for each other.
                 try await renewLeases()
                 for job in try await exchange() {
                     guard let handler = handlers[job.kind] else { continue }
@@ -97,7 +100,7 @@ public final class JobRunner: Service {
         }
     }
 
-    /// Records ends and takes jobs.
+    /// Records results and takes due jobs, in one round trip.
     private func exchange() async throws -> [Job] {
         let (ended, wanted) = board.withLock { ($0.ended, $0.wanted) }
         let jobs = try await queue.exchange(ended, wanted, timing.lease)
@@ -108,7 +111,7 @@ public final class JobRunner: Service {
         return jobs
     }
 
-    /// Extends the leases of what runs, when it is time.
+    /// Renews the leases of running jobs, if due; cancels runs whose lease is lost or whose time limit has passed.
     private func renewLeases() async throws {
         guard board.withLock({ $0.isRenewalDue }) else { return }
         for run in board.withLock({ $0.overdue(at: .now) }) { cancel(run, because: .timeLimit) }
@@ -124,7 +127,7 @@ public final class JobRunner: Service {
         // Cancelled by `cancel`, or with this task.
         let task = Task { try await handler.run(job) }
         cancellations.withLock { $0[job.run] = { task.cancel() } }
-        // It may have been cancelled before there was a task.
+        // The run may have been cancelled before the task existed.
         if board.withLock({ $0.isCancelled(job.run) }) { task.cancel() }
         let result = await withTaskCancellationHandler {
             await task.result
@@ -140,7 +143,7 @@ public final class JobRunner: Service {
         poke()
     }
 
-    // MARK: Beside the exchange
+    // MARK: Concurrent with the exchanges
 
     private func poll() async {
         let schedule = PeriodicSchedule(every: timing.pollInterval, firstAfter: timing.pollInterval, jitter: 0.2)
@@ -148,7 +151,7 @@ public final class JobRunner: Service {
     }
 
     private func requestRenewals() async {
-        // Two renewals may fail before a lease expires.
+        // A third of the lease, so that two renewals may fail before it expires.
         let schedule = PeriodicSchedule(every: timing.lease / 3, firstAfter: timing.lease / 3, jitter: 0.1)
         try? await PeriodicLoop("job lease renewal", schedule, logger: logger, clock: clock, random: random).run {
             board.withLock { $0.isRenewalDue = true }

@@ -2,14 +2,15 @@ import CoachCore
 import Logging
 import ServiceLifecycle
 
-/// Work that an instance repeats for as long as it lives.
+/// A `Service` that repeats work on this instance until the process shuts down. For work that must survive the process use the job queue
+/// (`JobRunner`).
 public struct PeriodicJob: Service, CustomStringConvertible {
-    /// What a service group calls it.
+    /// The name, which a service group shows.
     public let description: String
     private let loop: PeriodicLoop
     private let work: @Sendable () async throws -> Void
 
-    /// As `PeriodicLoop`.
+    /// The parameters are those of `PeriodicLoop`.
     public init(
         _ name: String, _ schedule: PeriodicSchedule, logger: Logger, clock: any Clock<Duration> = ContinuousClock(),
         random: @escaping @Sendable () -> Double = { .random(in: 0...1) }, work: @escaping @Sendable () async throws -> Void
@@ -19,7 +20,7 @@ public struct PeriodicJob: Service, CustomStringConvertible {
         self.work = work
     }
 
-    /// Until cancelled or shut down gracefully, which both cancel a run that is under way.
+    /// Runs until cancelled or shut down gracefully; both also cancel `work` if it is running.
     public func run() async throws {
         try await cancelWhenGracefulShutdown { try await loop.run(work) }
     }

@@ -1,7 +1,8 @@
 import CoachCore
 import Logging
 
-/// Repeats work until it is cancelled. A failure is logged once per outage and tried again.
+/// Repeats work on a schedule until its task is cancelled. A failure does not end the loop; one line is logged when an outage begins and
+/// one when it ends.
 public struct PeriodicLoop: Sendable {
     private let name: String
     private let schedule: PeriodicSchedule
@@ -11,9 +12,9 @@ public struct PeriodicLoop: Sendable {
     private let isFatal: @Sendable (any Error) -> Bool
 
     /// - Parameters:
-    ///   - name: in the log.
+    ///   - name: appears in the log.
     ///   - random: 0 to 1, for the schedule's jitter.
-    ///   - isFatal: errors after which the work makes no sense: `run` throws them.
+    ///   - isFatal: errors that end the loop: `run` throws them.
     public init(
         _ name: String, _ schedule: PeriodicSchedule, logger: Logger, clock: any Clock<Duration> = ContinuousClock(),
         random: @escaping @Sendable () -> Double = { .random(in: 0...1) }, isFatal: @escaping @Sendable (any Error) -> Bool = { _ in false }
@@ -26,7 +27,7 @@ public struct PeriodicLoop: Sendable {
         self.isFatal = isFatal
     }
 
-    /// Until cancelled: a graceful shutdown alone does not end it.
+    /// Runs until the task is cancelled. A graceful shutdown alone does not end it.
     public func run(_ work: () async throws -> Void) async throws {
         do {
             try await repeatWork(clock, work)
@@ -50,7 +51,7 @@ public struct PeriodicLoop: Sendable {
         }
     }
 
-    /// Of one run. Throws what ends the loop.
+    /// Runs `work` once and returns its error. Throws errors that end the loop.
     private func failure(of work: () async throws -> Void) async throws -> (any Error)? {
         do {
             try await work()

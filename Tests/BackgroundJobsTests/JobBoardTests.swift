@@ -16,7 +16,7 @@ extension JobKind {
     static let test = JobKind(rawValue: "test")
 }
 
-@Suite("What an instance runs")
+@Suite("JobBoard")
 struct JobBoardTests {
     private struct Trouble: Error {}
 
@@ -26,7 +26,7 @@ struct JobBoardTests {
         return board
     }
 
-    @Test("a kind is wanted as often as it has free slots, and none once the instance stops")
+    @Test("as many jobs of a kind are wanted as it has free slots, and none after stop")
     func slots() {
         var board = board(running: .test(1))
         #expect(board.wanted == [.test: 1])
@@ -42,7 +42,7 @@ struct JobBoardTests {
         #expect(board.ended.map(\.run) == [Job.test(2).run])
     }
 
-    @Test("a failure is tried again after a pause, the last attempt's and a rejection are for good")
+    @Test("a failed job is retried after a pause; after the last attempt or a rejection it is dead")
     func failures() {
         var board = board(running: .test(1, attempt: 3), .test(2, isLast: true), .test(3))
         #expect(board.end(Job.test(1, attempt: 3).run, failure: Trouble(), random: 1) == .retried)
@@ -52,10 +52,10 @@ struct JobBoardTests {
             board.ended.map(\.result) == [.retry(after: .seconds(4), reason: "Trouble()"), .dead(reason: "Trouble()"), .dead(reason: "no")])
     }
 
-    @Test("a cancelled run is returned, counts as failed, or is left to the instance that holds the lease; one that ended in time is done")
+    @Test("a cancelled run is returned, retried or lost by the reason of its cancellation; one that succeeded is done")
     func cancellations() {
         var board = board(running: .test(1), .test(2), .test(3), .test(4))
-        // The first reason counts, and a fifth run is unknown.
+        // The first reason counts, and the fifth run is unknown.
         let cancellations: [(Int64, JobBoard.Cancellation)] = [
             (1, .shutdown), (2, .timeLimit), (2, .shutdown), (3, .leaseLost), (4, .shutdown), (5, .shutdown),
         ]

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A queue in memory. Leases end when the test says so.
+/// A queue in memory. The test decides when leases expire.
 private final class FakeQueue: Sendable {
     struct State {
         var ready: [Job] = []
@@ -45,7 +45,7 @@ private final class FakeQueue: Sendable {
     func add(_ jobs: Job...) { state.withLock { $0.ready += jobs } }
 }
 
-@Suite("The runner of jobs")
+@Suite("JobRunner")
 struct JobRunnerTests {
     private let clock = ManualClock()
     private let queue = FakeQueue()
@@ -57,19 +57,19 @@ struct JobRunnerTests {
             metrics: JobMetrics(kinds: [.test]), logger: log.logger, clock: clock, random: { 0 })
     }
 
-    /// Runs it for as long as `body`, then shuts it down gracefully.
+    /// Runs the runner during `body`, then shuts it down gracefully.
     private func serving(_ runner: JobRunner, _ body: () async throws -> Void) async throws {
         let quiet = Logger(label: "group") { _ in SwiftLogNoOpLogHandler() }
         let group = ServiceGroup(configuration: .init(services: [runner], logger: quiet))
         let running = Task { try await group.run() }
-        // Polling and renewal wait for their time: the runner is there.
+        // Polling and renewal sleep, so the runner has started.
         try await eventually("the runner") { clock.sleepers == 2 }
         try await body()
         await group.triggerGracefulShutdown()
         try await running.value
     }
 
-    @Test("takes a job at once when it is poked, within a second otherwise, and records its end at once")
+    @Test("takes a job at once after poke, otherwise within a second, and records its result at once")
     func takes() async throws {
         let runner = runner { _ in }
         try await serving(runner) {
@@ -85,7 +85,7 @@ struct JobRunnerTests {
         #expect(queue.ended.allSatisfy { $0.result == .done })
     }
 
-    @Test("never runs more at once than the handler allows, and does all")
+    @Test("never runs more jobs at once than the handler's concurrency, and runs all of them")
     func concurrency() async throws {
         let running = Mutex((now: 0, most: 0))
         let runner = runner(concurrency: 3) { _ in
@@ -102,7 +102,7 @@ struct JobRunnerTests {
         #expect(Set(queue.ended.map(\.run.id)).count == 100)
     }
 
-    @Test("a job that fails is recorded with its reason, one whose payload does not fit is dead, and others go on")
+    @Test("a failed job is recorded with its reason, one with an invalid payload is dead, and others continue")
     func failures() async throws {
         struct Trouble: Error {}
         let runner = JobRunner(
@@ -123,7 +123,7 @@ struct JobRunnerTests {
         #expect(results[3] == .done)
     }
 
-    @Test("leases of long runs are renewed; a run whose lease was lost is cancelled, and its end is not recorded")
+    @Test("leases of long runs are renewed; a run whose lease was lost is cancelled, and its result is not recorded")
     func leases() async throws {
         let runner = runner { _ in try await untilCancelled() }
         try await serving(runner) {
@@ -146,7 +146,7 @@ struct JobRunnerTests {
         #expect(queue.ended.count == 2 && queue.ended.allSatisfy { $0.result == .returned })
     }
 
-    @Test("a graceful shutdown takes nothing more, waits for what runs, and returns what takes too long")
+    @Test("a graceful shutdown takes no more jobs, waits for running ones, and returns those that take too long")
     func shutdown() async throws {
         let gate = Mutex<CheckedContinuation<Void, Never>?>(nil)
         let runner = runner { job in
@@ -169,7 +169,7 @@ struct JobRunnerTests {
         #expect(queue.state.withLock { $0.ready.map(\.run.id.raw) } == [3])
     }
 
-    @Test("while the database is away ends are kept, and recorded when it is back; the outage is logged once")
+    @Test("while the database is unavailable results are kept, and recorded afterwards; the outage is logged once")
     func outage() async throws {
         let runner = runner { [queue] _ in queue.state.withLock { $0.isAway = true } }
         try await serving(runner) {
@@ -188,7 +188,7 @@ struct JobRunnerTests {
         #expect(log.messages.count { $0 == "error: jobs cannot be taken" } == 1)
     }
 
-    /// Lets the patience of the shutdown that follows pass as soon as it is waited for: it is the third sleeper.
+    /// Lets `patience` of the following shutdown pass as soon as the runner sleeps for it: it is the third sleeper.
     private func drainSoon(_ meanwhile: @escaping @Sendable () -> Void = {}) {
         // Ends by itself.
         Task { [clock] in

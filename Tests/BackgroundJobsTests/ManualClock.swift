@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A clock that stands still until the test moves it.
+/// A clock whose time only the test advances.
 final class ManualClock: Clock, Sendable {
     struct Instant: InstantProtocol {
         var offset = Duration.zero
@@ -41,7 +41,7 @@ final class ManualClock: Clock, Sendable {
         }
     }
 
-    /// Lets time pass, and wakes who has slept long enough.
+    /// Advances the time and resumes tasks whose sleep has ended.
     func advance(by duration: Duration) {
         let due = state.withLock { state in
             state.now = state.now.advanced(by: duration)

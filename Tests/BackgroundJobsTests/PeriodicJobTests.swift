@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Keeps the messages of a logger.
+/// Records the messages of a logger.
 final class LogRecorder: LogHandler, Sendable {
     private let lines: Mutex<[String]> = Mutex([])
     var logLevel: Logger.Level {
@@ -33,7 +33,7 @@ struct PeriodicJobTests {
     private struct Trouble: Error {}
     private struct Fatal: Error {}
 
-    @Test("run once an interval by the clock they are given, and go on after failures, which are logged once an outage")
+    @Test("run once in an interval of their clock, and continue after failures, which are logged once per outage")
     func outage() async throws {
         let (clock, log) = (ManualClock(), LogRecorder())
         let runs = Mutex(0)
@@ -58,7 +58,7 @@ struct PeriodicJobTests {
         #expect(log.messages == ["error: a periodic job fails", "notice: a periodic job succeeds again"])
     }
 
-    @Test("end by an error that makes them pointless, and by nothing else but cancellation and graceful shutdown")
+    @Test("end by a fatal error, by cancellation or by graceful shutdown, and not by other errors")
     func ends() async throws {
         let log = LogRecorder()
         let loop = PeriodicLoop("test", PeriodicSchedule(every: .seconds(60)), logger: log.logger, isFatal: { $0 is Fatal })
@@ -68,7 +68,7 @@ struct PeriodicJobTests {
         let started = Mutex(false)
         let job = PeriodicJob("test", PeriodicSchedule(every: .seconds(60)), logger: log.logger) {
             started.withLock { $0 = true }
-            // A run that is under way is cancelled.
+            // A run that is in progress is cancelled.
             try await untilCancelled()
         }
         let group = ServiceGroup(configuration: .init(services: [job], logger: Logger(label: "group") { _ in SwiftLogNoOpLogHandler() }))
