@@ -39,7 +39,7 @@ enum Byte {
 extension StaticString {
     /// The literal's bytes, without a copy.
     @inlinable package var utf8: UnsafeBufferPointer<UInt8> {
-        // SAFETY: a literal's bytes live as long as the program.
+        // SAFETY: a literal's bytes are valid as long as the program runs.
         UnsafeBufferPointer(start: utf8Start, count: utf8CodeUnitCount)
     }
 }

@@ -1,5 +1,5 @@
 extension JSONError {
-    /// Where and what, for the editor of the file: `line 3, column 7: a member is named twice: tiers.free`.
+    /// The position and the problem, for a person who edits the file: `line 3, column 7: a member is named twice: tiers.free`.
     /// - Parameter bytes: the text that was parsed.
     public func text(in bytes: [UInt8]) -> String {
         let before = bytes.prefix(offset)

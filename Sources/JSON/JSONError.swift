@@ -4,7 +4,7 @@ public struct JSONError: Error, Sendable, Hashable {
     public enum Kind: Sendable, Hashable {
         /// The text ends inside a value.
         case unexpectedEnd
-        /// A byte that cannot stand here.
+        /// A byte that the grammar does not allow here.
         case unexpectedByte(UInt8)
         /// Something other than white space follows the value.
         case trailingBytes

@@ -1,4 +1,4 @@
-/// Reads a single JSON string at a known position, for callers that know the text around it.
+/// Reads a single JSON string at a known position. A fast path for callers that have already parsed the text around it.
 public enum JSONString {
     /// Appends the unescaped UTF-8 of the string whose first character is at `start`, and returns the index after its closing quote.
     ///

@@ -1,7 +1,7 @@
 import JSON
 import Testing
 
-@Suite("Objects read by declarations")
+@Suite("JSONReader")
 struct JSONReaderTests {
     private static func body(_ json: String) throws(JSONFinding) -> JSONReader {
         try JSONReader(parsing: Array(json.utf8), flaws: .rejectedWhereRead, spelling: .snakeOrCamelCase)
@@ -120,7 +120,7 @@ struct JSONReaderTests {
         #expect(try Self.items(JSONReader(parsing: right)).count == 1)
     }
 
-    @Test("a body is read once when it is sound; otherwise all findings are thrown, up to a limit")
+    @Test("a valid body is read once; otherwise all findings are thrown, up to a limit")
     func findings() throws {
         var reads = 0
         func read(_ json: String, limit: Int = 50) throws(JSONFindings) -> Item {

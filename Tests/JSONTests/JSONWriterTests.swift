@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 struct JSONWriterTests {
-    @Test("commas stand between members and elements, and nowhere else")
+    @Test("commas are written between members and elements only")
     func commas() {
         let bytes = JSONWriter.encode { writer in
             writer.object { writer in

@@ -1,4 +1,4 @@
-/// The type and the bounds of a value in a declaration, such as `.text(1...80)`.
+/// Declares type and bounds of a value for `JSONReader`, such as `.text(1...80)`.
 public struct JSONField<Value> {
     /// Reads the value, or reports what is wrong with it.
     public let read: (JSONReader) throws(JSONFinding) -> Value
@@ -68,9 +68,9 @@ extension JSONField where Value: RawRepresentable & CaseIterable, Value.RawValue
 }
 
 extension JSONField {
-    /// Text that `parse` understands.
+    /// A string that `parse` converts; nil from `parse` is a finding.
     /// - Parameters:
-    ///   - expected: completes "must be", for people.
+    ///   - expected: completes the sentence "must be …" in the finding.
     ///   - placeholder: any value, used only while findings are collected.
     public static func parsed(
         _ expected: String, placeholder: @autoclosure @escaping () -> Value, _ parse: @escaping (String) -> Value?

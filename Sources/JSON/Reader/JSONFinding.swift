@@ -1,4 +1,5 @@
-/// A value that does not have the declared shape: its path and the problem. Never contains the value, because findings are logged.
+/// A validation error: a value that does not match its declaration in a `JSONReader`, with its path and the problem. Never contains the
+/// value, because findings are logged.
 public struct JSONFinding: Error, Sendable, Hashable, CustomStringConvertible {
     /// What is wrong.
     public enum Problem: Sendable, Hashable {

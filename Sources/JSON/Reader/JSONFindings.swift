@@ -1,6 +1,5 @@
-/// All findings of one text.
+/// All validation errors of one JSON text, at least one, in the order of reading.
 public struct JSONFindings: Error, Sendable, Equatable {
-    /// In the order of reading.
     public let first: JSONFinding
     public let others: [JSONFinding]
 
@@ -15,8 +14,8 @@ public struct JSONFindings: Error, Sendable, Equatable {
 extension JSONReader {
     /// Parses an object, reads it with `body`, and throws all findings at once, at most `limit`.
     ///
-    /// A sound text is read once, without the bookkeeping of a collecting reader. One with a finding is read again to collect all of them, so
-    /// `body` must be pure.
+    /// A valid text is read once, without the cost of collecting. A text with a finding is read again to collect all findings, so `body`
+    /// must be pure.
     public static func read<Value>(
         parsing bytes: [UInt8], flaws rule: FlawRule, spelling: Spelling, limit: Int,
         _ body: (JSONReader) throws(JSONFinding) -> Value

@@ -21,7 +21,7 @@ extension JSONReader {
         return try field.read(member)
     }
 
-    /// The reader of a required object whose names are data.
+    /// The reader of a required object, for objects whose member names are data and not declared.
     public func object(_ name: String) throws(JSONFinding) -> JSONReader {
         let member = try requiredMember(name)
         guard member.value.members == nil else { return member }
@@ -58,8 +58,8 @@ extension JSONReader {
     /// The names of this object's members, in the order of the text.
     public var names: [String] { value.members?.map(\.key) ?? [] }
 
-    /// Whether the object has the member, also with the value `null`. A merge patch (RFC 7396) removes a member that is `null` and keeps one
-    /// that is absent.
+    /// Whether the object has the member, also with the value `null`. A merge patch (RFC 7396) removes a member that is `null` and keeps
+    /// one that is absent.
     public func contains(_ name: String) -> Bool {
         let spellings = spellings(of: name)
         return value.members?.contains { spellings.contains($0.key) } ?? false

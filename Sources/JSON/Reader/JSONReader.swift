@@ -1,4 +1,4 @@
-/// Reads a JSON object by declarations: name, type and bounds of each member.
+/// Reads and validates a JSON object: each call declares name, type and bounds of a member and returns its value.
 ///
 /// ```swift
 /// let body = try JSONReader(parsing: bytes, flaws: .rejectedWhereRead, spelling: .snakeOrCamelCase)
@@ -29,17 +29,18 @@ public struct JSONReader {
     public let value: JSONValue
     /// The path in findings, in the declared spelling; empty for the root.
     public let path: String
-    /// The path in the spelling of the text, as in the flaws of the document.
+    /// The path in the spelling of the text, to find this value among the document's flaws.
     let textPath: String
     let session: ReadingSession
-    /// Whether this stands for a value that is missing or of another type. Its finding is recorded, and findings below it are not.
+    /// Whether this replaces a value that is missing or of another type. That finding is recorded already; findings below it are not
+    /// reported.
     let isPlaceholder: Bool
 
     /// Parses a whole text. The reader throws the first finding.
     public init(parsing bytes: [UInt8], flaws rule: FlawRule = .ignored, spelling: Spelling = .exact) throws(JSONFinding) {
         let document: JSONDocument
         do throws(JSONError) {
-            // A byte order mark is no JSON, and may be ignored (RFC 8259 §8.1).
+            // A byte order mark is not JSON, but may be ignored (RFC 8259 §8.1).
             document = try JSONDocument(parsing: bytes.starts(with: Byte.byteOrderMark) ? Array(bytes.dropFirst(3)) : bytes)
         } catch {
             throw JSONFinding(error.path, .malformed(error))
@@ -117,7 +118,7 @@ extension JSONReader {
         return placeholder()
     }
 
-    /// What `read` makes of the value; nil is a value of another type.
+    /// Converts the value with `read`, which returns nil for a value of another type than `kind`: then that is reported.
     public func scalar<Value>(
         _ kind: JSONKind, _ placeholder: @autoclosure () -> Value, _ read: (JSONValue) -> Value?
     ) throws(JSONFinding) -> Value {
@@ -135,13 +136,13 @@ extension JSONReader {
     static func join(_ path: String, _ name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
 }
 
-/// What the readers of one text share. Not thread-safe: used within one call.
+/// The state that all readers of one text share: rules and findings. Not thread-safe; used within one call.
 final class ReadingSession {
     let spelling: JSONReader.Spelling
     /// The findings of the document that reading a value reports.
     let flaws: [JSONError]
     let collects: Bool
-    /// Further findings are dropped: each is compared with the others, and a text of a stranger may have thousands.
+    /// The most findings; more are dropped. Each new one is compared with the others, and an untrusted text may have thousands.
     private let limit: Int
     private(set) var findings: [JSONFinding]
     /// The names that were read, by the path of their object. Kept only when findings are collected.
