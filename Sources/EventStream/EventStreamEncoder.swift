@@ -16,7 +16,7 @@ public enum EventStreamEncoder {
         append("\n\n", into: &output)
     }
 
-    /// Appends `: ping`, a comment that keeps the connection alive.
+    /// Appends `: ping`, a comment that clients ignore. It prevents proxies from closing an idle connection.
     public static func appendPing(into output: inout [UInt8]) {
         append(": ping\n\n", into: &output)
     }

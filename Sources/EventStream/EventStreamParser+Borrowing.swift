@@ -8,9 +8,9 @@
 extension EventStreamParser {
     /// Parses the next bytes and calls `onData` with the data of each event that they complete, in order. Ignores names and ids.
     ///
-    /// The data is borrowed for the duration of the call. The result is the same as with `feed`: an event that is one `data:` line and
-    /// lies whole in `bytes`, as nearly all events of model providers do, is found by two searches of the C library and not copied; `feed`
-    /// parses the rest from the first other event on.
+    /// The data is valid during the call. The result is the same as with `feed`. An event that is one `data:` line and complete in `bytes`,
+    /// as nearly all events of model providers are, is found by `memchr` and not copied; from the first other event on `feed` parses the
+    /// rest.
     public mutating func feedData(
         _ bytes: UnsafeRawBufferPointer, _ onData: (UnsafeBufferPointer<UInt8>) -> Void
     ) throws(EventStreamError) {
@@ -22,7 +22,8 @@ extension EventStreamParser {
         try feed(rest) { event in event.data.withUnsafeBufferPointer(onData) }
     }
 
-    /// Removes `data:value⏎⏎` from the front of `bytes` and returns the value; returns nil and removes nothing if `bytes` starts differently.
+    /// Removes `data:value⏎⏎` from the front of `bytes` and returns the value; returns nil and removes nothing if `bytes` starts
+    /// differently.
     // SAFETY: the comparisons before each use keep every pointer between the buffer's start and its count; the result is a part of `bytes`
     // and is not used longer than `bytes` is.
     private static func takeSingleLineEvent(from bytes: inout UnsafeRawBufferPointer, limit: Int) -> UnsafeBufferPointer<UInt8>? {

@@ -56,7 +56,7 @@ public struct EventStreamParser: Sendable {
         }
     }
 
-    /// Parses the next bytes, as above. An array is not copied.
+    /// The same for a sequence of bytes. An array is not copied.
     public mutating func feed(_ bytes: some Sequence<UInt8>, _ onEvent: (ServerSentEvent) -> Void) throws(EventStreamError) {
         try Array(bytes).withUnsafeBufferPointer { (buffer) throws(EventStreamError) in
             try feed(UnsafeRawBufferPointer(buffer), onEvent)
@@ -174,7 +174,7 @@ extension EventStreamParser {
 extension UnsafeRawBufferPointer {
     /// Whether the bytes are exactly those of an ASCII literal.
     fileprivate func matches(_ literal: StaticString) -> Bool {
-        // SAFETY: a literal's bytes live as long as the program.
+        // SAFETY: a literal's bytes are valid as long as the program runs.
         elementsEqual(UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
     }
 }

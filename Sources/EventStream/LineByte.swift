@@ -1,4 +1,5 @@
-/// The bytes that structure an event stream (WHATWG HTML §9.2.6). In this module, because a loop over a line looks at them for each byte.
+/// The bytes that structure an event stream (WHATWG HTML §9.2.6). Not shared with other modules, because they are compared for each byte
+/// and must be inlined.
 enum LineByte {
     static let lineFeed = UInt8(ascii: "\n")
     static let carriageReturn = UInt8(ascii: "\r")

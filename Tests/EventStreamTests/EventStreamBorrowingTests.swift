@@ -16,7 +16,7 @@ struct EventStreamBorrowingTests {
         return data
     }
 
-    /// The data of all events as `feedData` lends it; nil stands for an error.
+    /// The data of all events as `feedData` passes it; nil stands for an error.
     private func borrowed(_ pieces: [[UInt8]], limit: Int = 4096) -> [[UInt8]?] {
         var parser = EventStreamParser(limit: limit)
         var data: [[UInt8]?] = []
@@ -28,7 +28,7 @@ struct EventStreamBorrowingTests {
         return data
     }
 
-    @Test("every transcript, cut at every byte, gives the data that feed gives", arguments: Transcripts.all)
+    @Test("feedData gives the same data as feed for every transcript, split at every byte", arguments: Transcripts.all)
     func everyCut(_ transcript: String) {
         let bytes = Array(transcript.utf8)
         for cut in 0...bytes.count {
@@ -38,7 +38,7 @@ struct EventStreamBorrowingTests {
         #expect(borrowed(bytes.map { [$0] }) == copied([bytes]))
     }
 
-    @Test("random streams of whole and broken events, at any cuts, give the data that feed gives")
+    @Test("feedData gives the same data as feed for random streams of valid and invalid events, split anywhere")
     func randomStreams() {
         var generator = SeededGenerator(state: 7)
         let words = [

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 struct EventStreamCutTests {
-    @Test("every transcript, cut at every byte, gives the same events", arguments: Transcripts.all)
+    @Test("every transcript, split at every byte, gives the same events", arguments: Transcripts.all)
     func everyCut(_ transcript: String) throws {
         let bytes = Array(transcript.utf8)
         let whole = try read([bytes])
@@ -19,7 +19,7 @@ struct EventStreamCutTests {
         #expect(try read(transcript.utf8.map { [$0] }) == read(transcript))
     }
 
-    @Test("a short transcript, cut at every two bytes, gives the same events", arguments: [Transcripts.corners, Transcripts.gateway])
+    @Test("a short transcript, split at every two bytes, gives the same events", arguments: [Transcripts.corners, Transcripts.gateway])
     func everyTwoCuts(_ transcript: String) throws {
         let bytes = Array(transcript.utf8)
         let whole = try read([bytes])

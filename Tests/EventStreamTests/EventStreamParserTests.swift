@@ -97,7 +97,7 @@ struct EventStreamParserTests {
         }
     }
 
-    @Test("many short data lines cannot outgrow the limit")
+    @Test("many short data lines together cannot exceed the limit")
     func longEvents() throws {
         #expect(throws: EventStreamError.tooLong(limit: 100)) {
             try read(String(repeating: "data: 0123456789\n", count: 20), limit: 100)
