@@ -51,7 +51,7 @@ struct KeySetDocumentTests {
         #expect(throws: (any Error).self) { try document.keys["ec-2"]?.verifier.sign(Array("x".utf8)) }
     }
 
-    @Test("a key with a repeated member is a finding, and the other keys are used; a repeated list of keys is an error")
+    @Test("a key with a repeated member is a finding and the others are used; a repeated list of keys is an error")
     func repeatedMembers() async throws {
         let repeated = Fixture.secondKey.replacing(#""kid""#, with: #""kid":"other","kid""#)
         let document = try await parse([repeated, Fixture.secondKey])
@@ -62,7 +62,9 @@ struct KeySetDocumentTests {
         }
     }
 
-    @Test("a document that is not a key set is an error", arguments: ["", "{}", "[]", "null", #"{"keys":{}}"#, #"{"keys":null}"#, "<html>"])
+    @Test(
+        "a document that is not a key set is an error",
+        arguments: ["", "{}", "[]", "null", #"{"keys":{}}"#, #"{"keys":null}"#, "<html>"])
     func noKeySet(text: String) async {
         await #expect(throws: (any Error).self) { try await KeySetDocument(Array(text.utf8)) }
     }

@@ -43,7 +43,7 @@ struct PrometheusRegistry {
             noteConflict()
             return make()
         }
-        // Mutated in key: removing and reinserting a family would copy all its series.
+        // Mutated in place: removing and reinserting a family would copy all its series.
         let isFull = families[name].map { $0.series.count >= labelSetsPerFamily && $0.series[labels] == nil } ?? false
         let labels = isFull ? Self.overflow : labels
         let (metric, isNew) = families[name, default: Family(kind: kind, help: help)].take(labels, make: make)
