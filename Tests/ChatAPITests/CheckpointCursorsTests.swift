@@ -5,13 +5,13 @@ import TokenRelay
 
 @testable import ChatAPI
 
-@Suite("Checkpoints are cursors")
+@Suite("CheckpointCursors")
 struct CheckpointTests {
-    @Test("each tick collects only what is new, in bytes, and the facts of the turn until text is saved")
+    @Test("each tick collects only new text, and the facts of the turn until text is saved")
     func increments() {
         let model = FakeModel()
         var facts = TurnFacts.sample
-        // A turn writes all of its text again at one tick in 32, which its id decides: for this id not one of the first four.
+        // A turn's complete text is saved at one tick in 32, which its id decides: with this id not at one of the first four.
         facts.identity.turnID = TurnID(UUID(uuid: (0, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 16)))
         let turn = model.turn(facts)
         var cursors = CheckpointCursors()
@@ -22,7 +22,7 @@ struct CheckpointTests {
         model.emit("hé")
         let second = cursors.tick([turn])
         #expect(second.count == 1 && second[0].isFirst && second[0].text == "hé" && second[0].fromByte == 0)
-        // The tick failed: the next one carries the same text and what came since.
+        // The tick failed: the next one has the same text and the text since.
         model.emit("llo")
         let third = cursors.tick([turn])
         #expect(third[0].text == "héllo" && third[0].fromByte == 0)
@@ -32,7 +32,7 @@ struct CheckpointTests {
         #expect(!fourth[0].isFirst && fourth[0].text == "!" && fourth[0].fromByte == 6)
     }
 
-    @Test("each turn is written whole once in an interval, not all at one tick; ticks older than the oldest of these are not needed")
+    @Test("each turn is saved completely once in an interval, at different ticks; earlier checkpoints are not needed")
     func wholes() {
         let models = (0..<64).map { _ in FakeModel() }
         let turns = models.map { $0.turn() }
@@ -44,7 +44,7 @@ struct CheckpointTests {
         var written: [TurnID: Int] = [:]
         let interval = Int64(CheckpointCursors.wholeInterval)
         for id in 1...interval {
-            // One of them produces text.
+            // One of the turns produces text.
             models[0].emit("!")
             let batch = cursors.tick(turns)
             #expect(batch.count < turns.count)
@@ -52,7 +52,7 @@ struct CheckpointTests {
                 #expect(!progress.isFirst && progress.text.hasPrefix("hello"))
                 written[progress.facts.identity.turnID, default: 0] += 1
             }
-            // A tick that fails saves nothing, and the one before is still needed.
+            // A failed tick saves nothing, and the one before is still needed.
             if id > 1 { cursors.saved(batch, as: 100 + id) }
         }
         #expect(written.count == turns.count && written.values.allSatisfy { $0 == 1 })
@@ -61,7 +61,7 @@ struct CheckpointTests {
         #expect(cursors.tick([]).isEmpty && cursors.neededFrom == .max)
     }
 
-    @Test("a turn that has ended is forgotten, and its next attempt begins anew")
+    @Test("a turn that has ended is removed, and its next attempt begins at byte 0")
     func forgets() {
         let model = FakeModel()
         let turn = model.turn()

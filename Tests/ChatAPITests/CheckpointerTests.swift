@@ -7,9 +7,9 @@ import TokenRelay
 
 @testable import ChatAPI
 
-@Suite("Saving and renewing")
+@Suite("Checkpointer and LeaseRenewer")
 struct CheckpointerTests {
-    /// Refuses the text of one turn, cannot be reached, or reports that another process has this instance's id.
+    /// A recovery that rejects the text of one turn, is unavailable, or reports that another process has this instance's id.
     final class FakeRecovery: Sendable {
         struct State {
             var refused: TurnID?
@@ -60,7 +60,7 @@ struct CheckpointerTests {
 
     private static let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-    @Test("a turn that the database refuses is left out, and the others are saved")
+    @Test("a turn that the database rejects is left out, and the others are saved")
     func badRow() async throws {
         let registry = TurnRegistry()
         let models = [FakeModel(), FakeModel(), FakeModel()]
@@ -82,7 +82,7 @@ struct CheckpointerTests {
         #expect(Set(taken[0] + taken[1]) == Set([turns[0], turns[2]].map(\.facts.identity.turnID)))
     }
 
-    @Test("what an outage has left is saved in statements of bounded size, all of it, and nothing twice")
+    @Test("after an outage all text is saved once, in statements of bounded size")
     func backlog() async throws {
         let registry = TurnRegistry()
         let models = (0..<200).map { _ in FakeModel() }
@@ -120,7 +120,7 @@ struct CheckpointerTests {
         #expect(recovery.state.withLock { $0.taken }.isEmpty)
     }
 
-    @Test("when another process has this instance's id, saving and renewing end")
+    @Test("when another process has this instance's id, checkpoints and lease renewal end")
     func leaseLost() async {
         let recovery = FakeRecovery()
         recovery.state.withLock { $0.hasLostLease = true }

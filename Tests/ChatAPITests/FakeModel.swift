@@ -2,7 +2,7 @@ import CoachCore
 import Synchronization
 import TokenRelay
 
-/// A model whose updates the test makes.
+/// A model whose updates the test sends.
 final class FakeModel: Sendable {
     private let receive = Mutex<LanguageModel.Receiver?>(nil)
 

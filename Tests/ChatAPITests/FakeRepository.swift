@@ -6,11 +6,11 @@ import TokenRelay
 
 @testable import ChatAPI
 
-/// A repository that cannot be reached for a while, and a spool.
+/// A repository that the test makes unavailable, and a spool.
 final class FakeRepository: Sendable {
     struct State {
         var failuresLeft: Int
-        /// Refuses what does not come from recovery.
+        /// Rejects receipts that do not come from recovery.
         var refuses = false
         var failure: TurnReceipt?
         var attempts = 0
@@ -29,7 +29,7 @@ final class FakeRepository: Sendable {
         self.diskIsFull = diskIsFull
     }
 
-    /// As the pipeline does: waits for the model's end, and finalizes.
+    /// Finalizes at the model's end, as the pipeline does.
     func finalize(_ turn: LiveTurn) async {
         let outcome = await withCheckedContinuation { continuation in turn.onOutcome { continuation.resume(returning: $0) } }
         await finalizer.finalize(turn, outcome, arrivedAt: .now, requestID: "r")

@@ -13,7 +13,7 @@ struct OrphanReceiptTests {
             prices: PriceBook([]))
     }
 
-    @Test("text is kept as interrupted and billed by an estimate, by recovery")
+    @Test("text is kept as interrupted, and an estimate is billed")
     func withText() {
         let kept = receipt("four words are here", answeredBy: sim)
         #expect(kept.status == .interrupted && kept.finalizedBy == .recovery && kept.finishReason == nil)
@@ -21,7 +21,7 @@ struct OrphanReceiptTests {
         #expect(kept.bill?.cost == nil, "a model without a price has no cost, not cost 0")
     }
 
-    @Test("it is priced as of the day on which it began, whatever this machine's clock says")
+    @Test("the prices are those of the day on which the turn began, independent of this machine's clock")
     func priceOfTheDay() {
         func cost(_ day: Int) -> Nanodollars? {
             var facts = TurnFacts.sample
@@ -39,7 +39,7 @@ struct OrphanReceiptTests {
         #expect(cost(9) == Nanodollars(40) && cost(10) == Nanodollars(80))
     }
 
-    @Test("without text it has failed; without a model nothing is billed")
+    @Test("without text the turn has failed; without a model nothing is billed")
     func withoutText() {
         #expect(receipt("", answeredBy: sim).status == .failed)
         #expect(receipt("", answeredBy: sim).bill?.usage.input == 40)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 struct SharedBudgetsTests {
-    /// The rows of a database that grants exactly.
+    /// A database that grants slices up to the limit, in memory.
     private final class Rows: Sendable {
         struct State {
             var taken: [SharedBudget: Int64] = [:]
@@ -45,7 +45,7 @@ struct SharedBudgetsTests {
         await budgets.reserve(Nanodollars(amount), of: all.map { ($0.0, Nanodollars($0.1)) }, on: today)
     }
 
-    @Test("turns of two instances never reserve more than the limit together, and nearly all of it")
+    @Test("turns of two instances together never reserve more than the limit, and nearly all of it")
     func limit() async {
         let rows = Rows()
         let instances = [SharedBudgets(store: rows.slices), SharedBudgets(store: rows.slices)]
@@ -58,7 +58,7 @@ struct SharedBudgetsTests {
         #expect(rows.state.withLock(\.calls) < 250, "a slice is for several turns, and is asked for once")
     }
 
-    @Test("what a turn did not cost is there for the next, what it cost more is made up for, an unknown cost is the reserve")
+    @Test("unspent reservations are free again, excess costs reduce the next slice, an unknown cost counts as the reservation")
     func settlement() async throws {
         let rows = Rows()
         let budgets = SharedBudgets(store: rows.slices)
@@ -71,14 +71,14 @@ struct SharedBudgetsTests {
         budgets.settle(try #require(await reserve(100, budgets)), cost: nil)
         budgets.settle(try #require(await reserve(100, budgets)), cost: Nanodollars(150))
         try await budgets.returnAll()
-        // 50 are owed, and paid by the next slice.
+        // The slice is at -50; the next one makes up for it.
         #expect(rows.taken() == 700)
         budgets.settle(try #require(await reserve(100, budgets)), cost: Nanodollars(0))
         try await budgets.returnAll()
         #expect(rows.taken() == 750)
     }
 
-    @Test("a turn draws on all its budgets or on none")
+    @Test("a turn reserves in all of its budgets or in none")
     func several() async throws {
         let rows = Rows()
         let budgets = SharedBudgets(store: rows.slices)
@@ -94,7 +94,7 @@ struct SharedBudgetsTests {
         #expect(rows.taken() == 0 && rows.taken(persona) == 0)
     }
 
-    @Test("idle slices are returned and used ones are not; those of an instance that dies stay taken, and are not spent again")
+    @Test("idle slices are returned and used ones are not; those of a crashed instance stay taken")
     func idle() async throws {
         let rows = Rows()
         let (one, two) = (SharedBudgets(store: rows.slices), SharedBudgets(store: rows.slices))
@@ -110,7 +110,7 @@ struct SharedBudgetsTests {
         #expect(reserved + held == 1_000)
     }
 
-    @Test("while the database is away turns go on, and the next slice makes up for them")
+    @Test("while the database is unavailable reservations succeed, and reduce the next slice")
     func away() async throws {
         let rows = Rows()
         let budgets = SharedBudgets(store: rows.slices)
@@ -128,7 +128,7 @@ struct SharedBudgetsTests {
         #expect(rows.taken() == 41, "what could not be returned is returned later")
     }
 
-    @Test("the budgets of a turn are those that are configured")
+    @Test("the budgets of a turn are those of its tier and persona that are configured")
     func configured() {
         var book = TierBook([Tier("free", sharedCostPerDay: Nanodollars(3)), Tier("paid")], installationCostPerDay: Nanodollars(1))
         let persona = PersonaID.random()

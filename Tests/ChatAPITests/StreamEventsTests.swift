@@ -6,7 +6,7 @@ import TokenRelay
 
 @testable import ChatAPI
 
-@Suite("The first and last events of a stream")
+@Suite("Opening and terminal events")
 struct FramingTests {
     private let facts = TurnFacts(
         userID: .random(),
@@ -39,16 +39,16 @@ struct FramingTests {
         return failure
     }
 
-    @Test("a client that has read more than is kept is told how much to keep, however the turn ended")
+    @Test("a client that has read more than is kept gets the kept length, however the turn ended")
     func beyond() {
         let complete = TurnEnding(status: .complete, finishReason: .stop, bill: bill)
         let stopped = TurnEnding(status: .stopped, finishReason: .stopped, bill: nil)
         let interrupted = TurnEnding(status: .interrupted, finishReason: nil, bill: bill)
-        // Of one attempt, nothing that was said is lost but by a crash: then it keeps what is kept.
+        // First attempt: text is lost only by a crash; the client keeps what is kept.
         #expect(failure(complete, attempt: 1, kept: 9, cursor: 9) == nil)
         #expect(failure(complete, attempt: 1, kept: 9, cursor: 10)?.code == .invalidInput)
         #expect(failure(interrupted, attempt: 1, kept: 9, cursor: 20)?.keptBytes == 9)
-        // What it has may be an earlier attempt's, whose text nobody has: it keeps nothing of it.
+        // Later attempt: the client's text may be of an earlier, lost attempt; it keeps nothing.
         for ending in [complete, stopped, interrupted] {
             let lost = failure(ending, attempt: 2, kept: 9, cursor: 10)
             #expect(lost?.partial == true && lost?.keptBytes == 0 && lost?.retryable == true)
@@ -59,7 +59,7 @@ struct FramingTests {
         #expect(failure(interrupted, attempt: 2, kept: 9, cursor: 9)?.keptBytes == 9)
     }
 
-    @Test("an answer that can be saved nowhere is told as such, and that asking again helps")
+    @Test("an answer that cannot be saved ends with a retryable error")
     func unsaved() {
         let told = failure(.unsaved, attempt: 1, kept: 9, cursor: 9)
         #expect(told?.code == .databaseUnavailable && told?.retryable == true && told?.retryAfter == 1)
@@ -80,7 +80,7 @@ struct FramingTests {
         #expect(done.finishReason == .stop && done.messageID == facts.identity.messageID.uuid)
     }
 
-    @Test("an interrupted turn ends with usage and an error that says what is kept")
+    @Test("an interrupted turn ends with usage and an error with the kept length")
     func interrupted() {
         guard case .error(let failure)? = terminalEvents(TurnEnding(status: .interrupted, finishReason: nil, bill: bill), kept: 9).last
         else {
@@ -91,7 +91,7 @@ struct FramingTests {
         #expect(failure.userMessage == "Coach is taking a moment. Let's try again.")
     }
 
-    @Test("a failed turn that cost nothing ends with the error alone")
+    @Test("a failed turn without a bill ends with the error alone")
     func failed() {
         let told = terminalEvents(TurnEnding(status: .failed, finishReason: nil, bill: nil), kept: 0)
         guard told.count == 1, case .error(let failure)? = told.first else {
@@ -101,7 +101,7 @@ struct FramingTests {
         #expect(!failure.partial && failure.keptBytes == 0)
     }
 
-    @Test("the greeting is start, and safety when there is a card")
+    @Test("the opening events are start, and safety if there is a card")
     func openingEvents() {
         var bytes: [UInt8] = []
         OpeningEvents(requestID: "r", safety: StreamSafety(severity: .acute, tier: 3, categories: ["suicide"], resources: [], message: "m"))

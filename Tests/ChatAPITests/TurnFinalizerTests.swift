@@ -8,7 +8,7 @@ import TokenRelay
 
 @Suite("Finalizing turns")
 struct TurnFinalizerTests {
-    @Test("subscribers receive the end only after the receipt is in the ledger")
+    @Test("subscribers receive the end only after the receipt is saved")
     func order() async {
         let repository = FakeRepository(failures: 0)
         let model = FakeModel()
@@ -22,7 +22,7 @@ struct TurnFinalizerTests {
         #expect(repository.registry.count == 0)
     }
 
-    @Test("a turn that another instance went on with makes its subscribers resume")
+    @Test("when another instance has begun the next attempt, subscribers are told to resume")
     func superseded() async {
         let repository = FakeRepository(failures: 0, outcome: .superseded)
         let model = FakeModel()
@@ -34,13 +34,13 @@ struct TurnFinalizerTests {
         model.end(.stop)
         await repository.finalize(turn)
         #expect(turn.ending == nil && repository.registry.count == 0)
-        // Nobody listened yet: a listener that comes later receives the signal.
+        // There was no listener yet: a later one receives the signal.
         let recorder = SignalRecorder()
         subscriber.listen(recorder)
         #expect(recorder.signals == [.handOver])
     }
 
-    @Test("while the database is unreachable the receipt lies on disk, subscribers receive the end, and it is delivered once")
+    @Test("while the database is unavailable the receipt is on disk, subscribers receive the end, and it is delivered once")
     func away() async throws {
         let repository = FakeRepository(failures: 3)
         let model = FakeModel()
@@ -53,7 +53,7 @@ struct TurnFinalizerTests {
         #expect(turn.ending?.finishReason == .stop)
     }
 
-    @Test("a receipt that the database refuses for good ends its turn as failed, is never reported as saved, and stays on disk")
+    @Test("a receipt that the database rejects ends its turn as failed, is not reported as saved, and stays on disk")
     func refused() async throws {
         let repository = FakeRepository(failures: 0)
         repository.refuse()
@@ -101,7 +101,7 @@ struct TurnFinalizerTests {
     }
 }
 
-/// Remembers the signals it received.
+/// Records the received signals.
 private final class SignalRecorder: SubscriberListener {
     private let all = Mutex<[Subscriber.Signal]>([])
     var signals: [Subscriber.Signal] { all.withLock { $0 } }

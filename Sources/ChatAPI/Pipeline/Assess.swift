@@ -4,10 +4,10 @@ import HTTPEdge
 import JSON
 
 extension TurnPipeline {
-    /// Assesses risk and domain of the message in one pass. Pure.
+    /// Classifies the message: its risk and its scores for each coaching domain, in one pass. Pure.
     func assess(_ request: TurnRequest) -> MessageAssessment { coaching.assessor.assess(request.message) }
 
-    /// The error for a malformed body. Carries crisis resources when the body has a readable message that shows danger.
+    /// The error for an invalid body. Has crisis resources when the body contains a readable message at risk tier 2 or above.
     func malformed(_ findings: JSONFindings, _ http: TurnHTTPRequest) -> GatewayError {
         var rejection = GatewayError(findings)
         guard let body = try? JSONDocument(parsing: http.body).value, let message = body["message"]?.string else { return rejection }

@@ -2,8 +2,8 @@ import CoachCore
 import HTTPEdge
 
 extension TurnPipeline {
-    /// Calls `begin_turn`: one round trip. After `begun` the user's message is saved. Every error carries crisis resources when the message shows
-    /// danger.
+    /// Calls `begin_turn`, in one round trip. When the result is `begun`, the user's message is saved. Every error has crisis resources
+    /// when the message is at risk tier 2 or above.
     func begin(
         _ request: TurnRequest, _ assessment: MessageAssessment, _ http: TurnHTTPRequest
     ) async throws(GatewayError) -> BeginTurnResult {
@@ -11,7 +11,7 @@ extension TurnPipeline {
             do {
                 try admission.check()
             } catch {
-                // A repeated request for an existing turn needs no admission.
+                // A repeated request gets its existing turn also when no new turns are admitted.
                 guard let known = try? await repository.repeated(http.caller, request) else { throw error }
                 return known
             }
@@ -23,7 +23,7 @@ extension TurnPipeline {
         }
     }
 
-    /// The error for a rejection by the database, with crisis resources when the message or the stored level shows danger.
+    /// The error for a rejection by the database, with crisis resources when the message or the stored safety level requires them.
     func rejected(
         _ rejection: Rejection, _ rate: RateLimit, _ request: TurnRequest, _ assessment: MessageAssessment, _ http: TurnHTTPRequest
     ) -> GatewayError {

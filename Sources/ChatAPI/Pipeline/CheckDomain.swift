@@ -2,8 +2,8 @@ import CoachCore
 import HTTPEdge
 
 extension TurnPipeline {
-    /// Rejects a domain that does not exist, unless the message or the stored level shows danger; then the router chooses one (CONTRACT §4). Counts
-    /// the request, to read the stored level.
+    /// Rejects a request for a domain that does not exist. A message at risk, or a stored safety level above calm, must get an answer: then
+    /// the router chooses the domain (CONTRACT §4). Counts the request, because that returns the stored level.
     func checkDomain(_ parsed: ParsedTurn, _ assessment: MessageAssessment, _ http: TurnHTTPRequest) async throws {
         guard parsed.hasUnknownDomain, assessment.risk.tier < .crisis else { return }
         let counted: CountedRequest

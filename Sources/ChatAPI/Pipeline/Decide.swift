@@ -5,14 +5,15 @@ extension TurnPipeline {
     struct Decision: Sendable {
         var facts: TurnFacts
         var safety: SafetyDecision
-        /// Sent before any token at tier 2 and above.
+        /// The crisis resources that are sent before the first token; nil below risk tier 2.
         var card: SafetyCard?
         var model: LanguageModel
-        /// False: the fixed text is the answer.
+        /// False: the model is not called, and a fixed text is the answer.
         var callsModel: Bool
     }
 
-    /// Fuses the message's scores with the stored safety level and the conversation's domain. Pure, but for the tiers that apply now.
+    /// Combines the message's assessment with the stored safety level, the conversation's domain and the user's tier. Pure, except that it
+    /// reads the current tiers.
     func decide(
         _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ http: TurnHTTPRequest
     ) -> Decision {
@@ -37,7 +38,7 @@ extension TurnPipeline {
 }
 
 extension DomainDecision {
-    /// A domain that the tier does not have becomes no domain: the prompt is the generic one (CONTRACT §4).
+    /// The decision without the domain if the tier does not include it: the prompt is then the generic one (CONTRACT §4).
     fileprivate func within(_ tier: Tier) -> DomainDecision {
         guard let domain, !tier.allows(domain) else { return self }
         return DomainDecision(domain: nil, confidence: confidence, source: .abstained)

@@ -5,8 +5,8 @@ import TokenRelay
 
 /// Requests for an existing turn: resume, stop, retry.
 extension TurnPipeline {
-    /// The caller's turn, on this instance, on another one, or ended; 404 for turns of other users. A turn of this instance is found without the
-    /// database.
+    /// The caller's turn, whether it runs here, runs on another instance, or has ended; throws 404 for turns of other users. A turn that
+    /// runs here is found without the database.
     func find(_ turnID: TurnID, _ http: TurnHTTPRequest) async throws -> LiveTurn {
         if let turn = localTurn(turnID, of: http.caller) { return turn }
         try http.context.requireCounted()
@@ -14,11 +14,11 @@ extension TurnPipeline {
         return await attach(known)
     }
 
-    /// Whether the turn runs in this process, where no client can have read more than was released.
+    /// Whether the turn runs in this process: then no client can have read more text than it has released.
     func isLocal(_ turn: LiveTurn) -> Bool { registry.turn(turn.facts.identity.turnID) === turn }
 
-    /// Stops a turn of the caller and returns its status; released text is kept and billed. Idempotent. A turn of this instance is stopped without
-    /// the database.
+    /// Stops a turn of the caller and returns its status; released text is kept and billed. Idempotent. A turn that runs here is stopped
+    /// without the database.
     func stop(_ turnID: TurnID, _ http: TurnHTTPRequest) async throws -> TurnStatus {
         if let turn = localTurn(turnID, of: http.caller) {
             turn.stop()
@@ -32,7 +32,7 @@ extension TurnPipeline {
         return await status(after: remoteTurns.tail(known, firstChoice: models.standard.firstChoice))
     }
 
-    /// A new turn on the same user message.
+    /// Begins a new attempt for the user message of a turn that has ended, and streams it.
     func retry(_ turnID: TurnID, _ http: TurnHTTPRequest) async throws -> Response {
         try admission.check()
         switch try await recovery.retry(http.caller, turnID) {
@@ -48,11 +48,11 @@ extension TurnPipeline {
         }
     }
 
-    /// The live turn of an existing one: running here, running on another instance, or replayed.
+    /// The `LiveTurn` to subscribe to for an existing turn: the running one here, a tail of one on another instance, or a replay.
     func attach(_ known: KnownTurn) async -> LiveTurn {
         if let turn = registry.turn(known.identity.turnID), turn.facts.identity.attempt == known.identity.attempt { return turn }
         guard known.status == .running else { return LiveTurn(replaying: known, firstChoice: models.standard.firstChoice) }
-        // It may have begun here a moment ago and not be in the registry yet.
+        // Another request may have just begun it here and not inserted it into the registry yet.
         if let turn = await registry.turn(known.identity.turnID, within: .milliseconds(100)),
             turn.facts.identity.attempt == known.identity.attempt
         {
@@ -65,7 +65,7 @@ extension TurnPipeline {
         registry.turn(turnID).flatMap { $0.facts.userID == caller.userID ? $0 : nil }
     }
 
-    /// Waits up to 2 s for the end, so that the answer to a stop has the final status.
+    /// The status after a stop. Waits up to 2 s for the turn's end, so that it is usually the final one.
     private func status(after turn: LiveTurn) async -> TurnStatus {
         await turn.ending(within: .seconds(2))?.status ?? .running
     }

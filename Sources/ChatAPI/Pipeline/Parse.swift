@@ -2,15 +2,15 @@ import CoachCore
 import GatewayAPI
 import JSON
 
-/// The body of a turn's request.
+/// The validated body of a request for a new turn.
 struct ParsedTurn: Sendable {
     var request: TurnRequest
-    /// The body names a domain that does not exist.
+    /// Whether the body has a domain that does not exist. Checked later, by `checkDomain`.
     var hasUnknownDomain: Bool
 }
 
 extension TurnPipeline {
-    /// Validates the body and the idempotency key. Pure.
+    /// Parses and validates the body and the idempotency key. Pure.
     func parse(_ http: TurnHTTPRequest) throws(JSONFindings) -> ParsedTurn {
         let body = try ChatRequest.parse(http.body)
         let key: IdempotencyKey?

@@ -7,12 +7,12 @@ import NIOCore
 import TokenRelay
 
 extension TurnPipeline {
-    /// Live streams of one turn (CONTRACT §4).
+    /// The most live streams of one turn (CONTRACT §4).
     private static let maximumSubscribers = 16
-    /// Further repeated requests, whose streams get the text at the turn's end.
+    /// The most streams of repeated requests beyond that; they get the text at the turn's end.
     private static let maximumSubscribersAtEnd = 256
 
-    /// The response that streams a turn from a cursor on.
+    /// The response that streams a turn from a cursor on. Throws `BIZ_2010` when the turn has too many streams.
     func relay(_ subscription: TurnSubscription, from cursor: Cursor, _ http: TurnHTTPRequest) throws(GatewayError) -> Response {
         let turn = subscription.turn
         var subscriber = Subscriber()
@@ -27,7 +27,8 @@ extension TurnPipeline {
         return stream.response(subscriber: subscriber, channel: http.context.channel, rate: subscription.rate)
     }
 
-    /// The whole stream for a cursor of an earlier attempt whose text is lost: the current attempt has less text.
+    /// The response for a cursor beyond the text of the current attempt: the client has read an earlier attempt, whose text was lost in a
+    /// crash. A complete stream with an error that tells the client to read from the start.
     func relayLost(_ turn: LiveTurn, _ http: TurnHTTPRequest) -> Response {
         var bytes: [UInt8] = []
         openingEvents(turn, http).encode(turn.facts, into: &bytes)
@@ -35,7 +36,7 @@ extension TurnPipeline {
         var fields = HTTPFields()
         fields.writeEventStream()
         let stream = ByteBuffer(bytes: bytes)
-        // In chunks, as every stream of a turn.
+        // In chunked coding, like every stream of a turn.
         let body = ResponseBody { writer in
             try await writer.write(stream)
             try await writer.finish(nil)
@@ -43,7 +44,7 @@ extension TurnPipeline {
         return Response(status: .ok, headers: fields, body: body)
     }
 
-    /// The error of a request for a turn, with the rate limit and the turn's card.
+    /// Adds the rate limit and the turn's crisis resources to an error.
     func rejected(_ error: GatewayError, _ subscription: TurnSubscription) -> GatewayError {
         var error = error
         error.rate = subscription.rate

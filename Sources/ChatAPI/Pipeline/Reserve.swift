@@ -3,10 +3,12 @@ import Foundation
 import HTTPEdge
 
 extension TurnPipeline {
-    /// Reserves the turn's cost in the budgets that users share; nil when there is none. In memory, unless this instance's slice is used up.
+    /// Reserves the turn's cost in the budgets that users share; nil when no budget applies. In memory, unless this instance's slice is
+    /// used up.
     ///
-    /// `begin_turn` has refused turns of budgets that were known to be used up. When one is found out to be so now, the turn fails without a model
-    /// call, unless the user is in danger (CONTRACT §4).
+    /// `begin_turn` has already rejected turns of budgets that were known to be exhausted. When a budget turns out to be exhausted here,
+    /// the turn is ended as failed and an error thrown; but a turn with a message at risk, or a stored safety level above calm, continues
+    /// without a reservation (CONTRACT §4).
     func reserve(
         _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ rate: RateLimit, _ http: TurnHTTPRequest
     ) async throws(GatewayError) -> BudgetReservation? {

@@ -4,7 +4,7 @@ import HTTPTypes
 import Hummingbird
 import TokenRelay
 
-/// The HTTP request of a turn, as the steps need it.
+/// The parts of an HTTP request for a turn that the pipeline's steps use.
 struct TurnHTTPRequest: Sendable {
     var context: Authenticated
     var idempotencyKey: String?
@@ -22,18 +22,18 @@ struct TurnHTTPRequest: Sendable {
 
     var caller: Caller { context.caller }
 
-    /// The region of a request: its body, else the profile, else `Accept-Language` (CONTRACT §4).
+    /// The user's region for crisis resources: from the body, else the profile, else `Accept-Language` (CONTRACT §4).
     func region(_ request: TurnRequest, profile: Region = .unknown) -> Region {
         Region(firstOf: [request.region, profile, AcceptLanguage.region(acceptLanguage)])
     }
 }
 
-/// A turn to stream, and the caller's rate limit.
+/// A turn to stream to a client, and what the response needs beside it.
 struct TurnSubscription: Sendable {
     var turn: LiveTurn
-    /// nil when the middleware counted.
+    /// The caller's rate limit; nil when the middleware counted the request and writes the headers.
     var rate: RateLimit?
-    /// Whether the same request was made before.
+    /// Whether this is a repetition of an earlier request, by its idempotency key.
     var isRepeated = false
 }
 

@@ -3,7 +3,7 @@ import HTTPEdge
 import Hummingbird
 import TokenRelay
 
-/// The steps of a turn. Each step is a function in the file of its name beside this one.
+/// Handles a request for a turn in steps. Each step is a method in the file of its name in this folder; `run` and `answer` are their order.
 struct TurnPipeline: Sendable {
     var coaching: Coaching
     let repository: TurnRepository
@@ -21,8 +21,8 @@ struct TurnPipeline: Sendable {
     let streamLoop: StreamLoop
     let errors: ErrorReporter
 
-    /// From an authenticated request to the response that streams its turn: a new one, or the existing one of a repeated request. A turn that was
-    /// begun is finished without regard to its subscribers.
+    /// Handles an authenticated request: returns the response that streams its turn, a new one or, for a repeated request, the existing
+    /// one. A turn that has begun runs to its end and is saved also when all its clients disconnect.
     func run(_ http: TurnHTTPRequest) async throws -> Response {
         let parsed = try parse(http)
         let assessment = await http.trace.step("assess") { assess(parsed.request) }
@@ -41,7 +41,7 @@ struct TurnPipeline: Sendable {
         }
     }
 
-    /// From a turn that was begun to one that is running and will be saved.
+    /// Runs a turn that has begun: the result is generating and will be saved.
     func answer(
         _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ reservation: BudgetReservation?,
         _ judgeCall: JudgeCall.Result?, _ http: TurnHTTPRequest

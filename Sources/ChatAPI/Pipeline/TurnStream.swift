@@ -8,8 +8,9 @@ import NIOCore
 import Synchronization
 import TokenRelay
 
-/// Streams a turn to one client: NIO writes the head, then the stream loop gets the socket and ends the connection with the last event.
-/// The buffers of NIO and Hummingbird for a connection are larger than all that a stream needs here, and a stream may last for minutes.
+/// Streams a turn to one client. NIO writes the response's head; then the socket is detached and given to the stream loop, which writes the
+/// events and closes the connection. This saves memory: NIO and Hummingbird need more of it for a connection than a stream needs here, and
+/// a stream may last for minutes.
 struct TurnStream: Sendable {
     let turn: LiveTurn
     let cursor: Cursor
@@ -23,7 +24,7 @@ struct TurnStream: Sendable {
         fields[.connection] = "close"
         rate?.write(to: &fields)
         let pending = PendingSubscription(subscriber, at: turn)
-        // The client may be gone before the body begins.
+        // The client may disconnect before the body begins.
         channel.closeFuture.whenComplete { _ in pending.cancel() }
         let body = ResponseBody { _ in
             defer { pending.cancel() }
@@ -64,8 +65,8 @@ struct EventFormat: StreamFormat {
     }
 }
 
-/// A subscriber that is removed from its turn unless the stream loop takes it over. The close future of a connection keeps it, so it is empty
-/// afterwards: a connection may outlive many turns.
+/// Removes a subscriber from its turn, unless the stream loop takes it over first. It is emptied afterwards, because the connection's close
+/// future retains it, and a connection may serve many turns.
 private final class PendingSubscription: Sendable {
     private let pending: Mutex<(subscriber: Subscriber, turn: LiveTurn)?>
 

@@ -1,38 +1,42 @@
 import CoachCore
 import TokenRelay
 
-/// The checkpointed length of each running turn, and the checkpoints that still matter. Pure.
+/// The state of `Checkpointer`: how much text of each running turn is checkpointed, and which checkpoints are still needed. Pure.
 ///
-/// A checkpoint has the new text of all turns since the one before, so it would be needed as long as the longest turn runs. Therefore each turn
-/// is saved whole once in `wholeInterval` ticks, spread over the ticks: older checkpoints can be removed, and readers need not look further back.
+/// A checkpoint contains the text of all turns that is new since the one before, so it would be needed as long as its longest turn runs.
+/// Therefore each turn is saved completely once in `wholeInterval` ticks, different turns at different ticks. Older checkpoints can then be
+/// removed, and readers need not read them.
 struct CheckpointCursors {
-    private struct Place {
+    private struct Progress {
+        /// How many bytes of the text are saved.
         var bytes = 0
+        /// Whether the turn was saved at all, perhaps without text.
         var isKnown = false
         var answeredBy: ModelName?
         /// The last checkpoint with the whole text.
         var whole: Int64?
     }
-    private var places: [TurnIdentity: Place] = [:]
+    private var checkpointed: [TurnIdentity: Progress] = [:]
     private var leftOut: Set<TurnIdentity> = []
     private var tick: UInt8 = 0
 
-    /// Ticks between two whole saves of a turn; divides 256. Eight seconds: then they cost about as much as the new text.
+    /// The number of ticks between two complete saves of a turn; must divide 256. With 32 (8 s) complete saves cost about as much as new
+    /// text.
     static let wholeInterval: UInt8 = 32
 
-    /// Checkpoints below this id have no text that is not in a later one, too.
-    var neededFrom: Int64 { places.values.compactMap(\.whole).min() ?? .max }
+    /// The lowest id of a checkpoint that is needed: all text of earlier ones is also in later ones.
+    var neededFrom: Int64 { checkpointed.values.compactMap(\.whole).min() ?? .max }
 
-    /// Begins a tick with the running turns and forgets the others.
+    /// Begins a tick with the running turns and removes the others.
     mutating func begin(_ turns: [LiveTurn]) {
         tick &+= 1
         let running = Set(turns.map(\.facts.identity))
-        places = places.filter { running.contains($0.key) }
+        checkpointed = checkpointed.filter { running.contains($0.key) }
         leftOut.formIntersection(running)
     }
 
-    /// Removes turns from the front and returns their new text, up to `limit` bytes; a turn's text is never divided. Empty when no turn has new
-    /// text. Copies only what one statement carries, even after an outage.
+    /// Removes turns from the front of `turns` and returns their new text for one statement; stops when it has `limit` bytes, but does not
+    /// divide a turn's text. Empty when no turn has new text.
     func collect(_ turns: inout ArraySlice<LiveTurn>, limit: Int) -> [TurnProgress] {
         var batch: [TurnProgress] = []
         var bytes = 0
@@ -46,10 +50,10 @@ struct CheckpointCursors {
 
     private func progress(of turn: LiveTurn) -> TurnProgress? {
         guard !leftOut.contains(turn.facts.identity) else { return nil }
-        let place = places[turn.facts.identity] ?? Place()
-        let from = Self.isWhole(turn.facts.identity.turnID, at: tick) ? 0 : place.bytes
+        let known = checkpointed[turn.facts.identity] ?? Progress()
+        let from = Self.isWhole(turn.facts.identity.turnID, at: tick) ? 0 : known.bytes
         let (text, answeredBy) = turn.releasedText(from: from)
-        guard !text.isEmpty || !place.isKnown else { return nil }
+        guard !text.isEmpty || !known.isKnown else { return nil }
         return TurnProgress(
             facts: turn.facts, isFirst: place.bytes == 0 || place.answeredBy != answeredBy, promptTokens: turn.promptTokens,
             answeredBy: answeredBy, fromByte: from,
@@ -59,10 +63,10 @@ struct CheckpointCursors {
     /// Approximate size of the facts that are saved with the first text.
     private static let bytesOfFacts = 600
 
-    /// The database rejects this turn's text: it is not saved again.
+    /// The database rejected this turn's text: it is not collected again.
     mutating func leaveOut(_ turn: TurnIdentity) { leftOut.insert(turn) }
 
-    /// The batch was saved. `id`: nil when it had no text.
+    /// A batch was saved. `id`: of its checkpoint; nil when the batch had no text.
     mutating func saved(_ batch: [TurnProgress], as id: Int64?) {
         for progress in batch {
             let isWhole = progress.fromByte == 0 && !progress.text.isEmpty
@@ -72,6 +76,6 @@ struct CheckpointCursors {
         }
     }
 
-    /// Whether the turn is saved whole at this tick. Turns are spread over the ticks by their ids, which are random.
+    /// Whether the turn is saved completely at this tick. Its random id decides, so that turns are spread over the ticks.
     private static func isWhole(_ turn: TurnID, at tick: UInt8) -> Bool { turn.uuid.uuid.15 % wholeInterval == tick % wholeInterval }
 }

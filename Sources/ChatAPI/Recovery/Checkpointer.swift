@@ -4,8 +4,8 @@ import Logging
 import ServiceLifecycle
 import TokenRelay
 
-/// Saves the new text of running turns four times a second: checkpointed text cannot be lost. A checkpoint is a cursor like any other.
-/// `LeaseRenewer` renews the lease separately.
+/// Saves the new text of running turns in the database four times a second, so that a crash of this instance loses at most the text since
+/// then. Other instances also read checkpoints, to stream turns that run here.
 public struct Checkpointer: Service {
     let recovery: TurnRecovery
     let registry: TurnRegistry
@@ -13,8 +13,11 @@ public struct Checkpointer: Service {
     let interval: Duration
     let bytesPerStatement: Int
 
-    /// `interval`: how much text a crash may lose. `bytesPerStatement`: after an outage there may be 64 KiB for each of 2,000 turns, and other
-    /// statements on the same connection wait; a statement exceeds this by one turn's text at most.
+    /// - Parameters:
+    ///   - interval: between two checkpoints; bounds how much text a crash can lose.
+    ///   - bytesPerStatement: bounds a statement, because other statements on the connection wait behind it. After an outage there may be
+    ///     64 KiB of
+    ///     text for each of 2,000 turns. A statement exceeds it by at most one turn's text.
     public init(
         recovery: TurnRecovery, registry: TurnRegistry, logger: Logger, interval: Duration = .milliseconds(250),
         bytesPerStatement: Int = 1 << 20
@@ -26,7 +29,7 @@ public struct Checkpointer: Service {
         self.bytesPerStatement = bytesPerStatement
     }
 
-    /// Until cancelled, also while turns end in a graceful shutdown. Throws `LeaseLost`, which must end the process.
+    /// Runs until cancelled, and so also while turns end in a graceful shutdown. Throws `LeaseLost`, after which the process must end.
     public func run() async throws {
         var cursors = CheckpointCursors()
         try await PeriodicLoop("checkpoints", PeriodicSchedule(every: interval), logger: logger, isFatal: { $0 is LeaseLost }).run {
@@ -34,7 +37,7 @@ public struct Checkpointer: Service {
         }
     }
 
-    /// Saves new text in as many statements as needed. The first failure ends the tick; the next tick continues there.
+    /// Saves all new text, in as many statements as needed. The first failure ends the tick; the next tick saves what is left.
     private func tick(_ cursors: inout CheckpointCursors) async throws {
         var turns = registry.running[...]
         cursors.begin(Array(turns))
@@ -44,8 +47,8 @@ public struct Checkpointer: Service {
         }
     }
 
-    /// When the database rejects the batch, saves each turn separately and leaves out the rejected ones for good, so that one bad row does not
-    /// prevent the other checkpoints.
+    /// Saves a batch. If the database rejects it, saves each turn separately and leaves out the rejected turns from then on, so that one
+    /// bad row does not prevent the other checkpoints.
     private func save(_ batch: [TurnProgress], _ cursors: inout CheckpointCursors) async throws {
         do {
             return cursors.saved(batch, as: try await recovery.checkpoint(batch, cursors.neededFrom))

@@ -4,17 +4,18 @@ import Logging
 import ServiceLifecycle
 import TokenRelay
 
-/// Renews this instance's lease four times a second while turns run, else once. A separate small statement, so that neither a large nor a rejected
-/// checkpoint lets the lease expire.
+/// Renews this instance's lease on its turns, four times a second while turns run, otherwise once. When the lease expires, other instances
+/// treat the turns as orphans. Separate from the checkpoints, so that a large or rejected checkpoint cannot let the lease expire. Each
+/// renewal also returns turns that other instances want to stop.
 public struct LeaseRenewer: Service {
     let recovery: TurnRecovery
     let registry: TurnRegistry
     let logger: Logger
     let interval: Duration
-    /// Without running turns the lease is renewed this many intervals apart.
+    /// How many intervals are between renewals without running turns.
     let idleIntervals: Int
 
-    /// `interval`: also the delay of a stop from another instance when its notification was lost.
+    /// - Parameter interval: between renewals; also the longest delay of a stop request from another instance whose notification was lost.
     public init(
         recovery: TurnRecovery, registry: TurnRegistry, logger: Logger, interval: Duration = .milliseconds(250), idleIntervals: Int = 4
     ) {
@@ -25,8 +26,8 @@ public struct LeaseRenewer: Service {
         self.idleIntervals = idleIntervals
     }
 
-    /// Until cancelled: leases must hold while turns end, so a graceful shutdown alone does not stop it. Throws `LeaseLost`, which must end
-    /// the process.
+    /// Runs until cancelled; a graceful shutdown alone does not end it, because the lease must be valid while turns end. Throws
+    /// `LeaseLost`, after which the process must end.
     public func run() async throws {
         let loop = PeriodicLoop("lease renewal", PeriodicSchedule(every: interval), logger: logger, isFatal: { $0 is LeaseLost })
         var idle = idleIntervals

@@ -4,8 +4,8 @@ import Logging
 import ServiceLifecycle
 import TokenRelay
 
-/// Finalizes turns of dead instances: their text is kept as `interrupted`, and an estimate is billed. A later receipt from the owner's spool replaces
-/// the estimate.
+/// Ends turns whose instance has crashed (its lease expired): saves their checkpointed text as `interrupted` and bills an estimate. If the
+/// owner delivers its receipt later, from its spool, that replaces the estimate.
 public struct OrphanCollector: Service {
     let recovery: TurnRecovery
     let repository: TurnRepository
@@ -14,7 +14,7 @@ public struct OrphanCollector: Service {
     let logger: Logger
     let interval: Duration
 
-    /// `interval`: between two queries for orphans.
+    /// - Parameter interval: between two queries for orphaned turns.
     public init(
         recovery: TurnRecovery, repository: TurnRepository, prices: LiveValue<PriceBook>, registry: TurnRegistry, logger: Logger,
         interval: Duration = .seconds(1)
@@ -27,11 +27,11 @@ public struct OrphanCollector: Service {
         self.interval = interval
     }
 
-    /// Until cancelled.
+    /// Runs until cancelled.
     public func run() async throws {
         try await PeriodicLoop("recovery of turns", PeriodicSchedule(every: interval), logger: logger).run {
             let orphans = try await recovery.orphans().filter { registry.turn($0.facts.identity.turnID) == nil }
-            // Concurrently: subscribers of the last orphan wait no longer than those of the first.
+            // Concurrently, so that subscribers of the last orphan do not wait for the others.
             await withDiscardingTaskGroup { group in
                 for orphan in orphans { group.addTask { await finalize(orphan) } }
             }
@@ -43,13 +43,13 @@ public struct OrphanCollector: Service {
         do {
             _ = try await repository.finish(receipt)
             logger.notice(
-                "a dead instance's turn was finalized",
+                "a turn of a crashed instance was finalized",
                 metadata: [
                     "turn_id": "\(receipt.identity.turnID)", "user_id": "\(receipt.userID)", "status": "\(receipt.status.rawValue)",
                     "bytes": .stringConvertible(receipt.content.utf8.count),
                 ])
         } catch StoreFault.unexpected(let reason) {
-            // A repeated attempt would block other turns for ever.
+            // Not tried again: the turn must end, because the conversation accepts no other turn before.
             logger.critical(
                 "a receipt is rejected by the database: its turn fails",
                 metadata: ["turn_id": "\(receipt.identity.turnID)", "error": "\(reason)"])
@@ -57,12 +57,12 @@ public struct OrphanCollector: Service {
             _ = try? await repository.finish(receipt.failure)
         } catch {
             logger.error(
-                "a dead instance's turn could not be finalized yet",
+                "a turn of a crashed instance could not be finalized yet",
                 metadata: ["turn_id": "\(receipt.identity.turnID)", "error": "\(error)"])
         }
     }
 
-    /// The receipt of an orphaned turn. Pure.
+    /// The receipt of an orphaned turn: its checkpointed text, and a bill by estimated tokens. Pure.
     static func receipt(for orphan: OrphanedTurn, prices: PriceBook) -> TurnReceipt {
         let bill = orphan.answeredBy.map { name in
             let usage = TokenUsage(input: orphan.promptTokens, output: TokenEstimate.tokens(in: orphan.content.utf8))

@@ -5,17 +5,17 @@ import ServiceLifecycle
 import Synchronization
 import TokenRelay
 
-/// Tails turns of other instances for subscribers here: reads their text from the checkpoints, at most `interval` later.
-/// Polling alone: it is one mechanism, needs no connection of its own, and stays well below the permitted second of delay.
+/// Streams turns that run on other instances to subscribers here, by polling their checkpoints. Polling and not notifications: it needs no
+/// extra connection, and its delay is well below the permitted second.
 public final class RemoteTurnTailer: Service {
     private let recovery: TurnRecovery
     private let interval: Duration
     private let logger: Logger
     private struct Entry {
         var turn: LiveTurn
-        /// Polls since the last one with a subscriber. The first subscriber joins a moment after the entry is made.
+        /// The number of polls since the last one with a subscriber. An entry begins without one: its subscriber is added a moment later.
         var pollsWithoutSubscribers = 0
-        /// The newest checkpoint that was read.
+        /// The id of the newest checkpoint that was read.
         var seen: Int64?
     }
     private let turns = Mutex<[TurnID: Entry]>([:])
@@ -26,7 +26,7 @@ public final class RemoteTurnTailer: Service {
         self.interval = interval
     }
 
-    /// The tail of a running turn: one for all its subscribers here, kept while it has any.
+    /// The local copy of a turn that runs elsewhere; all its subscribers here share it, and it is kept while it has any.
     func tail(_ known: KnownTurn, firstChoice: ModelName) -> LiveTurn {
         turns.withLock { turns in
             if let entry = turns[known.identity.turnID], entry.turn.facts.identity.attempt == known.identity.attempt {
@@ -40,7 +40,7 @@ public final class RemoteTurnTailer: Service {
         }
     }
 
-    /// Until cancelled.
+    /// Runs until cancelled.
     public func run() async throws {
         try await PeriodicLoop("text of other instances' turns", PeriodicSchedule(every: interval, firstAfter: interval), logger: logger)
             .run {
@@ -49,7 +49,7 @@ public final class RemoteTurnTailer: Service {
             }
     }
 
-    /// Returns the tails with subscribers and forgets those without for `idlePolls`.
+    /// Returns the tails with subscribers, and removes those that have had none for `idlePolls` polls.
     private func poll() -> [TurnID: LiveTurn] {
         turns.withLock { turns in
             turns = turns.compactMapValues { entry in
@@ -61,9 +61,10 @@ public final class RemoteTurnTailer: Service {
         }
     }
 
-    /// Polls without subscribers after which a tail is forgotten.
+    /// After how many polls without subscribers a tail is removed.
     private static let idlePolls = 20
 
+    /// Reads the new text of the turns, and closes those that no longer run.
     private func catchUp(_ followed: [TurnID: LiveTurn]) async throws {
         let seen = turns.withLock { $0.compactMapValues(\.seen) }
         let cursors = followed.map { TurnCursor(userID: $1.facts.userID, turnID: $0, afterByte: $1.releasedBytes, seen: seen[$0]) }
@@ -88,7 +89,7 @@ public final class RemoteTurnTailer: Service {
     /// Closes the tail of a turn that no longer runs.
     private func end(_ turn: LiveTurn) async throws {
         guard let known = try await recovery.load(turn.facts.userID, turn.facts.identity.turnID) else {
-            // Its conversation was deleted, which stopped it.
+            // Its conversation was deleted, which stops the turn.
             return turn.close(TurnEnding(status: .stopped, finishReason: .stopped, bill: nil))
         }
         guard known.identity.attempt == turn.facts.identity.attempt else { return forget(turn) }
@@ -98,7 +99,7 @@ public final class RemoteTurnTailer: Service {
         turns.withLock { _ = $0.removeValue(forKey: known.identity.turnID) }
     }
 
-    /// The turn is in its next attempt, so this one left no text; its subscribers may request the next.
+    /// Closes the tail of an attempt that was replaced by the next one, and so left no text. Its subscribers can request the next.
     private func forget(_ turn: LiveTurn) {
         turn.close(.withoutText)
         let id = turn.facts.identity.turnID

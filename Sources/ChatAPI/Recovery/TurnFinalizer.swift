@@ -5,7 +5,8 @@ import Logging
 import NIOPosix
 import TokenRelay
 
-/// Ends turns after their model call: computes the cost, saves, and only then closes the streams. Runs with and without subscribers.
+/// Ends turns after their model call: computes the cost, saves message, usage and cost (the receipt), and only then reports the end to the
+/// subscribers. Does not depend on subscribers.
 public struct TurnFinalizer: Sendable {
     let repository: TurnRepository
     let prices: LiveValue<PriceBook>
@@ -15,8 +16,9 @@ public struct TurnFinalizer: Sendable {
     let pauses: [Duration]
     let isClosing: @Sendable () -> Bool
 
-    /// `pauses`: between attempts to save while the database is unavailable; the last one repeats. `isClosing`: the process is to end, and
-    /// the next one delivers what is on disk.
+    /// - Parameters:
+    ///   - pauses: between attempts to save while the database is unavailable; the last one repeats.
+    ///   - isClosing: whether the process is shutting down; then receipts on disk are left for the next process.
     public init(
         repository: TurnRepository, prices: LiveValue<PriceBook>, registry: TurnRegistry, spool: ReceiptSpool, logger: Logger,
         pauses: [Duration] = [.milliseconds(100), .milliseconds(250), .milliseconds(500), .seconds(1)],
@@ -58,7 +60,7 @@ public struct TurnFinalizer: Sendable {
         let ending = TurnEnding(status: receipt.status, finishReason: receipt.finishReason, bill: receipt.bill)
         switch await save(receipt, requestID: requestID, onDelay: { isOnDisk in turn.close(isOnDisk ? ending : .unsaved) }) {
         case .written(.superseded):
-            // The lease expired and a later attempt on another instance counts. Subscribers must resume there.
+            // The lease expired, and another instance has begun the next attempt. Subscribers must resume there.
             registry.remove(turn)
             turn.notifyAll(.handOver)
         case .refused:
@@ -71,8 +73,8 @@ public struct TurnFinalizer: Sendable {
         return [receipt.bill, receipt.judgeBill].compactMap(\.self)
     }
 
-    /// Ends a turn as failed that was begun and is refused before its model call. Returns when that is saved, or cannot be at present: then it is
-    /// saved later.
+    /// Ends a turn as failed that has begun and is rejected before its model call. Returns when that is saved, or when the first attempt
+    /// failed: then it is saved in the background.
     func refuse(_ context: TurnContext, of userID: UserID, code: ErrorCode, requestID: String) async {
         let receipt = TurnReceipt(
             userID: userID, identity: context.identity, status: .failed, finishReason: nil, content: "", bill: nil,
@@ -89,15 +91,15 @@ public struct TurnFinalizer: Sendable {
     /// The outcome of saving a receipt.
     private enum Delivery {
         case written(ReceiptOutcome)
-        /// The process ends; the next one delivers the receipt.
+        /// The process ends; the next one delivers the receipt from disk.
         case leftOnDisk
-        /// The database rejects the receipt: its turn has failed.
+        /// The database rejected the receipt; the turn was ended as failed.
         case refused
     }
 
-    /// Retries until the receipt is in the ledger. After the first failure writes the receipt to disk, where it survives the process, and reports the
-    /// delay, so that streams end without waiting for the database; when the disk fails, too, they end as unsaved. A receipt that the database
-    /// rejects is not reported as saved, because its turn may have to fail.
+    /// Retries until the receipt is in the database. After the first failure it writes the receipt to disk, where it survives the process,
+    /// and calls `onDelay`, so that streams end without waiting for the database; if the disk fails too, they end as unsaved. It does not
+    /// call `onDelay` while the database rejects the receipt, because the turn may have to end as failed.
     private func save(
         _ receipt: TurnReceipt, requestID: String, handle kept: ReceiptSpool.Handle? = nil, onDelay: (_ isOnDisk: Bool) -> Void = { _ in }
     ) async -> Delivery {
@@ -129,11 +131,12 @@ public struct TurnFinalizer: Sendable {
         }
     }
 
-    /// Attempts at a receipt that the database rejects.
+    /// The number of attempts to save a receipt that the database rejects.
     private static let maximumRejections = 5
 
-    /// Fails a turn with a rejected receipt: further attempts would block the turn and its conversation for ever. The receipt stays on disk.
-    /// Written as recovery, so that the owner's receipt still counts if a later version delivers it.
+    /// Ends a turn as failed because the database rejects its receipt: with further attempts the turn and its conversation would be blocked
+    /// for ever. The receipt stays on disk. The failure is written as by recovery, so that the receipt replaces it if a later version can
+    /// deliver it.
     private func fail(_ receipt: TurnReceipt, _ requestID: String, _ error: any Error) async -> Delivery {
         logger.critical("a receipt is rejected by the database: its turn fails", metadata: naming(receipt, requestID, error))
         TurnMetrics.refusedReceipts.increment()
@@ -154,7 +157,7 @@ public struct TurnFinalizer: Sendable {
         }
     }
 
-    /// Writes the receipt to disk. A full disk is an alarm: the receipt is then in memory alone, and still retried.
+    /// Writes the receipt to disk; nil when that fails. Then the receipt is only in memory, and saving is still retried.
     private func keep(_ receipt: TurnReceipt, _ requestID: String) async -> ReceiptSpool.Handle? {
         do {
             // fsync blocks, and tasks run on event loops.
@@ -165,7 +168,7 @@ public struct TurnFinalizer: Sendable {
         }
     }
 
-    /// Delivers the receipts of earlier processes of this instance. Returns when all are in the ledger.
+    /// Saves the receipts that earlier processes of this instance left on disk. Returns when all are in the database.
     public func deliverLeftovers() async {
         let pending: [(handle: ReceiptSpool.Handle, receipt: TurnReceipt)]
         do { pending = try spool.pending() } catch {

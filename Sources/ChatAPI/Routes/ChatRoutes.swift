@@ -11,7 +11,7 @@ public struct ChatRoutes: Feature {
     private let coaching: LiveValue<Coaching>
     private let common: TurnPipeline
 
-    /// The pipeline of one request, which uses one configuration from its beginning to its end.
+    /// The pipeline for one request, with the current coaching configuration, which does not change during the request.
     private var pipeline: TurnPipeline {
         var pipeline = common
         pipeline.coaching = coaching.current
@@ -114,15 +114,15 @@ public struct ChatRoutes: Feature {
         }
     }
 
-    /// 404 for a malformed id, too.
+    /// The turn's id in the path. Throws 404 for a malformed id, as for an unknown one.
     private func turnID(_ context: Authenticated) throws(GatewayError) -> TurnID {
         guard let id = context.parameters.get("turn_id").flatMap({ TurnID(validating: $0) }) else { throw .notFound }
         return id
     }
 
-    /// `Last-Event-ID` or `?after=`, in UTF-8 bytes; 0 without.
+    /// The cursor of a resume, in UTF-8 bytes: `Last-Event-ID`, else `?after=`, else 0.
     private func cursor(of request: Request) throws(GatewayError) -> Cursor {
-        // Some clients send the header empty when they have read nothing.
+        // Some clients send an empty header when they have received nothing.
         let texts = [request.headers[.lastEventID], request.uri.queryParameters["after"].map(String.init)]
         guard let text = texts.lazy.compactMap({ $0 }).first(where: { !$0.isEmpty }) else { return .start }
         guard let position = Int(text), position >= 0 else {

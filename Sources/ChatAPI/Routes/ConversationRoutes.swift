@@ -83,7 +83,7 @@ public struct ConversationRoutes: Feature {
 
     private func delete(_ request: Request, _ context: Authenticated) async throws -> Response {
         if let running = try await conversations.delete(context.caller, try id(context)) {
-            // Still billed: the turn ends as if the user had stopped it, here or on the instance that runs it.
+            // Stops the running turn, here or on its instance. It is billed as if the user had stopped it.
             if let turn = registry.turn(running) { turn.stop() } else { _ = try await recovery.requestStop(context.caller, running) }
         }
         return .envelope(context) { $0.null() }
@@ -94,7 +94,7 @@ public struct ConversationRoutes: Feature {
         return .list(request, context, page, MessageResource.init)
     }
 
-    /// 404 for a malformed id, too.
+    /// The conversation's id in the path. Throws 404 for a malformed id, as for an unknown one.
     private func id(_ context: Authenticated) throws(GatewayError) -> ConversationID {
         guard let id = context.parameters.get("id").flatMap({ ConversationID(validating: $0) }) else { throw .notFound }
         return id
@@ -127,7 +127,7 @@ public struct ConversationRoutes: Feature {
         }
     }
 
-    /// The body of a change. nil leaves a field unchanged, `.some(nil)` clears it.
+    /// The body of a change. A field that is nil is left unchanged; `.some(nil)` clears it.
     private struct Change: Sendable {
         var title: String??
         var domain: String??

@@ -4,7 +4,7 @@ import HTTPEdge
 import HTTPTypes
 import Hummingbird
 
-/// `GET /api/v1/resources` and `GET /.well-known/safety-protocol`: open to everyone, without the database.
+/// `GET /api/v1/resources` and `GET /.well-known/safety-protocol`: without authentication, and available without the database.
 public struct SafetyRoutes: Feature {
     private let coaching: LiveValue<Coaching>
     private let safetyProtocol: [UInt8]

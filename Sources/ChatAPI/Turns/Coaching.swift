@@ -2,7 +2,8 @@ import CoachCore
 import GatewayAPI
 import HTTPEdge
 
-/// The coaching configuration, compiled from `domains/` and `prompts/`. Immutable; a reload makes a new one.
+/// The coaching configuration, loaded from `domains/` and `prompts/`: classifier, safety rules, router, prompts and crisis resources.
+/// Immutable; a reload makes a new value.
 public struct Coaching: Sendable {
     let assessor: MessageAssessor
     let fusion: SafetyFusion
@@ -41,12 +42,13 @@ public struct Coaching: Sendable {
         kind.map { StreamStart.Disclosure(text: disclosures.text($0, in: region), version: "\(disclosures.version)") }
     }
 
-    /// The guard of a new answer. At tier 2 and above it releases whole sentences.
+    /// The output guard of a new answer. At risk tier 2 and above it releases only complete sentences.
     func guardedAnswer(_ safety: SafetyDecision, in region: Region) -> GuardedAnswer {
         GuardedAnswer(outputGuard, language: region.language, holdsSentences: safety.promptTier >= .crisis)
     }
 
-    /// The crisis resources of an error: the card, or all resources when only the stored level is above calm.
+    /// The crisis resources of an error: those for the message's risk, else all of the region when the stored safety level is above calm,
+    /// else nil.
     func crisisResources(_ risk: RiskAssessment, stored: SafetyLevel = .calm, in region: Region) -> StreamSafety? {
         card(risk, in: region).map(StreamSafety.init) ?? resources.resources(stored: stored, in: region)
     }

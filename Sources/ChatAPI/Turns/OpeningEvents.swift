@@ -3,7 +3,7 @@ import GatewayAPI
 import HTTPEdge
 import TokenRelay
 
-/// The first events of every stream of a turn, resumed ones too: `start`, and `safety` when there is a card.
+/// The first events of every stream of a turn, also of a resumed one: `start`, then `safety` if there are crisis resources.
 struct OpeningEvents: Sendable {
     var requestID: String
     var disclosure: StreamStart.Disclosure?
@@ -23,13 +23,14 @@ struct OpeningEvents: Sendable {
     }
 }
 
-/// The last events of every stream of a turn: `usage` and `done`, or `error`, with `usage` before it when anything was billed.
+/// The last events of every stream of a turn: `usage` and `done` after a normal end, otherwise `error`, after `usage` if anything was
+/// billed.
 struct TerminalEvents: Sendable {
     var facts: TurnFacts
     var ending: TurnEnding
-    /// UTF-8 bytes of the answer that are kept.
+    /// The length of the saved answer in UTF-8 bytes.
     var keptBytes: Int
-    /// The subscriber's cursor, in bytes: beyond the end when it requested bytes that were never released, or were lost in a crash.
+    /// The client's cursor in bytes. Beyond `keptBytes` when the client sent a wrong one, or has text that was lost in a crash.
     var cursor: Int
 
     func encode(into bytes: inout [UInt8]) {
@@ -50,7 +51,7 @@ struct TerminalEvents: Sendable {
         }
     }
 
-    /// The turn ended normally, and the cursor is beyond its end.
+    /// The error when the turn ended normally and the cursor is beyond its end.
     private var beyondTheEnd: StreamFailure {
         let row = ErrorMapping.row(.invalidInput)
         return StreamFailure(
@@ -58,7 +59,7 @@ struct TerminalEvents: Sendable {
             retryAfter: nil, partial: false, keptBytes: keptBytes)
     }
 
-    /// The client's text is from an earlier attempt that was lost in a crash before it was saved: none of it is kept. A resume from byte 0 returns
+    /// The error when the client's text is from an earlier attempt that a crash lost: the client must drop it. A resume from byte 0 returns
     /// the current text.
     static var lost: StreamFailure {
         let row = ErrorMapping.row(.providersUnavailable)
@@ -76,7 +77,7 @@ struct TerminalEvents: Sendable {
             estimated: bill.estimated)
     }
 
-    /// No provider accepted the call.
+    /// The usage of a turn that no provider accepted: zero.
     private var unbilled: StreamUsage {
         StreamUsage(
             model: facts.model.model, provider: facts.model.provider, inputTokens: 0, cachedInputTokens: 0, outputTokens: 0,
@@ -86,7 +87,7 @@ struct TerminalEvents: Sendable {
     private var failure: StreamFailure {
         if !ending.isSaved { return ending.status == .failed ? refused : unsaved }
         let row = ErrorMapping.row(.providersUnavailable)
-        // A client with text of which nothing was kept must drop it.
+        // `partial` also if the client has text that is not kept, which it must drop.
         let partial = ending.status == .interrupted || cursor > keptBytes
         return StreamFailure(
             code: .providersUnavailable, message: partial ? "the answer was interrupted" : "no provider could answer",
@@ -94,7 +95,7 @@ struct TerminalEvents: Sendable {
             keptBytes: partial ? keptBytes : 0)
     }
 
-    /// The database rejects the answer for good: nothing is kept, and the same request begins the next attempt.
+    /// The error when the database rejected the answer: nothing is kept, and the same request begins the next attempt.
     private var refused: StreamFailure {
         let row = ErrorMapping.row(.unforeseen)
         return StreamFailure(
@@ -102,7 +103,8 @@ struct TerminalEvents: Sendable {
             retryAfter: nil, partial: cursor > 0, keptBytes: 0)
     }
 
-    /// Neither the database nor the disk saved the answer: it is in memory, and may be lost. A resume returns the outcome.
+    /// The error when neither the database nor the disk could save the answer yet: it is only in memory and may be lost. A resume returns
+    /// the outcome.
     private var unsaved: StreamFailure {
         let row = ErrorMapping.row(.databaseUnavailable)
         return StreamFailure(

@@ -3,8 +3,9 @@ import HTTPEdge
 import JSON
 
 extension GatewayError {
-    /// Adds what an app needs to show its paywall: `details.tier`, the user's; `details.upgrade_tier`, the nearest one that lifts the limit, with
-    /// `details.entitlement`, which gives it; `details.domain`, when the tier does not have it. Without such a tier the text offers none.
+    /// Adds what a client needs to show a paywall: `details.tier`, the user's tier; `details.upgrade_tier`, the nearest tier without this
+    /// limit; `details.entitlement`, which gives that tier; `details.domain`, if the tier does not include the domain. If no tier helps,
+    /// the user message offers no upgrade.
     mutating func offerUpgrade(after rejection: Rejection, in tiers: TierBook) {
         guard code == .quotaExhausted || code == .subscriptionRequired else { return }
         if let tier = rejection.tier { details.append(("tier", .string(tier))) }
@@ -21,7 +22,7 @@ extension GatewayError {
 }
 
 extension Rejection {
-    /// The text when no tier has more.
+    /// The user message when no tier has a higher limit.
     fileprivate var withoutUpgrade: String? {
         switch reason {
         case .quotaExhausted: "You've reached today's limit. Let's continue tomorrow."

@@ -1,10 +1,12 @@
 import CoachCore
 import Synchronization
 
-/// The slices of shared budgets that this instance holds. Turns reserve from them in memory.
+/// Reserves the costs of turns in budgets that many users share, such as those of a tier for a day. Instances take parts of a budget
+/// (slices) from the database; turns reserve from this instance's slice in memory.
 ///
-/// The sum of all slices is never above a limit; what turns cost is not either, as long as `TierBook.reservePerTurn` is the most that one costs.
-/// A turn that costs more is made up for by the next slice. The slices of an instance that dies stay taken until the day ends.
+/// The sum of all slices never exceeds the budget's limit. Neither do the costs of turns, if none costs more than
+/// `TierBook.reservePerTurn`; the excess of one that does is subtracted from the next slice. The slices of a crashed instance stay taken
+/// until the end of the day.
 public final class SharedBudgets: Sendable {
     private struct Key: Hashable {
         var budget: SharedBudget
@@ -12,17 +14,17 @@ public final class SharedBudgets: Sendable {
     }
 
     private struct Slice {
-        /// Nanodollars that are neither spent nor reserved; negative after turns that cost more than their reserve.
+        /// Nanodollars that are neither spent nor reserved; negative after turns that cost more than their reservation.
         var free: Int64 = 0
         /// Whether a turn reserved since the last `returnIdle`.
         var isUsed = true
-        /// One request at a time, for which all turns wait.
+        /// The running request for more, for which all turns wait; its value is whether the database answered.
         var refill: Task<Bool, Never>?
     }
 
     private struct State {
         var slices: [Key: Slice] = [:]
-        /// Budgets with nothing left, and until when that is believed: another instance may give something back.
+        /// Exhausted budgets, and until when that is assumed: another instance may give something back.
         var exhausted: [Key: ContinuousClock.Instant] = [:]
     }
 
@@ -32,8 +34,8 @@ public final class SharedBudgets: Sendable {
         case wait(Task<Bool, Never>)
     }
 
-    /// A slice is this part of a budget, or what one turn reserves, if that is more. With ten instances at most a tenth of the budget is held by
-    /// instances that do not need it.
+    /// A slice is one hundredth of a budget, or the reservation of one turn if that is more. So ten instances hold at most a tenth of the
+    /// budget without using it.
     private static let slicesPerBudget: Int64 = 100
     private static let exhaustionRecheck = Duration.seconds(5)
 
@@ -42,7 +44,7 @@ public final class SharedBudgets: Sendable {
 
     public init(store: BudgetSlices) { self.store = store }
 
-    /// The budgets with nothing left, for `begin_turn` to refuse turns that would draw on them.
+    /// The budgets that are known to be exhausted: `begin_turn` rejects turns that need them.
     public var exhausted: [SharedBudget] {
         state.withLock { state in
             guard !state.exhausted.isEmpty else { return [] }
@@ -52,8 +54,8 @@ public final class SharedBudgets: Sendable {
         }
     }
 
-    /// Reserves an amount of each of the budgets; nil when one of them does not have it. Suspends only when a slice is used up. While the database
-    /// is unavailable the reservation is made all the same, in the user's favour, and made up for by the next slice.
+    /// Reserves an amount in each of the budgets; nil, with nothing reserved, when one of them is exhausted. Suspends only when a slice is
+    /// used up. While the database is unavailable the reservation succeeds, in the user's favour, and is subtracted from the next slice.
     public func reserve(
         _ amount: Nanodollars, of budgets: [(budget: SharedBudget, limit: Nanodollars)], on day: CalendarDay
     ) async -> BudgetReservation? {
@@ -68,7 +70,7 @@ public final class SharedBudgets: Sendable {
         return reservation
     }
 
-    /// Replaces a reservation by what the turn cost; nil when that is unknown: then the reserve is spent.
+    /// Replaces a reservation by the turn's cost. Nil: the cost is unknown, and the whole reservation counts as spent.
     public func settle(_ reservation: BudgetReservation, cost: Nanodollars?) {
         let unspent = reservation.amount.raw - (cost ?? reservation.amount).raw
         state.withLock { state in
@@ -76,10 +78,10 @@ public final class SharedBudgets: Sendable {
         }
     }
 
-    /// Gives back slices that no turn has used since the last call, so that other instances can. To be called every few seconds.
+    /// Gives slices back that no turn has used since the last call, for other instances. Call every few seconds.
     public func returnIdle() async throws { try await giveBack { !$0.isUsed } }
 
-    /// Gives back everything: no turn runs any more.
+    /// Gives all slices back. Call when no turn runs any more.
     public func returnAll() async throws { try await giveBack { _ in true } }
 
     private func reserve(_ amount: Int64, of key: Key, limit: Int64) async -> Bool {
@@ -95,7 +97,7 @@ public final class SharedBudgets: Sendable {
                 if let refill = slice.refill { return .wait(refill) }
                 if let until = state.exhausted[key], until > .now { return .exhausted }
                 let want = max(amount, limit / Self.slicesPerBudget) - min(0, slice.free)
-                // Not a child of the request, because other turns wait for it, too. Ends with the statement.
+                // Not a child of the request's task, because other turns wait for it too. It ends with its statement; nothing cancels it.
                 let refill = Task { await take(want, of: key, limit: limit, needed: amount) }
                 slice.refill = refill
                 return .wait(refill)
@@ -111,7 +113,7 @@ public final class SharedBudgets: Sendable {
         }
     }
 
-    /// Returns whether the database answered.
+    /// Takes a slice from the database. Returns whether the database answered.
     private func take(_ want: Int64, of key: Key, limit: Int64, needed: Int64) async -> Bool {
         let taken = try? await store.take(key.budget, key.day, Nanodollars(limit), Nanodollars(want))
         state.withLock { state in
@@ -134,7 +136,7 @@ public final class SharedBudgets: Sendable {
                     state.slices[key]?.free = 0
                 }
                 state.slices[key]?.isUsed = false
-                // A late settlement makes a new one.
+                // Removes empty slices of earlier days; a later settlement makes a new one.
                 if key.day != latest, state.slices[key]?.free == 0 { state.slices[key] = nil }
             }
             return returned
@@ -152,7 +154,7 @@ public final class SharedBudgets: Sendable {
     }
 }
 
-/// What a turn has reserved of shared budgets.
+/// The reservation of one turn: an amount in each of some shared budgets.
 public struct BudgetReservation: Sendable {
     let amount: Nanodollars
     let day: CalendarDay

@@ -17,7 +17,7 @@ enum TurnMetrics {
         spending.money.increment(by: bill.cost?.raw ?? 1)
     }
 
-    /// A sentence that the output guard replaced.
+    /// Counts a sentence that the output guard replaced.
     static func replaced(_ kind: OutputRules.Kind) { replacements[kind].increment() }
 
     /// What came of a second look.
@@ -34,7 +34,7 @@ enum TurnMetrics {
 
     static func stream(_ end: StreamResult) { streams[end].increment() }
 
-    /// Turns that failed because the database rejects their receipt: each is an alarm.
+    /// Counts turns that failed because the database rejected their receipt. Operators should be alerted to each.
     static let refusedReceipts = Counter(label: "coach_refused_receipts")
 
     // MARK: Handles
@@ -53,7 +53,7 @@ enum TurnMetrics {
     private struct Spending {
         var input: Counter
         var output: Counter
-        /// Nanodollars, or turns without a price.
+        /// Nanodollars; for models without a price, the number of turns.
         var money: Counter
     }
 
