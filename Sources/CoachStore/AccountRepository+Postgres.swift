@@ -3,7 +3,7 @@ import Foundation
 import PostgresClient
 
 extension AccountRepository {
-    /// Accounts in PostgreSQL. The user's row exists already: `RequestCounter.take` creates it.
+    /// Accounts in PostgreSQL. The user's row must exist: `RequestCounter.take` creates it.
     public static func postgres(client: PostgresClient) -> AccountRepository {
         AccountRepository(
             get: { caller in
@@ -60,7 +60,7 @@ extension AccountRecord {
 }
 
 extension AccountUsage {
-    /// One row. Sums of ledger rows, in which corrections are rows of their own.
+    /// Returns one row: today's messages and this month's sums of the ledger, in which corrections are separate rows.
     fileprivate static func query(for caller: Caller) -> Query {
         """
         select (today.day - date '1970-01-01')::bigint, coalesce(case when r.day = today.day then r.messages end, 0), l.turns,

@@ -18,7 +18,7 @@ extension PostgresClient {
     }
 }
 
-/// The result of `gateway.begin_turn`.
+/// The decoded result of `gateway.begin_turn`.
 struct BeginTurnAnswer: JSONReadable {
     private let outcome: Outcome
     private let rate: RateLimit
@@ -36,7 +36,7 @@ struct BeginTurnAnswer: JSONReadable {
     }
 
     private enum Outcome {
-        /// The message that is tried again comes with its turn.
+        /// `message`: the user message of a retried turn; nil for a new message.
         case begun(TurnContext, message: String?)
         case known(KnownTurn)
         case refused(Rejection)

@@ -1,7 +1,7 @@
 import CoachCore
 import JSON
 
-/// The second argument of `gateway.begin_turn`.
+/// The second argument of `gateway.begin_turn`, written as JSON: a new message or a retry, with the limits that apply.
 struct BeginTurnRequest: StoredWritable {
     private enum Kind {
         /// A new message, and the risk found in it.
@@ -76,7 +76,7 @@ extension TurnRequest {
 }
 
 extension RequiredConsents {
-    /// Nothing when chat needs none.
+    /// Writes nothing when chat requires no consent.
     fileprivate func writeFields(to json: inout JSONWriter) {
         if !beforeTurn.isEmpty {
             json.key(literal: "consents")

@@ -4,10 +4,12 @@ import JSON
 import PostgresClient
 
 extension BillingInbox {
-    /// Incremented when the fold gives other results for the same events; subscribers of an older version are to be folded anew.
+    /// The version of `EntitlementFold`. Increment it when the fold gives other results for the same events: then stored results of an
+    /// older version must be computed again.
     static let foldVersion = 2
 
-    /// The inbox in PostgreSQL. `includingSandbox`: whether purchases of the sandbox give access, for development only.
+    /// The inbox in PostgreSQL.
+    /// - Parameter includingSandbox: whether purchases in the stores' sandbox give access; for development only.
     public static func postgres(client: PostgresClient, includingSandbox: Bool) -> BillingInbox {
         BillingInbox(
             store: { delivery in
@@ -16,7 +18,7 @@ extension BillingInbox {
                     case .none(let reason): try await client.ignore(delivery, reason: reason)
                     case .lookUp(let job): try await client.queue(delivery, job)
                     case .event(let event):
-                        // Another event of the subscriber may be stored between the reading and the writing.
+                        // Repeated when another event of the subscriber was stored between reading and writing.
                         try await repeatingContended {
                             try await client.fold(event, of: delivery, includingSandbox: includingSandbox)
                         }
@@ -81,7 +83,8 @@ extension PostgresClient {
         return isNew ? .stored : .known
     }
 
-    /// Folds a new event together with the stored ones of its subscriber; nil when it is stored already. Throws `PostgresError`.
+    /// Computes the entitlements of a subscriber from a new event and the stored ones; nil when the event is already stored. Throws
+    /// `PostgresError`.
     func folded(_ event: BillingEvent, includingSandbox: Bool) async throws -> FoldedEvent? {
         let ids = event.links.joined().map(\.text)
         let known = try await query(
@@ -99,7 +102,7 @@ extension PostgresClient {
     }
 }
 
-/// An event with what it and the stored ones fold into.
+/// A new billing event with the entitlements that follow from it and the stored events of its subscriber.
 struct FoldedEvent: Sendable {
     let event: BillingEvent
     fileprivate let ids: [String]
@@ -107,11 +110,11 @@ struct FoldedEvent: Sendable {
     fileprivate let revisions: [Int]
     fileprivate let states: [FoldedEntitlements]
 
-    /// The user's timeline after the event.
+    /// The user's entitlements over time, after the event.
     func timeline(of userID: UserID) -> EntitlementTimeline { states.first { $0.userID == userID }?.timeline ?? .none }
 
-    /// The arguments of `gateway.fold_billing_event`, which stores both. It fails with a serialization failure when another event of the subscriber
-    /// was stored since they were read.
+    /// The arguments of `gateway.fold_billing_event`, which stores event and entitlements. The call fails with a serialization failure when
+    /// another event of the subscriber was stored since the stored ones were read.
     func arguments(_ delivery: BillingDelivery) -> Query {
         let figures = BillingFigures(event, price: delivery.price).map { String(decoding: $0.json.bytes, as: UTF8.self) }
         return """
@@ -123,7 +126,7 @@ struct FoldedEvent: Sendable {
     }
 }
 
-/// A row of `gateway.read_subscriber`. Its events are parsed by the caller's task and not on the reactor's thread.
+/// A row of `gateway.read_subscriber`. Its events are kept as text, to be parsed in the caller's task and not on the reactor's thread.
 private struct StoredSubscriber: Sendable {
     let isKnown: Bool
     let subscribers: [Int64]

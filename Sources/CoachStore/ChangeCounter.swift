@@ -2,11 +2,12 @@ import CoachCore
 import Foundation
 import PostgresClient
 
-/// A user's change counter, read in the same snapshot as a page.
+/// A user's change counter (`public.change_counters`), which numbers the changes of the user's rows. Read in the same snapshot as a page,
+/// so that the page has all changes up to it.
 struct ChangeCounter: Sendable {
     private let epoch: UUID
     private let last: Int64
-    /// Rows with numbers up to this one may have been removed without a tombstone.
+    /// Changes up to this number may be incomplete: rows were removed without a tombstone.
     private let removedThrough: Int64
 
     /// Returns one row with `columns`.
@@ -27,10 +28,11 @@ struct ChangeCounter: Sendable {
         removedThrough = try row.value(2)
     }
 
-    /// The position after a page of the whole list.
+    /// The position for a client that has just read the complete list.
     var start: Changes { Changes(next: ChangeToken(epoch: epoch, number: last).text) }
 
-    /// Whether a token is still valid. It is not after a backup was restored, because then numbers are assigned again.
+    /// Whether a token is still valid. It is not when removed rows would be missed, or after a backup was restored, because then numbers
+    /// are assigned again.
     func accepts(_ token: ChangeToken) -> Bool {
         token.epoch == epoch && (removedThrough...max(last, removedThrough)).contains(token.number)
     }

@@ -4,11 +4,11 @@ import JSON
 
 /// A client's position in the changes of a user's rows: the value of `updated_since`, opaque to clients.
 struct ChangeToken: Equatable {
-    /// `public.database_epoch` when the number was assigned.
+    /// The value of `public.database_epoch` when the number was assigned.
     var epoch: UUID
-    /// The client has all changes below this number …
+    /// The client has all changes below this number.
     var number: Int64
-    /// … and of the changes with this number the rows up to this one; nil: all.
+    /// Of the changes with this number, the client has the rows up to this id; nil: all of them.
     var row: UUID?
 
     init(epoch: UUID, number: Int64, row: UUID? = nil) {
@@ -34,7 +34,7 @@ struct ChangeToken: Equatable {
         return parts.joined(separator: "_")
     }
 
-    /// `row`, or the greatest id, so that one comparison serves both kinds of token.
+    /// `row`, or the greatest id when it is nil, so that one SQL comparison works for both.
     var lastRow: UUID { row ?? Self.greatestRow }
 
     static let greatestRow = UUID(uuid: (255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255))

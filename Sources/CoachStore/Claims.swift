@@ -1,14 +1,14 @@
 import CoachCore
 import PostgresClient
 
-/// Statements that bind a batch to one user under row-level security. The settings end with the batch's transaction.
+/// Makes statements that set the user and role for row-level security. The settings are local to the batch's transaction.
 enum Claims {
     /// A call as role `coach_gateway`, bound to the caller's claims.
     static func gateway(for caller: Caller, calling call: Query) -> Query {
         gateway(claims: caller.claims, subject: caller.userID, calling: call)
     }
 
-    /// A call as role `coach_gateway`, bound to a user without their token: a receipt may be delivered long after the request.
+    /// A call as role `coach_gateway`, bound to a user without their token, for work after the request, such as saving a receipt.
     static func gateway(for userID: UserID, calling call: Query) -> Query {
         gateway(claims: #"{"role":"authenticated","sub":"\#(userID)"}"#, subject: userID, calling: call)
     }
@@ -26,10 +26,12 @@ enum Claims {
         """
     }
 
-    /// Sets the subject as a separate setting, too: policies call `gateway.user_id()` for every row, and it need not parse JSON each time.
+    /// Also sets the subject as a separate setting, because policies call `gateway.user_id()` for every row, which then need not parse
+    /// JSON.
     ///
-    /// One statement instead of two saves two messages and, in the server, a portal, a snapshot and a result. The subquery's row is computed before
-    /// the call, and the planner does not flatten the subquery because it is volatile.
+    /// Settings and call are one statement, which saves two messages and, in the server, a portal, a snapshot and a result. The settings
+    /// take effect before the call: the subquery's row is computed first, and the planner does not flatten the subquery, because it is
+    /// volatile.
     private static func gateway(claims: String, subject: UserID, calling call: Query) -> Query {
         var query: Query = "select "
         query.append(call)

@@ -1,10 +1,10 @@
 import PostgresClient
 
-/// Retries `body` while a lock or unique key of another transaction stops it; such an attempt had no effect.
+/// Retries `body` when it fails because of another transaction's lock or unique key; a failed attempt had no effect.
 ///
-/// Turn functions wait at most 100 ms for a lock, because other batches wait behind them on the shared connection. The holder is another
-/// request of the same user and releases the lock at its commit, so a few attempts suffice; the last error is thrown. Pauses between attempts
-/// grow and have jitter, so that two gateways do not collide again.
+/// Turn functions wait at most 100 ms for a lock, because other batches wait behind them on the shared connection. The lock's holder is
+/// another request of the same user and releases it at its commit, so a few attempts suffice. After the last one its error is thrown. The
+/// pauses between attempts grow and have jitter, so that two gateways do not collide again.
 /// - Parameter pause: suspends for a time between the bounds, in milliseconds.
 func repeatingContended<Value>(
     attempts: Int = 8, pause: (ClosedRange<Int>) async throws -> Void = sleepRandomly(between:), _ body: () async throws -> Value
@@ -20,7 +20,7 @@ func repeatingContended<Value>(
 }
 
 enum Contention {
-    /// Bounds in milliseconds: 5 to 10 after the first attempt, doubled each time up to 50 to 100.
+    /// The bounds of a pause in milliseconds: 5 to 10 after the first attempt, doubled each time up to 50 to 100.
     static func pause(afterAttempt attempt: Int) -> ClosedRange<Int> {
         let longest = min(10 << min(attempt - 1, 4), 100)
         return longest / 2...longest
@@ -32,7 +32,8 @@ private func sleepRandomly(between milliseconds: ClosedRange<Int>) async throws 
 }
 
 extension PostgresError {
-    /// Lock not available, deadlock, serialization failure, or one of the unique indexes that back the checks of `begin_turn`.
+    /// Whether another transaction caused the error: lock not available, deadlock, serialization failure, or a violation of one of the
+    /// unique indexes that back the checks of `begin_turn`.
     var isContention: Bool {
         switch sqlState {
         case "55P03", "40P01", "40001": true

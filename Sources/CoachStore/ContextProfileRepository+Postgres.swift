@@ -4,7 +4,7 @@ import JSON
 import PostgresClient
 
 extension ContextProfileRepository {
-    /// Profiles in PostgreSQL. Triggers count versions and keep those that were replaced.
+    /// Profiles in PostgreSQL. Triggers number the versions and keep replaced ones.
     public static func postgres(client: PostgresClient) -> ContextProfileRepository {
         ContextProfileRepository(
             get: { caller in try await client.profile(of: caller) },
@@ -36,7 +36,7 @@ extension PostgresClient {
         do {
             if let updated = try await update(edit, of: caller) { return updated }
             if edit.expectedVersions?.contains(0) ?? true, let inserted = try await insert(edit, of: caller) { return inserted }
-            // Inserted by another request since: it has a version now.
+            // Another request has inserted it since: then it can be updated.
             if edit.expectedVersions == nil, let updated = try await update(edit, of: caller) { return updated }
             throw StaleVersion()
         } catch let error as PostgresError where error.sqlState == SQLState.checkViolation {
@@ -44,11 +44,11 @@ extension PostgresClient {
         }
     }
 
-    /// nil when the user has no profile, or one of another version.
+    /// Nil when the user has no profile, or its version is not among the expected ones.
     private func update(_ edit: ContextProfileEdit, of caller: Caller) async throws -> ContextProfileVersion? {
         let assignments = Query.assignments(
             ContextProfileField.allCases.map { field in edit.fields[field].map { "\(field.column) = \(StoredJSON.encode($0))::jsonb" } })
-        // An update without a change makes no version.
+        // An update that changes nothing makes no new version.
         var update: Query = """
             update public.context_profiles p set \(assignments ?? "goals = goals") where p.user_id = \(caller.userID)
             """
@@ -57,7 +57,7 @@ extension PostgresClient {
         return try await userRows(update, for: caller) { try ContextProfileVersion(row: $0, at: 0) }.first
     }
 
-    /// nil when the user has a profile.
+    /// Nil when the user already has a profile.
     private func insert(_ edit: ContextProfileEdit, of caller: Caller) async throws -> ContextProfileVersion? {
         func statements(_ field: ContextProfileField) -> String { StoredJSON.encode(edit.fields[field] ?? []) }
         return try await userRows(
@@ -84,13 +84,13 @@ extension ContextProfileVersion {
     fileprivate static let none = ContextProfileVersion(
         version: 0, fields: Dictionary(uniqueKeysWithValues: ContextProfileField.allCases.map { ($0, []) }), writtenAt: nil)
 
-    /// Of `p`, which has `written_at`.
+    /// The columns of a relation `p` that has `written_at`.
     fileprivate static let columns: Query = """
         p.version, p."values", p.goals, p.situation, (extract(epoch from p.written_at) * 1000000)::bigint
         """
     /// The number of `columns`.
     static let width = 5
-    /// Of `p`, a row of `context_profiles`.
+    /// The columns of `p`, a row of `context_profiles`.
     static let currentColumns: Query = """
         p.version, p."values", p.goals, p.situation, (extract(epoch from p.updated_at) * 1000000)::bigint
         """

@@ -39,12 +39,12 @@ extension MessageRecord {
 }
 
 extension Row {
-    /// A time that is selected in microseconds since 1970, or NULL.
+    /// The value of a column that was selected in microseconds since 1970; nil for NULL.
     borrowing func date(_ column: Int) throws -> Date? { try value(column, as: Int64?.self).map { Date(microseconds: $0) } }
 }
 
 extension Date {
-    /// PostgreSQL's times have microseconds, which a `Date` of this century represents exactly when rounded.
+    /// From PostgreSQL's resolution. A `Date` of this century represents each microsecond exactly when rounded.
     init(microseconds: Int64) {
         self.init(timeIntervalSince1970: Double(microseconds) / 1_000_000)
     }

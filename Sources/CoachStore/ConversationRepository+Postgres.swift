@@ -3,8 +3,8 @@ import Foundation
 import PostgresClient
 
 extension ConversationRepository {
-    /// Conversations in PostgreSQL. Every statement runs as role `authenticated` with the caller's claims, so that row-level security decides
-    /// what exists for them, as behind PostgREST.
+    /// Conversations in PostgreSQL. Every statement runs as role `authenticated` with the caller's claims, so that row-level security
+    /// limits it to the caller's rows, as with PostgREST.
     public static func postgres(client: PostgresClient) -> ConversationRepository {
         ConversationRepository(
             list: { caller, request in
@@ -46,7 +46,7 @@ extension PostgresClient {
             .with(request.cursor == nil ? found.first?.counter.start : nil, isReset: request.updatedSince != nil)
     }
 
-    /// nil when the token is no longer valid.
+    /// Nil when the token is no longer valid.
     fileprivate func conversations(
         of caller: Caller, changedAfter token: ChangeToken, limit: Int
     ) async throws -> Page<ConversationRecord>? {
@@ -72,7 +72,7 @@ extension PostgresClient {
             page.append(" and (m.seq, m.id) > (\(cursor.key)::integer, \(cursor.id))")
         }
         page.append(" order by m.seq, m.id limit \(request.limit + 1)")
-        // A conversation without messages is one row of NULLs, no conversation is no row.
+        // The result is one row of NULLs for a conversation without messages, and empty when the conversation does not exist.
         let query: Query = """
             select \(ChangeCounter.columns), \(MessageRecord.columns) from (\(ChangeCounter.query(for: caller))) counter
             cross join public.conversations c
@@ -87,7 +87,7 @@ extension PostgresClient {
             .with(request.cursor == nil ? counter.start : nil, isReset: request.updatedSince != nil)
     }
 
-    /// nil when the token is no longer valid. A message includes the domain of its turn, so it changes with the turn.
+    /// Nil when the token is no longer valid. A message includes the domain of its turn, so it also changes when the turn changes.
     fileprivate func messages(
         in id: ConversationID, of caller: Caller, changedAfter token: ChangeToken, limit: Int
     ) async throws -> Page<MessageRecord>? {
@@ -119,7 +119,7 @@ extension PostgresClient {
             """, for: caller)
     }
 
-    /// The caller's row exists already: `RequestCounter.take` creates it.
+    /// The caller's row must exist: `RequestCounter.take` creates it.
     fileprivate func createConversation(_ draft: ConversationDraft, of caller: Caller) async throws -> ConversationRecord {
         do {
             return try await record(
@@ -135,7 +135,7 @@ extension PostgresClient {
                 where user_id = \(caller.userID) and id = \(draft.id) and deleted_at is null
                 """, for: caller)
         } catch let error as PostgresError where error.sqlState == SQLState.insufficientPrivilege && draft.personaID != nil {
-            // The policy requires a persona that the caller may see.
+            // The policy rejects a persona that the caller may not see.
             throw Rejection(reason: .unknownPersona)
         } catch let error as PostgresError where error.constraint == "conversations_quota" {
             throw Rejection(reason: .quotaExhausted)
@@ -159,21 +159,22 @@ extension PostgresClient {
         do {
             return try await record(update, for: caller)
         } catch let rejection as Rejection where patch.expectedVersions != nil {
-            // Not found only if the conversation is gone; else it has another version.
+            // Throws `notFound` if the conversation does not exist; otherwise it has another version.
             guard rejection.reason == .notFound else { throw rejection }
             _ = try await conversation(id, of: caller)
             throw StaleVersion()
         }
     }
 
-    /// Keeps the rows, because the ledger refers to them. Throws `Rejection` `notFound` for a second deletion, too.
+    /// Soft-deletes the conversation, because the ledger refers to its rows, and returns its running turn, which the caller must stop.
+    /// Throws `Rejection` `notFound`, also when it was deleted before.
     fileprivate func deleteConversation(_ id: ConversationID, of caller: Caller) async throws -> TurnID? {
         let update: Query = """
             update public.conversations set deleted_at = now()
             where user_id = \(caller.userID) and id = \(id) and deleted_at is null
             """
-        // A separate statement, so that it sees a turn whose begin the update has waited for. now() is the transaction's time. Only the latest
-        // message of a conversation can have a running turn.
+        // A separate statement, with a new snapshot, so that it sees a turn for whose `begin_turn` the update waited. now() is the
+        // transaction's time. Only the latest message of a conversation can have a running turn.
         let query: Query = """
             select (
                 select t.id from public.messages m

@@ -2,12 +2,12 @@ import CoachCore
 import Foundation
 import PostgresClient
 
-/// A row of a page, with the change counter of the same snapshot. An empty page is one row without a record.
+/// A row of a page with the change counter of the same snapshot, by a left join: an empty page is one row without a record.
 struct Counted<Record: Sendable>: Sendable {
     let counter: ChangeCounter
     let record: Record?
 
-    /// `decode` starts at the given column; NULL there means no record.
+    /// `decode` reads from the given column on; NULL in that column means no record.
     init(row: borrowing Row, decode: (borrowing Row, Int) throws -> Record) throws {
         counter = try ChangeCounter(row: row)
         let isThere = try row.value(ChangeCounter.width, as: String?.self) != nil
@@ -22,7 +22,7 @@ struct Changed<Record: Sendable>: Sendable {
 }
 
 extension Page {
-    /// A page of changes in their order, from up to `limit + 1` rows. nil when the token is no longer valid.
+    /// A page of changes in their order, from up to `limit + 1` rows. Nil when the token is no longer valid.
     init?(changes found: [Counted<Changed<Element>>], after token: ChangeToken, limit: Int, id: (Element) -> UUID) {
         guard let counter = found.first?.counter, counter.accepts(token) else { return nil }
         let changed = found.compactMap(\.record)

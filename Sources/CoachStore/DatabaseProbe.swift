@@ -11,9 +11,9 @@ public struct DatabaseProbe: Sendable {
         public var minimumVersion: String?
         /// The login role.
         public var role: String
-        /// The role ignores row-level security (a superuser, or BYPASSRLS), so the database does not separate users.
+        /// Whether the role ignores row-level security (a superuser, or BYPASSRLS), so that the database does not separate users.
         public var bypassesRowSecurity: Bool
-        /// The role may act as `authenticated`.
+        /// Whether the role is a member of `authenticated`.
         public var canActAsUser: Bool
 
         /// Why a release with `needed` as its newest migration cannot work with this schema; nil when it can.

@@ -1,14 +1,14 @@
 import CoachCore
 import JSON
 
-/// Applies edited documents on this instance: polls the number of the latest change, reads the documents that changed since, and applies the
-/// kinds that they belong to. Documents that no type ships are skipped.
+/// Applies edited versioned documents on this instance: polls for changed documents, and applies all documents of their kinds. Documents in
+/// the database that are not among a type's shipped documents are ignored.
 public struct DocumentReloader: Sendable {
-    /// What happened in a poll.
+    /// The result of a poll.
     public enum Event: Sendable {
-        /// These versions took effect; findings name bodies that did not. The first poll reports all documents of the store.
+        /// These versions took effect, except those that a finding names. The first poll reports all documents of the store.
         case applied([DocumentVersion], findings: [DocumentFinding])
-        /// The next poll reads what this one missed.
+        /// The database was unavailable. The next poll reads what this one missed.
         case failed(any Error)
     }
 
@@ -16,14 +16,14 @@ public struct DocumentReloader: Sendable {
     private let types: [DocumentType]
     private let interval: Duration
 
-    /// `interval`: time between polls; with the time of a poll it stays below the contract's 2 s (CONTRACT §5).
+    /// - Parameter interval: between polls. Together with the duration of a poll it must stay below 2 s (CONTRACT §5).
     public init(documents: VersionedDocuments, types: [DocumentType], interval: Duration = .seconds(1)) {
         self.documents = documents
         self.types = types
         self.interval = interval
     }
 
-    /// Applies all documents of the store, then later changes. Throws `CancellationError`.
+    /// Applies all documents of the store, then later changes, until cancelled. Throws `CancellationError`.
     public func run(_ report: (Event) -> Void) async throws {
         var seen: Int64 = 0
         var isFirst = true

@@ -2,7 +2,7 @@ import CoachCore
 import PostgresClient
 
 extension ExportRepository {
-    /// Pages by primary key, each a statement of its own.
+    /// Exports from PostgreSQL, in pages by primary key. Each page is a separate statement, so the export is not one snapshot.
     public static func postgres(client: PostgresClient) -> ExportRepository {
         ExportRepository(
             conversations: { caller, last, limit in

@@ -1,6 +1,6 @@
 import Foundation
 
-/// An error of the file system. Names the path and the reason, never the content.
+/// A file system error. Contains the path and the reason, never the file's content.
 public enum FileFault: Error, Sendable, Equatable, CustomStringConvertible {
     /// No space left, or quota exceeded.
     case diskFull(path: String)
@@ -19,7 +19,7 @@ public enum FileFault: Error, Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// Calls for durable files. All throw `FileFault`.
+/// Reads and writes files so that written files survive a power failure. All functions block and throw `FileFault`.
 enum DurableFile {
     /// Creates a folder with mode 0700, and missing parents.
     static func makeFolder(_ folder: URL) throws {
@@ -29,7 +29,7 @@ enum DurableFile {
         guard mkdir(folder.path, 0o700) == 0 || errno == EEXIST else { throw FileFault("create the folder", folder.path) }
     }
 
-    /// Writes a file atomically and returns when it survives a power failure. Replaces an existing file.
+    /// Writes a file atomically, replacing an existing one, and returns when it would survive a power failure (two fsyncs).
     static func write(_ bytes: Data, to file: URL, temporary: URL) throws {
         let descriptor = open(temporary.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw FileFault("create", temporary.path) }
@@ -53,7 +53,7 @@ enum DurableFile {
         guard fsync(descriptor) == 0 else { throw FileFault("fsync", folder.path) }
     }
 
-    /// nil when the file does not exist.
+    /// Nil when the file does not exist.
     static func read(_ file: URL) throws -> Data? {
         let descriptor = open(file.path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {

@@ -3,10 +3,10 @@ import Foundation
 import JSON
 import Synchronization
 
-/// Receipts on disk, one file each, while the database is unavailable. A file contains a user's answer: it has mode 0600, and is removed when
-/// the receipt is in the ledger.
+/// Stores receipts of turns on disk, one file each, while the database is unavailable. A file contains the text of an answer, so it has
+/// mode 0600 and is removed when the receipt is in the database.
 public final class FileReceiptSpool: Sendable {
-    /// A file in the spool that is not a receipt: truncated by a crash, or foreign. It is kept.
+    /// A file in the spool that is not a receipt: truncated by a crash, or not written by the spool. It is kept.
     public struct Unreadable: Sendable, Equatable {
         public var path: String
         public var reason: String
@@ -21,7 +21,8 @@ public final class FileReceiptSpool: Sendable {
     private let folder: URL
     private let kept = Mutex(0)
 
-    /// `folder`: `InstanceSlot.receipts` of a slot that is held as long as the spool is used. Created when missing. Throws `FileFault`.
+    /// - Parameter folder: `InstanceSlot.receipts` of a slot that must be held as long as the spool is used. Created if missing.
+    /// - Throws: `FileFault`.
     public init(folder: URL) throws {
         self.folder = folder
         try DurableFile.makeFolder(folder)
@@ -39,7 +40,7 @@ public final class FileReceiptSpool: Sendable {
             })
     }
 
-    /// Returns when the receipt survives a power failure. Blocks the thread for two fsyncs. Throws `FileFault`.
+    /// Writes a receipt, and returns when it would survive a power failure. Blocks the thread for two fsyncs. Throws `FileFault`.
     public func keep(_ receipt: TurnReceipt) throws -> ReceiptSpool.Handle {
         let bytes = Data(StoredJSON.bytes(StoredReceipt(receipt)))
         let name = nextName(receipt)
@@ -48,13 +49,14 @@ public final class FileReceiptSpool: Sendable {
         return ReceiptSpool.Handle(name: name)
     }
 
-    /// A file that cannot be removed is delivered again after the next start, which is harmless: `finish` is idempotent.
+    /// Removes a receipt. If that fails the receipt is delivered again after the next start, without effect, because `finish` is
+    /// idempotent.
     public func discard(_ handle: ReceiptSpool.Handle) {
         unlink(folder.appendingPathComponent(handle.name).path)
     }
 
-    /// Includes files that were being written when the process died, if they are complete. Throws `FileFault` when the folder cannot be
-    /// read.
+    /// All receipts in the spool, including complete files that a crashed process had not renamed yet. Throws `FileFault` when the folder
+    /// cannot be read.
     public func contents() throws -> Contents {
         var contents = Contents()
         for name in try DurableFile.names(in: folder) {
@@ -72,7 +74,7 @@ public final class FileReceiptSpool: Sendable {
         return contents
     }
 
-    /// Names sort by time: microseconds, then a number within the process, then the turn, which is unique among processes.
+    /// A unique file name. Names sort by time: microseconds, then a number within the process, then turn and attempt.
     private func nextName(_ receipt: TurnReceipt) -> String {
         let number = kept.withLock { kept in
             kept += 1

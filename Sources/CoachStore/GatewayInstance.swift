@@ -3,11 +3,11 @@ import Foundation
 import PostgresClient
 import Synchronization
 
-/// The instance and epoch that run a turn.
+/// The gateway process that runs a turn: its instance and epoch.
 public struct TurnOwner: Sendable, Equatable {
-    /// The instance, the same after a restart.
+    /// The id of the instance, which stays the same after a restart.
     public var instance: UUID
-    /// Higher than that of every earlier process of the instance.
+    /// The number of the process, higher than that of every earlier process of the instance.
     public var epoch: Int64
 
     public init(instance: UUID, epoch: Int64) {
@@ -16,16 +16,18 @@ public struct TurnOwner: Sendable, Equatable {
     }
 }
 
-/// This process among the gateways that share the database.
+/// The identity of this process among the gateways that share a database. It must register before turns can begin here.
 public final class GatewayInstance: Sendable {
-    /// From its `InstanceSlot`.
+    /// The instance's id, from its `InstanceSlot`.
     public let id: UUID
     private let client: PostgresClient
-    /// Chosen here and not by the database, because a registration may be sent twice, or executed after its process died.
+    /// The epoch is chosen here and not by the database, so that a registration that is executed twice, or after its process ended, has no
+    /// effect.
     private let firstEpoch: Int64
     private let registration = Mutex<TurnOwner?>(nil)
 
-    /// Not registered yet. `began`: start of the process, in microseconds its first choice of an epoch.
+    /// An instance that is not registered yet.
+    /// - Parameter began: the start of the process; its time in microseconds is the first choice of the epoch.
     public init(id: UUID, client: PostgresClient, began: Date = Date()) {
         self.id = id
         self.client = client
@@ -51,7 +53,7 @@ public final class GatewayInstance: Sendable {
                 }
             }
             if current == epoch { break }
-            // The clock was set back since the last start.
+            // A higher epoch is registered: the clock was set back since the last start.
             epoch = current + 1
         }
         registration.withLock { $0 = TurnOwner(instance: id, epoch: epoch) }

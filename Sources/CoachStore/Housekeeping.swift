@@ -2,18 +2,19 @@ import CoachCore
 import Foundation
 import PostgresClient
 
-/// What the schema needs from time to time. Any instance may do it, several at once too.
+/// Periodic maintenance of the database: creates partitions and removes expired rows. Any instance may run it, also several at the same
+/// time.
 public struct Housekeeping: Sendable {
     private let client: PostgresClient
     private let daysKept: Int
 
-    /// `daysKept`: how long the content of deleted conversations is kept.
+    /// - Parameter daysKept: how many days the content of deleted conversations is kept.
     public init(client: PostgresClient, daysKept: Int) {
         self.client = client
         self.daysKept = daysKept
     }
 
-    /// Makes the ledger's partitions of the next two weeks; until one exists, its rows go to a default partition. Returns how many were missing.
+    /// Creates the ledger's partitions for the next two weeks. Without them rows go to a default partition. Returns how many were created.
     /// Throws `StoreFault`.
     @discardableResult
     public func makePartitions() async throws -> Int {
@@ -22,12 +23,12 @@ public struct Housekeeping: Sendable {
         }
     }
 
-    /// The job that purges, once an hour whichever instance enqueues it.
+    /// The job that calls `purge`. Its idempotency key is the hour, so that it runs once an hour however many instances enqueue it.
     public static func purgeJob(at date: Date) -> NewJob {
         NewJob(.purgeDeletedContent, idempotencyKey: "\(Int(date.timeIntervalSince1970) / 3600)")
     }
 
-    /// Forgets idempotency keys of jobs that were done a week ago: longer than anybody repeats a cause. Throws `StoreFault`.
+    /// Removes idempotency keys of jobs that were done more than a week ago: no enqueuing is repeated after that time. Throws `StoreFault`.
     public func forgetDoneJobs() async throws {
         try await repeatParts(of: 5_000) { "select gateway.forget_done_jobs(interval '7 days', \($0)::integer)" }
     }
@@ -37,7 +38,7 @@ public struct Housekeeping: Sendable {
         try await repeatParts(of: 5_000) { "select gateway.purge_idempotency_keys(\($0)::integer)" }
     }
 
-    /// Repeats a statement that removes at most `count` rows and returns how many, until it finds fewer.
+    /// Repeats a statement that removes at most `count` rows and returns their number, until it removes fewer.
     private func repeatParts(of count: Int, _ statement: (Int) -> Query) async throws {
         let query = statement(count)
         var removed = count
@@ -46,8 +47,9 @@ public struct Housekeeping: Sendable {
         }
     }
 
-    /// Removes the content of conversations that were deleted long enough ago, and of ephemeral ones, a few at a time: others wait behind a statement
-    /// on its connection. Returns of how many. Throws `StoreFault` or `CancellationError`.
+    /// Removes the content of expired ephemeral conversations, and of those that were deleted `daysKept` days ago. In small statements,
+    /// because others wait behind a statement on its connection. Returns the number of conversations. Throws `StoreFault` or
+    /// `CancellationError`.
     @discardableResult
     public func purge(atMost: Int = 10_000) async throws -> Int {
         let ephemeral = try await purge(atMost: atMost, "select gateway.purge_ephemeral(20)")
@@ -70,6 +72,6 @@ public struct Housekeeping: Sendable {
 }
 
 extension JobKind {
-    /// Removes the content of deleted conversations whose time is over.
+    /// Runs `Housekeeping.purge`.
     public static let purgeDeletedContent = JobKind(rawValue: "purge_deleted_content")
 }

@@ -3,7 +3,7 @@ import JSON
 import PostgresClient
 
 extension IdempotentRequests {
-    /// The keys in `gateway.idempotent_requests`. Each closure is one round trip.
+    /// Idempotency keys in the table `gateway.idempotent_requests`. Each closure is one round trip.
     public static func postgres(client: PostgresClient) -> IdempotentRequests {
         IdempotentRequests(
             claim: { caller, request in

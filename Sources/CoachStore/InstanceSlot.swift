@@ -1,10 +1,10 @@
 import Foundation
 import JSON
 
-/// The folder of one gateway process on this machine: the first free of `1`, `2`, … in a state directory. It keeps the instance's id and
-/// its spooled receipts across restarts. The process holds a lock on the file `lock`, which the kernel releases when the process ends.
+/// The folder of one gateway process in a state directory: the first of `1`, `2`, … that no other process uses. It keeps the instance's id
+/// and its spooled receipts across restarts. The process holds a lock on the file `lock`, which the kernel releases when the process ends.
 ///
-/// The state directory belongs to one machine: with a copy elsewhere two processes would have one identity.
+/// A state directory must be used on one machine only: with a copy on another one, two processes would have the same id.
 public final class InstanceSlot: Sendable {
     public enum Failure: Error, Equatable, CustomStringConvertible {
         /// Running processes hold all slots.
@@ -20,10 +20,10 @@ public final class InstanceSlot: Sendable {
         }
     }
 
-    /// Processes that can share a state directory.
+    /// The most processes that can share a state directory.
     public static let count = 64
 
-    /// The instance's id, the same after a restart.
+    /// The instance's id, which stays the same after a restart.
     public let instance: UUID
     public let folder: URL
     private let lock: Int32
@@ -55,7 +55,7 @@ public final class InstanceSlot: Sendable {
         throw Failure.noneFree(directory: directory.path)
     }
 
-    /// The descriptor that holds the lock; nil when another process has it.
+    /// Locks a slot and returns the descriptor that holds the lock; nil when another process has it.
     private static func take(_ folder: URL) throws -> Int32? {
         let path = folder.appendingPathComponent("lock").path
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -80,7 +80,7 @@ public final class InstanceSlot: Sendable {
         return id
     }
 
-    /// Takes over receipts of slots that are free because fewer gateways run here than before.
+    /// Moves receipts here from slots that no process uses, because fewer gateways run on this machine than before.
     private static func adoptReceipts(from directory: URL, to own: URL) throws {
         for name in try DurableFile.names(in: directory) where Int(name) != nil && name != own.lastPathComponent {
             let folder = directory.appendingPathComponent(name)

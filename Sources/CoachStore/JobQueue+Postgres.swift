@@ -4,7 +4,8 @@ import JSON
 import PostgresClient
 
 extension JobQueue {
-    /// The queue in `gateway.jobs`. `instance`: whose leases these are.
+    /// The queue in the table `gateway.jobs`.
+    /// - Parameter instance: the holder of the leases.
     public init(client: PostgresClient, instance: UUID) {
         self.init(
             enqueue: { job in
@@ -62,7 +63,7 @@ extension JobQueue {
     }
 }
 
-/// A row of `gateway.take_jobs`. Its payload is parsed by the caller's task and not on the reactor's thread.
+/// A row of `gateway.take_jobs`. Its payload is kept as text, to be parsed in the caller's task and not on the reactor's thread.
 private struct TakenRow: Sendable {
     private let run: JobRun
     private let isLastAttempt: Bool
@@ -95,9 +96,9 @@ private struct TakenRow: Sendable {
     }
 }
 
-/// A row of the arrays of `gateway.end_jobs`.
+/// The result of one run, as elements of the array arguments of `gateway.end_jobs`.
 private struct StoredRunResult {
-    /// Type `gateway.job_outcome`.
+    /// The PostgreSQL type `gateway.job_outcome`.
     enum Outcome: String {
         case done, retry, dead, returned
     }
@@ -116,7 +117,7 @@ private struct StoredRunResult {
         }
     }
 
-    /// PostgreSQL's text has no U+0000.
+    /// Removes U+0000, which PostgreSQL's text cannot hold.
     private static func storable(_ text: String) -> String { text.replacing("\0", with: "") }
 }
 

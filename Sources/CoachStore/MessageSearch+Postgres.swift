@@ -2,10 +2,10 @@ import CoachCore
 import PostgresClient
 
 extension MessageSearch {
-    /// Messages that one search indexes before it answers; a job indexes the others.
+    /// How many messages a search indexes before it runs; a job indexes the rest.
     private static let indexedAtOnce = 1_000
 
-    /// Full text search in PostgreSQL.
+    /// Full-text search in PostgreSQL. Messages are indexed when their user first searches.
     public static func postgres(client: PostgresClient) -> MessageSearch {
         MessageSearch { caller, text, request in
             let isBehind: Bool = try await client.call(
@@ -44,13 +44,13 @@ extension PostgresClient {
     }
 }
 
-/// Indexes the messages of users who searched for the first time and have many.
+/// Indexes the messages of users with many messages after their first search, in a background job.
 public struct MessageIndexer: Sendable {
     private let client: PostgresClient
 
     public init(client: PostgresClient) { self.client = client }
 
-    /// One part, in a transaction of its own; false when nothing is left. Throws `StoreFault`.
+    /// Indexes up to 1,000 messages in one transaction. Returns whether more are left. Throws `StoreFault`.
     public func indexPart(of userID: UserID) async throws -> Bool {
         let query = Claims.gateway(for: userID, calling: "gateway.index_messages(\(userID), 1000)")
         return try await StoreFault.translating {

@@ -2,9 +2,9 @@ import Foundation
 
 /// One file of `db/migrations`.
 public struct MigrationFile: Sendable, Equatable {
-    /// Five digits; they give the order.
+    /// The five digits at the beginning of the file name, which give the order.
     public let version: String
-    /// The part after the digits, without extension.
+    /// The part of the file name after the digits, without extension.
     public let name: String
     public let sql: String
 
@@ -14,7 +14,7 @@ public struct MigrationFile: Sendable, Equatable {
         self.sql = sql
     }
 
-    /// The file is one statement that runs outside a transaction, such as `create index concurrently`.
+    /// Whether the file is one statement that must run outside a transaction, such as `create index concurrently`.
     var runsOutsideTransaction: Bool { sql.prefix { $0 != "\n" } == "-- migrate: no transaction" }
 
     public var fileName: String { "\(version)_\(name).sql" }
@@ -62,7 +62,7 @@ public struct AppliedMigration: Sendable, Equatable {
     }
 }
 
-/// Why migrations cannot be applied. Names files, never data.
+/// Why migrations cannot be applied. Contains names of files, never data.
 public enum MigrationError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The directory, or a file in it, cannot be read or is empty.
     case unreadable(String)

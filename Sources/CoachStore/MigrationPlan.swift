@@ -1,8 +1,8 @@
-/// Compares the files with what a database has. Pure.
+/// Compares the migration files with those that were applied to a database. Pure.
 enum MigrationPlan {
     /// The files that are not yet applied, in order.
     ///
-    /// `files` in order, each with its checksum; `applied` in order. Throws the first mismatch.
+    /// Both arguments are in order; `files` have their checksums. Throws the first mismatch.
     static func pending(
         files: [(file: MigrationFile, checksum: String)], applied: [AppliedMigration]
     ) throws(MigrationError) -> [MigrationFile] {

@@ -1,17 +1,19 @@
 import Foundation
 import PostgresClient
 
-/// Brings a database to the state of `db/migrations`. Connects as the owner of the tables, not as the gateway's role.
+/// Applies the migrations of `db/migrations` to a database. Its client must connect as the owner of the tables, not as the gateway's role.
 ///
-/// Each file runs in its own transaction together with the row that records it, or outside one when its first line demands that. An advisory
-/// lock admits one migrator at a time. Idempotent.
+/// Each file runs in its own transaction together with the row that records it, or outside a transaction when its first line requires that.
+/// An advisory lock allows one migrator at a time. Idempotent.
 public struct Migrator: Sendable {
     private let client: PostgresClient
     private let directory: URL
     private let lockTimeout: Duration
     private let attempts: Int
 
-    /// `lockTimeout`: time that a file waits for a table, because other statements queue behind it; then it is retried, up to `attempts` times.
+    /// - Parameters:
+    ///   - lockTimeout: how long a file waits for a table lock. Short, because other statements wait behind it.
+    ///   - attempts: how often a file is tried when it does not get a lock.
     public init(client: PostgresClient, directory: URL, lockTimeout: Duration = .seconds(2), attempts: Int = 60) {
         self.client = client
         self.directory = directory
@@ -19,13 +21,13 @@ public struct Migrator: Sendable {
         self.attempts = attempts
     }
 
-    /// Applies what is missing and returns it. Throws `MigrationError`, or `PostgresError` when the database cannot be reached.
+    /// Applies the missing migrations and returns them. Throws `MigrationError`, or `PostgresError` when the database cannot be reached.
     @discardableResult
     public func migrate() async throws -> [MigrationFile] {
         let files = try MigrationFile.readAll(in: directory)
         let checksums = try await Self.checksums(of: files, at: client)
         return try await client.withConnection { lease in
-            // A migration may take longer than any request of a user.
+            // No time limit, because a migration may take longer than a user's request.
             try await lease.execute("select set_config('statement_timeout', '0', false)")
             try await lock(lease)
             do {
@@ -34,14 +36,14 @@ public struct Migrator: Sendable {
                 try await unlock(lease)
                 return done
             } catch {
-                // A connection that is lost holds no lock.
+                // An error is ignored: a lost connection holds no lock.
                 try? await unlock(lease)
                 throw error
             }
         }
     }
 
-    /// What `migrate` would apply. Throws as `migrate` does.
+    /// The migrations that `migrate` would apply. Throws the same errors.
     public func pending() async throws -> [MigrationFile] {
         let files = try MigrationFile.readAll(in: directory)
         let checksums = try await Self.checksums(of: files, at: client)
@@ -49,7 +51,8 @@ public struct Migrator: Sendable {
         return try MigrationPlan.pending(files: Array(zip(files, checksums)), applied: applied)
     }
 
-    /// Polls, because a wait inside PostgreSQL holds a snapshot, and `create index concurrently` of the other migrator would wait for it.
+    /// Takes the advisory lock. Polls, because waiting inside PostgreSQL holds a snapshot, for which `create index concurrently` of the
+    /// other migrator would wait.
     private func lock(_ lease: Lease) async throws {
         for attempt in 1...Self.lockAttempts {
             let isLocked = try await lease.query("select pg_try_advisory_lock(\(Self.lockKey))") { rows in
@@ -79,7 +82,7 @@ public struct Migrator: Sendable {
                 }
                 return file
             } catch let error as PostgresError where error.isLockTimeout || error.sqlState == Self.deadlock {
-                // Lets the statements that queue behind this lock request run before the next try.
+                // Before the next attempt, lets the statements run that waited behind this lock request.
                 if attempt < attempts { try await Self.pause(after: attempt) }
             } catch let error as PostgresError where error.kind == .server {
                 throw MigrationError.failed(file.fileName, reason: error.description)
@@ -104,7 +107,7 @@ public struct Migrator: Sendable {
     }
 
     private func applyByItself(_ file: MigrationFile, _ checksum: String, on lease: Lease) async throws {
-        // An interrupted attempt leaves an invalid index, which is maintained but not used.
+        // Drops the invalid index that an interrupted attempt leaves, which is maintained but not used.
         let pending = try await lease.query(
             """
             select format('drop index concurrently %I.%I', n.nspname, c.relname)
@@ -124,7 +127,7 @@ public struct Migrator: Sendable {
             """)
     }
 
-    /// Grows up to a second, with jitter against another migrator.
+    /// Pauses for a time that grows up to a second, with jitter, so that two migrators do not collide again.
     private static func pause(after attempt: Int) async throws {
         try await Task.sleep(for: min(.milliseconds(50 * attempt), .seconds(1)) * Double.random(in: 0.5...1))
     }
@@ -140,7 +143,7 @@ public struct Migrator: Sendable {
         }
     }
 
-    /// Computed by PostgreSQL, so that this target needs no cryptography.
+    /// The files' SHA-256, computed by PostgreSQL, so that this target needs no cryptography library.
     private static func checksums(of files: [MigrationFile], at client: PostgresClient) async throws -> [String] {
         try await client.query(
             """

@@ -4,18 +4,19 @@ import JSON
 import PostgresClient
 
 extension Page {
-    /// From up to `limit + 1` items.
+    /// From up to `limit + 1` items; the last one only shows that there is a next page.
     init(_ found: [Element], limit: Int, cursor: (Element) -> PageCursor) {
         let items = Array(found.prefix(limit))
         self.init(items: items, nextCursor: found.count > limit ? items.last.map { cursor($0).text } : nil)
     }
 }
 
-/// The key of a page's last item, opaque to clients. A forged one selects another part of the caller's own rows.
+/// The position after a page: the sort key and id of its last item. Opaque to clients. It needs no signature, because a forged one only
+/// selects another part of the caller's own rows.
 struct PageCursor: Equatable {
     /// The list's sort key: microseconds or a position.
     var key: Int64
-    /// Orders equal keys.
+    /// The id of the item, which orders items with equal keys.
     var id: UUID
 
     init(key: Int64, id: UUID) {
@@ -23,7 +24,7 @@ struct PageCursor: Equatable {
         self.id = id
     }
 
-    /// nil for a malformed text.
+    /// Nil for a malformed text.
     init?(text: String) {
         let parts = text.split(separator: "_", omittingEmptySubsequences: false)
         guard parts.count == 2, let key = Int64(parts[0], radix: 36), let id = UUID(canonical: String(parts[1])) else { return nil }
@@ -34,7 +35,7 @@ struct PageCursor: Equatable {
 }
 
 extension PageCursor {
-    /// The key as a time, of a list that is sorted by one. Throws `InvalidCursor` outside the years 1970 to 9999.
+    /// The key as a time, for a list that is sorted by time. Throws `InvalidCursor` outside the years 1970 to 9999.
     var timestamp: Query {
         get throws(InvalidCursor) {
             guard (0..<253_402_300_800_000_000).contains(key) else { throw InvalidCursor() }

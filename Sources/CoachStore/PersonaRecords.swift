@@ -10,7 +10,8 @@ extension PersonaRecord {
         \(PersonaVersion.content)
         """
 
-    /// The columns of a draft from the column `c`, in the order name, description, domain, tone, methodology, personality, starters, languages.
+    /// The values of a draft's columns, from the JSON column `c`: name, description, domain, tone, methodology, personality, starters,
+    /// languages.
     static let values: Query = """
         c ->> 'name', c ->> 'description', nullif(c -> 'domain', 'null'), nullif(c -> 'tone', 'null'), nullif(c -> 'methodology', 'null'), \
         nullif(c -> 'personality', 'null'), c -> 'starters', c -> 'languages'
@@ -31,7 +32,7 @@ extension PersonaRecord {
 }
 
 extension PersonaVersion {
-    /// The members of `PersonaContent` of a draft or of a version.
+    /// The members of `PersonaContent`, from the columns of a draft or of a version.
     static let content: Query = """
         jsonb_build_object(\
         'name', name, 'description', description, 'domain', domain, 'tone', tone, 'methodology', methodology, 'personality', personality, \
@@ -46,7 +47,7 @@ extension PersonaVersion {
 }
 
 extension PublishedPersona {
-    /// Of view published_personas, and of a version joined with its persona.
+    /// The columns of the view `published_personas`, and of a version joined with its persona.
     static let columns: Query = """
         id, slug, version, (extract(epoch from published_at) * 1000000)::bigint, \
         jsonb_build_object(\

@@ -4,8 +4,8 @@ import JSON
 import PostgresClient
 
 extension PersonaRepository {
-    /// Personas in PostgreSQL. Drafts are read and written as role `authenticated` with the caller's claims, as behind PostgREST; what sets the
-    /// status is a function of schema `gateway`.
+    /// Personas in PostgreSQL. Drafts are read and written as role `authenticated` with the caller's claims, as with PostgREST; only
+    /// functions of schema `gateway` change the status.
     public static func postgres(client: PostgresClient) -> PersonaRepository {
         PersonaRepository(
             published: { caller, request in try await client.publishedPersonas(for: caller, request) },
@@ -55,7 +55,7 @@ extension PersonaRepository {
                         """
                     }
                 } catch let error as PostgresError where error.sqlState == SQLState.checkViolation {
-                    // As jsonb numbers are written out: 1e308 has 309 digits.
+                    // Longer than the request's JSON, because jsonb writes all digits of a number: 1e308 has 309.
                     throw JSONFinding("data", .invalid("is too long"))
                 }
             },
@@ -147,7 +147,7 @@ extension PostgresClient {
         if let expected { update.append(" and p.revision::bigint = any (\(expected))") }
         update.append(" returning 1")
         let changed = try await userRows(update, for: caller) { try $0.value(0, as: Int.self) }
-        // Not found only if the persona is gone; else it has another revision.
+        // Throws `notFound` if the persona does not exist; otherwise it has another revision.
         let record = try await persona(id, of: caller)
         if changed.isEmpty { throw StaleVersion() }
         return record
@@ -173,6 +173,6 @@ extension PostgresClient {
 }
 
 extension PersonaContent {
-    /// The content as a row with the column `c`.
+    /// A `from` clause with the content as one row with the column `c`.
     fileprivate var source: Query { "from (select \(String(decoding: json.bytes, as: UTF8.self))::jsonb as c) as content" }
 }

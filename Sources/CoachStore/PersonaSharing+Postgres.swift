@@ -40,7 +40,7 @@ extension PersonaSharing {
 }
 
 extension PersonaSharing {
-    /// The published persona behind a link that a new user could redeem: no row, or one with the columns of `PublishedPersona`.
+    /// Selects the published persona of a link, if a new user could redeem that: no row, or one with the columns of `PublishedPersona`.
     static func shared(by token: String) -> Query {
         """
         select p.id, p.slug, p.published_at, v.version, v.name, v.description, v.domain, v.starters, v.languages
@@ -54,7 +54,7 @@ extension PersonaSharing {
 }
 
 extension ShareLink {
-    /// 192 random bits in base64url: cannot be guessed.
+    /// A new token: 192 random bits in base64url, so that it cannot be guessed.
     public static func randomToken() -> String {
         var generator = SystemRandomNumberGenerator()
         return Base64URL.encode((0..<24).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
@@ -78,7 +78,7 @@ extension PostgresClient {
         var page: Query = "select * from public.share_links where persona_id = p.id and revoked_at is null"
         if let cursor = try request.pageCursor { page.append(" and (created_at, id) < (\(try cursor.timestamp), \(cursor.id))") }
         page.append(" order by created_at desc, id desc limit \(request.limit + 1)")
-        // A persona without links is one row of NULLs, no persona is no row.
+        // The result is one row of NULLs for a persona without links, and empty when the persona does not exist.
         let query: Query = """
             select \(ShareLink.columns) from public.coaching_personas p left join lateral (\(page)) l on true
             where p.id = \(id) and p.user_id = \(caller.userID) and p.deleted_at is null order by l.created_at desc, l.id desc
@@ -126,7 +126,7 @@ extension PostgresClient {
         return try StoredJSON.decode(ConversationPersona.self, from: text)
     }
 
-    /// The rows of the last query.
+    /// Runs queries for the caller and returns the decoded rows of the last one.
     fileprivate func shareRows<Record: Sendable>(
         _ queries: Query..., for caller: Caller, decode: @escaping @Sendable (borrowing Row) throws -> Record
     ) async throws -> [Record] {

@@ -2,8 +2,8 @@ import CoachCore
 import PostgresClient
 
 extension PostgresClient {
-    /// Runs a statement that calls a function of schema `operator`, and again while another transaction is in its way. Throws `NotAllowed`
-    /// when the caller is not an operator, `StoreFault`, and `PostgresError` for the given SQLSTATEs.
+    /// Runs a statement that calls a function of schema `operator`, and retries it on contention with other transactions. Throws
+    /// `NotAllowed` when the caller is not an operator, `StoreFault`, and `PostgresError` for the given SQLSTATEs.
     func operatorQuery<Value: Sendable>(
         _ query: Query, for caller: Caller, except sqlStates: Set<String> = [],
         decode: @escaping @Sendable (borrowing Rows) throws -> Value
@@ -13,7 +13,7 @@ extension PostgresClient {
         }
     }
 
-    /// Runs statements of which one calls a function of schema `operator`, with the errors and repetitions of `operatorQuery`.
+    /// Runs statements of which one calls a function of schema `operator`, with the same errors and retries as `operatorQuery`.
     func asOperator<Value>(except sqlStates: Set<String> = [], _ statements: () async throws -> Value) async throws -> Value {
         do {
             return try await StoreFault.translating(except: sqlStates.union([SQLState.insufficientPrivilege])) {

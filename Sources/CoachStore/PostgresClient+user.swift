@@ -2,8 +2,9 @@ import CoachCore
 import PostgresClient
 
 extension PostgresClient {
-    /// Runs statements as role `authenticated` with the caller's claims, so that row-level security decides what exists for them, as behind
-    /// PostgREST. Returns the rows of the last one. Throws `StoreFault`, and `PostgresError` for what policies and constraints reject.
+    /// Runs statements as role `authenticated` with the caller's claims, so that row-level security limits them to the caller's rows, as
+    /// with PostgREST. Returns the decoded rows of the last one. Throws `StoreFault`, and `PostgresError` when a policy or constraint
+    /// rejects a statement.
     func userRows<Record: Sendable>(
         _ queries: Query..., for caller: Caller, decode: @escaping @Sendable (borrowing Row) throws -> Record
     ) async throws -> [Record] {

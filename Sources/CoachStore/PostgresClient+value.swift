@@ -2,7 +2,8 @@ import CoachCore
 import PostgresClient
 
 extension UserID {
-    /// The affinity of the user's statements: FNV-1a of all bits, because ids may begin with a time or end with a counter.
+    /// The affinity of the user's batches, which all use one shared connection. FNV-1a over all bytes of the id, because ids may begin with
+    /// a time or end with a counter.
     var affinity: UInt64 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325  // FNV-1a, 64 bits
         withUnsafeBytes(of: uuid.uuid) { bytes in
@@ -13,12 +14,12 @@ extension UserID {
 }
 
 extension PostgresClient {
-    /// The only value of a statement for one user, whose statements keep to one shared connection. Throws `PostgresError`.
+    /// Runs a statement for one user, with the user's affinity, and returns its only value. Throws `PostgresError`.
     func value<Value: ColumnValue & Sendable>(of query: Query, for userID: UserID, as type: Value.Type = Value.self) async throws -> Value {
         try await self.query(query, affinity: userID.affinity) { rows in try rows.only { row in try row.value(0) } }
     }
 
-    /// Calls a function of schema `gateway` for the caller, and again while another transaction is in its way. Throws `StoreFault`, and
+    /// Calls a function of schema `gateway` for the caller, and retries it on contention with other transactions. Throws `StoreFault`, and
     /// `PostgresError` for the given SQLSTATEs.
     func call<Value: ColumnValue & Sendable>(
         _ function: Query, for caller: Caller, except sqlStates: Set<String> = [], as type: Value.Type = Value.self
@@ -29,7 +30,7 @@ extension PostgresClient {
         }
     }
 
-    /// The only value of a statement for no user. Throws `PostgresError`.
+    /// Runs a statement that is not for a particular user and returns its only value. Throws `PostgresError`.
     func value<Value: ColumnValue & Sendable>(of query: Query, as type: Value.Type = Value.self) async throws -> Value {
         try await self.query(query) { rows in try rows.only { row in try row.value(0) } }
     }

@@ -2,7 +2,7 @@ import CoachCore
 import PostgresClient
 
 extension ReportRepository {
-    /// Reports in PostgreSQL. A policy decides what a user may report.
+    /// Reports in PostgreSQL. A row-level security policy decides what a user may report.
     public static func postgres(client: PostgresClient) -> ReportRepository {
         ReportRepository { caller, report in
             var (persona, message): (PersonaID?, MessageID?) = (nil, nil)

@@ -3,7 +3,8 @@ import JSON
 import PostgresClient
 
 extension RequestCounter {
-    /// Counts requests with `gateway.take_request`. `tiers` is called for every request, so that replaced tiers take effect at once.
+    /// Counts requests with `gateway.take_request`.
+    /// - Parameter tiers: called for every request, so that a change of the tiers takes effect at once.
     public static func postgres(client: PostgresClient, tiers: @escaping @Sendable () -> TierBook) -> RequestCounter {
         RequestCounter { caller in
             let tiers = tiers()
@@ -23,7 +24,7 @@ extension RequestCounter {
     }
 }
 
-/// The result of `gateway.take_request`.
+/// The decoded result of `gateway.take_request`.
 private struct TakeRequestAnswer: JSONReadable {
     private enum Outcome: String, CaseIterable {
         case taken

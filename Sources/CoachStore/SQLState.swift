@@ -1,4 +1,4 @@
-/// Error codes of the server that have a meaning for a caller (PostgreSQL manual, appendix A; `noDataFound` is PL/pgSQL's).
+/// SQLSTATE codes that repositories map to errors of their ports (PostgreSQL manual, appendix A; `noDataFound` is PL/pgSQL's).
 enum SQLState {
     static let insufficientPrivilege = "42501"
     static let checkViolation = "23514"

@@ -2,15 +2,14 @@ import CoachCore
 import PostgresClient
 import Synchronization
 
-/// Whether the database's schema is one that this release works with: at least as new as its own migrations, and not so new that it has left this
-/// release behind.
+/// Checks whether this release works with the database's schema: it must have all migrations of this release, and still support it.
 public final class SchemaGate: Sendable {
     /// The schema is too old or too new for this release.
     public struct Incompatible: Error, CustomStringConvertible {
         public let description: String
     }
 
-    /// What a look found that the one before did not.
+    /// A change of the result since the last check.
     public enum Change: Sendable, Equatable {
         case opened
         case closed(finding: String)
@@ -20,16 +19,17 @@ public final class SchemaGate: Sendable {
     private let needed: String
     private let open = Mutex(false)
 
-    /// `needed`: the newest migration that this release brings along.
+    /// - Parameter needed: the version of this release's newest migration.
     public init(client: PostgresClient, needed: String) {
         probe = DatabaseProbe(client: client)
         self.needed = needed
     }
 
-    /// As of the last look; false before the first.
+    /// Whether the schema was compatible at the last check; false before the first.
     public var isOpen: Bool { open.withLock { $0 } }
 
-    /// Looks as soon as the database is there; `onFailure` learns of each attempt that could not. Throws `Incompatible`, or `CancellationError`.
+    /// Checks as soon as the database is available; calls `onFailure` for each attempt that failed. Throws `Incompatible` or
+    /// `CancellationError`.
     public func admit(pause: Duration = .milliseconds(250), onFailure: (any Error) -> Void = { _ in }) async throws {
         while true {
             do {
@@ -42,8 +42,8 @@ public final class SchemaGate: Sendable {
         }
     }
 
-    /// Looks again: another release may migrate the database. Returns what changed since the last look; nil: nothing, or the database is away,
-    /// which is unrelated to its schema. Throws `CancellationError`.
+    /// Checks again, because another release may have migrated the database. Returns the change since the last check; nil when there is
+    /// none, or the database is unavailable. Throws `CancellationError`.
     public func lookAgain() async throws -> Change? {
         let before = isOpen
         do {
@@ -55,6 +55,7 @@ public final class SchemaGate: Sendable {
         }
     }
 
+    /// Reads the schema version. Returns why it is incompatible; nil when it is compatible.
     private func look() async throws -> String? {
         let finding = try await StoreFault.translating { try await probe.report() }.schemaFinding(needed: needed)
         open.withLock { $0 = finding == nil }

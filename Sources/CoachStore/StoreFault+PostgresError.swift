@@ -2,13 +2,13 @@ import CoachCore
 import PostgresClient
 
 extension PostgresError {
-    /// The token's user was removed: there is a tombstone, or, on Supabase, no row in auth.users.
+    /// Whether the error means that the token's user was removed: there is a tombstone, or, on Supabase, no row in `auth.users`.
     var isOfRemovedUser: Bool { constraint == "users_removed" || constraint == "users_id_fkey" }
 }
 
 extension StoreFault {
-    /// Maps an error of the database for callers of a port: `unavailable` when the server refuses, hangs, is overloaded or shuts down; otherwise
-    /// `unexpected`, described without user data.
+    /// Maps a database error to the error of a port: `unavailable` when the server refuses, hangs, is overloaded or shuts down; otherwise
+    /// `unexpected`, with a description without user data.
     init(_ error: PostgresError) {
         switch error.kind {
         case .unavailable, .deadline, .poolExhausted, .cancelled:

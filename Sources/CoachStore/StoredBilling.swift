@@ -1,7 +1,7 @@
 import CoachCore
 import JSON
 
-/// The argument `jobs` of `gateway.queue_billing_event` and `gateway.fold_billing_event`.
+/// Jobs as JSON: the argument `jobs` of `gateway.queue_billing_event` and `gateway.fold_billing_event`.
 struct StoredJobs: StoredWritable {
     private let jobs: [NewJob]
 
@@ -49,6 +49,6 @@ extension BillingFigures {
 }
 
 extension Expiry {
-    /// Milliseconds or `never`.
+    /// The expiry as JSON: milliseconds since 1970, or `never`.
     fileprivate var stored: JSONValue { instant.map { .integer($0.milliseconds) } ?? "never" }
 }

@@ -2,7 +2,7 @@ import CoachCore
 import JSON
 import PostgresClient
 
-/// JSON between Swift and the functions of schema `gateway`: two calls a turn.
+/// Encodes arguments and decodes results of the functions of schema `gateway`, which exchange JSON.
 enum StoredJSON {
     static func encode(_ value: some StoredWritable) -> String {
         String(decoding: bytes(value), as: UTF8.self)
@@ -12,7 +12,7 @@ enum StoredJSON {
         JSONWriter.encode { value.write(to: &$0) }
     }
 
-    /// Throws `StoreFault.unexpected` with the path of the field that does not fit, never with its value.
+    /// Throws `StoreFault.unexpected` with the path of the invalid member, never with its value.
     static func decode<Value: JSONReadable>(_ type: Value.Type, from text: String) throws -> Value {
         do throws(JSONFinding) {
             return try decode(type, from: Array(text.utf8))
@@ -32,7 +32,7 @@ protocol StoredWritable {
 }
 
 extension JSONValue {
-    /// A value of a `jsonb` column.
+    /// Parses the text of a `jsonb` column.
     static func stored(_ text: String) throws -> JSONValue {
         do {
             return try JSONValue(parsing: Array(text.utf8))

@@ -1,7 +1,7 @@
 import CoachCore
 import JSON
 
-/// One of `starts` of `gateway.checkpoint`.
+/// An element of the argument `starts` of `gateway.checkpoint`: what is saved of a turn at its first checkpoint.
 struct StoredProgress: StoredWritable {
     let progress: TurnProgress
 
@@ -23,7 +23,7 @@ struct StoredProgress: StoredWritable {
     }
 }
 
-/// What was decided about a turn, as `gateway.running_turns` keeps it while the turn runs.
+/// The facts of a turn as JSON, as `gateway.running_turns` stores them while the turn runs.
 struct StoredFacts: StoredWritable, JSONReadable {
     var domain: DomainDecision
     var personaID: PersonaID?
@@ -59,7 +59,7 @@ struct StoredFacts: StoredWritable, JSONReadable {
     }
 }
 
-/// One of `places` of `gateway.tail`.
+/// An element of the argument `places` of `gateway.tail`.
 extension TurnCursor: StoredWritable {
     func write(to json: inout JSONWriter) {
         json.object { json in
@@ -71,10 +71,10 @@ extension TurnCursor: StoredWritable {
     }
 }
 
-/// One turn of the answer of `gateway.orphans`.
+/// An element of the result of `gateway.orphans`.
 extension OrphanedTurn: JSONReadable {
     public init(_ json: JSONReader) throws(JSONFinding) {
-        // Without a checkpoint there is what the turn began with.
+        // Nil when the turn has no checkpoint: then the values of `begin_turn` are used.
         let decided = try json.optional("facts", as: StoredFacts.self)
         let personaID = try json.optional("persona_id", as: PersonaID.self)
         let (risk, region) = (try json.required("risk", as: RiskAssessment.self), try Region(json))

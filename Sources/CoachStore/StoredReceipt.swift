@@ -1,7 +1,7 @@
 import CoachCore
 import JSON
 
-/// A receipt as the argument of `gateway.finish_turn`, which knows the other ids by the turn's.
+/// A receipt as the argument of `gateway.finish_turn`, without the ids that the database has stored with the turn.
 struct FinishTurnRequest: StoredWritable {
     let receipt: TurnReceipt
 
@@ -15,7 +15,7 @@ struct FinishTurnRequest: StoredWritable {
     }
 }
 
-/// The answer of `gateway.finish_turn`.
+/// The decoded result of `gateway.finish_turn`.
 struct FinishTurnAnswer: JSONReadable {
     let outcome: ReceiptOutcome
 
@@ -24,9 +24,9 @@ struct FinishTurnAnswer: JSONReadable {
     }
 }
 
-/// A receipt as a file of the spool: everything, so that it can be delivered by any process, long after.
+/// A receipt as a file of the spool. It contains everything, so that any later process can deliver it.
 struct StoredReceipt: StoredWritable, JSONReadable {
-    /// The form that this version writes, and the only one so far. Another version is an error.
+    /// The version of the file format. Reading another version is an error.
     static let version = 1
 
     let receipt: TurnReceipt
@@ -58,7 +58,7 @@ struct StoredReceipt: StoredWritable, JSONReadable {
 }
 
 extension TurnReceipt {
-    /// The members that the database and the spool have in common.
+    /// Writes the members that `FinishTurnRequest` and `StoredReceipt` have in common.
     fileprivate func writeEnd(to json: inout JSONWriter) {
         json.field("status", status.rawValue)
         json.field("finish_reason", finishReason?.rawValue)

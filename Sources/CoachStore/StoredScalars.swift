@@ -2,7 +2,7 @@ import CoachCore
 import JSON
 
 extension JSONWriter {
-    /// A member; omitted when nil, which the database's functions read as NULL.
+    /// Writes a member. Nil is omitted, which the database's functions read as NULL.
     mutating func field(_ name: StaticString, _ value: (some StoredWritable)?) {
         guard let value else { return }
         key(literal: name)

@@ -2,7 +2,7 @@ import CoachCore
 import JSON
 
 extension TierBook {
-    /// Members of the argument `limits` of `gateway.begin_turn`: what it needs to find a user's tier.
+    /// Writes the members of the argument `limits` of `gateway.begin_turn` by which it determines a user's tier and limits.
     func writeFields(to json: inout JSONWriter) {
         json.field("tiers", tiers)
         json.key(literal: "paid")

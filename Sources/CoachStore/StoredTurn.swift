@@ -1,7 +1,7 @@
 import CoachCore
 import JSON
 
-/// The ids of a turn as the turn functions write them.
+/// The ids of a turn in the JSON of the database functions.
 extension TurnIdentity: StoredWritable, JSONReadable {
     func write(to json: inout JSONWriter) {
         json.object { json in
@@ -21,7 +21,7 @@ extension TurnIdentity: StoredWritable, JSONReadable {
     }
 }
 
-/// A bill as the turn functions read and write it.
+/// A bill in the JSON of the database functions.
 extension TurnBill: StoredWritable, JSONReadable {
     func write(to json: inout JSONWriter) {
         json.object { json in
@@ -48,7 +48,7 @@ extension TurnBill: StoredWritable, JSONReadable {
     }
 }
 
-/// Where a turn was routed.
+/// A domain decision in the JSON of the database functions.
 extension DomainDecision: StoredWritable, JSONReadable {
     func write(to json: inout JSONWriter) {
         json.object { json in
@@ -65,7 +65,7 @@ extension DomainDecision: StoredWritable, JSONReadable {
     }
 }
 
-/// What was found about danger.
+/// A risk assessment in the JSON of the database functions.
 extension RiskAssessment: StoredWritable, JSONReadable {
     func write(to json: inout JSONWriter) {
         json.object { json in
@@ -88,7 +88,7 @@ extension RiskCategory: StoredWritable {
     func write(to json: inout JSONWriter) { json.string(rawValue) }
 }
 
-/// The members `country` and `locale` of an object.
+/// A region in the JSON of the database functions: the members `country` and `locale` of the enclosing object.
 extension Region: JSONReadable {
     public init(_ json: JSONReader) throws(JSONFinding) {
         self.init(country: try json.optional("country"), locale: try json.optional("locale"))
@@ -100,7 +100,7 @@ extension Region: JSONReadable {
     }
 }
 
-/// A whole turn, as `gateway.load_turn` returns it.
+/// The result of `gateway.load_turn`.
 extension KnownTurn: JSONReadable {
     public init(_ json: JSONReader) throws(JSONFinding) {
         self.init(
@@ -114,7 +114,7 @@ extension KnownTurn: JSONReadable {
 }
 
 extension RawRepresentable {
-    /// A value of a column; one that this version does not know is a fault of the schema.
+    /// The case for a column's value. Throws `StoreFault.unexpected` for a value that this release does not know.
     static func stored(_ raw: RawValue) throws -> Self {
         guard let value = Self(rawValue: raw) else { throw StoreFault.unexpected("the database holds an unknown \(Self.self)") }
         return value

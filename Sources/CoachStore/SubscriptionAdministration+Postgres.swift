@@ -23,7 +23,7 @@ extension SubscriptionAdministration {
                 let delivery = BillingDelivery(
                     source: .operator, id: event.id, type: edit.action.name, environment: .production, body: [], effect: .event(event))
                 return try await client.asOperator {
-                    // Read without the operator's claims: events belong to no user at hand.
+                    // Reads the stored events without the operator's claims, because they are not bound to a user.
                     guard let folded = try await client.folded(event, includingSandbox: includingSandbox) else { return nil }
                     var call: Query = "select operator.change_subscription(\(userID), \(edit.reason), \(edit.requestID), "
                     call.append(folded.arguments(delivery))
@@ -45,7 +45,7 @@ extension SubscriptionEdit.Action {
         }
     }
 
-    /// In the audit log.
+    /// The name of the action in the audit log.
     fileprivate var name: String {
         switch self {
         case .grant: "subscription.grant"

@@ -3,7 +3,8 @@ import Foundation
 import PostgresClient
 
 extension SyncRepository {
-    /// Changes in PostgreSQL, by the numbers that every writer takes under the user's lock: a reader that sees a number sees all rows with lower ones.
+    /// A user's changes in PostgreSQL, ordered by change number. Every writer takes its number under the user's lock, so a reader that sees
+    /// a number also sees all rows with lower numbers.
     public static func postgres(client: PostgresClient) -> SyncRepository {
         SyncRepository { caller, since, limit in
             if let since {
@@ -20,13 +21,13 @@ extension SyncRepository {
 }
 
 extension PostgresClient {
-    /// nil when the token is no longer valid. Without a token: from the beginning.
+    /// The changes after a token, or all without one. Nil when the token is no longer valid.
     fileprivate func changes(of caller: Caller, after token: ChangeToken?, limit: Int) async throws -> SyncPage? {
         let (number, row) = (token?.number ?? -1, token?.lastRow ?? ChangeToken.greatestRow)
-        // Tested once, before any row is read: most requests find nothing new.
+        // Compared with the counter before any row is read, because most requests find nothing new.
         let seen = token.map { $0.row == nil ? $0.number : $0.number - 1 } ?? -1
-        // Keys first, so that only the rows of the page are read whole. A message includes the domain of its turn, so it changes with the turn. Rows
-        // of one transaction have one number; ids order them, whatever they are rows of.
+        // Selects keys first, so that only the rows of the page are read completely. A message includes the domain of its turn, so it also
+        // changes with the turn. Rows of one transaction have the same number and are ordered by id, also across tables.
         let query: Query = """
             with counter as (\(ChangeCounter.query(for: caller))), page as (
                 select k.* from counter, lateral (
@@ -63,13 +64,13 @@ extension PostgresClient {
     }
 }
 
-/// A change with its place in the order.
+/// A change with the key by which changes are ordered.
 private struct KeyedChange: Sendable {
     let number: Int64
     let id: UUID
     let change: SyncChange
 
-    /// Number, id and kind, then the columns of a profile, a conversation and a message, of which those of the kind are there.
+    /// From number, id and kind, then the columns of a profile, a conversation and a message; only those of the kind are not NULL.
     init(row: borrowing Row, at first: Int) throws {
         number = try row.value(first)
         id = try row.value(first + 1)

@@ -41,8 +41,8 @@ extension TurnRecovery {
 }
 
 extension PostgresClient {
-    /// Turns that any instance is to stop, as `requestStop` notifies. Requests that are missed while the connection is away are
-    /// returned by the next `renewLease` of the owner.
+    /// The ids of turns that a caller of `requestStop`, on any instance, wants to stop, by notification. Requests that are missed while the
+    /// connection is lost are returned by the owner's next `renewLease`.
     public func stopRequests() -> some AsyncSequence<TurnID, Never> & Sendable {
         listen(["coach_stop"]).compactMap { event in
             guard case .notification(_, let payload, _) = event else { return nil }
@@ -69,7 +69,7 @@ extension PostgresClient {
             offsets.append(text.count)
             text += piece.text.utf8
         }
-        // Columns and not JSON, because this is the one statement whose size grows with the tokens of all turns.
+        // Arrays and not JSON, for speed: this statement's size grows with the text of all turns.
         let query: Query = """
             select id from gateway.checkpoint(
                 \(owner.instance), \(owner.epoch), \(starts)::jsonb, \(neededFrom),
@@ -103,13 +103,13 @@ extension PostgresClient {
     }
 }
 
-/// Text of a turn as the checkpoints have it, from some byte on.
+/// A part of a turn's text that was read from checkpoints: it begins at byte `fromByte` of the answer.
 struct CheckpointedText: Sendable, Equatable {
     var fromByte: Int
     var text: String
 
-    /// The text after a byte of the answer. Empty when there is none, and when the byte is inside a character or before `fromByte`, because
-    /// then no text is known that continues at that byte.
+    /// The text after the first `byte` bytes of the answer. Empty when there is none, when that position is inside a character, or when it
+    /// is before `fromByte`, because the text in between is not known.
     func text(after byte: Int) -> String {
         let utf8 = text.utf8
         guard byte >= fromByte, let start = utf8.index(utf8.startIndex, offsetBy: byte - fromByte, limitedBy: utf8.endIndex),

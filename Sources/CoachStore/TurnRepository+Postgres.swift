@@ -6,8 +6,8 @@ extension TurnRepository {
     ///
     /// - Parameters:
     ///   - owner: `GatewayInstance.owner`; called for every turn.
-    ///   - tiers: Called for every turn, so that replaced tiers take effect at once.
-    ///   - exhausted: Called for every turn.
+    ///   - tiers: called for every turn, so that a change of the tiers takes effect at once.
+    ///   - exhausted: the shared budgets that are exhausted; called for every turn.
     public static func postgres(
         client: PostgresClient, owner: @escaping @Sendable () throws -> TurnOwner, tiers: @escaping @Sendable () -> TierBook,
         consents: RequiredConsents = RequiredConsents(), exhausted: @escaping @Sendable () -> [SharedBudget] = { [] }

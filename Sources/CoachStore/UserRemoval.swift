@@ -1,15 +1,15 @@
 import CoachCore
 import PostgresClient
 
-/// Removes users with everything of theirs. `gateway.request_removal` enqueues the job that does it.
+/// Removes users with all their data, in parts. `gateway.request_removal` enqueues the job that runs it.
 public struct UserRemoval: Sendable {
-    /// What is left of the user after a part.
+    /// The state of the removal after a part.
     public enum Progress: String, Sendable {
-        /// Turns still run. They were requested to stop; nothing is removed before.
+        /// The user's turns were asked to stop, and some still run. Nothing is removed before they have ended.
         case stopping
-        /// Rows.
+        /// Rows are left.
         case removing
-        /// Nothing.
+        /// No rows are left.
         case removed
     }
 
@@ -17,7 +17,8 @@ public struct UserRemoval: Sendable {
 
     public init(client: PostgresClient) { self.client = client }
 
-    /// Removes at most a thousand rows, in a transaction of its own: others wait behind a statement on its connection. Throws `StoreFault`.
+    /// Removes at most a thousand rows in one transaction; small, because others wait behind a statement on its connection. Throws
+    /// `StoreFault`.
     public func removePart(of userID: UserID) async throws -> Progress {
         let query = Claims.gateway(for: userID, calling: "gateway.delete_user(\(userID), 1000) ->> 'outcome'")
         let outcome: String = try await StoreFault.translating {
@@ -31,6 +32,6 @@ public struct UserRemoval: Sendable {
 }
 
 extension JobKind {
-    /// Removes the job's user; see `gateway.request_removal`.
+    /// Runs `UserRemoval` for the job's user.
     public static let deleteUser = JobKind(rawValue: "delete_user")
 }
