@@ -33,7 +33,7 @@ struct AccountTests {
         #expect(try await accounts.patch(caller, AccountPatch()) == cleared)
     }
 
-    @Test("usage is that of the day and the month, and of this user alone")
+    @Test("usage is that of the day and the month, for this user only")
     func usage() async throws {
         let store = try await StoreFixture.shared()
         let (caller, accounts) = (try await newcomer(store), AccountRepository.postgres(client: store.gateway))
@@ -45,7 +45,7 @@ struct AccountTests {
         #expect(usage.cost == Nanodollars(246_912) && usage.usage.input == 180 && usage.usage.output == 40)
     }
 
-    @Test("a removal needs the latest confirmation, which is used up by it")
+    @Test("a removal needs the latest confirmation, which can be used once")
     func removal() async throws {
         let store = try await StoreFixture()
         let (caller, accounts) = (try await newcomer(store), AccountRepository.postgres(client: store.gateway))
@@ -64,7 +64,7 @@ struct AccountTests {
         #expect(try await store.count("select count(*) from gateway.jobs where user_id = \(caller.userID.uuid)") == 1)
     }
 
-    @Test("decisions are kept in their order; one that repeats the latest adds none")
+    @Test("consents are kept in their order; one that repeats the latest adds no record")
     func consents() async throws {
         let store = try await StoreFixture.shared()
         let (caller, consents) = (try await newcomer(store), ConsentRepository.postgres(client: store.gateway))
@@ -91,7 +91,7 @@ struct AccountTests {
         #expect(try await store.count("select max(sequence) from public.consents where user_id = \(caller.userID.uuid)") == 12)
     }
 
-    @Test("a report is of a published persona or of an answer of one's own, and is saved once")
+    @Test("a report of a published persona or of the user's own answer is saved once")
     func reports() async throws {
         let store = try await StoreFixture.shared()
         let (caller, other, reports) = (

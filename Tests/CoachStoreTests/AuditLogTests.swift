@@ -22,7 +22,7 @@ struct AuditLogTests {
         }
     }
 
-    @Test("entries of concurrent changes form one chain without gaps, and say who did what")
+    @Test("entries of concurrent changes form one chain without gaps, with actor and action")
     func chain() async throws {
         let store = try await StoreFixture()
         let log = AuditLog.postgres(client: store.gateway)
@@ -61,14 +61,14 @@ struct AuditLogTests {
     }
 
     @Test(
-        "the owner of the tables cannot change the log by mistake, and what a superuser changes on purpose is found",
+        "the tables' owner cannot change the log, and a change by a superuser is detected",
         arguments: [
             ("update gateway.audit_log set action = 'user.suspend' where sequence = 3", 3),
             ("update gateway.audit_log set created_at = created_at + interval '1 microsecond' where sequence = 2", 2),
             ("update gateway.audit_log set actor_id = null where sequence = 5", 5),
             ("delete from gateway.audit_log where sequence = 4", 5),
             ("delete from gateway.audit_log where sequence = 1", 2),
-            // Written anew with a hash that fits: the next row does not.
+            // Written anew with a matching hash: the next row's hash does not match.
             (
                 """
                 update gateway.audit_log set action = 'x' where sequence = 3;

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Beginning a turn")
 struct BeginTurnTests {
-    @Test("the first turn of a new user makes his row, a conversation and his message")
+    @Test("the first turn of a new user creates the user's row, a conversation and the message")
     func firstTurn() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -27,7 +27,7 @@ struct BeginTurnTests {
                 == "I want a new job")
     }
 
-    @Test("profile, history, conversation domain, country and locale come back with a turn")
+    @Test("a turn returns profile, history, conversation domain, country and locale")
     func context() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -50,7 +50,7 @@ struct BeginTurnTests {
         #expect(context.region == Region(country: "DE", locale: "de-DE"))
     }
 
-    @Test("history is the newest that fits into the token budget, oldest first, without what failed or was superseded")
+    @Test("history has the newest messages within the token budget, oldest first, without failed or superseded ones")
     func historyBudget() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -79,7 +79,7 @@ struct BeginTurnTests {
         #expect(try await history(tokens: 1_000, messages: 3) == ["m3", "m4", "a4"])
     }
 
-    @Test("a conversation of somebody else, a deleted one and none are refused alike, and nothing is written")
+    @Test("another user's, a deleted and an unknown conversation are rejected alike, and nothing is written")
     func notFound() async throws {
         let store = try await StoreFixture.shared()
         let (owner, stranger) = (Caller.someone(), Caller.someone())
@@ -98,7 +98,7 @@ struct BeginTurnTests {
         #expect(try await store.count("select count(*) from public.turns where user_id = \(stranger.userID.uuid)") == 1)
     }
 
-    @Test("a conversation has one running turn, even for somebody in danger")
+    @Test("a conversation has one running turn, also for a message at risk")
     func oneRunningTurn() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -111,7 +111,7 @@ struct BeginTurnTests {
         _ = try await store.turns().begin(caller, second, risk: .calm).begun
     }
 
-    @Test("a turn whose owner died blocks the next one until it is finalized: its text must not be lost")
+    @Test("a turn whose owner crashed blocks the next one until it is finalized, so that its text is kept")
     func deadOwner() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -133,7 +133,7 @@ struct BeginTurnTests {
         #expect(try await turns.begin(caller, other, risk: .calm).begun.identity.turnID != first.turnID)
     }
 
-    @Test("a suspended user is refused, also in danger, and the refusal knows of the danger")
+    @Test("a suspended user is rejected, also with a message at risk; the rejection has the safety level")
     func suspended() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -154,7 +154,7 @@ struct BeginTurnTests {
         }
     }
 
-    @Test("text in many scripts comes back as it was sent")
+    @Test("text in many scripts is stored and returned unchanged")
     func scripts() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()

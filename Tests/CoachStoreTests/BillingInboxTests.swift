@@ -39,7 +39,7 @@ struct BillingInboxTests {
         ) { rows in try rows.map { row in try row.value(0, as: String.self) } }
     }
 
-    @Test("an event is stored once, as received, and its effect is there before the user is")
+    @Test("an event is stored once, as received, and takes effect also before its user exists")
     func once() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -56,7 +56,7 @@ struct BillingInboxTests {
         #expect(try await self.state(.someone(), store) == .none)
     }
 
-    @Test("an event without effect is stored with its reason, and once")
+    @Test("an event without effect is stored once, with its reason")
     func ignored() async throws {
         let store = try await StoreFixture.shared()
         let junk = BillingDelivery(
@@ -69,7 +69,7 @@ struct BillingInboxTests {
         #expect(stored == "ignored the type is not known 262144")
     }
 
-    @Test("events that arrive in any order, and at once, give the fold of all")
+    @Test("events in any order, and concurrent ones, give the same entitlements")
     func anyOrder() async throws {
         let store = try await StoreFixture.shared()
         for _ in 0..<5 {
@@ -127,7 +127,7 @@ struct BillingInboxTests {
         ) { rows in try rows.map { row in try row.value(0, as: String.self) } }
     }
 
-    @Test("an event's jobs are enqueued with it, and with its first delivery alone")
+    @Test("an event's jobs are enqueued with its first delivery only")
     func followUp() async throws {
         let store = try await StoreFixture.shared()
         let kind = JobKind(rawValue: "follow-up \(UUID())")
@@ -147,7 +147,7 @@ struct BillingInboxTests {
                 == "queued true")
     }
 
-    @Test("a production event is counted with its price and period, a sandbox or manual one is not")
+    @Test("a production event is counted with its price and period, sandbox and manual events are not")
     func figures() async throws {
         let store = try await StoreFixture.shared()
         let user = SubscriberID(Caller.someone().userID)

@@ -3,10 +3,10 @@ import CoachStore
 import PostgresClient
 import Testing
 
-/// What makes the tables fit to be distributed by user (DESIGN, "user_id comes first"), held against the catalogue.
-@Suite("The shape of the tables")
+/// Checks in the system catalogue that the tables can be distributed by user (DESIGN, "user_id comes first").
+@Suite("Table structure")
 struct CatalogueTests {
-    /// Tables that are not a user's: reference data, the ledger, and the gateway's own.
+    /// Tables without a user: reference data, the ledger, and the gateway's own.
     private static let others: Set<String> = [
         "public.coaching_personas", "public.persona_versions", "public.share_links", "public.persona_avatars", "public.usage_logs",
         "gateway.crisis_events",
@@ -17,13 +17,13 @@ struct CatalogueTests {
         // By the senders' ids, of which some are users.
         "gateway.subscribers", "gateway.subscriber_ids", "gateway.billing_events", "gateway.billing_figures", "gateway.shared_budgets",
         "gateway.audit_log", "gateway.documents", "gateway.document_versions",
-        // A directory by token: whose a device is.
+        // Keyed by device token.
         "gateway.push_token_owners",
-        // Taken across users, and some jobs are not a user's; a user's idempotency keys have the user first.
+        // Jobs are taken across users, and some have no user; idempotency keys of users begin with the user.
         "gateway.jobs", "gateway.done_jobs",
     ]
 
-    /// Of a user's tables: the column that names the user.
+    /// The column with the user, for the tables of users.
     private static let usersTables: Query = """
         (select c.oid, format('%s.%s', n.nspname, c.relname) as name, a.attnum
         from pg_class c
@@ -37,7 +37,7 @@ struct CatalogueTests {
         return Set(try await store.admin.query(query) { rows in try rows.map { row in try row.value(0, as: String.self) } })
     }
 
-    @Test("every table names its user, or is listed as another kind")
+    @Test("every table has a user column, or is listed as one without a user")
     func tables() async throws {
         let known = try await names("select name from \(Self.usersTables)").union(Self.others)
         let all = try await names(
@@ -79,7 +79,7 @@ struct CatalogueTests {
         #expect(wrong == [])
     }
 
-    @Test("triggers of a user's table look at one row, but for those that lock the counter of the user at hand")
+    @Test("triggers of users' tables read one row, except those that lock the user's change counter")
     func triggers() async throws {
         let wrong = try await names(
             """
@@ -89,7 +89,7 @@ struct CatalogueTests {
         #expect(wrong == ["public.conversations number_statement", "public.context_profiles number_statement"])
     }
 
-    @Test("functions that write messages, turns or conversations number the change, because triggers number only what users write")
+    @Test("functions that write messages, turns or conversations assign the change number; triggers do for users' writes")
     func changeNumbers() async throws {
         let wrong = try await names(
             """
@@ -106,9 +106,9 @@ struct CatalogueTests {
         #expect(wrong == [])
     }
 
-    @Test("functions that work for a user name the user first")
+    @Test("functions for a user have the user as their first parameter")
     func functions() async throws {
-        // What reads or writes a user's table says so with the user's id.
+        // Functions that read or write users' tables filter by the user's id.
         let wrong = try await names(
             """
             select p.proname::text from pg_proc p join pg_namespace n on n.oid = p.pronamespace
@@ -120,7 +120,7 @@ struct CatalogueTests {
         #expect(wrong == [])
     }
 
-    @Test("an ended turn has touched no index of the tables that are changed while it runs, and its own row is written twice")
+    @Test("a turn changes no index of the tables that are updated while it runs, and its own row is written twice")
     func heapOnlyTuples() async throws {
         let store = try await StoreFixture()
         let peer = try await TestInstance(store)

@@ -5,7 +5,7 @@ import PostgresClient
 import Synchronization
 import Testing
 
-/// A client that keeps a copy of a user's conversations and messages and asks only for what has changed.
+/// A client that keeps a copy of a user's conversations and messages and requests only changes.
 private struct Copy {
     let store: StoreFixture
     let caller: Caller
@@ -15,7 +15,7 @@ private struct Copy {
     var messageToken: String?
     var resets = 0
 
-    /// Asks until nothing more has changed; small pages, so that some end between rows of one transaction.
+    /// Requests changes until there are no more, in small pages, so that some end between rows of one transaction.
     mutating func synchronise(messagesOf conversation: ConversationID) async throws {
         while true {
             let page = try await store.conversations.list(caller, limit: 2, updatedSince: listToken)
@@ -42,7 +42,7 @@ private struct Copy {
 
 @Suite("Changes since a token")
 struct ChangeTests {
-    @Test("of writers whose commits are delayed none is lost: the copy of a client that asks all the time equals the database")
+    @Test("no change of writers with delayed commits is lost: the copy of a polling client equals the database")
     func delayedCommits() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -56,7 +56,7 @@ struct ChangeTests {
         let writers = Task {
             defer { isDone.set() }
             try await withThrowingTaskGroup(of: Void.self) { group in
-                // Edits whose transactions stay open for a while after they have written.
+                // Edits whose transactions stay open for a while after writing.
                 for writer in 0..<2 {
                     group.addTask {
                         for round in 0..<15 {
@@ -91,7 +91,7 @@ struct ChangeTests {
         #expect(copy.resets == 0)
     }
 
-    @Test("a row written before another's commit, and committed after it, is answered to the token in between")
+    @Test("a row written before another commit and committed after it is returned for the token in between")
     func overtaken() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -101,7 +101,7 @@ struct ChangeTests {
         let token = try #require(try await store.conversations.list(caller, limit: 9).changes?.next)
         let quick = try await store.admin.withTransaction { lease in
             try await lease.execute("update public.conversations set title = 'slow' where id = \(first.uuid)")
-            // Another writer of the same user waits for the number until this one is committed.
+            // Another writer of the same user waits for its number until this one commits.
             let quick = Task {
                 try await store.postgrest(caller, "update public.conversations set title = 'quick' where id = \(second.uuid)")
             }
@@ -117,7 +117,7 @@ struct ChangeTests {
         #expect(try await store.conversations.list(caller, limit: 9, updatedSince: next).items.isEmpty)
     }
 
-    @Test("a token of another database, of a restored one, or from before a row was removed begins the whole list again")
+    @Test("a token of another or restored database, or from before a row was removed, returns the complete list")
     func reset() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -138,7 +138,7 @@ struct ChangeTests {
         #expect(answer.changes?.isReset == true && answer.items.count == 1)
     }
 
-    @Test("a text that is no token is refused", arguments: ["", "2026-01-01T00:00:00Z", "x_1", "0_0_0", "1_2_3_4"])
+    @Test("a malformed token is rejected", arguments: ["", "2026-01-01T00:00:00Z", "x_1", "0_0_0", "1_2_3_4"])
     func invalid(text: String) async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()

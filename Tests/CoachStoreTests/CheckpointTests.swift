@@ -19,7 +19,7 @@ struct CheckpointTests {
         try await store.count("select count(*) from gateway.checkpoints where \(identity.turnID.uuid) = any (turns)")
     }
 
-    @Test("released text is put together from all ticks, in any script")
+    @Test("released text is assembled from all checkpoints, in any script")
     func growing() async throws {
         let store = try await StoreFixture.shared()
         let (peer, caller) = (try await TestInstance(store), Caller.someone())
@@ -34,7 +34,7 @@ struct CheckpointTests {
         #expect(try await text(peer.turns, identity, caller) == Self.answer)
     }
 
-    @Test("quotes, backslashes, braces, NULL and line ends are text like any other")
+    @Test("quotes, backslashes, braces, NULL and line ends are stored as text")
     func awkward() async throws {
         let store = try await StoreFixture.shared()
         let (peer, caller) = (try await TestInstance(store), Caller.someone())
@@ -47,7 +47,7 @@ struct CheckpointTests {
         #expect(try await text(peer.turns, identity, caller) == "NULL" + awkward)
     }
 
-    @Test("a tick that is repeated after a lost answer changes nothing, and a longer one from the same byte takes its place")
+    @Test("a repeated checkpoint changes nothing, and a longer one from the same byte replaces it")
     func repeated() async throws {
         let store = try await StoreFixture.shared()
         let (peer, caller) = (try await TestInstance(store), Caller.someone())
@@ -61,7 +61,7 @@ struct CheckpointTests {
         #expect(try await text(peer.turns, identity, caller) == "One two three four")
     }
 
-    @Test("only the life that runs a turn can say what it says, and only while it runs")
+    @Test("only the owner's current epoch can checkpoint a turn, and only while the turn runs")
     func strangers() async throws {
         let store = try await StoreFixture.shared()
         let (peer, other, caller) = (try await TestInstance(store), try await TestInstance(store), Caller.someone())
@@ -82,7 +82,7 @@ struct CheckpointTests {
         #expect(try await store.count("select count(*) from gateway.running_turns where turn_id = \(identity.turnID.uuid)") == 0)
     }
 
-    @Test("a turn that is written whole again is read on from every byte, also when its earlier checkpoints are removed or were read")
+    @Test("a turn that was saved completely again can be read from every byte, also after earlier checkpoints are removed")
     func wholes() async throws {
         let store = try await StoreFixture.shared()
         let (peer, other, caller) = (try await TestInstance(store), try await TestInstance(store), Caller.someone())
@@ -106,7 +106,7 @@ struct CheckpointTests {
             #expect(try await text(peer.turns, identity, caller, after: 18, seen: ids[3]) == "")
         }
         try await expectReadable()
-        // Without text nothing is saved, and what is not needed goes nevertheless.
+        // Without text nothing is saved, but unneeded checkpoints are removed.
         #expect(try await peer.turns.checkpoint([], neededFrom: ids[2]) == nil)
         #expect(try await count(store, with: identity) == 2)
         try await expectReadable()
@@ -117,7 +117,7 @@ struct CheckpointTests {
         #expect(try await count(store, with: others) == 1)
     }
 
-    @Test("what cannot be text is refused at once: it would be in the way of all others later")
+    @Test("bytes that are not valid text are rejected at once")
     func noText() async throws {
         let store = try await StoreFixture.shared()
         let (peer, caller) = (try await TestInstance(store), Caller.someone())
@@ -125,7 +125,7 @@ struct CheckpointTests {
         await #expect(throws: StoreFault.self) { try await peer.turns.checkpoint([.first(identity, of: caller, "a\0b")]) }
     }
 
-    @Test("what a finished turn left behind is swept away, and running turns keep theirs")
+    @Test("checkpoints of finished turns are removed, those of running turns are kept")
     func sweep() async throws {
         let store = try await StoreFixture()
         let (peer, dead, caller, neighbour) = (
@@ -134,7 +134,7 @@ struct CheckpointTests {
         let (ended, running) = (try await dead.begin(caller), try await peer.begin(neighbour))
         _ = try await dead.turns.checkpoint([.first(ended, of: caller, "Ended")])
         _ = try await peer.turns.checkpoint([.first(running, of: neighbour, "Running")])
-        // A checkpoint that was on its way when the turn was finished.
+        // A checkpoint that was being sent when the turn was finished.
         try await dead.turns.finish(.complete(ended, of: caller))
         #expect(try await store.sweep() == 1)
         #expect(try await text(peer.turns, running, neighbour) == "Running")
@@ -142,7 +142,7 @@ struct CheckpointTests {
         #expect(try await store.count("select count(*) from gateway.running_turns") == 1)
     }
 
-    @Test("an answer can be read on from every byte; inside a character there is nothing to append")
+    @Test("an answer can be read from every byte; from inside a character nothing is returned")
     func everyByte() async throws {
         let store = try await StoreFixture.shared()
         let (peer, caller) = (try await TestInstance(store), Caller.someone())
@@ -162,7 +162,7 @@ struct CheckpointTests {
         }
     }
 
-    @Test("text beyond a gap is not shown: a failover can lose the newest ticks")
+    @Test("text after a gap is not returned: a failover can lose the newest checkpoints")
     func gap() async throws {
         let store = try await StoreFixture.shared()
         let (peer, caller) = (try await TestInstance(store), Caller.someone())
@@ -179,7 +179,7 @@ struct CheckpointTests {
         #expect(try await text(peer.turns, identity, caller, after: ticks[2].fromByte + 1) == "")
     }
 
-    @Test("a tail leaves out turns that have ended, that do not exist and that are not that user's")
+    @Test("tail leaves out turns that have ended, do not exist or belong to another user")
     func ends() async throws {
         let store = try await StoreFixture.shared()
         let (peer, caller) = (try await TestInstance(store), Caller.someone())
@@ -197,7 +197,7 @@ struct CheckpointTests {
         #expect(try await peer.turns.tail([]) == [])
     }
 
-    @Test("a remote subscriber starts with the message's own assessment, and from the first checkpoint on with the decision")
+    @Test("a remote turn has the message's assessment, and from the first checkpoint on the decision")
     func greeting() async throws {
         let store = try await StoreFixture.shared()
         let (peer, caller) = (try await TestInstance(store), Caller.someone())
@@ -214,7 +214,7 @@ struct CheckpointTests {
         #expect(after.region == Region(country: "DE", locale: "de-AT"))
     }
 
-    @Test("a stop reaches the owner with the next renewal of its lease and is announced at once; nobody stops another's turn")
+    @Test("a stop is returned by the next lease renewal and notified at once; other users' turns cannot be stopped")
     func stop() async throws {
         let store = try await StoreFixture.shared()
         let (peer, other, caller) = (try await TestInstance(store), try await TestInstance(store), Caller.someone())
@@ -230,7 +230,7 @@ struct CheckpointTests {
         let first = try await asked()
         #expect(first != nil)
         #expect(try await other.turns.requestStop(caller, identity.turnID))
-        // Asked once, announced once.
+        // Requested once, notified once.
         #expect(try await asked() == first)
         #expect(try await other.turns.renewLease() == [])
         #expect(try await peer.turns.renewLease() == [identity.turnID])
@@ -239,7 +239,7 @@ struct CheckpointTests {
         #expect(try await other.turns.requestStop(caller, identity.turnID))
     }
 
-    @Test("a turn whose conversation was deleted can still be stopped, and nobody can follow it")
+    @Test("a turn of a deleted conversation can still be stopped, and cannot be loaded")
     func stopDeleted() async throws {
         let store = try await StoreFixture.shared()
         let (peer, other, caller) = (try await TestInstance(store), try await TestInstance(store), Caller.someone())
@@ -255,11 +255,11 @@ struct CheckpointTests {
         let turns = Mutex<Set<TurnID>>([])
     }
 
-    @Test("who listens hears of a stop")
+    @Test("a stop is received by listeners")
     func announcement() async throws {
         let store = try await StoreFixture.shared()
         let (peer, other, caller) = (try await TestInstance(store), try await TestInstance(store), Caller.someone())
-        // When the listener is connected is not known, and stops of other tests are heard too: turns are stopped until one of these is heard.
+        // The listener may not be connected yet, and it also receives other tests' stops: turns are stopped until one of them is received.
         let asked = Asked()
         let heard = try await withThrowingTaskGroup(of: Bool.self) { group in
             group.addTask {

@@ -4,12 +4,12 @@ import Testing
 @testable import PostgresClient
 
 @Suite struct ContentionTests {
-    @Test("a pause grows, is at least half of its length by chance, and never longer than a lock is waited for")
+    @Test("a pause grows, has jitter of up to half, and is never longer than the lock timeout")
     func pauses() {
         #expect((1...7).map { Contention.pause(afterAttempt: $0) } == [5...10, 10...20, 20...40, 40...80, 50...100, 50...100, 50...100])
     }
 
-    @Test("contention is tried again after a pause, and the last error is thrown")
+    @Test("contention is retried after a pause, and the last error is thrown")
     func repeats() async throws {
         let lockTimeout = PostgresError(.server, "lock timeout", sqlState: "55P03")
         var (attempts, pauses) = (0, 0)
@@ -25,7 +25,7 @@ import Testing
         #expect(pauses == 5)
     }
 
-    @Test("what is no contention is thrown at once")
+    @Test("other errors are thrown at once")
     func others() async {
         await #expect(throws: PostgresError.self) {
             try await repeatingContended(pause: { _ in Issue.record("a pause") }) {

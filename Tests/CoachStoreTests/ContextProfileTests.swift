@@ -14,7 +14,7 @@ struct ContextProfileTests {
         return (store, caller, .postgres(client: store.gateway))
     }
 
-    @Test("begin as version 0, are edited by field, and keep what was replaced")
+    @Test("begin as version 0, are edited by field, and keep replaced versions")
     func life() async throws {
         let (_, caller, profiles) = try await newcomer()
         #expect(
@@ -40,7 +40,7 @@ struct ContextProfileTests {
         }
     }
 
-    @Test("of devices that edit the same version at once one succeeds, also the first version, and no edit is lost")
+    @Test("of concurrent edits of the same version, also of version 0, one succeeds, and no edit is lost")
     func concurrent() async throws {
         let (_, caller, profiles) = try await newcomer()
         for expected in [0, 1] as [Int64] {

@@ -61,13 +61,13 @@ struct ConversationRepositoryTests {
             return await group.reduce(into: []) { $0.append($1) }
         }
         #expect(outcomes.count { $0 } == 1)
-        // A turn changes it, too.
+        // A turn changes the version, too.
         let before = try await conversations.get(caller, made.id).version
         try await store.turns().talk(caller, "Hello", in: made.id)
         #expect(try await conversations.get(caller, made.id).version > before)
     }
 
-    @Test("creating again with the same id returns the first, and another user's id is independent")
+    @Test("a repeated creation with the same id returns the first; another user may use the same id")
     func sameID() async throws {
         let store = try await StoreFixture.shared()
         let (caller, other, conversations) = (try await newcomer(store), try await newcomer(store), store.conversations)
@@ -94,13 +94,13 @@ struct ConversationRepositoryTests {
         #expect(try await conversations.get(owner, theirs).title == "Mine")
     }
 
-    @Test("pages of conversations and messages meet every item once, in order")
+    @Test("pages of conversations and messages have every item once, in order")
     func pages() async throws {
         let store = try await StoreFixture.shared()
         let (caller, conversations) = (try await newcomer(store), store.conversations)
         var made: [ConversationID] = []
         for _ in 0..<7 { made.append(try await conversations.create(caller, title: nil, domain: nil, personaID: nil).id) }
-        // Equal keys must not hide anything.
+        // Equal sort keys must not hide an item.
         try await store.admin.execute("update public.conversations set last_message_at = now() where user_id = \(caller.userID.uuid)")
         let listed = try await collect { try await conversations.list(caller, limit: 3, cursor: $0) }
         #expect(Set(listed.map(\.id)) == Set(made) && listed.count == made.count)
@@ -114,7 +114,7 @@ struct ConversationRepositoryTests {
         #expect(try await conversations.list(caller, limit: 1).items.map(\.id) == [conversation])
     }
 
-    @Test("a conversation without messages has an empty page, and a made-up cursor is refused")
+    @Test("a conversation without messages has an empty page, and a malformed cursor is rejected")
     func edges() async throws {
         let store = try await StoreFixture.shared()
         let (caller, conversations) = (try await newcomer(store), store.conversations)
@@ -126,7 +126,7 @@ struct ConversationRepositoryTests {
         }
     }
 
-    @Test("a conversation may begin with a persona that its owner may see, and no other")
+    @Test("a conversation can be created only with a persona that its owner may see")
     func personas() async throws {
         let store = try await StoreFixture.shared()
         let (caller, conversations) = (try await newcomer(store), store.conversations)

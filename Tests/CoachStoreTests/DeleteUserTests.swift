@@ -15,7 +15,7 @@ struct DeleteUserTests {
         }
     }
 
-    @Test("stops running turns, refuses every token from its first call on, removes the rest in parts, and no token makes the user anew")
+    @Test("stops turns, rejects every token from its first call on, removes rows in parts, and the user is not recreated")
     func peer() async throws {
         let store = try await StoreFixture.shared()
         let (caller, neighbour) = (Caller.someone(), Caller.someone())
@@ -45,7 +45,7 @@ struct DeleteUserTests {
         #expect(try await delete(caller, store) == "removed")
     }
 
-    @Test("beside turns that begin and end all the time meets no deadlock, and loses no receipt", arguments: [1, 1000])
+    @Test("beside turns that begin and end has no deadlock and loses no receipt", arguments: [1, 1000])
     func concurrent(atMost: Int) async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -70,7 +70,7 @@ struct DeleteUserTests {
         #expect(try await store.count("select count(*) from public.turns where user_id = \(caller.userID.uuid)") == 0)
     }
 
-    @Test("that is requested refuses the user at once and enqueues one job, which removes the user, all other jobs of theirs, and itself")
+    @Test("rejects the user from the request on and enqueues one job, which removes the user and all of their jobs")
     func requested() async throws {
         let store = try await StoreFixture.shared()
         let (caller, neighbour) = (Caller.someone(), Caller.someone())
@@ -100,7 +100,7 @@ struct DeleteUserTests {
         #expect(try await store.count("select count(*) from gateway.jobs where user_id = \(neighbour.userID.uuid)") == 1)
     }
 
-    @Test("by Supabase's cascade leaves the tombstone too")
+    @Test("by Supabase's cascade also leaves a tombstone")
     func cascade() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -112,7 +112,7 @@ struct DeleteUserTests {
         }
     }
 
-    @Test("is refused for another user than the claims name")
+    @Test("is rejected for another user than that of the claims")
     func claims() async throws {
         let store = try await StoreFixture.shared()
         let (caller, other) = (Caller.someone(), Caller.someone())

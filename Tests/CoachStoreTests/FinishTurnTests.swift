@@ -10,7 +10,7 @@ struct FinishTurnTests {
         try await store.turns().begin(caller, TurnRequest(message: "Hello", personaID: persona), risk: .calm).begun.identity
     }
 
-    /// What stands in the ledger, as `tokens_in|tokens_out|cost|estimated|finalized_by`.
+    /// The ledger's row as `tokens_in|tokens_out|cost|estimated|finalized_by`.
     private func ledger(_ store: StoreFixture, _ identity: TurnIdentity) async throws -> [String] {
         try await store.admin.query(
             """
@@ -25,7 +25,7 @@ struct FinishTurnTests {
             "select concat_ws('|', spent_usd, unpriced_turns) from public.budgets where user_id = \(caller.userID.uuid)")
     }
 
-    @Test("answer, ledger, budget, turn and conversation are written together, and repeating changes nothing")
+    @Test("answer, ledger, budget, turn and conversation are written together, and a repetition changes nothing")
     func finishTwice() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -55,7 +55,7 @@ struct FinishTurnTests {
             try await store.value("select domain from public.conversations where id = \(identity.conversationID.uuid)") == "mindset")
     }
 
-    @Test("an answer is an update of its conversation, whose place in the list is where its owner's message put it")
+    @Test("an answer updates its conversation, but not its position in the list")
     func place() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -68,7 +68,7 @@ struct FinishTurnTests {
         #expect(try await store.conversations.get(caller, identity.conversationID).lastMessageAt > answered.lastMessageAt)
     }
 
-    @Test("twenty deliveries of one receipt at once are one")
+    @Test("twenty concurrent deliveries of one receipt have the effect of one")
     func race() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -82,7 +82,7 @@ struct FinishTurnTests {
         #expect(try await budget(store, caller) == "0.000123456|0")
     }
 
-    @Test("a turn that failed writes no answer, and a bill only when a provider had taken the call")
+    @Test("a failed turn writes no answer, and a bill only if a provider accepted the call")
     func failed() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -116,7 +116,7 @@ struct FinishTurnTests {
         #expect(try await store.turns().load(identity.turnID, for: caller)?.bill == receipt.bill)
     }
 
-    @Test("money keeps every nanodollar", arguments: [0, 1, 999_999_999, 1_000_000_001, 99_999_999_999_999_999])
+    @Test("costs are stored exactly, to the nanodollar", arguments: [0, 1, 999_999_999, 1_000_000_001, 99_999_999_999_999_999])
     func money(raw: Int64) async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -129,7 +129,7 @@ struct FinishTurnTests {
             try await store.value("select cost_usd::text from public.model_calls where turn_id = \(identity.turnID.uuid)") == expected)
     }
 
-    @Test("the owner's receipt replaces an estimate of recovery, adds nothing, and an estimate replaces no receipt")
+    @Test("the owner's receipt replaces an estimate of recovery, and an estimate does not replace a receipt")
     func finalizer() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -161,7 +161,7 @@ struct FinishTurnTests {
         #expect(try await store.count("select count(*) from public.messages where turn_id = \(identity.turnID.uuid)") == 2)
     }
 
-    @Test("a late receipt of an earlier attempt is booked, and the later attempt is left alone")
+    @Test("a late receipt of an earlier attempt is booked without affecting the later attempt")
     func lateReceipt() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -180,7 +180,7 @@ struct FinishTurnTests {
         #expect(try await budget(store, caller) == "0.000246912|0")
     }
 
-    @Test("nobody finishes a turn of somebody else")
+    @Test("a turn cannot be finished for another user")
     func stranger() async throws {
         let store = try await StoreFixture.shared()
         let (owner, stranger) = (Caller.someone(), Caller.someone())
@@ -189,7 +189,7 @@ struct FinishTurnTests {
         #expect(try await store.turns().load(identity.turnID, for: owner)?.status == .running)
     }
 
-    @Test("danger is remembered per persona, opens the gates of all, and fades after a day and after two")
+    @Test("the safety level is stored per persona, lifts the limits of all, and decays after one and after two days")
     func safetyState() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -221,7 +221,7 @@ struct FinishTurnTests {
                 == Rejection(reason: .rateLimited, retryAfter: rejection.retryAfter, limit: 0, resetAt: rejection.resetAt, tier: "free"))
     }
 
-    @Test("a receipt waits for a lock 100 ms at a time, so others on its connection go on, and is written when the lock is free")
+    @Test("a receipt waits for a lock 100 ms at a time, does not block its connection, and is written when the lock is free")
     func contention() async throws {
         let store = try await StoreFixture()
         let caller = Caller.someone()
@@ -247,7 +247,7 @@ struct FinishTurnTests {
         }
     }
 
-    @Test("an answer that has a row already is written over it, never refused for it")
+    @Test("an answer whose row exists already replaces it")
     func upsert() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -263,7 +263,7 @@ struct FinishTurnTests {
         #expect(known.content == "Whole." && known.status == .complete)
     }
 
-    @Test("a receipt that the database refuses can be replaced by a failure, and counts after all when it is accepted later")
+    @Test("a rejected receipt can be replaced by a failure, and counts if it is accepted later")
     func refused() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()

@@ -8,7 +8,7 @@ import Testing
 struct IdempotencyTests {
     private let request = TurnRequest(message: "Once", idempotencyKey: "key-1")
 
-    @Test("a repeated request is told the turn: running, then with its text and bill, and counts against no limit")
+    @Test("a repeated request returns the turn, running or with text and bill, and counts against no limit")
     func replay() async throws {
         let store = try await StoreFixture.shared()
         let (caller, turns) = (Caller.someone(), store.turns())
@@ -36,7 +36,7 @@ struct IdempotencyTests {
         #expect(try await store.count("select messages from public.rate_limits where user_id = \(caller.userID.uuid)") == 1)
     }
 
-    @Test("a request that was made before is told without beginning anything; a new one, a failed one and somebody else's are not")
+    @Test("`repeated` returns a known turn without beginning one; not for a new or failed one, or another user's")
     func repeated() async throws {
         let store = try await StoreFixture.shared()
         let (caller, turns) = (Caller.someone(), store.turns())
@@ -60,7 +60,7 @@ struct IdempotencyTests {
         #expect(try await turns.repeated(other, request) == nil)
     }
 
-    @Test("the same key with another message, persona or domain is refused", arguments: ["message", "persona", "domain", "conversation"])
+    @Test("the same key with another message, persona or domain is rejected", arguments: ["message", "persona", "domain", "conversation"])
     func mismatch(field: String) async throws {
         let store = try await StoreFixture.shared()
         let (caller, turns) = (Caller.someone(), store.turns())
@@ -77,7 +77,7 @@ struct IdempotencyTests {
         #expect(try await turns.begin(caller, request, risk: .calm).rejection.reason == .idempotencyMismatch)
     }
 
-    @Test("a conversation that only one of two requests names makes them no different")
+    @Test("requests that differ only in a missing conversation id are the same request")
     func conversationNamedOnce() async throws {
         let store = try await StoreFixture.shared()
         let (caller, turns) = (Caller.someone(), store.turns())
@@ -87,7 +87,7 @@ struct IdempotencyTests {
         #expect(try await turns.begin(caller, second, risk: .calm).known.identity == identity)
     }
 
-    @Test("keys of different users are different keys")
+    @Test("keys of different users are independent")
     func perUser() async throws {
         let store = try await StoreFixture.shared()
         let first = try await store.turns().begin(.someone(), request, risk: .calm).begun
@@ -95,7 +95,7 @@ struct IdempotencyTests {
         #expect(first.identity.turnID != second.identity.turnID)
     }
 
-    @Test("a turn that failed is tried again by the same request: same turn and message, next attempt, one count")
+    @Test("a repeated request retries a failed turn: same turn and message, next attempt, counted once")
     func nextAttempt() async throws {
         let store = try await StoreFixture.shared()
         let (caller, turns) = (Caller.someone(), store.turns())
@@ -116,7 +116,7 @@ struct IdempotencyTests {
         #expect(try await store.value("select status from public.messages where id = \(first.userMessageID.uuid)") == "complete")
     }
 
-    @Test("a replay of a deleted conversation finds nothing")
+    @Test("a repeated request for a deleted conversation is not found")
     func deleted() async throws {
         let store = try await StoreFixture.shared()
         let (caller, turns) = (Caller.someone(), store.turns())
@@ -127,7 +127,7 @@ struct IdempotencyTests {
         #expect(try await store.count("select count(*) from public.model_calls where user_id = \(caller.userID.uuid)") == 1)
     }
 
-    @Test("a hundred requests with one key at once make one turn and one message")
+    @Test("a hundred concurrent requests with one key create one turn and one message")
     func hundredAtOnce() async throws {
         let store = try await StoreFixture.shared()
         let (caller, turns, request) = (Caller.someone(), store.turns(), request)
@@ -144,7 +144,7 @@ struct IdempotencyTests {
         #expect(try await store.count("select requests from public.rate_limits where user_id = \(caller.userID.uuid)") == 1)
     }
 
-    @Test("of fifty turns at once in one conversation one begins")
+    @Test("of fifty concurrent turns in one conversation one begins")
     func fiftyInOneConversation() async throws {
         let store = try await StoreFixture.shared()
         let (caller, turns) = (Caller.someone(), store.turns())
@@ -161,7 +161,7 @@ struct IdempotencyTests {
         #expect(openings.count { (try? $0.rejection.reason) == .turnInProgress } == 49)
     }
 
-    @Test("a repeated request that read a failed turn while its owner's late receipt completed it begins no attempt, but tells the answer")
+    @Test("a repeated request that races with the owner's late receipt begins no attempt, and returns the answer")
     func completedMeanwhile() async throws {
         let store = try await StoreFixture()
         let (caller, turns, request) = (Caller.someone(), store.turns(), request)

@@ -15,7 +15,7 @@ struct IdempotentRequestsTests {
         return (caller, .postgres(client: store.gateway))
     }
 
-    @Test("a request is claimed once, then in progress, then answered; another one with its key is a conflict")
+    @Test("a request is claimed once, then in progress, then completed; another request with its key is a conflict")
     func life() async throws {
         let store = try await StoreFixture.shared()
         let (caller, requests) = try await newcomer(store)
@@ -33,7 +33,7 @@ struct IdempotentRequestsTests {
         guard case .claimed = try await requests.claim(neighbour, Self.request) else { throw StoreFault.unexpected("keys are personal") }
     }
 
-    @Test("a released key is free, a completed one stays")
+    @Test("a released key can be claimed again, a completed one cannot")
     func release() async throws {
         let store = try await StoreFixture.shared()
         let (caller, requests) = try await newcomer(store)
@@ -45,7 +45,7 @@ struct IdempotentRequestsTests {
         #expect(try await requests.claim(caller, Self.request) == .completed(Self.answer))
     }
 
-    @Test("of many claims at once one succeeds")
+    @Test("of many concurrent claims one succeeds")
     func concurrent() async throws {
         let store = try await StoreFixture.shared()
         let (caller, requests) = try await newcomer(store)
@@ -57,7 +57,7 @@ struct IdempotentRequestsTests {
         #expect(outcomes.count { $0 == .inProgress } == 9)
     }
 
-    @Test("a claim of a process that died is claimed again after a minute with the same id; an answer expires after a day")
+    @Test("an abandoned claim can be claimed again after a minute with the same id; an answer expires after a day")
     func expiry() async throws {
         let store = try await StoreFixture.shared()
         let (caller, requests) = try await newcomer(store)

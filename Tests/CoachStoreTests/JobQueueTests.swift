@@ -6,9 +6,9 @@ import PostgresClient
 import TestSupport
 import Testing
 
-@Suite("The queue of jobs")
+@Suite("Job queue")
 struct JobQueueTests {
-    /// Tests share a database: each has a kind of its own.
+    /// Tests share a database, so each uses its own kind.
     private let kind = JobKind(rawValue: "test-\(UUID().uuidString)")
     private let lease = Duration.seconds(30)
 
@@ -30,7 +30,7 @@ struct JobQueueTests {
             """)
     }
 
-    @Test("gives each due job to one taker, with what was enqueued, oldest first")
+    @Test("gives each due job to one runner, with its payload, oldest first")
     func taking() async throws {
         let store = try await StoreFixture.shared()
         let (one, other) = (queue(store), queue(store))
@@ -47,7 +47,7 @@ struct JobQueueTests {
         #expect(try await take(one) == [])
     }
 
-    @Test("belongs to the transaction of its cause, and a user's claims enqueue that user's jobs only")
+    @Test("enqueues in the caller's transaction, and a user's claims enqueue only that user's jobs")
     func transaction() async throws {
         let store = try await StoreFixture.shared()
         let (user, other) = (UserID.random(), UserID.random())
@@ -67,7 +67,7 @@ struct JobQueueTests {
         #expect(try await take(queue(store)).map(\.userID) == [user])
     }
 
-    @Test("a key enqueues once while its job waits and after it is done, for its user and kind; without a key each call enqueues")
+    @Test("a key enqueues once per user and kind, also after the job is done; without a key each call enqueues")
     func keys() async throws {
         let store = try await StoreFixture.shared()
         let queue = queue(store)
@@ -85,13 +85,13 @@ struct JobQueueTests {
         #expect(try await queue.enqueue(other) != nil)
         #expect(try await queue.enqueue(other) != nil)
 
-        // A key is forgotten after its time.
+        // A key is removed after its time.
         try await store.admin.execute("update gateway.done_jobs set done_at = now() - interval '8 days' where kind = \(kind.rawValue)")
         try await Housekeeping(client: store.gateway, daysKept: 1).forgetDoneJobs()
         #expect(try await queue.enqueue(job) != nil)
     }
 
-    @Test("of many that enqueue a key while its job is taken and ended all the time, exactly one succeeds")
+    @Test("of many concurrent enqueues of one key, while its job is taken and ended, exactly one succeeds")
     func keyRace() async throws {
         let store = try await StoreFixture.shared()
         let queue = queue(store)
@@ -109,7 +109,7 @@ struct JobQueueTests {
         }
     }
 
-    @Test("done jobs are gone; failed ones wait, and are dead after the last attempt; returned ones do not count")
+    @Test("done jobs are removed; failed ones wait, and are dead after the last attempt; returns are not attempts")
     func ends() async throws {
         let store = try await StoreFixture.shared()
         let queue = queue(store)
@@ -139,7 +139,7 @@ struct JobQueueTests {
         #expect(try await state(store, JobID(id)) == "gone")
     }
 
-    @Test("a job whose taker died is due again when its lease expires; what the dead one still records has no effect")
+    @Test("a job is due again when its lease expires, and then a result of the earlier holder has no effect")
     func expiry() async throws {
         let store = try await StoreFixture.shared()
         let (dead, living) = (queue(store), queue(store))
@@ -153,13 +153,13 @@ struct JobQueueTests {
         }
         let held = JobRun(id: try #require(id), attempt: 2)
         #expect(try await living.renew([held, lost.run], lease) == [held.id])
-        // Recording an end twice, as after a lost answer.
+        // Records a result twice, as after a lost answer.
         let job = Job(run: held, isLastAttempt: false, userID: nil, kind: kind, payload: .null, idempotencyKey: nil)
         for _ in 0..<2 { try await end(living, job, .retry(after: .seconds(9), reason: "x")) }
         #expect(try await state(store, id) == "ready 2 f x")
     }
 
-    @Test("a job that kills every process that runs it is dead after its last attempt")
+    @Test("a job whose lease expires at every attempt is dead after the last one")
     func poison() async throws {
         let store = try await StoreFixture.shared()
         let queue = queue(store)
@@ -184,7 +184,7 @@ struct JobQueueTests {
         #expect(try await take(queue).count == 1)
     }
 
-    @Test("taking, renewing and ending look nothing up by reading the table, also among many that wait")
+    @Test("taking, renewing and ending use indexes, also with many waiting jobs")
     func plans() async throws {
         let store = try await StoreFixture()
         let queue = queue(store)

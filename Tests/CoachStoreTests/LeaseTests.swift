@@ -4,11 +4,11 @@ import Foundation
 import PostgresClient
 import Testing
 
-// One after another: each has a database of its own, and a server has only so many connections.
-@Suite("Lives of instances", .serialized)
+// Serialized: each test has its own database, and a server has a limited number of connections.
+@Suite("Instance leases and epochs", .serialized)
 struct LeaseTests {
-    /// What the predicate says of an owner who was silent for so long, asked by an instance that was silent for so long, when somebody came back
-    /// so long ago; in seconds.
+    /// A case of `gateway.is_dead`: how long the owner and the asking instance have not renewed, and when an instance last resumed; in
+    /// seconds.
     private struct Case: CustomTestStringConvertible, Sendable {
         var isDead: Bool
         var why: String
@@ -37,11 +37,11 @@ struct LeaseTests {
         Case(isDead: true, why: "a later life needs no waiting", owner: 0, ownerEpoch: 2, asker: nil, returnedAgo: 0),
     ]
 
-    @Test("a life is over when it is silent for a lease, unless nobody could renew; a later life proves it at once", arguments: cases)
+    @Test("an epoch is dead when its lease has expired, unless no instance could renew, or when a later one registered", arguments: cases)
     private func predicate(_ it: Case) async throws {
         let store = try await Self.ground.value
         let (owner, asker) = (UUID(), UUID())
-        // In a transaction that is rolled back: to each case the table is empty, and its time stands still. The clock is at 100 s.
+        // In a transaction that is rolled back: each case begins with an empty table, and now() is constant. The clock is at 100 s.
         let isDead: Bool = try await store.admin.withConnection { lease in
             try await lease.execute("begin")
             func insert(_ id: UUID, epoch: Int, silent: Double, returnedAgo: Double? = nil) async throws {
@@ -64,7 +64,7 @@ struct LeaseTests {
         #expect(isDead == it.isDead)
     }
 
-    @Test("each start of an instance is a later life, also when its row was lost")
+    @Test("each start of an instance registers a later epoch, also when its row was lost")
     func epochs() async throws {
         let store = try await StoreFixture()
         let id = UUID()
@@ -75,7 +75,7 @@ struct LeaseTests {
         #expect(epochs == epochs.sorted() && Set(epochs).count == 4)
     }
 
-    @Test("a life that was named again, or by a process that is dead, begins no other; a clock that was set back begins one all the same")
+    @Test("a repeated or late registration has no effect; after the clock was set back a later epoch is registered")
     func late() async throws {
         let store = try await StoreFixture()
         let id = UUID()
@@ -85,22 +85,22 @@ struct LeaseTests {
         try await living.register()
         let owner = try living.owner()
         let turns = store.turns(owner: owner)
-        // What a frozen database does when it wakes up: statements whose processes have gone on, or have been killed.
+        // A frozen database that resumes executes statements of processes that have continued or ended.
         try await living.register()
         _ = try await store.value("select gateway.register_instance(\(id), \(owner.epoch - 5_000_000))::text")
         #expect(try await turns.renewLease() == [])
         #expect(try living.owner() == owner)
-        // Also when the row was lost, and the dead one's last word was the first that came after.
+        // Also when the row was lost, and the ended process's registration is executed first.
         try await store.admin.execute("delete from gateway.instances")
         _ = try await store.value("select gateway.renew_lease(\(id), \(owner.epoch - 5_000_000))::text")
         #expect(try await turns.renewLease() == [])
-        // A process that lives, on a machine whose clock was set back.
+        // A running process on a machine whose clock was set back.
         try await setBack.register()
         #expect(try setBack.owner().epoch == owner.epoch + 1)
         await #expect(throws: LeaseLost.self) { try await turns.renewLease() }
     }
 
-    @Test("an instance without a registration begins no turn and says when to ask again")
+    @Test("an instance that is not registered begins no turn, and the error has a retry time")
     func unregistered() async throws {
         let store = try await StoreFixture.shared()
         let instance = GatewayInstance(id: UUID(), client: store.gateway)
@@ -118,11 +118,11 @@ struct LeaseTests {
     func returning() async throws {
         let store = try await StoreFixture()
         let (first, second) = (try await TestInstance(store), try await TestInstance(store))
-        // Slow alone.
+        // One slow instance.
         try await store.passed(5, without: [second])
         #expect(try await second.turns.renewLease() == [])
         #expect(try await store.value("select count(returned_at)::text from gateway.instances") == "0")
-        // Away for less than anybody could mistake for death.
+        // Silent for less than a lease.
         try await store.wasAway(3)
         #expect(try await first.turns.renewLease() == [])
         #expect(try await store.value("select count(returned_at)::text from gateway.instances") == "0")
@@ -133,20 +133,20 @@ struct LeaseTests {
         #expect(try await store.value("select max(clock) between '8 s' and '20 s' from gateway.instances") == "t")
     }
 
-    @Test("an earlier life can no longer checkpoint, and does not harm the later one")
+    @Test("an earlier epoch can no longer checkpoint, and does not affect the later one")
     func outlived() async throws {
         let store = try await StoreFixture()
         let earlier = try await TestInstance(store)
         let later = try await TestInstance(store, of: earlier.instance)
         await #expect(throws: LeaseLost.self) { try await earlier.turns.renewLease() }
         #expect(try await later.turns.renewLease() == [])
-        // The row was lost, with a restored backup: whoever lives goes on.
+        // The row was lost by a restored backup: the running process continues.
         try await store.admin.execute("delete from gateway.instances")
         #expect(try await later.turns.renewLease() == [])
         #expect(try await store.value("select epoch::text from gateway.instances") == "\(later.owner.epoch)")
     }
 
-    @Test("a survivor sees the turns of a killed instance when its lease is over")
+    @Test("another instance finds the orphans of a killed instance when its lease has expired")
     func killed() async throws {
         let store = try await StoreFixture()
         let (killed, survivor) = (try await TestInstance(store), try await TestInstance(store))
@@ -157,7 +157,7 @@ struct LeaseTests {
         #expect(try await survivor.turns.orphans().map(\.facts.identity) == [identity])
     }
 
-    @Test("a restarted instance sees the turns of its own earlier life at once")
+    @Test("a restarted instance finds the orphans of its own earlier epoch at once")
     func restarted() async throws {
         let store = try await StoreFixture()
         let earlier = try await TestInstance(store)
@@ -169,14 +169,14 @@ struct LeaseTests {
         #expect(own.turnID != identity.turnID)
     }
 
-    @Test("after a minute without the database nobody is taken for dead, whoever comes back first; who stays away is, after the grace")
+    @Test("after a minute without the database no instance counts as dead, except one that stays silent after the grace")
     func outage() async throws {
         let store = try await StoreFixture()
         let peers = [try await TestInstance(store), try await TestInstance(store), try await TestInstance(store)]
         for peer in peers { for _ in 0..<10 { _ = try await peer.begin(.someone()) } }
         try await store.wasAway(60)
 
-        // Before anybody has renewed nobody may judge; the first one back, like a newcomer, waits for the others.
+        // Before a renewal no instance may judge; the first one back waits for the others, like a new one.
         for peer in peers { #expect(try await peer.turns.orphans() == []) }
         _ = try await peers[0].turns.renewLease()
         #expect(try await peers[0].turns.orphans() == [])
@@ -186,12 +186,12 @@ struct LeaseTests {
         try await store.passed(13, without: [peers[2]])
         #expect(try await newcomer.turns.orphans() == [])
 
-        // The third never comes back.
+        // The third does not come back.
         try await store.passed(2.1, without: [peers[2]])
         #expect(try await newcomer.turns.orphans().count == 10)
     }
 
-    @Test("a database that goes away again and again does not put off a death: the times in which it was there add up")
+    @Test("repeated outages of the database do not delay the detection for ever: the available times add up")
     func flapping() async throws {
         let store = try await StoreFixture()
         let (killed, survivor) = (try await TestInstance(store), try await TestInstance(store))
@@ -209,7 +209,7 @@ struct LeaseTests {
         #expect(try await survivor.turns.orphans().map(\.facts.identity) == [identity])
     }
 
-    @Test("a newcomer judges at once when somebody has renewed all along, and waits for the grace when nobody has")
+    @Test("a new instance finds orphans at once if another has renewed all along, otherwise after the grace")
     func newcomer() async throws {
         let store = try await StoreFixture()
         let (dead, living) = (try await TestInstance(store), try await TestInstance(store))
@@ -238,19 +238,19 @@ struct LeaseTests {
         #expect(Set(try await again.turns.orphans().map(\.facts.identity.turnID)) == [own.turnID, others.turnID])
     }
 
-    @Test("a database clock that was set back by an hour hides no death, and kills nobody who lives")
+    @Test("a database clock set back by an hour hides no dead instance, and no running one counts as dead")
     func clockSetBack() async throws {
         let store = try await StoreFixture()
         let (killed, survivor, other) = (try await TestInstance(store), try await TestInstance(store), try await TestInstance(store))
         let lost = try await killed.begin(.someone())
         _ = try await other.begin(.someone())
-        // What was renewed before the step is an hour ahead of the clock now.
+        // Renewals before the step are an hour ahead of the clock now.
         try await store.admin.execute("update gateway.instances set renewed_at = renewed_at + interval '1 hour'")
         try await store.admin.execute("update gateway.running_turns set started_at = started_at + interval '1 hour'")
         #expect(try await survivor.turns.orphans() == [], "who has not renewed since cannot judge")
         for peer in [survivor, other] { _ = try await peer.turns.renewLease() }
         #expect(try await survivor.turns.orphans() == [])
-        // The clock goes on with those that renew: it does not stand still until the hour is over.
+        // The lease clock advances with the renewals: it does not stop until the hour is over.
         let reading: Query = "select reading::text from gateway.read_clock(clock_timestamp() + interval '900 ms')"
         let before = try await store.value(reading)
         #expect(
@@ -261,7 +261,7 @@ struct LeaseTests {
         #expect(try await survivor.turns.orphans().map(\.facts.identity) == [lost])
     }
 
-    @Test("a database clock that was set ahead by an hour is an outage for everybody, and kills nobody")
+    @Test("a database clock set ahead by an hour counts as an outage, and no instance counts as dead")
     func clockSetAhead() async throws {
         let store = try await StoreFixture()
         let (one, other) = (try await TestInstance(store), try await TestInstance(store))

@@ -4,7 +4,7 @@ import Foundation
 import PostgresClient
 import Testing
 
-@Suite("The ledger")
+@Suite("Ledger")
 struct LedgerTests {
     /// `revision|finalized_by|tokens_in|tokens_out|cost|unpriced` of each row of a turn.
     private func rows(_ store: StoreFixture, _ identity: TurnIdentity) async throws -> [String] {
@@ -32,7 +32,7 @@ struct LedgerTests {
         try await store.value("select concat_ws('|', spent_usd, unpriced_turns) from public.budgets where user_id = \(caller.userID.uuid)")
     }
 
-    @Test("a call is recorded before it is made, then its receipt; what an owner knows better is the difference")
+    @Test("a call is recorded before it is made, then its receipt; the owner's correction is recorded as the difference")
     func revisions() async throws {
         let store = try await StoreFixture.shared()
         let (caller, turns) = (Caller.someone(), store.turns())
@@ -48,7 +48,7 @@ struct LedgerTests {
         #expect(known.bill == TurnReceipt.complete(identity, of: caller).bill)
     }
 
-    @Test("an unknown price is counted until a correction knows it, and the other way round")
+    @Test("an unpriced call is counted until a correction has the price, and vice versa")
     func unpriced() async throws {
         let store = try await StoreFixture.shared()
         let (caller, turns) = (Caller.someone(), store.turns())
@@ -67,7 +67,7 @@ struct LedgerTests {
         #expect(try await turns.load(other.turnID, for: caller)?.bill?.cost == nil)
     }
 
-    @Test("an owner who knows that no provider took the call takes an estimate back")
+    @Test("an owner's receipt without an accepted call cancels an estimate")
     func free() async throws {
         let store = try await StoreFixture.shared()
         let (caller, turns) = (Caller.someone(), store.turns())
@@ -100,7 +100,7 @@ struct LedgerTests {
         #expect(try await turns.load(identity.turnID, for: caller)?.bill?.usage == receipt.bill?.usage)
     }
 
-    @Test("each row knows the transaction that booked it")
+    @Test("each row has the transaction that booked it")
     func transaction() async throws {
         let store = try await StoreFixture.shared()
         let identity = try await store.turns().talk(.someone(), "Hello")
@@ -112,7 +112,7 @@ struct LedgerTests {
                 """) == "2 true")
     }
 
-    @Test("a receipt is booked on the day on which its attempt began, in ledger and budget alike, whenever it comes")
+    @Test("a receipt is booked, in ledger and budget, on the day on which its attempt began")
     func day() async throws {
         let store = try await StoreFixture.shared()
         let (caller, turns) = (Caller.someone(), store.turns(TierBook(reservePerTurn: Nanodollars(400))))
@@ -131,7 +131,8 @@ struct LedgerTests {
         #expect(second.day == first.day && second.identity.attempt == 2)
         var late = TurnReceipt.complete(first.identity, of: caller)
         late.bill?.cost = Nanodollars(100)
-        // The first attempt's owner had failed it; a later receipt of recovery's changes nothing, a turn in its second attempt books the first.
+        // The owner had ended the first attempt as failed. A later receipt of recovery changes nothing; in the second attempt, the first
+        // one's receipt is booked.
         #expect(try await turns.finish(late) == .superseded)
         try await turns.finish(.complete(second.identity, of: caller, cost: Nanodollars(200)))
         let ledger: Query = """
@@ -147,7 +148,7 @@ struct LedgerTests {
         #expect(try await store.value(budgets) == expected)
     }
 
-    @Test("a user reads the own account's rows and totals, and nobody else's")
+    @Test("a user reads the rows and totals of their own account only")
     func reading() async throws {
         let store = try await StoreFixture.shared()
         let (caller, neighbour) = (Caller.someone(), Caller.someone())
@@ -161,7 +162,7 @@ struct LedgerTests {
         }
     }
 
-    @Test("rows of a day without a partition are kept, and move when it is made; two makers do not get in each other's way")
+    @Test("rows of a day without a partition are kept, and move when it is created; concurrent creation is safe")
     func partitions() async throws {
         let store = try await StoreFixture()
         let caller = Caller.someone()

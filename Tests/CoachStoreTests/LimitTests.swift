@@ -18,7 +18,7 @@ struct LimitTests {
             ], reservePerTurn: reserve)
     }
 
-    @Test("the daily quota refuses until midnight UTC, and says how many there were")
+    @Test("the daily quota rejects until midnight UTC, with the limit in the error")
     func quota() async throws {
         let store = try await StoreFixture.shared()
         let (caller, turns) = (Caller.someone(), store.turns(limits(messagesPerDay: 2)))
@@ -32,7 +32,7 @@ struct LimitTests {
         try await turns.talk(caller, "3")
     }
 
-    @Test("as many turns at once as the tier allows")
+    @Test("the number of concurrent turns is limited by the tier")
     func concurrent() async throws {
         let store = try await StoreFixture.shared()
         let (caller, turns) = (Caller.someone(), store.turns(limits(concurrentTurns: 2)))
@@ -44,7 +44,7 @@ struct LimitTests {
         _ = try await turns.begin(caller, TurnRequest(message: "3"), risk: .calm).begun
     }
 
-    @Test("a daily budget counts what was spent and what is set aside, and settles")
+    @Test("a daily budget counts costs and reservations, and a settled turn counts its cost")
     func budget() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -62,7 +62,7 @@ struct LimitTests {
         #expect(try await turns.begin(caller, TurnRequest(message: "4"), risk: .calm).rejection.reason == .budgetExhausted)
     }
 
-    @Test("requests of all kinds are counted in one minute, exactly, and a refused one is not")
+    @Test("requests of all kinds are counted exactly in each minute, and rejected ones are not counted")
     func requestRate() async throws {
         let store = try await StoreFixture.shared()
         let (caller, turns) = (Caller.someone(), store.turns(limits(perMinute: 20)))
@@ -84,7 +84,7 @@ struct LimitTests {
         #expect(try await requests.take(caller).rate.remaining == 19)
     }
 
-    @Test("what is refused gives back what was counted: the message always, the request when it was refused as one")
+    @Test("a rejection uncounts the message, and the request too if the request limit rejected it")
     func givenBack() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -114,7 +114,7 @@ struct LimitTests {
         #expect(try await store.value(counted) == "3 1")
     }
 
-    @Test("a user's messages of one day are exactly as many as the tier allows, however many are sent at once")
+    @Test("exactly as many messages a day are accepted as the tier allows, also concurrent ones")
     func exactQuota() async throws {
         let store = try await StoreFixture.shared()
         let (caller, turns) = (Caller.someone(), store.turns(limits(messagesPerDay: 7)))
@@ -130,7 +130,7 @@ struct LimitTests {
         #expect(try await store.count("select messages from public.rate_limits where user_id = \(caller.userID.uuid)") == 7)
     }
 
-    @Test("a day or window that another transaction has opened is not opened again by one that came before it and waited")
+    @Test("a transaction that began earlier and waited does not reset a day or window that another one has opened")
     func noWayBack() async throws {
         let store = try await StoreFixture.shared()
         let (caller, turns) = (Caller.someone(), store.turns(limits(messagesPerDay: 2)))
@@ -144,7 +144,7 @@ struct LimitTests {
         #expect(try await store.count("select requests from public.rate_limits where user_id = \(caller.userID.uuid)") == 10)
     }
 
-    @Test("a suspended user's requests are refused")
+    @Test("a suspended user's requests are rejected")
     func suspendedRequest() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -153,7 +153,7 @@ struct LimitTests {
         #expect(try await store.requests().rejection(of: caller) == .suspended)
     }
 
-    @Test("no limit, no persona and no budget turns away somebody in danger", arguments: [RiskTier.crisis, .high, .imminent])
+    @Test("no limit, persona or budget rejects a message at risk", arguments: [RiskTier.crisis, .high, .imminent])
     func danger(tier: RiskTier) async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -165,7 +165,7 @@ struct LimitTests {
         let context = try await turns.begin(caller, request, risk: .danger(tier)).begun
         #expect(context.safetyLevel == .calm && context.persona == nil)
 
-        // The next message says nothing, but what was said is remembered.
+        // The next message is calm, but the stored level applies.
         let second = try await turns.begin(caller, TurnRequest(message: "yes"), risk: .calm).begun
         #expect(second.safetyLevel == SafetyFusion.level(of: tier))
     }
@@ -174,7 +174,7 @@ struct LimitTests {
         TierBook([tier], crisis: TierBook.CrisisAllowance(modelCallsPerDay: calls, concurrentTurns: turns))
     }
 
-    @Test("past the ordinary limits somebody in danger has so many model calls a day; then the fixed text answers, without a call")
+    @Test("beyond the limits a user at risk has a daily allowance of model calls, then gets the fixed text")
     func allowance() async throws {
         let store = try await StoreFixture.shared()
         let (caller, turns) = (Caller.someone(), store.turns(crisis()))
@@ -185,7 +185,7 @@ struct LimitTests {
         }
         let fixed = try await turns.begin(caller, TurnRequest(message: "I want to end it"), risk: .danger(.crisis)).begun
         #expect(!fixed.callsModel)
-        // A turn like any other, but no call is recorded for it.
+        // An ordinary turn, but without a recorded call.
         #expect(try await store.count("select count(*) from public.usage_logs where turn_id = \(fixed.identity.turnID.uuid)") == 0)
         var receipt = TurnReceipt.complete(fixed.identity, of: caller, "You are not alone.", risk: .danger(.crisis))
         receipt.bill = nil
@@ -193,14 +193,14 @@ struct LimitTests {
         #expect(try await turns.finish(receipt) == .finalized)
         #expect(try await turns.load(fixed.identity.turnID, for: caller)?.finishReason == .safety)
 
-        // A message that says nothing itself is refused then, and the refusal knows of the danger.
+        // Then a calm message is rejected, and the rejection has the safety level.
         let rejection = try await turns.begin(caller, TurnRequest(message: "yes"), risk: .calm).rejection
         #expect(rejection.reason == .quotaExhausted && rejection.safetyLevel == .crisis)
         try await store.admin.execute("update public.rate_limits set day = day - 1 where user_id = \(caller.userID.uuid)")
         #expect(try await turns.begin(caller, TurnRequest(message: "yes"), risk: .calm).begun.callsModel)
     }
 
-    @Test("what the ordinary limits allow is no part of the allowance, whatever the state")
+    @Test("turns within the ordinary limits do not use the allowance")
     func withinLimits() async throws {
         let store = try await StoreFixture.shared()
         let (caller, turns) = (Caller.someone(), store.turns(crisis(calls: 1, Tier("free", messagesPerDay: 4))))

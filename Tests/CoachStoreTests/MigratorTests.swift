@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Migrations")
 struct MigratorTests {
-    /// An empty database, a client of its owner, and a copy of the migrations that may be changed.
+    /// An empty database, a client of its owner, and a copy of the migrations that the test may change.
     private final class Fixture: Sendable {
         let database: FreshDatabase
         let client: PostgresClient
@@ -50,7 +50,7 @@ struct MigratorTests {
         }
     }
 
-    /// The least that the migrator itself relies on.
+    /// The minimal schema that the migrator needs.
     private static let first = """
         create schema gateway;
         create table gateway.schema_migrations (version text primary key, name text, checksum text, applied_at timestamptz default now());
@@ -72,7 +72,7 @@ struct MigratorTests {
             ])
     }
 
-    @Test("of two starters each file is applied by one")
+    @Test("of two concurrent migrators each file is applied by one")
     func twoStarters() async throws {
         let fixture = try await Fixture()
         async let one = fixture.migrator.migrate()
@@ -82,7 +82,7 @@ struct MigratorTests {
         #expect(done.map(\.fileName).sorted() == files)
     }
 
-    @Test("an edited file, a missing one and a late one are named, and nothing is applied")
+    @Test("an edited, a missing and an out-of-order file are errors, and nothing is applied")
     func mismatch() async throws {
         let fixture = try await Fixture(["00001_first.sql": Self.first, "00003_third.sql": "create table t ();"])
         try await fixture.migrator.migrate()
@@ -103,7 +103,7 @@ struct MigratorTests {
         #expect(try await fixture.migrator.migrate().map(\.fileName) == ["00004_later.sql"])
     }
 
-    @Test("a file that fails is named and leaves nothing behind; those before it stay")
+    @Test("a file that fails has no effect and is named in the error; those before it stay applied")
     func failure() async throws {
         let fixture = try await Fixture([
             "00001_first.sql": Self.first, "00002_bad.sql": "create table half (); create table half ();",
@@ -125,7 +125,7 @@ struct MigratorTests {
             await #expect(throws: MigrationError.locked("00003_column.sql")) { try await impatient.migrate() }
             let migrator = fixture.migrator
             let migration = Task { try await migrator.migrate() }
-            // It gives up and comes back: at times nobody waits for the table.
+            // It releases the request and retries: at times no statement waits for the table.
             var waits: [Bool] = []
             while !waits.contains(true) || waits.last == true {
                 waits.append(try await fixture.database.psql("select count(*) from pg_locks where not granted") != "0")
@@ -135,7 +135,7 @@ struct MigratorTests {
         #expect(try await migration.value.map(\.fileName) == ["00003_column.sql"])
     }
 
-    @Test("a marked file runs outside a transaction, and after an index that an interrupted attempt left invalid")
+    @Test("a marked file runs outside a transaction, also after an interrupted attempt left an invalid index")
     func outsideTransaction() async throws {
         let index = "-- migrate: no transaction\ncreate unique index concurrently idx_t_a on public.t (a);\n"
         let fixture = try await Fixture([
@@ -176,7 +176,7 @@ struct MigratorTests {
         await #expect(throws: MigrationError.unreadable(empty.directory.path)) { try await empty.migrator.migrate() }
     }
 
-    @Test("the seed may be run again, and changes nothing that somebody edited")
+    @Test("the seed can be run again, and does not change edited rows")
     func seed() async throws {
         let fixture = try await Fixture()
         try await fixture.migrator.migrate()
@@ -192,7 +192,7 @@ struct MigratorTests {
         #expect(try await fixture.database.psql("select count(*) from public.published_personas where name = 'Edited'") == "1")
     }
 
-    @Test("the probe tells the schema's version, the role, and a role that row-level security does not bind")
+    @Test("the probe reports the schema's version, the role, and whether it bypasses row-level security")
     func probe() async throws {
         let store = try await StoreFixture.shared()
         let report = try await DatabaseProbe(client: store.gateway).report()

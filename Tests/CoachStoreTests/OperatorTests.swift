@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Schema operator")
 struct OperatorTests {
-    /// What a call of a function returns as text, as the gateway with a caller's claims.
+    /// The result of a function call as text, as the gateway's role with a caller's claims.
     private func call(_ function: Query, as caller: Caller, _ store: StoreFixture) async throws -> [[String?]] {
         let claims: Query = """
             select set_config('request.jwt.claims', \(caller.claims), true), \
@@ -34,7 +34,7 @@ struct OperatorTests {
         """,
     ]
 
-    @Test("operators may call every function, and nobody else any", arguments: calls)
+    @Test("only operators may call the functions", arguments: calls)
     func roles(function: String) async throws {
         let store = try await StoreFixture.shared()
         _ = try await call(Query(unsafeSQL: function), as: .someone(role: .operator), store)
@@ -69,14 +69,14 @@ struct OperatorTests {
         #expect(Set(functions) == Set(Self.calls.map { String($0.prefix { $0 != "(" }) }))
     }
 
-    @Test("costs are sums of calls in the wanted groups, a correction counts once, and an unknown price is no cost")
+    @Test("costs are summed by group, a correction counts once, and an unknown price is not a cost")
     func costs() async throws {
         let store = try await StoreFixture()
         let (alice, bob, turns) = (Caller.someone(), Caller.someone(), store.turns())
         for caller in [alice, alice, bob] { try await turns.talk(caller, "Hello") }
         let unpriced = try await turns.begin(bob, TurnRequest(message: "Hi"), risk: .calm).begun.identity
         try await turns.finish(.complete(unpriced, of: bob, domain: .fitness, cost: nil))
-        // Recorded before its request, without a receipt: not a cost yet.
+        // Recorded before the model call, without a receipt: not a cost yet.
         _ = try await turns.begin(bob, TurnRequest(message: "Still running"), risk: .calm).begun
         // An estimate of recovery, and the owner's receipt that replaces it.
         let late = try await turns.begin(alice, TurnRequest(message: "Late"), risk: .calm).begun.identity
@@ -107,7 +107,7 @@ struct OperatorTests {
         await #expect(throws: PostgresError.self) { try await costs("{day}", grain: "minute") }
     }
 
-    @Test("an operator suspends a user, which refuses their requests and is logged, and ends it again")
+    @Test("an operator suspends a user, whose requests are rejected, and ends the suspension; both are logged")
     func suspension() async throws {
         let store = try await StoreFixture()
         let (caller, admin) = (Caller.someone(), Caller.someone(role: .operator))
@@ -138,7 +138,7 @@ struct OperatorTests {
 
         #expect(try await call("operator.suspend_user(gen_random_uuid(), 'spam', null)", as: admin, store) == [["f"]])
         await #expect(throws: PostgresError.self) { try await suspend(" ") }
-        // A removal has begun, which nothing stops.
+        // A removal has begun, which cannot be stopped.
         try await store.admin.execute(
             "update public.users set suspended_at = now(), suspended_reason = 'removal' where id = \(caller.userID.uuid)")
         #expect(try await call(end, as: admin, store) == [["f"]])

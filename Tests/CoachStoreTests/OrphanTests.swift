@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Orphaned turns")
 struct OrphanTests {
-    /// A turn of a life that is over, and the life after it.
+    /// A turn of an ended epoch, and the epoch after it.
     private func orphaned(
         _ store: StoreFixture, _ caller: Caller, _ progress: (TurnIdentity) -> [TurnProgress]
     ) async throws -> (TurnIdentity, TestInstance) {
@@ -31,7 +31,7 @@ struct OrphanTests {
         try #require(try await peer.turns.orphans().first { $0.facts.identity == identity })
     }
 
-    @Test("an orphan brings its text up to the last checkpoint, who answered, and what was decided")
+    @Test("an orphan has its text up to the last checkpoint, its model and its decisions")
     func complete() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -59,7 +59,7 @@ struct OrphanTests {
         #expect(orphan.facts.risk == .danger(.concern) && orphan.facts.userID == caller.userID)
     }
 
-    @Test("two collectors at once finalize a turn once, and its running state is removed")
+    @Test("two concurrent collectors finalize a turn once, and its running state is removed")
     func twoReapers() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -75,12 +75,12 @@ struct OrphanTests {
         _ = try await store.sweep()
         #expect(try await store.count("select count(*) from gateway.running_turns where turn_id = \(identity.turnID.uuid)") == 0)
 
-        // The same request is told the kept text, and the model is not asked again.
+        // The same request gets the kept text, without another model call.
         let known = try await peer.turns.begin(caller, TurnRequest(message: "Hello", idempotencyKey: "k"), risk: .calm).known
         #expect(known.status == .interrupted && known.content == "Half a sent" && known.bill?.estimated == true)
     }
 
-    @Test("the dead owner's own receipt, delivered late, replaces the estimate and never adds to it")
+    @Test("the crashed owner's receipt, delivered late, replaces the estimate")
     func lateReceipt() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()

@@ -37,7 +37,7 @@ struct PersonaRepositoryTests {
         #expect(try await personas.own(creator, page).items.isEmpty)
     }
 
-    @Test("another creator finds nothing of it, and a plain user creates none")
+    @Test("another creator cannot read it, and an ordinary user cannot create one")
     func others() async throws {
         let store = try await StoreFixture.shared()
         let (creator, other, personas) = (try await newcomer(store), try await newcomer(store), repository(store))
@@ -100,7 +100,7 @@ struct PersonaRepositoryTests {
         await #expect(throws: Rejection(reason: .notFound)) { try await personas.publishedOne(creator, id) }
     }
 
-    @Test("figures are shown from 20 users on")
+    @Test("statistics are returned from 20 users on")
     func statistics() async throws {
         let store = try await StoreFixture.shared()
         let (creator, personas) = (try await newcomer(store), repository(store))
@@ -115,7 +115,7 @@ struct PersonaRepositoryTests {
 }
 
 extension PersonaContent {
-    /// Throws what the rules find.
+    /// Throws the findings of the rules.
     static func named(_ name: String, tone: JSONValue? = nil) throws -> PersonaContent {
         try PersonaContent(JSONReader(["name": .string(name), "tone": tone ?? .null]))
     }

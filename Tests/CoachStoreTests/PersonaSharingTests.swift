@@ -29,7 +29,7 @@ struct PersonaSharingTests {
         }
     }
 
-    @Test("a persona that is not listed is closed until its link is redeemed, in REST and in chat")
+    @Test("an unlisted persona is not accessible until its link is redeemed, in REST and in chat")
     func access() async throws {
         let ground = try await Ground()
         let (user, turns, id) = (try await ground.user(), ground.store.turns(), ground.persona)
@@ -48,7 +48,7 @@ struct PersonaSharingTests {
         #expect(try await turns.begin(user, request, risk: .calm).begun.persona?.id == id)
     }
 
-    @Test("a chat request redeems the link that it brings, and refuses one of another persona")
+    @Test("a chat request redeems its link, and rejects a link of another persona")
     func chat() async throws {
         let ground = try await Ground()
         let (user, turns, link) = (try await ground.user(), ground.store.turns(), try await ground.link())
@@ -59,7 +59,7 @@ struct PersonaSharingTests {
         #expect(begun.persona?.id == ground.persona)
     }
 
-    @Test("a use is one redeeming user, however often; of many at once no more succeed than the link allows")
+    @Test("each user counts as one use of a link; of concurrent redemptions no more succeed than the link allows")
     func uses() async throws {
         let ground = try await Ground()
         let link = try await ground.link(ShareLinkDraft(maximumUses: 3))
@@ -79,7 +79,7 @@ struct PersonaSharingTests {
             try await ground.store.count("select count(*) from public.persona_redemptions where persona_id = \(ground.persona.uuid)") == 3)
     }
 
-    @Test("unknown, revoked and expired links, and those of unpublished personas, are the same; who redeemed before keeps access")
+    @Test("unknown, revoked, expired links and links of unpublished personas are not found; earlier redeemers keep access")
     func closed() async throws {
         let ground = try await Ground()
         let (early, late) = (try await ground.user(), try await ground.user())
@@ -98,7 +98,7 @@ struct PersonaSharingTests {
         #expect(try await ground.sharing.shared(open.token) == nil)
     }
 
-    @Test("links belong to the persona's creator; a token is long, and a repeated creation returns the same")
+    @Test("only the persona's creator manages links; tokens are long, and a repeated creation returns the same")
     func owners() async throws {
         let ground = try await Ground()
         let other = Caller.someone(role: .creator)
@@ -114,7 +114,7 @@ struct PersonaSharingTests {
         }
     }
 
-    @Test("a conversation keeps its version until its user accepts the newer one, which is a change of the conversation")
+    @Test("a conversation keeps its persona version until its user accepts a newer one, which changes the conversation")
     func acceptance() async throws {
         let ground = try await Ground()
         let (user, turns) = (try await ground.user(), ground.store.turns())

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Personas in a turn")
 struct PersonaTests {
-    @Test("a published persona speaks, its settings as texts, and the conversation keeps it")
+    @Test("a turn has the published persona with its settings as text, and the conversation keeps it")
     func published() async throws {
         let store = try await StoreFixture.shared()
         let (caller, turns) = (Caller.someone(), store.turns())
@@ -29,7 +29,7 @@ struct PersonaTests {
         }
     }
 
-    @Test("a draft speaks to nobody, nor do unknown, unpublished and deleted personas")
+    @Test("draft, unknown, unpublished and deleted personas are rejected")
     func closed() async throws {
         let store = try await StoreFixture.shared()
         let (caller, creator, turns) = (Caller.someone(), Caller.someone(role: .creator), store.turns())
@@ -48,7 +48,7 @@ struct PersonaTests {
         #expect(try own.rejection.reason == .unknownPersona)
     }
 
-    @Test("what a creator edits behind PostgREST does not speak until it is published, and not in conversations that have begun")
+    @Test("a creator's edit through PostgREST takes effect when it is published, in new conversations only")
     func versions() async throws {
         let store = try await StoreFixture.shared()
         let (caller, creator, turns) = (Caller.someone(), Caller.someone(role: .creator), store.turns())
@@ -81,7 +81,7 @@ struct PersonaTests {
         await #expect(throws: PostgresError.self) { try await store.admin.execute("update public.persona_versions set name = 'x'") }
     }
 
-    @Test("who publishes is the persona's creator, and nobody what an operator has withdrawn")
+    @Test("only the creator can publish a persona, and nothing that an operator has withdrawn")
     func publishers() async throws {
         let store = try await StoreFixture.shared()
         let creator = UserID.random()
@@ -92,7 +92,7 @@ struct PersonaTests {
         #expect(try await store.value("select gateway.publish_persona(\(creator.uuid), \(persona.uuid))::text") == nil)
     }
 
-    @Test("a conversation keeps an unpublished persona, and loses one that was withdrawn", arguments: ["unpublished", "withdrawn"])
+    @Test("a conversation keeps an unpublished persona, and loses a withdrawn one", arguments: ["unpublished", "withdrawn"])
     func withdrawn(status: String) async throws {
         let store = try await StoreFixture.shared()
         let (caller, turns) = (Caller.someone(), store.turns())

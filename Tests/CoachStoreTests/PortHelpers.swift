@@ -2,7 +2,7 @@ import CoachCore
 import CoachStore
 import PostgresClient
 
-/// The two ports to turns with one owner, as a gateway has them.
+/// The turn ports of one owner, as a gateway has them.
 struct TurnPorts: Sendable {
     let repository: TurnRepository
     let recovery: TurnRecovery
@@ -41,7 +41,7 @@ struct TurnPorts: Sendable {
 
     func retry(_ caller: Caller, _ turnID: TurnID) async throws -> RetryTurnResult { try await recovery.retry(caller, turnID) }
 
-    /// One whole turn; returns its identity.
+    /// Runs one complete turn and returns its identity.
     @discardableResult
     func talk(
         _ caller: Caller, _ message: String, in conversation: ConversationID? = nil, answer: String = "Good question.",
@@ -76,7 +76,7 @@ extension ConversationRepository {
 }
 
 extension RequestCounter {
-    /// nil when the request was counted.
+    /// Nil when the request was counted.
     func rejection(of caller: Caller) async throws -> Rejection.Reason? {
         do {
             _ = try await take(caller)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Versions of a context profile")
 struct ProfileVersionTests {
-    @Test("are counted by the database, and what was replaced is kept")
+    @Test("are numbered by the database, and replaced versions are kept")
     func history() async throws {
         let store = try await StoreFixture.shared()
         let (caller, id) = try await newcomer(store)
@@ -25,7 +25,7 @@ struct ProfileVersionTests {
         #expect(try await store.postgrest(caller, "select 1 from public.context_profile_history") == 1)
     }
 
-    @Test("concurrent edits each make one, and the last 100 are kept")
+    @Test("concurrent edits each create a version, and the last 100 are kept")
     func concurrent() async throws {
         let store = try await StoreFixture.shared()
         let (caller, id) = try await newcomer(store)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Content of deleted conversations")
 struct PurgeTests {
-    @Test("is removed when its time is over, with its turns; the conversation's row and what was spent stay, and no other is touched")
+    @Test("is removed with its turns after its time; the conversation's row and the ledger stay, others are not affected")
     func purge() async throws {
         let store = try await StoreFixture()
         let (caller, turns) = (Caller.someone(), store.turns())
@@ -32,13 +32,13 @@ struct PurgeTests {
                 "select title is null and purged_at is not null from public.conversations where id = \(old.conversationID.uuid)") == "t")
         _ = kept
 
-        // The turn that ran there is billed first.
+        // The conversation's running turn is billed first.
         try await turns.finish(.complete(running, of: caller))
         #expect(try await housekeeping.purge() == 1)
         #expect(try await store.count("select count(*) from public.model_calls where turn_id = \(running.turnID.uuid)") == 1)
     }
 
-    @Test("of an ephemeral conversation is removed a day after its last message, and a synchronising client learns of it")
+    @Test("of an ephemeral conversation is removed a day after its last message, and synchronizing clients get the change")
     func ephemeral() async throws {
         let store = try await StoreFixture()
         let caller = Caller.someone()
@@ -62,7 +62,7 @@ struct PurgeTests {
         #expect(tombstone.id == made.id && tombstone.deletedAt != nil && tombstone.title == nil)
     }
 
-    @Test("is not to be removed by a statement that works for a user")
+    @Test("cannot be removed by a statement that is bound to a user")
     func bound() async throws {
         let store = try await StoreFixture.shared()
         await #expect(throws: PostgresError.self) {

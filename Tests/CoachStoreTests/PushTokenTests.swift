@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Push tokens")
 struct PushTokenTests {
-    @Test("belong to the user who registered them last, and nobody else's row is touched")
+    @Test("belong to the user who registered them last, and other users' rows are not changed")
     func oneOwner() async throws {
         let store = try await StoreFixture.shared()
         let (first, second) = (try await newcomer(store), try await newcomer(store))
@@ -17,7 +17,7 @@ struct PushTokenTests {
         #expect(try await deliverable(to: second, store) == [device])
         #expect(try await row(of: first, store) == before)
 
-        // The device changes hands again, as an app does it: by an upsert that returns the row.
+        // The device is registered by another user again, as apps do it: by an upsert that returns the row.
         try await register(device, of: first, store)
         #expect(try await deliverable(to: first, store) == [device])
         #expect(try await deliverable(to: second, store) == [])
@@ -27,7 +27,7 @@ struct PushTokenTests {
         #expect(try await deliverable(to: first, store) == [])
     }
 
-    @Test("two users who register a device at once do not both get it")
+    @Test("of two users who register a device concurrently one gets it")
     func race() async throws {
         let store = try await StoreFixture.shared()
         let (first, second) = (try await newcomer(store), try await newcomer(store))
@@ -41,7 +41,7 @@ struct PushTokenTests {
         }
     }
 
-    @Test("are at most 20 a user: the newest stay")
+    @Test("are at most 20 for each user; the newest are kept")
     func quota() async throws {
         let store = try await StoreFixture.shared()
         let caller = try await newcomer(store)
@@ -73,7 +73,7 @@ struct PushTokenTests {
         }
     }
 
-    /// The version of the user's row as stored: another one when it was written again.
+    /// The row version (`xmin`) of the user's row, which changes when it is written.
     private func row(of caller: Caller, _ store: StoreFixture) async throws -> String? {
         try await store.value(
             "select string_agg(xmin::text || ctid::text, ',') from public.push_tokens where user_id = \(caller.userID.uuid)")

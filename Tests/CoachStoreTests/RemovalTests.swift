@@ -19,7 +19,7 @@ struct RemovalTests {
         return found.filter { $0.value > 0 }
     }
 
-    @Test("with a user goes everything of his, and nothing of anybody else's")
+    @Test("removing a user removes all of their rows and no others")
     func user() async throws {
         let store = try await StoreFixture.shared()
         let (caller, neighbour) = (Caller.someone(), Caller.someone())
@@ -40,7 +40,7 @@ struct RemovalTests {
         #expect(try await rows(store, of: neighbour) == before)
     }
 
-    @Test("with a conversation goes what was said in it, and nothing of the user's others; what was spent stays")
+    @Test("removing a conversation removes its messages and no others; the ledger is kept")
     func conversation() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -55,7 +55,7 @@ struct RemovalTests {
         #expect(try await store.count(spent) == 1, "what was spent stays in the ledger")
     }
 
-    @Test("a turn that has ended or begun, but is not committed, when its conversation is removed leaves nothing", arguments: Step.allCases)
+    @Test("a turn that begins or ends, uncommitted, while its conversation is removed leaves nothing", arguments: Step.allCases)
     func race(step: Step) async throws {
         let store = try await StoreFixture()
         let caller = Caller.someone()
@@ -71,7 +71,7 @@ struct RemovalTests {
                 """)
             try await lease.execute(step.call(identity, of: caller))
             let removal = Task {
-                // Not on a shared connection: what looks for it would wait behind it.
+                // Not on a shared connection, where the query for it would wait behind it.
                 try await store.admin.withConnection { lease in
                     try await lease.execute("delete from public.conversations where id = \(identity.conversationID.uuid)")
                 }

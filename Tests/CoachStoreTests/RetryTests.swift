@@ -4,7 +4,7 @@ import Foundation
 import PostgresClient
 import Testing
 
-@Suite("Trying a turn again")
+@Suite("Retrying a turn")
 struct RetryTests {
     private struct Unexpected: Error { var opening: RetryTurnResult }
 
@@ -18,7 +18,7 @@ struct RetryTests {
         return rejection
     }
 
-    /// The conversation as its owner sees it: `role:status:content`.
+    /// The conversation as its owner reads it: `role:status:content`.
     private func story(_ store: StoreFixture, _ conversation: ConversationID) async throws -> [String] {
         try await store.admin.query(
             """
@@ -28,7 +28,7 @@ struct RetryTests {
         ) { rows in try rows.map { row in try row.value(0) } }
     }
 
-    @Test("a new turn answers the same message in the same place, and the old answer is kept but never sent to a model")
+    @Test("a retry answers the same message in the same place; the old answer is kept but not sent to a model")
     func regenerate() async throws {
         let store = try await StoreFixture.shared()
         let (turns, caller) = (store.turns(), Caller.someone())
@@ -49,7 +49,7 @@ struct RetryTests {
         #expect(try await turns.load(first.turnID, for: caller)?.content == "Old")
     }
 
-    @Test("the domain that the first request pinned is pinned for every retry")
+    @Test("the pinned domain of the first request applies to every retry")
     func pinned() async throws {
         let store = try await StoreFixture.shared()
         let (turns, caller) = (store.turns(), Caller.someone())
@@ -64,7 +64,7 @@ struct RetryTests {
         #expect(try begun(try await turns.retry(caller, second.identity.turnID)).context.pinnedDomain == .fitness)
     }
 
-    @Test("a retry that was stopped before its first word leaves no answer of its own: the old one is the answer again")
+    @Test("a retry that is stopped before its first word leaves no answer, and restores the old one")
     func stoppedBeforeTheFirstWord() async throws {
         let store = try await StoreFixture.shared()
         let (turns, caller) = (store.turns(), Caller.someone())
@@ -79,7 +79,7 @@ struct RetryTests {
         _ = try begun(try await turns.retry(caller, second.turnID))
     }
 
-    @Test("a turn can be tried again however it ended", arguments: [TurnStatus.complete, .stopped, .interrupted, .failed])
+    @Test("a turn with any end can be retried", arguments: [TurnStatus.complete, .stopped, .interrupted, .failed])
     func everyEnd(status: TurnStatus) async throws {
         let store = try await StoreFixture.shared()
         let (turns, caller) = (store.turns(), Caller.someone())
@@ -90,7 +90,7 @@ struct RetryTests {
         #expect(try await story(store, first.conversationID) == ["user:complete:One?"] + old + ["assistant:complete:New"])
     }
 
-    @Test("only the latest turn of the latest message can be tried again, and only by its owner")
+    @Test("only the latest turn of the latest message can be retried, and only by its user")
     func latestOnly() async throws {
         let store = try await StoreFixture.shared()
         let (turns, caller) = (store.turns(), Caller.someone())
@@ -111,7 +111,7 @@ struct RetryTests {
         #expect(try await reason(second.turnID) == .notFound)
     }
 
-    @Test("twenty at once begin one turn")
+    @Test("twenty concurrent retries begin one turn")
     func race() async throws {
         let store = try await StoreFixture.shared()
         let (turns, caller) = (store.turns(), Caller.someone())
@@ -124,7 +124,7 @@ struct RetryTests {
         #expect(openings.compactMap { try? rejection($0).reason } == Array(repeating: .turnInProgress, count: 19))
     }
 
-    @Test("a retry that fails gives the old answer back, and can itself be tried again")
+    @Test("a retry that fails restores the old answer, and can be retried")
     func failing() async throws {
         let store = try await StoreFixture.shared()
         let (turns, caller) = (store.turns(), Caller.someone())
@@ -144,7 +144,7 @@ struct RetryTests {
             ])
     }
 
-    @Test("the message's idempotency key goes over to the new turn: a repeated request is told the new answer, or makes its next attempt")
+    @Test("the idempotency key moves to the new turn: a repeated request gets its answer or begins its next attempt")
     func key() async throws {
         let store = try await StoreFixture.shared()
         let (turns, caller) = (store.turns(), Caller.someone())
@@ -162,7 +162,7 @@ struct RetryTests {
     }
 
     @Test(
-        "a late receipt of a turn that was tried again is booked and kept, and does not come back into the conversation",
+        "a late receipt of a retried turn is booked, but its answer does not return to the conversation",
         arguments: [TurnStatus.interrupted, .failed])
     func lateReceipt(reaped: TurnStatus) async throws {
         let store = try await StoreFixture.shared()
@@ -182,7 +182,7 @@ struct RetryTests {
         #expect(try await store.count("select count(*) from public.model_calls where user_id = \(caller.userID.uuid)") == 2)
     }
 
-    @Test("a late receipt, failed or not, leaves the answer of a later turn alone")
+    @Test("a late receipt, failed or not, does not affect the answer of a later turn")
     func lateAfterRetry() async throws {
         let store = try await StoreFixture.shared()
         let (turns, caller) = (store.turns(), Caller.someone())
@@ -211,7 +211,7 @@ struct RetryTests {
         #expect(try await story(store, other.conversationID) == ["user:complete:Two?", "assistant:complete:New"])
     }
 
-    @Test("it counts like a message, and danger in the message opens the gates as it did the first time")
+    @Test("a retry counts like a message, and a message at risk passes the limits again")
     func gates() async throws {
         let store = try await StoreFixture.shared()
         let one = TierBook([Tier("free", messagesPerDay: 1)])
@@ -230,7 +230,7 @@ struct RetryTests {
         #expect(try rejection(try await store.turns().retry(calm, turn.turnID)).reason == .suspended)
     }
 
-    @Test("the persona of the conversation and the place of the first request speak again")
+    @Test("a retry uses the conversation's persona and the first request's region")
     func setting() async throws {
         let store = try await StoreFixture.shared()
         let (turns, caller) = (store.turns(), Caller.someone())

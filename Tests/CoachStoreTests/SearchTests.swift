@@ -4,7 +4,7 @@ import Foundation
 import PostgresClient
 import Testing
 
-@Suite("Search over one's own messages")
+@Suite("Message search")
 struct SearchTests {
     private func newcomer(locale: String?) async throws -> (StoreFixture, Caller, MessageSearch) {
         let store = try await StoreFixture.shared()
@@ -18,7 +18,7 @@ struct SearchTests {
         try await search.search(caller, query, PageRequest(limit: 50)).items.map(\.message.content)
     }
 
-    @Test("finds inflected words in the user's language, phrases, and what was said a moment ago, and nothing of others")
+    @Test("finds inflected words in the user's language, phrases and new messages, and nothing of other users")
     func words() async throws {
         let (store, caller, search) = try await newcomer(locale: "en-GB")
         let (_, other, _) = try await newcomer(locale: "en")
@@ -45,7 +45,7 @@ struct SearchTests {
         #expect(try await contents(search, caller, "corriendo") == ["Estamos corriendo juntos"])
     }
 
-    @Test("pages meet every message once, and a job indexes what the first search did not wait for")
+    @Test("pages have every message once, and a job indexes what the first search left")
     func pages() async throws {
         let (store, caller, search) = try await newcomer(locale: nil)
         let conversation = try await store.turns().talk(caller, "needle 0", answer: "hay").conversationID
@@ -70,7 +70,7 @@ struct SearchTests {
         await #expect(throws: InvalidCursor()) { try await search.search(caller, "needle", PageRequest(limit: 1, cursor: "x")) }
     }
 
-    @Test("words go with their messages")
+    @Test("the index of a message is removed with it")
     func removal() async throws {
         let (store, caller, search) = try await newcomer(locale: "en")
         let conversation = try await store.turns().talk(caller, "canary").conversationID

@@ -14,7 +14,7 @@ struct SharedBudgetTests {
         )
     }
 
-    @Test("two instances that take slices at once never take more than the budget; what is returned can be taken again")
+    @Test("two instances that take slices concurrently never take more than the budget; returned amounts can be taken again")
     func slices() async throws {
         let store = try await StoreFixture.shared()
         let other = try store.anotherGateway()
@@ -33,7 +33,7 @@ struct SharedBudgetTests {
         await other.shutdown(grace: .zero)
     }
 
-    @Test("a turn of a budget that is used up is refused, unless the user is in danger")
+    @Test("a turn of an exhausted budget is rejected, unless the message is at risk")
     func refused() async throws {
         let store = try await StoreFixture.shared()
         let persona = try await store.persona()
@@ -53,7 +53,7 @@ struct SharedBudgetTests {
         }
     }
 
-    @Test("rows of past days are removed, but for the day before, whose turns may still end")
+    @Test("rows of past days are removed, except the day before, whose turns may still end")
     func days() async throws {
         let store = try await StoreFixture()
         let slices = BudgetSlices.postgres(client: store.gateway)

@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Slots of instances")
+@Suite("InstanceSlot")
 struct SlotTests {
     private final class Folder {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent("slots-\(UUID().uuidString)")
@@ -18,7 +18,7 @@ struct SlotTests {
         init(lock: URL) throws {
             process = try ChildProcess(
                 ["flock", "--exclusive", lock.path, "sh", "-c", "echo held; cat"], input: .pipe, output: .pipe)
-            // Returns when the lock is held.
+            // Waits until the lock is held.
             _ = process.line()
         }
 
@@ -28,7 +28,7 @@ struct SlotTests {
         }
     }
 
-    @Test("an instance is the same in every life, and two at once are two")
+    @Test("an instance keeps its id after a restart, and two concurrent processes have two ids")
     func identity() throws {
         let folder = Folder()
         var first: InstanceSlot? = try InstanceSlot(in: folder.url.appendingPathComponent("deeper"))
@@ -39,7 +39,7 @@ struct SlotTests {
         #expect(try InstanceSlot(in: folder.url.appendingPathComponent("deeper")).instance == id)
     }
 
-    @Test("a slot that another process holds is passed over, and free again when that process is gone")
+    @Test("a slot that another process holds is skipped, and free when that process has ended")
     func contention() throws {
         let folder = Folder()
         let id = try InstanceSlot(in: folder.url).instance
@@ -50,7 +50,7 @@ struct SlotTests {
         #expect(slot.folder.lastPathComponent == "1" && slot.instance == id)
     }
 
-    @Test("more gateways than slots: the last one says so")
+    @Test("when all slots are held, the error says so")
     func full() throws {
         let folder = Folder()
         let slots = try (0..<InstanceSlot.count).map { _ in try InstanceSlot(in: folder.url) }
@@ -58,7 +58,7 @@ struct SlotTests {
         #expect(throws: InstanceSlot.Failure.noneFree(directory: folder.url.path)) { try InstanceSlot(in: folder.url) }
     }
 
-    @Test("an id that is none, and a folder that is a file, are named by their paths")
+    @Test("a malformed id file, and a file in place of the folder, are errors with their paths")
     func broken() throws {
         let folder = Folder()
         let file = try InstanceSlot(in: folder.url).folder.appendingPathComponent("instance")
@@ -68,7 +68,7 @@ struct SlotTests {
         #expect(fault.description.contains(file.path))
     }
 
-    @Test("receipts in a slot that nobody holds any more are taken over, those of a running neighbour are not")
+    @Test("receipts in a free slot are adopted, those of a running process are not")
     func inheritance() throws {
         let folder = Folder()
         func receipt(_ attempt: Int) -> TurnReceipt {

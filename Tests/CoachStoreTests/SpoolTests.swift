@@ -5,9 +5,9 @@ import Testing
 
 @testable import CoachStore
 
-@Suite("Receipts on disk")
+@Suite("FileReceiptSpool")
 struct SpoolTests {
-    /// A folder that is gone when the value is.
+    /// A folder that is removed with the value.
     final class Folder {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent("spool-\(UUID().uuidString)")
         deinit { try? FileManager.default.removeItem(at: url) }
@@ -15,7 +15,7 @@ struct SpoolTests {
 
     private static let statuses: [TurnStatus] = [.complete, .stopped, .interrupted, .failed]
 
-    /// One of everything that a receipt can hold.
+    /// Receipts with every kind of content.
     private static func receipts() -> [TurnReceipt] {
         let identity = TurnIdentity(
             turnID: .random(), conversationID: .random(), userMessageID: .random(), messageID: .random(), attempt: 3)
@@ -50,7 +50,7 @@ struct SpoolTests {
         return receipts
     }
 
-    @Test("every receipt comes back from the disk as it was, the oldest first")
+    @Test("every receipt is read back unchanged, oldest first")
     func roundTrip() throws {
         let folder = Folder()
         let receipts = Self.receipts()
@@ -66,7 +66,7 @@ struct SpoolTests {
         spool.discard(contents.receipts[0].handle)
     }
 
-    @Test("only the gateway's user can read the slot and what is in it")
+    @Test("only the gateway's system user can read the slot and its files")
     func permissions() throws {
         let folder = Folder()
         let slot = try InstanceSlot(in: folder.url)
@@ -80,7 +80,7 @@ struct SpoolTests {
         }
     }
 
-    @Test("a crash at any byte of the writing loses no other receipt: what is cut is reported and stays, what is whole is a receipt")
+    @Test("a crash at any byte of a write loses no other receipt; a truncated file is reported and kept")
     func crash() throws {
         let folder = Folder()
         let slot = try InstanceSlot(in: folder.url)
@@ -100,13 +100,13 @@ struct SpoolTests {
         }
         try bytes.write(to: unfinished)
         #expect(try port.pending().map(\.receipt) == [older, older, newer])
-        // A file cut after it had its name, by a file system that lost its end.
+        // A file that was truncated after the rename, by a file system that lost its end.
         try bytes.prefix(100).write(to: slot.receipts.appendingPathComponent(handle.name))
         #expect(try port.pending().map(\.receipt) == [older, newer])
         #expect(FileManager.default.fileExists(atPath: slot.receipts.appendingPathComponent(handle.name).path))
     }
 
-    @Test("a receipt of a later version, or with a status of the future, is reported and stays")
+    @Test("a receipt of a later version, or with an unknown status, is reported and kept")
     func future() throws {
         let folder = Folder()
         let slot = try InstanceSlot(in: folder.url)
@@ -121,7 +121,7 @@ struct SpoolTests {
         }
     }
 
-    @Test("a folder that cannot be written is a fault with its path, and leaves nothing half written")
+    @Test("an unwritable folder is an error with its path, and leaves no partial file")
     func refused() throws {
         let folder = Folder()
         let slot = try InstanceSlot(in: folder.url)
@@ -131,7 +131,7 @@ struct SpoolTests {
         #expect(fault.description.contains(slot.receipts.path))
     }
 
-    @Test("a folder in place of a receipt, and anything else that is none, is reported and stays")
+    @Test("anything in the folder that is not a receipt is reported and kept")
     func strangers() throws {
         let folder = Folder()
         let spool = try FileReceiptSpool(folder: folder.url)
@@ -144,7 +144,7 @@ struct SpoolTests {
         #expect(contents.unreadable.map(\.path) == ["empty", "folder", "list", "object", "text"].map { folder.url.path + "/" + $0 })
     }
 
-    @Test("a full disk is told apart from other refusals")
+    @Test("a full disk is distinguished from other errors")
     func diskFull() {
         #expect(FileFault("write", "/x", code: ENOSPC) == .diskFull(path: "/x"))
         #expect(FileFault("fsync", "/x", code: EDQUOT) == .diskFull(path: "/x"))

@@ -5,12 +5,12 @@ import PostgresClient
 import Reactor
 import TestSupport
 
-/// A migrated database with one client as its owner and one as the gateway's role. Tests share it: each brings users of its own.
+/// A migrated database with one client as its owner and one as the gateway's role. Tests share it, and each uses new users.
 final class StoreFixture: Sendable {
     let database: FreshDatabase
-    /// The superuser: for tests that look at tables directly.
+    /// A client as the superuser, for tests that query tables directly.
     let admin: PostgresClient
-    /// Role `coach_gateway`, as in production.
+    /// A client as role `coach_gateway`, as in production.
     let gateway: PostgresClient
     private let reactor: Reactor
     private let pooler: Pooler?
@@ -20,7 +20,7 @@ final class StoreFixture: Sendable {
     static func shared() async throws -> StoreFixture { try await sharedTask.value }
     private static let sharedTask = Task { try await StoreFixture() }
 
-    /// A database of one's own; `prepare` runs on it before the migrations.
+    /// A new database; `prepare` runs on it before the migrations.
     init(prepare: String? = nil) async throws {
         database = try await FreshDatabase()
         if let prepare { try await database.psql(prepare) }
@@ -37,7 +37,7 @@ final class StoreFixture: Sendable {
 
     deinit {
         let (admin, gateway, reactor) = (admin, gateway, reactor)
-        // Outlives the test by a moment; nobody waits for it.
+        // Not awaited: it may run for a moment after the test.
         Task {
             await admin.shutdown(grace: .zero)
             await gateway.shutdown(grace: .zero)
@@ -52,7 +52,7 @@ final class StoreFixture: Sendable {
         var configuration = PostgresConfiguration(url)
         configuration.listenConnectionString = listenURL
         configuration.statements = statements
-        // The machine that runs the tests may be busy with other things.
+        // Longer than in production, because the machine may be busy.
         configuration.statementTimeout = .seconds(20)
         configuration.connectTimeout = .seconds(10)
         configuration.defaultDeadline = .seconds(30)
@@ -80,17 +80,17 @@ final class StoreFixture: Sendable {
         .postgres(client: gateway) { TierBook([Tier("free", requestsPerMinute: perMinute)]) }
     }
 
-    /// A single value, as text, seen by the superuser.
+    /// A single value as text, queried as the superuser.
     func value(_ query: Query) async throws -> String? {
         try await admin.query(query) { rows in try rows.only { row in try row.value(0, as: String?.self) } }
     }
 
-    /// A count, seen by the superuser.
+    /// A count, queried as the superuser.
     func count(_ query: Query) async throws -> Int {
         try await admin.query(query) { rows in try rows.only { row in try row.value(0) } }
     }
 
-    /// A statement of a user behind PostgREST.
+    /// Runs a statement as a user through PostgREST.
     @discardableResult
     func postgrest(_ caller: Caller, _ statement: Query) async throws -> Int {
         try await admin.withTransaction { lease in
@@ -100,12 +100,12 @@ final class StoreFixture: Sendable {
         }
     }
 
-    /// Removes what was saved of turns that have ended; returns how many checkpoints that were.
+    /// Removes the checkpoints of turns that have ended; returns their number.
     func sweep() async throws -> Int {
         try await gateway.query("select gateway.sweep_checkpoints()") { rows in try rows.only { row in try row.value(0) } }
     }
 
-    /// What the fold leaves of a purchase. `seconds`: until access ends; negative when it has ended.
+    /// Writes the entitlement of a purchase. `seconds`: until access ends; negative when it has ended.
     func entitle(_ caller: Caller, to entitlement: String, for seconds: Int, isTrial: Bool = false) async throws {
         try await admin.execute(
             """
@@ -115,7 +115,7 @@ final class StoreFixture: Sendable {
             """)
     }
 
-    /// A published persona of a creator who is made on the way.
+    /// A published persona of a new creator.
     func persona(
         status: String = "published", visibility: String = "listed", of creator: UserID = .random(), name: String = "Maya",
         domain: Domain? = nil
@@ -213,7 +213,7 @@ extension TurnReceipt {
             risk: risk, errorCode: nil, timeToFirstTokenMilliseconds: 120, durationMilliseconds: 900)
     }
 
-    /// No text, nothing accepted.
+    /// A receipt without text, of a call that no provider accepted.
     static func failed(_ identity: TurnIdentity, of caller: Caller) -> TurnReceipt {
         var receipt = complete(identity, of: caller, "")
         receipt.status = .failed

@@ -5,11 +5,11 @@ import Testing
 
 @testable import CoachStore
 
-@Suite("JSON of the store")
+@Suite("StoredJSON")
 struct StoredJSONTests {
     private static let id = "6f1c2f9e-5b7a-4b60-8a52-0d0e3b1f9d11"
 
-    /// As Foundation's encoder wrote it in earlier versions: members in any order, slashes escaped.
+    /// The form that Foundation's encoder wrote in earlier versions: members in any order, slashes escaped.
     private static let receipt = #"""
         {"duration_ms":1200,"turn":{"user_message_id":"\#(id)","attempt":3,"turn_id":"\#(id)","message_id":"\#(id)","conversation_id":"\#(id)"},
         "content":"either\/or \"ü\" \ud83d\ude80\n","finalized_by":"recovery","domain":{"confidence":0.3,"source":"conversation","domain":"mindset"},
@@ -18,7 +18,7 @@ struct StoredJSONTests {
         "risk":{"tier":4,"patterns":["a","b"],"categories":["self_harm"],"subject":"self"}}
         """#
 
-    @Test("a receipt that an earlier version left on the disk is read, whatever the order of its members")
+    @Test("a receipt of an earlier version is read, with its members in any order")
     func earlierReceipt() throws {
         let receipt = try StoredJSON.decode(StoredReceipt.self, from: Array(Self.receipt.utf8)).receipt
         let uuid = try #require(UUID(uuidString: Self.id))
@@ -61,14 +61,14 @@ struct StoredJSONTests {
         #expect(finding?.path == path && finding?.description.contains("canary") == false)
     }
 
-    @Test("a fault of the database's answer names the answer and the path")
+    @Test("an error in the database's result has the type and the path")
     func fault() {
         #expect(throws: StoreFault.unexpected("the answer of the database is not a FinishTurnAnswer: outcome")) {
             try StoredJSON.decode(FinishTurnAnswer.self, from: #"{"outcome":"canary"}"#)
         }
     }
 
-    @Test("what is nil is left out, which the functions of the database read as NULL")
+    @Test("nil is omitted, which the database's functions read as NULL")
     func absent() throws {
         let request = BeginTurnRequest(
             TurnRequest(message: "\u{2028}\"ü\""), risk: .calm,

@@ -5,7 +5,7 @@ import JSON
 import PostgresClient
 import Testing
 
-@Suite("What operators see and change of subscriptions")
+@Suite("SubscriptionAdministration")
 struct SubscriptionAdministrationTests {
     private static let day: Int64 = 86_400_000
     /// Midnight of the UTC day.
@@ -36,7 +36,7 @@ struct SubscriptionAdministrationTests {
     @Test("active, trial, conversion, churn, refunds, revenue by day and monthly recurring revenue come from the events")
     func figures() async throws {
         let store = try await StoreFixture()
-        // A trial that is converted and renewed; one that is lost; a refund; an unpriced payment; one of the sandbox.
+        // A trial that converts and renews; a lost trial; a refund; an unpriced payment; a sandbox payment.
         try await add(.purchased, "a", on: 0, from: 0, to: 7, price: 0, isTrial: true, store)
         try await add(.renewed, "a", on: 7, from: 7, to: 37, price: 9.99, store)
         try await add(.renewed, "a", on: 37, from: 37, to: 67, price: 9.99, store)
@@ -66,7 +66,7 @@ struct SubscriptionAdministrationTests {
         await #expect(throws: NotAllowed.self) { try await subscriptions(store).figures(.someone(), first, first) }
     }
 
-    @Test("a grant and its revocation are events of the fold, in the audit log with their reasons, and for existing users only")
+    @Test("a grant and its revocation are billing events, are in the audit log, and need an existing user")
     func grant() async throws {
         let store = try await StoreFixture()
         let (user, admin) = (UserID.random(), Caller.someone(role: .operator))

@@ -2,9 +2,9 @@ import CoachCore
 import PostgresClient
 import Testing
 
-@Suite("Suspended users behind PostgREST")
+@Suite("Suspended users through PostgREST")
 struct SuspensionTests {
-    @Test("write nothing, and do not read why")
+    @Test("cannot write, and cannot read the reason")
     func suspended() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone(role: .creator)

@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A client that keeps a copy of everything and asks only for what has changed.
+/// A client that keeps a copy of all data and requests only changes.
 private struct OfflineCopy {
     let sync: SyncRepository
     let pages = PageCounter()
@@ -52,9 +52,9 @@ private struct OfflineCopy {
     }
 }
 
-@Suite("Synchronisation of everything")
+@Suite("SyncRepository")
 struct SyncTests {
-    /// The copy is what the lists say.
+    /// Whether the copy equals the lists.
     private func expectEqual(_ copy: OfflineCopy, _ store: StoreFixture) async throws {
         let list = try await store.conversations.list(copy.caller, limit: 10_000).items
         #expect(Set(copy.conversations.values.map(\.id)) == Set(list.map(\.id)))
@@ -70,7 +70,7 @@ struct SyncTests {
         #expect(copy.profile ?? profile == profile && (copy.profile != nil || profile.version == 0))
     }
 
-    @Test("brings profile, conversations and messages in pages, then only what changed, and tombstones")
+    @Test("returns profile, conversations and messages in pages, then only changes and tombstones")
     func pages() async throws {
         let store = try await StoreFixture.shared()
         let (caller, other) = (Caller.someone(), Caller.someone())
@@ -99,7 +99,7 @@ struct SyncTests {
     /// COACH_TEST_CHANGES=5000: ten thousand changes by two writers, for an occasional run.
     private static let changes = ProcessInfo.processInfo.environment["COACH_TEST_CHANGES"].flatMap { Int($0) } ?? 500
 
-    @Test("two writers with delayed commits and many random changes end with an equal copy", .timeLimit(.minutes(10)))
+    @Test("after random changes by two writers with delayed commits the copy equals the database", .timeLimit(.minutes(10)))
     func random() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -160,7 +160,7 @@ struct SyncTests {
         }
     }
 
-    @Test("a token that is not valid any more begins anew, and one that is none is refused")
+    @Test("an expired token returns everything again, and a malformed one is rejected")
     func reset() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -176,7 +176,7 @@ struct SyncTests {
     }
 }
 
-/// Pages that were read.
+/// The number of pages that were read.
 private final class PageCounter: Sendable {
     private let pages = Mutex(0)
 

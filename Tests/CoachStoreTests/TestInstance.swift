@@ -3,13 +3,13 @@ import CoachStore
 import Foundation
 import PostgresClient
 
-/// A gateway among others on one database.
+/// A gateway instance, one of several on a database.
 struct TestInstance: Sendable {
     let instance: UUID
     let owner: TurnOwner
     let turns: TurnPorts
 
-    /// Registers a new life, of an instance of its own when none is named.
+    /// Registers a new epoch, of a new instance unless one is given.
     init(_ store: StoreFixture, of instance: UUID = UUID(), tiers: TierBook = TierBook()) async throws {
         let peer = GatewayInstance(id: instance, client: store.gateway)
         try await peer.register()
@@ -18,20 +18,20 @@ struct TestInstance: Sendable {
         turns = store.turns(tiers, owner: owner)
     }
 
-    /// A new turn.
+    /// Begins a turn.
     func begin(_ caller: Caller, _ message: String = "Hello") async throws -> TurnIdentity {
         try await turns.begin(caller, TurnRequest(message: message), risk: .calm).begun.identity
     }
 }
 
 extension StoreFixture {
-    /// Lets so many seconds pass in which everybody has renewed all the time, but for some.
+    /// Lets the given seconds pass, in which all instances but some have renewed.
     func passed(_ seconds: Double, without silent: [TestInstance] = []) async throws {
         try await admin.execute(
             "update gateway.instances set clock = clock + make_interval(secs => \(seconds)) where id <> all (\(silent.map(\.instance)))")
     }
 
-    /// Lets so many seconds pass in which nobody could renew.
+    /// Lets the given seconds pass, in which no instance could renew.
     func wasAway(_ seconds: Double) async throws {
         try await admin.execute("update gateway.instances set renewed_at = renewed_at - make_interval(secs => \(seconds))")
     }

@@ -14,7 +14,7 @@ struct TierTests {
             Tier("premium", entitlements: ["premium"], requestsPerMinute: 9),
         ], graceSeconds: 600)
 
-    /// The tier of a new turn, as the ledger has it.
+    /// The tier of a new turn, from the ledger.
     private func tier(_ caller: Caller, _ store: StoreFixture) async throws -> String? {
         let turns = store.turns(
             TierBook(Self.book.tiers.map { Tier($0.name, entitlements: $0.entitlements, isTrial: $0.isTrial) }, graceSeconds: 600))
@@ -25,7 +25,7 @@ struct TierTests {
         return recorded
     }
 
-    @Test("the tier is that of the best entitlement, while its access or the grace after it lasts")
+    @Test("the tier is that of the best entitlement with access or in its grace period")
     func best() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -56,7 +56,7 @@ struct TierTests {
         #expect(try await tier(two, store) == "plus", "access without a named entitlement")
     }
 
-    @Test("an entitlement that is folded from events opens the gate, and a refund closes it at once")
+    @Test("an entitlement from billing events gives access, and a refund ends it at once")
     func folded() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -83,7 +83,7 @@ struct TierTests {
         #expect(try await tier(caller, store) == "free")
     }
 
-    @Test("limits of messages, requests and history are the tier's")
+    @Test("the limits of messages, requests and history are those of the tier")
     func limits() async throws {
         let store = try await StoreFixture.shared()
         let (caller, turns) = (Caller.someone(), store.turns(Self.book))
@@ -113,7 +113,7 @@ struct TierTests {
         #expect(try await turns.begin(caller, request, risk: .calm).begun.history.count == 2)
     }
 
-    @Test("a named domain outside the tier needs a subscription, also when retried; danger needs none")
+    @Test("a requested domain outside the tier needs a subscription, also in a retry; a message at risk needs none")
     func domain() async throws {
         let store = try await StoreFixture.shared()
         let (caller, turns) = (Caller.someone(), store.turns(Self.book))
@@ -143,7 +143,7 @@ struct TierTests {
     }
 
     @Test(
-        "budgets of tokens and money end a day and a month, and say until when",
+        "daily and monthly budgets of tokens and money reject, with the time of their reset",
         arguments: [
             (Tier.Budgets(tokensPerDay: 125), 1), (Tier.Budgets(tokensPerMonth: 125), 31),
             (Tier.Budgets(costPerDay: Nanodollars(123_455)), 1), (Tier.Budgets(costPerMonth: Nanodollars(123_455)), 31),
@@ -163,7 +163,7 @@ struct TierTests {
         try await turns.talk(caller, "2")
     }
 
-    @Test("a month's budget counts its earlier days, and not those of the month before")
+    @Test("a monthly budget counts the earlier days of the month only")
     func month() async throws {
         let store = try await StoreFixture.shared()
         let (caller, turns) = (Caller.someone(), store.turns(TierBook([Tier("free", budgets: .init(tokensPerMonth: 100))])))
@@ -182,7 +182,7 @@ struct TierTests {
         #expect(try await turns.begin(caller, TurnRequest(message: "2"), risk: .calm).rejection.reason == .budgetExhausted)
     }
 
-    @Test("of a thousand concurrent requests through two clients exactly as many pass as the minute allows")
+    @Test("of a thousand concurrent requests through two clients exactly as many pass as the limit allows")
     func exactOverInstances() async throws {
         let store = try await StoreFixture.shared()
         let other = try store.anotherGateway()

@@ -3,10 +3,10 @@ import CoachStore
 import PostgresClient
 import Testing
 
-/// PostgREST has no limit of its own on what a user writes: the schema has.
-@Suite("Sizes and numbers of what users write")
+/// The schema limits what users write, because PostgREST does not.
+@Suite("Limits of users' writes")
 struct UserTextLimitTests {
-    @Test("a text of 5 MB is refused in every column that a user may write")
+    @Test("a text of 5 MB is rejected in every column that a user may write")
     func sizes() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone(role: .creator)
@@ -33,7 +33,7 @@ struct UserTextLimitTests {
                 let update = Query(unsafeSQL: "update \(table) set \"\(column)\" = \(value) where \(key) = '\(caller.userID)'")
                 await #expect(throws: PostgresError.self, "\(table).\(column)") { try await store.postgrest(caller, update) }
             }
-            // Every text that is granted is in the list.
+            // The list has every text column that users may write.
             let granted = try await store.value(
                 """
                 select string_agg(attname::text, ',' order by attname) from pg_attribute
@@ -47,7 +47,7 @@ struct UserTextLimitTests {
         #expect(try await store.count("select count(*) from public.coaching_personas where id = \(persona.uuid) and name = 'Maya'") == 1)
     }
 
-    @Test("a creator has at most 100 personas, however many are made at once")
+    @Test("a creator has at most 100 personas, also with concurrent creations")
     func personas() async throws {
         let store = try await StoreFixture.shared()
         let creator = Caller.someone(role: .creator)
@@ -60,7 +60,7 @@ struct UserTextLimitTests {
         #expect(try await store.count("select count(*) from public.coaching_personas where user_id = \(creator.userID.uuid)") == 100)
     }
 
-    @Test("a user has at most 1,000 empty conversations, deleted ones included, and may go on talking")
+    @Test("a user has at most 1,000 empty conversations, deleted ones included, and can still begin turns")
     func conversations() async throws {
         let store = try await StoreFixture.shared()
         let caller = Caller.someone()
@@ -77,7 +77,7 @@ struct UserTextLimitTests {
         try await store.turns().talk(caller, "Hello")
     }
 
-    /// How many of so many insertions at once succeeded.
+    /// How many of the concurrent insertions succeeded.
     private func insertions(_ count: Int, _ insert: @escaping @Sendable () async throws -> Int) async -> Int {
         await withTaskGroup(of: Bool.self) { group in
             for _ in 0..<count { group.addTask { (try? await insert()) != nil } }

@@ -12,7 +12,7 @@ struct VersionedDocumentsTests {
 
     private func name() -> DocumentName { DocumentName(kind: .limits, id: "t\(UserID.random())") }
 
-    @Test("an edit makes a version, a rollback another one with the old body, and all stay readable")
+    @Test("an edit creates a version, a rollback another one with the old body, and all remain readable")
     func versions() async throws {
         let store = try await StoreFixture.shared()
         let (documents, name) = (VersionedDocuments.postgres(client: store.gateway), name())
@@ -32,7 +32,7 @@ struct VersionedDocumentsTests {
         }
     }
 
-    @Test("of many editors who saw the same version one succeeds, and the others learn that it is stale")
+    @Test("of concurrent edits of the same version one succeeds, and the others are stale")
     func concurrentEdits() async throws {
         let store = try await StoreFixture.shared()
         let (documents, name) = (VersionedDocuments.postgres(client: store.gateway), name())
@@ -50,7 +50,7 @@ struct VersionedDocumentsTests {
         #expect(failures.count == 9 && failures.allSatisfy { $0 as? StaleVersion == StaleVersion() }, "\(failures)")
     }
 
-    @Test("nobody but an operator edits, and a version cannot be changed", arguments: [nil, Role.creator])
+    @Test("only operators can edit, and a version cannot be changed", arguments: [nil, Role.creator])
     func rights(role: Role?) async throws {
         let store = try await StoreFixture.shared()
         let (documents, name) = (VersionedDocuments.postgres(client: store.gateway), name())
@@ -72,7 +72,7 @@ struct VersionedDocumentsTests {
         }
     }
 
-    @Test("an edit through one instance is applied by two others within 2 s, and one that was made before they started at once")
+    @Test("two instances apply an edit of a third within 2 s, and earlier edits when they start")
     func reload() async throws {
         let store = try await StoreFixture.shared()
         let (documents, name) = (VersionedDocuments.postgres(client: store.gateway), name())
@@ -107,7 +107,7 @@ struct VersionedDocumentsTests {
         }
     }
 
-    @Test("a body that this release does not accept is reported and replaced by the shipped one, and the others take effect")
+    @Test("a body that this release rejects is reported and the shipped one used; the others take effect")
     func unreadable() async throws {
         let store = try await StoreFixture.shared()
         let (documents, good, bad) = (VersionedDocuments.postgres(client: store.gateway), name(), name())

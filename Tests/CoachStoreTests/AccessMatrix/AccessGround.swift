@@ -4,12 +4,12 @@ import Foundation
 import PostgresClient
 import Testing
 
-/// A database in which one user has a row in every table, and the means to try things as somebody.
+/// A database in which one user has a row in every table, and functions that run statements as an actor.
 struct AccessGround: Sendable {
     enum Answer: Equatable {
-        /// So many rows were seen or touched.
+        /// The number of rows that were returned or changed.
         case rows(Int)
-        /// Refused for want of permission.
+        /// Rejected because of missing permission.
         case denied
         /// Permitted, but failed for another reason.
         case failed
@@ -37,14 +37,14 @@ struct AccessGround: Sendable {
                 try await store.admin.execute("insert into auth.users (id) values (\(user))")
             }
         }
-        // Through the front door, so that the functions are known to work on this kind of server.
+        // Through the turn functions, so that they are tested on this kind of server.
         let (caller, neighbour) = (Caller.someone(UserID(owner)), Caller.someone(UserID(other)))
         try await store.turns().talk(neighbour, "I live next door")
         let persona = try await store.persona(of: caller.userID)
         let opening = try await store.turns(TierBook(reservePerTurn: Nanodollars(1))).begin(
             caller, TurnRequest(message: "Hello", personaID: persona), risk: .danger(.concern))
         try await store.turns().finish(.complete(try opening.begun.identity, of: caller))
-        // A turn that runs, and what it has released_text so far.
+        // A running turn with released text.
         let instance = GatewayInstance(id: UUID(), client: store.gateway)
         try await instance.register()
         let turns = store.turns(owner: try instance.owner())
@@ -88,12 +88,12 @@ struct AccessGround: Sendable {
         return BillingDelivery(source: .operator, id: event.id, type: nil, environment: .production, body: [], effect: .event(event))
     }
 
-    /// A set of names, seen by the superuser.
+    /// A set of names, queried as the superuser.
     func names(_ query: Query) async throws -> Set<String> {
         Set(try await store.admin.query(query) { rows in try rows.map { row in try row.value(0, as: String.self) } })
     }
 
-    /// Whether an actor may do something to the owner's rows of a table: not refused, and something was there to see or touch.
+    /// Whether an actor can do something with the owner's rows of a table: it is permitted and affects at least one row.
     func isAllowed(_ verb: Verb, on table: TableExpectation, for actor: Actor) async throws -> Bool {
         let rows: String =
             switch table.name {
@@ -122,7 +122,7 @@ struct AccessGround: Sendable {
         }
     }
 
-    /// Runs a statement as somebody and takes it back.
+    /// Runs a statement as an actor and rolls it back.
     func attempt(_ statement: String, as actor: Actor) async throws -> Answer {
         let sql = statement.replacing(":owner", with: "'\(owner.uuidString.lowercased())'").replacing(":account", with: "'\(account)'")
         return try await store.admin.withConnection { lease in
@@ -137,7 +137,7 @@ struct AccessGround: Sendable {
             do {
                 answer = .rows(try await lease.execute(Query(unsafeSQL: sql)))
             } catch let error as PostgresError where error.kind == .server {
-                // 55000: a view that is a join takes no rows.
+                // 55000: a view with a join cannot be inserted into.
                 answer = ["42501", "55000"].contains(error.sqlState) ? .denied : .failed
             }
             try await lease.execute("rollback")
@@ -146,8 +146,8 @@ struct AccessGround: Sendable {
     }
 }
 
-/// What a Supabase project has before any migration of ours: schema auth with its tables and functions, which are not ours to grant, and API roles
-/// that get everything on whatever appears in public.
+/// What a Supabase project has before any migration of ours: schema auth with its tables and functions, which are not ours to grant, and
+/// API roles that get everything on whatever appears in public.
 enum SupabaseLike {
     static let sql = """
         do $$ begin

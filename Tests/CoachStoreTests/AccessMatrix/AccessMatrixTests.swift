@@ -4,14 +4,14 @@ import Foundation
 import PostgresClient
 import Testing
 
-/// Tries every verb on every table and every function as everybody, on a plain database and on one that looks like Supabase's.
-@Suite("Who may do what in the database")
+/// Tries every statement on every table and every function as every actor, on a plain database and on one set up like Supabase's.
+@Suite("Access matrix of the database")
 struct AccessMatrixTests {
     enum Server: String, CaseIterable, Sendable {
         case plain, supabase
     }
 
-    @Test("every table lets each actor do what is written in the matrix and nothing else", arguments: Server.allCases)
+    @Test("every table permits each actor what the matrix lists and nothing else", arguments: Server.allCases)
     func tables(server: Server) async throws {
         let ground = try await AccessGround.on(server)
         let names = try await ground.names(
@@ -32,7 +32,7 @@ struct AccessMatrixTests {
         }
     }
 
-    @Test("users may write the columns named in the matrix and no other", arguments: Server.allCases)
+    @Test("users may write the columns that the matrix lists and no others", arguments: Server.allCases)
     func columns(server: Server) async throws {
         let ground = try await AccessGround.on(server)
         for table in TableExpectation.all {
@@ -48,7 +48,7 @@ struct AccessMatrixTests {
         }
     }
 
-    @Test("every table has row-level security, and no policy is for everybody", arguments: Server.allCases)
+    @Test("every table has row-level security, and every policy is limited to roles", arguments: Server.allCases)
     func rowSecurity(server: Server) async throws {
         let ground = try await AccessGround.on(server)
         #expect(
@@ -68,7 +68,7 @@ struct AccessMatrixTests {
                 == ["id", "slug", "name", "description", "domain", "starters", "languages", "version", "published_at"])
     }
 
-    @Test("no function is open to users, each pins its search path, and few have their owner's rights", arguments: Server.allCases)
+    @Test("users can execute no function, each sets its search path, and only listed ones are security definer", arguments: Server.allCases)
     func functions(server: Server) async throws {
         let ground = try await AccessGround.on(server)
         let ours: Query = """
@@ -79,7 +79,7 @@ struct AccessMatrixTests {
             format('%s.%s(%s)', n.nspname, p.proname, (
                 select string_agg(format_type(t.type, null), ', ' order by t.place) from unnest(p.proargtypes) with ordinality t (type, place)))
             """
-        // Spelt with schema, whatever the search path says.
+        // With the schema, independent of the search path.
         let qualified: Query = """
             regexp_replace(\(signature), '(?<![.\\w])(rate_limits|turns|coaching_domain|finalizer|consent_kind)', 'public.\\1', 'g')
             """
@@ -91,7 +91,7 @@ struct AccessMatrixTests {
         for role in ["public", "anon", "authenticated"] {
             #expect(try await ground.names("select \(qualified) \(ours) and has_function_privilege(\(role), p.oid, 'execute')") == [])
         }
-        // An SQL body that was parsed when it was made looks nothing up when it runs.
+        // An SQL body that is parsed at creation does no name lookup when it runs.
         #expect(
             try await ground.names(
                 """
@@ -100,7 +100,7 @@ struct AccessMatrixTests {
                 """) == FunctionExpectation.nested.union(FunctionExpectation.withOwnersRights))
     }
 
-    @Test("calling any function is refused to everybody but the gateway", arguments: Server.allCases)
+    @Test("every function rejects all roles but the gateway's", arguments: Server.allCases)
     func calls(server: Server) async throws {
         let ground = try await AccessGround.on(server)
         for function in FunctionExpectation.forGateway.union(FunctionExpectation.forNobody) {
@@ -113,11 +113,11 @@ struct AccessMatrixTests {
         }
     }
 
-    @Test("a user cannot take another role, nor the gateway's")
+    @Test("a user cannot switch to another role or to the gateway's")
     func roles() async throws {
         let ground = try await AccessGround.on(.plain)
         for role in ["coach_gateway", "postgres"] {
-            // As PostgREST's login role would: it may become what it was granted and nothing else.
+            // As PostgREST's login role, which may switch only to the roles that were granted to it.
             #expect(
                 try await ground.names(
                     "select 'yes' where pg_has_role('authenticated', \(role), 'member') or pg_has_role('anon', \(role), 'member')")

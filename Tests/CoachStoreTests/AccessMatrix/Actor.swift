@@ -1,10 +1,10 @@
-/// Who knocks at the database, always with the rows of one owner in mind.
+/// Who accesses the database. Actors are defined relative to one owner, whose rows are accessed.
 enum Actor: String, CaseIterable, Sendable {
-    /// The user whose rows they are, as the gateway lets him act over REST.
+    /// The owner of the rows, as the gateway runs statements for them.
     case owner
-    /// The same user with a creator's token.
+    /// The owner with a creator's token.
     case creator
-    /// The same user behind PostgREST: everything that it sets before a request.
+    /// The owner through PostgREST, with all settings that it makes before a request.
     case postgrest
     /// Another user.
     case other
@@ -12,15 +12,15 @@ enum Actor: String, CaseIterable, Sendable {
     case otherCreator
     /// Another user with an operator's token.
     case `operator`
-    /// Nobody is signed in.
+    /// Role `anon`: no user is signed in.
     case anonymous
-    /// The gateway at work for the owner.
+    /// The gateway's role, bound to the owner.
     case gateway
-    /// The gateway at work for another user.
+    /// The gateway's role, bound to another user.
     case gatewayForOther
-    /// The gateway without any claims.
+    /// The gateway's role without claims.
     case gatewayForNobody
-    /// The gateway with claims, but without their subject beside them: for no user, and not for nobody.
+    /// The gateway's role with claims but without the separate setting of their subject, which is bound to no user.
     case gatewayHalfBound
 
     var role: String {
@@ -31,7 +31,7 @@ enum Actor: String, CaseIterable, Sendable {
         }
     }
 
-    /// What `request.jwt.claims` holds; '' is what a session has after an earlier transaction had set them.
+    /// The setting `request.jwt.claims`; '' is its value in a session after an earlier transaction has set it.
     func claims(owner: String, other: String) -> String {
         switch self {
         case .owner, .gateway, .gatewayHalfBound: Self.claims(owner)
@@ -45,7 +45,7 @@ enum Actor: String, CaseIterable, Sendable {
         }
     }
 
-    /// What the gateway sets beside the claims.
+    /// The setting of the subject, which the gateway makes beside the claims.
     func subject(owner: String, other: String) -> String? {
         switch self {
         case .gateway: owner
@@ -54,7 +54,7 @@ enum Actor: String, CaseIterable, Sendable {
         }
     }
 
-    /// More settings, as PostgREST makes them.
+    /// Further settings that PostgREST makes.
     var settings: [String: String] {
         guard self == .postgrest else { return [:] }
         return [
@@ -69,7 +69,7 @@ enum Actor: String, CaseIterable, Sendable {
     }
 }
 
-/// What can be tried on a table.
+/// The statements that are tried on a table.
 enum Verb: Character, CaseIterable, Sendable {
     case select = "S"
     case insert = "I"

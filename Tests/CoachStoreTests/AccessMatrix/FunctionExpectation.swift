@@ -1,6 +1,6 @@
-/// Every function of ours. None is open to users; one that is missing here fails the test.
+/// Every function of our schemas. Users may execute none of them; a function that is missing here fails the test.
 enum FunctionExpectation {
-    /// Called by the gateway's role, directly or by another function of this list.
+    /// Executable by the gateway's role, directly or from another function of this list.
     static let forGateway: Set<String> = [
         "gateway.user_id()",
         "gateway.is_unbound()",
@@ -120,7 +120,8 @@ enum FunctionExpectation {
         "operator.safety(date, date)", "operator.safety_report(integer)",
     ]
 
-    /// Called at every turn by functions that have pinned the search path, and by nobody else: to pin it again costs more than what they do.
+    /// Functions without a search path of their own. They are called, at every turn, only by functions that have set it, and setting it
+    /// again costs more than their work.
     static let nested: Set<String> = [
         "gateway.next_change(uuid)",
         "gateway.take_change(uuid)",
@@ -145,7 +146,7 @@ enum FunctionExpectation {
         "gateway.finish_late(uuid, uuid, integer, jsonb, jsonb, public.finalizer, timestamp with time zone)",
     ]
 
-    /// Called by triggers and by functions with their owner's rights only.
+    /// Executable only by triggers and by security definer functions.
     static let forNobody: Set<String> = [
         "gateway.touch_updated_at()", "gateway.count_revision()", "gateway.remove_conversation()", "gateway.refuse_update()",
         "gateway.limit_personas()", "gateway.limit_conversations()",
@@ -156,17 +157,17 @@ enum FunctionExpectation {
         "operator.require_operator()", "gateway.session_hash(bytea)",
     ]
 
-    /// Run with their owner's rights: triggers that write what users only read or stand in the place of a foreign key, and work on tables that the
-    /// gateway's role does not own or may not remove rows from.
+    /// Run with their owner's rights: triggers that write what users only read or stand in the place of a foreign key, and work on tables
+    /// that the gateway's role does not own or may not remove rows from.
     static let withOwnersRights: Set<String> = [
         "gateway.remove_conversation()", "gateway.make_usage_partitions(integer)", "gateway.purge_deleted(interval, integer)",
         "gateway.purge_ephemeral(integer)",
         "gateway.claim_push_token()", "gateway.release_push_token()", "gateway.version_profile()", "gateway.number_edit()",
         "gateway.note_removal()", "gateway.number_statement()", "gateway.remove_words()",
-        // Remove a user, and remember that there was one.
+        // Remove a user and keep a tombstone.
         "gateway.leave_tombstone()", "gateway.refuse_removed_user()", "gateway.delete_user(uuid, integer)",
         "gateway.refuse_user(uuid)",
-        // Count the use of a creator's link together with a user's redemption, and what many users did with a persona.
+        // Count the uses of a creator's link with a user's redemption, and the use of a persona by many users.
         "gateway.redeem_share_link(uuid, text)", "gateway.persona_stats(uuid, uuid)",
         // Work on sessions, which no role reads.
         "gateway.open_operator_session(uuid, bytea, timestamp with time zone)", "gateway.operator_session(uuid, bytea)",

@@ -1,13 +1,13 @@
-/// Who may do what with the owner's rows of one table, and with which statements it is tried.
+/// What each actor may do with the owner's rows of one table, and the statements that try it.
 struct TableExpectation: Sendable {
     var name: String
-    /// `S`elect, `I`nsert, `U`pdate, `D`elete in this order, a dot where it is denied. An actor that is not named may do nothing.
+    /// `S`elect, `I`nsert, `U`pdate, `D`elete in this order, a dot where denied. An actor without an entry may do nothing.
     var allowed: [Actor: String]
-    /// An insert of a row of the owner. Violated keys and checks do not matter: permissions are looked at first.
+    /// Inserts a row of the owner. It may violate keys and checks, because permissions are checked first.
     var insert: String
-    /// What a user himself may change, or, where he may not, anything.
+    /// An assignment that the owner may make; if the owner may make none, any assignment.
     var update: String
-    /// The columns that role `authenticated` may write at all, by insert and by update.
+    /// The columns that role `authenticated` may insert and update.
     var insertable: Set<String> = []
     var updatable: Set<String> = []
 
@@ -19,14 +19,14 @@ struct TableExpectation: Sendable {
         .gateway: "S...", .gatewayForOther: "S...", .gatewayForNobody: "S...", .gatewayHalfBound: "S...",
     ]
 
-    /// His own rows, and the gateway for him.
+    /// The owner, and the gateway for the owner.
     static func own(_ verbs: String, gateway: String) -> [Actor: String] {
         [.owner: verbs, .creator: verbs, .postgrest: verbs, .gateway: gateway]
     }
 
-    /// The whole database. A table that is missing here fails the test.
+    /// All tables. A table that is missing here fails the test.
     static let all: [TableExpectation] = [
-        // A user's own data: he reads it and edits some of it.
+        // A user's own data, which they read and partly edit.
         .init(
             name: "public.users", allowed: own("S.U.", gateway: "SIU."),
             insert: "insert into public.users (id) values (:owner)", update: "set display_name = 'x'",
@@ -47,7 +47,7 @@ struct TableExpectation: Sendable {
             insert: "insert into public.push_tokens (user_id, token) values (:owner, 'x')", update: "set platform = 'ios'",
             insertable: ["user_id", "token", "platform", "environment"], updatable: ["platform", "environment"]),
 
-        // Whose a device is: written by a trigger, read by the gateway through the view.
+        // The owner of a device: written by a trigger, read by the gateway through the view.
         .init(
             name: "gateway.push_token_owners", allowed: [:],
             insert: "insert into gateway.push_token_owners values ('', :owner)", update: "set user_id = user_id"),
@@ -55,7 +55,7 @@ struct TableExpectation: Sendable {
             name: "gateway.deliverable_push_tokens", allowed: [.gateway: "S..."],
             insert: "insert into gateway.deliverable_push_tokens (user_id, token) values (:owner, 'x')", update: "set platform = 'ios'"),
 
-        // What the gateway writes about him: he only reads it.
+        // Written by the gateway about a user, who only reads it.
         .init(
             name: "public.messages", allowed: own("S...", gateway: "SIU."),
             insert: """
@@ -93,7 +93,7 @@ struct TableExpectation: Sendable {
             name: "public.safety_states", allowed: own("S...", gateway: "SIU."),
             insert: "insert into public.safety_states (user_id, level, raised_at) values (:owner, 0, now())", update: "set level = 0"),
 
-        // Personas: the whole one is its creator's; everybody who is signed in knows the public columns of the published.
+        // Personas: creators read all of their own; every signed-in user reads the public columns of published ones.
         .init(
             name: "public.coaching_personas",
             allowed: [
@@ -127,7 +127,7 @@ struct TableExpectation: Sendable {
             insert: """
                 insert into public.persona_avatars select id, 'image/png', '' from public.coaching_personas where user_id = :owner
                 """, update: "set format = 'image/jpeg'"),
-        // Written by the gateway for the creator; a token is looked up for any user that has it.
+        // Written by the gateway for the creator; any user with a token may look it up.
         .init(
             name: "public.share_links",
             allowed: [.gateway: "SIU.", .gatewayForOther: "S...", .gatewayForNobody: "S...", .gatewayHalfBound: "S..."],
@@ -140,7 +140,7 @@ struct TableExpectation: Sendable {
             insert: "insert into public.persona_redemptions values (:owner, gen_random_uuid(), gen_random_uuid())",
             update: "set redeemed_at = now()"),
 
-        // What is known of running turns: the gateway's alone, for the user at hand or, without claims, for all.
+        // Running turns: only for the gateway, for the bound user or, without claims, for all.
         .init(
             name: "gateway.running_turns", allowed: [.gateway: "SIUD", .gatewayForNobody: "SIUD"],
             insert: """
@@ -149,7 +149,7 @@ struct TableExpectation: Sendable {
                 values (
                     :owner, gen_random_uuid(), gen_random_uuid(), 1, gen_random_uuid(), gen_random_uuid(), :account, now(), now(), '{}')
                 """, update: "set model = 'x'"),
-        // What they have released_text, many users' in a row: never for one of them.
+        // Checkpoints have the text of many users in one row: never accessible when bound to a user.
         .init(
             name: "gateway.checkpoints", allowed: [.gatewayForNobody: "SIUD"],
             insert: """
@@ -157,7 +157,7 @@ struct TableExpectation: Sendable {
                 values (gen_random_uuid(), 1, '{}', '{}', '{}', '{}', '{}', '')
                 """, update: "set released_text = ''"),
 
-        // Work after requests: enqueued for the user at hand, run without claims.
+        // Jobs: enqueued for the bound user, run without claims.
         .init(
             name: "gateway.jobs", allowed: [.gateway: "SIUD", .gatewayForNobody: "SIUD"],
             insert: "insert into gateway.jobs (user_id, kind, due_at, max_attempts) values (:owner, 'x', now(), 1)",
@@ -168,14 +168,14 @@ struct TableExpectation: Sendable {
             insert: "insert into gateway.done_jobs (user_id, kind, idempotency_key) values (:owner, 'x', 'x')",
             update: "set done_at = now()"),
 
-        // Words of the user's messages for the search, and how far they are kept.
+        // The search index of the user's messages, and how far it is complete.
         .init(
             name: "public.message_words", allowed: own("S...", gateway: "SIU."),
             insert: "insert into public.message_words values (:owner, gen_random_uuid(), '')", update: "set words = ''"),
         .init(
             name: "gateway.search_progress", allowed: [.gateway: "SIU."],
             insert: "insert into gateway.search_progress values (:owner, 'simple', 0, gen_random_uuid())", update: "set change = 0"),
-        // Decisions, recorded by a function; and reports, which are never changed.
+        // Consents, recorded by a function, and reports, which are never changed.
         .init(
             name: "public.consents", allowed: own("S...", gateway: "SI.."),
             insert: "insert into public.consents values (:owner, 9, 'memory', '1', true)", update: "set granted = true"),
@@ -190,15 +190,15 @@ struct TableExpectation: Sendable {
             name: "gateway.removal_confirmations", allowed: [.gateway: "SIUD"],
             insert: "insert into gateway.removal_confirmations values (:owner, '', now())", update: "set token_hash = ''"),
 
-        // Idempotency keys of the user at hand.
+        // Idempotency keys of the bound user.
         .init(
             name: "gateway.idempotent_requests", allowed: [.gateway: "SIUD"],
             insert: "insert into gateway.idempotent_requests (user_id, key, request_hash) values (:owner, 'x', '')",
             update: "set status = 201"),
 
-        // What billing events fold into: written for no user at hand, read for one.
+        // Results of billing events: written without a bound user, read for the bound user.
         .init(
-            // Deleted only when it has no events, unlike this one.
+            // Can be deleted only without events; this one has some.
             name: "gateway.subscribers", allowed: [.gatewayForNobody: "SIU."],
             insert: "insert into gateway.subscribers (revision, fold_version) values (1, 1)", update: "set revision = 0"),
         .init(
@@ -224,12 +224,12 @@ struct TableExpectation: Sendable {
             insert: "insert into gateway.user_entitlements values (:owner, 'x', false, 'infinity')", update: "set access_until = 'infinity'"
         ),
 
-        // What all users share: for no user at hand.
+        // Shared by all users: accessible only without a bound user.
         .init(
             name: "gateway.shared_budgets", allowed: [.gatewayForNobody: "SIUD"],
             insert: "insert into gateway.shared_budgets (scope, id, day) values ('tier', 'x', now())", update: "set taken = 0"),
 
-        // Numbers of changes, for synchronising clients: taken by the turn functions, and by triggers for users.
+        // Change numbers for synchronization: taken by the turn functions, and by triggers for users.
         .init(
             name: "public.change_counters", allowed: own("S...", gateway: "SIU."),
             insert: "insert into public.change_counters (user_id) values (:owner)", update: "set last_change = 0"),
@@ -237,7 +237,7 @@ struct TableExpectation: Sendable {
             name: "public.database_epoch",
             allowed: everybodySignedIn, insert: "insert into public.database_epoch default values", update: "set epoch = gen_random_uuid()"),
 
-        // What operators edit: every instance reads it, functions of schema operator write it. The log of it is theirs alone.
+        // Versioned documents: every instance reads them, functions of schema operator write them. Only those read the log.
         .init(
             name: "gateway.documents", allowed: everyGateway,
             insert: "insert into gateway.documents values ('limits', 'x', 2, 99)", update: "set current_version = 9"),
