@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Limits of addresses", .paced)
 struct AddressLimitTests {
-    /// In production, where loopback has a limit, too; loopback is a trusted proxy.
+    /// A gateway in production mode, which limits loopback too; loopback is a trusted proxy.
     private static let proxied = Task { try await gateway(["COACH_TRUSTED_PROXIES": "127.0.0.0/8", "COACH_ENV": "production"]) }
 
     private static func gateway(_ environment: [String: String]) async throws -> Gateway {
@@ -26,7 +26,7 @@ struct AddressLimitTests {
         return statuses
     }
 
-    @Test("requests without a valid token are limited by address; a user behind the same address is not, nor is a health check")
+    @Test("requests without a valid token are limited by address; users with the same address and health checks are not")
     func unauthenticated() async throws {
         let gateway = try await Self.proxied.value
         let client = "198.51.100.1"
@@ -38,15 +38,15 @@ struct AddressLimitTests {
         #expect(user.status == 200 && user.headers["ratelimit-policy"] == #""user";q=600;w=60"#)
         #expect(user.headers["ratelimit"]?.hasPrefix(#""user";r=599;t="#) == true)
         #expect(try await statuses(gateway, from: "198.51.100.2", times: 1) == [401])
-        // One /64.
+        // All from one /64 network.
         #expect(try await statuses(gateway, from: "2001:db8:0:7::1", times: 2) == [401, 401])
         #expect(try await statuses(gateway, from: "2001:db8:0:7:8::9", times: 2) == [401, 429])
         #expect(try await statuses(gateway, from: "2001:db8:0:8::1", times: 1) == [401])
-        // What the client itself puts before the proxy's entry is not believed.
+        // An entry that the client puts before the proxy's is ignored.
         #expect(try await statuses(gateway, from: "192.0.2.200, 198.51.100.1", times: 1) == [429])
     }
 
-    @Test("webhooks that are not verified are limited by address, verified ones are not")
+    @Test("unverified webhooks are limited by address, verified ones are not")
     func webhooks() async throws {
         let gateway = try await Self.proxied.value
         let (client, path) = ("198.51.100.9", "/functions/v1/webhook-stripe")
@@ -62,7 +62,7 @@ struct AddressLimitTests {
         }
     }
 
-    @Test("the PROXY protocol names the client, in pieces too; without it the connection is HTTP, and with nonsense it ends")
+    @Test("a PROXY header gives the client's address, also in pieces; it is optional, and a malformed one ends the connection")
     func proxyProtocol() async throws {
         let port = try await Self.proxied.value.port
         let browser = Browser(port: port)
@@ -100,7 +100,7 @@ struct AddressLimitTests {
         #expect(isClosed)
     }
 
-    @Test("without trusted proxies nothing is believed; in development loopback has no limit")
+    @Test("without trusted proxies all proxy headers are ignored; in development loopback has no limit")
     func untrusted() async throws {
         let production = try await Self.gateway(["COACH_ENV": "production"])
         var statuses: [Int] = []

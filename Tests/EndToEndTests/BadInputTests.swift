@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Bad input", .paced)
 struct BadInputTests {
-    /// A body that is refused.
+    /// A body that is rejected.
     struct Refused: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var body: [UInt8]
@@ -56,7 +56,7 @@ struct BadInputTests {
         ]
     }
 
-    @Test("is refused with a code, and with the field where there is one", arguments: Refused.all)
+    @Test("is rejected with a code, and with the field if there is one", arguments: Refused.all)
     func refused(input: Refused) async throws {
         let stage = try await Stage.shared()
         let testUser = stage.testUser()
@@ -79,7 +79,7 @@ struct BadInputTests {
         #expect(try await stage.database.messages(of: testUser.id, role: "user").first?["content"] == message)
     }
 
-    @Test("a conversation of someone else is the same 404 as one that does not exist")
+    @Test("another user's conversation gets the same 404 as one that does not exist")
     func foreignConversation() async throws {
         let stage = try await Stage.shared()
         let (owner, stranger) = (stage.testUser(), stage.testUser())
@@ -95,7 +95,7 @@ struct BadInputTests {
         #expect(messages.count == 2)
     }
 
-    @Test("a persona that is not published is the same refusal as one that does not exist")
+    @Test("an unpublished persona gets the same error as one that does not exist")
     func draftPersona() async throws {
         let stage = try await Stage.shared()
         let testUser = stage.testUser()
@@ -118,7 +118,7 @@ struct BadInputTests {
         #expect(same.status == 200 && same.first("done") != nil)
     }
 
-    @Test("HEAD is answered without a body: the next response begins where it should", arguments: ["/healthz", Browser.chatPath, "/"])
+    @Test("a response to HEAD has no body, and the next response is read correctly", arguments: ["/healthz", Browser.chatPath, "/"])
     func head(path: String) async throws {
         let port = try await Stage.shared().gateway.port
         try await Wire.run {
@@ -130,7 +130,7 @@ struct BadInputTests {
         }
     }
 
-    @Test("a request to speak another protocol is answered as any other, and is the connection's last")
+    @Test("a request for a protocol upgrade is answered like any other, and is the connection's last")
     func upgrade() async throws {
         let port = try await Stage.shared().gateway.port
         try await Wire.run {
@@ -143,7 +143,7 @@ struct BadInputTests {
         }
     }
 
-    @Test("a body that breaks off in its chunks is told so", arguments: ["zz\r\n", "5\r\nabcdefgh\r\n"])
+    @Test("a body with malformed chunks is rejected", arguments: ["zz\r\n", "5\r\nabcdefgh\r\n"])
     func brokenChunks(chunks: String) async throws {
         let stage = try await Stage.shared()
         let token = try #require(stage.testUser().browser.token)

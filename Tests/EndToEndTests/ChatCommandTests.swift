@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The chat command", .paced)
 struct ChatCommandTests {
-    @Test("holds a conversation over a pipe: two lines in, two answers out, the second knows the first")
+    @Test("runs a conversation over a pipe: two lines, two answers, and the second turn has the first in its history")
     func conversation() async throws {
         let stage = try await Stage.shared()
         let (user, first, second) = (UUID().uuidString.lowercased(), marker(), marker())
@@ -23,7 +23,7 @@ struct ChatCommandTests {
         #expect(request.messages[1].content.contains(first) && request.messages[2].content == "Name the number first.")
     }
 
-    @Test("shows the card of a person in danger, and says warmly what went wrong")
+    @Test("prints crisis resources for a message at risk, and user messages of errors")
     func danger() async throws {
         let stage = try await Stage.shared()
         let arguments = ["chat", "--url", "http://127.0.0.1:\(stage.gateway.port)", "--message"]

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("A coached answer", .paced)
 struct CoachedAnswerTests {
-    @Test("is told as start, tokens, usage and done, and says in start all that the contract lists")
+    @Test("is streamed as start, tokens, usage and done, and start has all fields of the contract")
     func story() async throws {
         let testUser = try await Stage.shared().testUser()
         let answer = try await testUser.say("How do I ask my boss for a raise? \(sim(["words": 12]))")
@@ -27,7 +27,7 @@ struct CoachedAnswerTests {
         #expect(start.object("disclosure")["text"]?.contains("AI coach") == true && start.object("disclosure")["version"] == "1")
     }
 
-    @Test("has a boolean done on every event, true on the last alone, and one data line an event")
+    @Test("has `done` in every event, true only in the last, and one data line for each event")
     func done() async throws {
         let testUser = try await Stage.shared().testUser()
         let answer = try await testUser.say("Hello \(sim(["words": 30, "pace_ms": 5]))")
@@ -52,7 +52,7 @@ struct CoachedAnswerTests {
         #expect(released == answer.content.utf8.count)
     }
 
-    @Test("is what messages holds afterwards, beside the message that the user wrote")
+    @Test("is saved in messages, after the user's message")
     func saved() async throws {
         let stage = try await Stage.shared()
         let testUser = stage.testUser()
@@ -67,7 +67,7 @@ struct CoachedAnswerTests {
         #expect(answer.first("done")?["message_id"] == start["message_id"])
     }
 
-    @Test("is billed with the tokens and the cost that the usage event names")
+    @Test("is billed with the tokens and the cost of the usage event")
     func billed() async throws {
         let stage = try await Stage.shared()
         let testUser = stage.testUser()
@@ -92,7 +92,7 @@ struct CoachedAnswerTests {
         #expect(Decimal(string: row["cost"] ?? "") == cost)
     }
 
-    @Test("comes with the headers of an event stream that nobody on the way may hold back")
+    @Test("has the headers of an event stream that proxies must not buffer")
     func headers() async throws {
         let answer = try await Stage.shared().testUser().say("Hello \(sim(["words": 2]))")
         #expect(answer.headers["content-type"] == "text/event-stream; charset=utf-8")
@@ -115,7 +115,7 @@ struct CoachedAnswerTests {
         #expect(try await testUser.browser.send("GET", "/healthz", headers: [header: longest]).headers["x-request-id"] == longest)
     }
 
-    @Test("counts down the requests of the minute in its rate-limit headers, refusals included")
+    @Test("counts requests in its rate-limit headers, rejected ones included")
     func rateLimitHeaders() async throws {
         let testUser = try await Stage.shared().testUser()
         let first = try await testUser.say("Hello \(sim(["words": 2]))")
@@ -131,7 +131,7 @@ struct CoachedAnswerTests {
         }
     }
 
-    @Test("is also given to a body in camel case, without Content-Type, with fields that nobody knows")
+    @Test("is also returned for a body in camel case, without Content-Type and with unknown fields")
     func camelCase() async throws {
         let stage = try await Stage.shared()
         let testUser = stage.testUser()

@@ -6,14 +6,14 @@ import Testing
 struct CommandTests {
     private static let commands = ["serve", "migrate", "seed", "check", "token", "chat", "simulate-llm", "version"]
 
-    @Test("explains every sub-command", arguments: [""] + commands)
+    @Test("prints help for every sub-command", arguments: [""] + commands)
     func help(command: String) async throws {
         let (status, output) = try await Program.run(command.isEmpty ? ["--help"] : [command, "--help"])
         #expect(status == 0 && output.contains("USAGE: coach-gateway") && output.contains("--help"))
         if command.isEmpty { for name in Self.commands { #expect(output.contains(name), "\(name)") } }
     }
 
-    @Test("check lists several findings at once, each with its key or file, and fails")
+    @Test("check prints all findings, each with its key or file, and fails")
     func check() async throws {
         let root = try Folder.copyOfRoot()
         try root.write("domains/fitness.json", "{}")
@@ -35,7 +35,7 @@ struct CommandTests {
         #expect(!output.contains("short\"") && output.split(separator: "\n").count >= 6)
     }
 
-    @Test("check finds nothing wrong with the shared stage, and names a database that cannot be reached or is not migrated")
+    @Test("check passes for the shared stage, and reports an unreachable and an unmigrated database")
     func checkDatabase() async throws {
         let stage = try await Stage.shared()
         let good = Gateway.environment(database: stage.database.gatewayURL, simulator: stage.simulator.url)
@@ -54,7 +54,7 @@ struct CommandTests {
         #expect(gone.status != 0 && gone.output.contains("DATABASE_URL") && !gone.output.contains("secret-word"), "\(gone.output)")
     }
 
-    @Test("check tells a wrong password, a closed port, an unknown host and a refused certificate apart, without the secret")
+    @Test("check distinguishes wrong password, closed port, unknown host and rejected certificate, without the secret")
     func checkConnections() async throws {
         let cluster = try await ThrowawayCluster.start(passwords: true)
         let port = cluster.port
@@ -74,7 +74,7 @@ struct CommandTests {
         }
     }
 
-    @Test("check names what is wrong in a file: a member twice, a trailing comma, one that cannot be read")
+    @Test("check reports a repeated member, a trailing comma and an unreadable file")
     func checkFiles() async throws {
         let root = try Folder.copyOfRoot()
         func edit(_ path: String, _ change: (String) -> String) throws {
@@ -98,7 +98,7 @@ struct CommandTests {
         }
     }
 
-    @Test("check names a prompt with an unclosed placeholder")
+    @Test("check reports a prompt with an unclosed placeholder")
     func checkPrompts() async throws {
         let root = try Folder.copyOfRoot()
         let prompt = try String(contentsOfFile: root.path + "/prompts/system.md", encoding: .utf8)
@@ -107,7 +107,7 @@ struct CommandTests {
         #expect(status != 0 && output.contains("system.md: has a {{ without }}"), "\(output)")
     }
 
-    @Test("check lists origins that no browser sends, databases whose name is not proved, models without a price, keys of no use")
+    @Test("check reports invalid origins, unverified database hosts, models without a price and unused keys")
     func checkWarnings() async throws {
         let root = try Folder.copyOfRoot()
         try root.write("keys.json", #"{"keys":[{"kty":"oct","kid":"a","k":"AA"},{"kty":"RSA"}]}"#)
@@ -130,7 +130,7 @@ struct CommandTests {
             origins.output.contains("COACH_CORS_ORIGINS: * is not supported") && origins.output.contains("no slash"), "\(origins.output)")
     }
 
-    @Test("token mints what the gateway accepts, with role and lifetime")
+    @Test("token creates a token that the gateway accepts, with role and lifetime")
     func token() async throws {
         let stage = try await Stage.shared()
         let user = UUID().uuidString.lowercased()
@@ -147,7 +147,7 @@ struct CommandTests {
         }
     }
 
-    @Test("token refuses in production, which is the default")
+    @Test("token fails in production, which is the default")
     func tokenInProduction() async throws {
         for environment in [["COACH_ENV": "production"], [:]] {
             let (status, output) = try await Program.run(
@@ -156,7 +156,7 @@ struct CommandTests {
         }
     }
 
-    @Test("migrate may be run again, and by two at once; seed may be run again")
+    @Test("migrate can be run repeatedly and concurrently, and seed repeatedly")
     func migrateTwice() async throws {
         let database = try await FreshDatabase()
         let environment = ["COACH_MIGRATION_URL": database.url]
@@ -171,7 +171,7 @@ struct CommandTests {
         #expect(try await database.psql("select count(*) from coaching_personas") == "3")
     }
 
-    @Test("migrate names an old migration that was edited")
+    @Test("migrate reports an applied migration that was edited")
     func editedMigration() async throws {
         let database = try await FreshDatabase()
         let root = try Folder.copyOfRoot()
@@ -183,7 +183,7 @@ struct CommandTests {
         #expect(status != 0 && output.contains("00003_usage_logs"), "\(output)")
     }
 
-    @Test("an unknown key of the configuration file is named, and a secret in it refused")
+    @Test("an unknown key of the configuration file is reported, and a secret in it rejected")
     func configurationFile() async throws {
         let folder = try Folder()
         try folder.write("gateway.json", #"{"COACH_PROT": 8080, "COACH_JWT_SECRET": "from-a-file", "COACH_MAX_TURNS": true}"#)
@@ -196,7 +196,7 @@ struct CommandTests {
         #expect(missing.status != 0 && missing.output.contains("none.json"))
     }
 
-    @Test("the environment wins over the configuration file")
+    @Test("the environment overrides the configuration file")
     func precedence() async throws {
         let folder = try Folder()
         try folder.write("gateway.json", #"{"COACH_PORT": "http", "COACH_HOST": "127.0.0.1"}"#)
@@ -205,7 +205,7 @@ struct CommandTests {
         #expect(try await Program.run(arguments, environment: ["COACH_PORT": "0"]).output.contains("COACH_PORT") == false)
     }
 
-    @Test("serve says which value cannot be read, and what is missing, and exits")
+    @Test("serve reports invalid and missing values, and exits")
     func serveWithoutSettings() async throws {
         let port = try await Program.run(["serve"], environment: ["COACH_PORT": "eighty"])
         #expect(port.status == 78 && port.output.contains("COACH_PORT") && port.output.contains("eighty"))
@@ -215,7 +215,7 @@ struct CommandTests {
         #expect(noSecret.status == 78 && noSecret.output.contains("COACH_JWT_SECRET"))
     }
 
-    @Test("serve names a port that is taken, and exits")
+    @Test("serve reports a port that is in use, and exits")
     func portTaken() async throws {
         let stage = try await Stage.shared()
         let environment = Gateway.environment(database: stage.database.gatewayURL, simulator: stage.simulator.url)
@@ -224,7 +224,7 @@ struct CommandTests {
         #expect(status != 0 && output.contains("\(stage.gateway.port)"), "\(output)")
     }
 
-    @Test("version prints it, and an unknown sub-command is refused")
+    @Test("version prints the version, and an unknown sub-command fails")
     func version() async throws {
         let (status, output) = try await Program.run(["version"])
         #expect(status == 0 && output.wholeMatch(of: /coach-gateway [0-9]+\.[0-9]+\.[0-9]+\n/) != nil)

@@ -6,7 +6,7 @@ import Testing
 @Suite("Configuration")
 struct ConfigurationTests {
     @Test(
-        "origins are those that browsers send",
+        "a valid browser origin is accepted",
         arguments: [
             "https://app.example", "http://localhost:3000", "capacitor://localhost", "http://[::1]:8080", "https://app.example:8443",
         ])
@@ -15,7 +15,7 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "what no browser sends is no origin",
+        "an invalid origin is rejected",
         arguments: [
             "*", "null", "app.example", "https://", "https://app.example/", "https://app.example/path", "https://*.example",
             "https://App.example", "https://app.example:443", "http://app.example:80", "https://app.example:port", "https://me@app.example",
@@ -25,7 +25,7 @@ struct ConfigurationTests {
         #expect(WebOrigin.defect(of: text) != nil)
     }
 
-    @Test("an instance is not ready while neither database nor disk takes an answer, and is again when one does")
+    @Test("an instance is not ready while neither database nor disk can save an answer, and ready again when one can")
     func storage() async throws {
         struct Full: Error {}
         let storage = AnswerStorage()
@@ -59,8 +59,8 @@ struct ConfigurationTests {
         errorCode: nil, timeToFirstTokenMilliseconds: nil, durationMilliseconds: 0)
 }
 
-/// What the database says next.
+/// The scripted state of the database.
 private final class Script: @unchecked Sendable {
-    // Touched by one test, one step after the other.
+    // Used by one test, sequentially.
     var fault: StoreFault?
 }

@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-@Suite("The connection under a stream", .paced)
+@Suite("The connection of a stream", .paced)
 struct ConnectionTests {
     private static let lastChunk = "\r\n0\r\n\r\n"
 
     @Test(
-        "ends with the stream, as its head says, whether it was short or long and whatever the client sends meanwhile",
+        "ends with the stream, as its head announces, whatever the client sends during it",
         arguments: [(2, 0), (30, 50)], [false, true])
     func ends(answer: (words: Int, pace: Int), speaks: Bool) async throws {
         let stage = try await Stage.shared()
@@ -23,12 +23,12 @@ struct ConnectionTests {
             #expect(rest.contains(#""type":"done""#))
             #expect(try wire.receive().isEmpty)
         }
-        // What was sent behind it was not begun in secret: its client could not have been told (RFC 9112 §9.6).
+        // A request sent after it must not have been executed, because its client gets no response (RFC 9112 §9.6).
         #expect(try await stage.database.messages(of: testUser.id, role: "user").count == 1)
         #expect(try await stage.database.messages(of: testUser.id, role: "assistant").count == 1)
     }
 
-    @Test("a request that is pipelined behind a stream is not begun")
+    @Test("a request that is pipelined after a stream is not executed")
     func pipelinedBehind() async throws {
         let stage = try await Stage.shared()
         let testUser = stage.testUser()
@@ -42,7 +42,7 @@ struct ConnectionTests {
         #expect(try await stage.database.messages(of: testUser.id, role: "user").count == 1)
     }
 
-    @Test("every other answer keeps it, and pipelined requests are answered in their order")
+    @Test("other responses keep the connection, and pipelined requests are answered in order")
     func kept() async throws {
         let stage = try await Stage.shared()
         let browser = stage.testUser().browser
@@ -63,7 +63,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("a client that asks for its end is told of it", arguments: ["close", "Close", "keep-alive, close"])
+    @Test("a request with Connection: close gets a response with it", arguments: ["close", "Close", "keep-alive, close"])
     func asked(value: String) async throws {
         let stage = try await Stage.shared()
         try await Wire.run {

@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-@Suite("What the model is told", .paced)
+@Suite("The prompt of the model", .paced)
 struct ContextTests {
     private static let quick = sim(["words": 3])
     /// The career persona of the seed.
     private static let maya = "00000000-0000-4000-8000-0000000000a1"
 
-    /// The prompt of the request whose messages hold a word.
+    /// The prompt of the provider request whose messages contain a word.
     private func prompt(_ word: String) async throws -> Simulator.Request {
         try #require(try await Stage.shared().simulator.requests(containing: word).last)
     }
@@ -31,15 +31,15 @@ struct ContextTests {
         #expect(try await prompt(word).system.contains("## Domain: "))
     }
 
-    @Test("has no domain when the message says nothing of one")
+    @Test("has no domain when the message does not indicate one")
     func abstained() async throws {
         let (testUser, word) = (try await Stage.shared().testUser(), marker())
-        // "pace" is a runner's word: this script does without it.
+        // Without the script's "pace", which would indicate the domain fitness.
         let answer = try await testUser.say("Hello \(word) [[sim {\"text\":\"Hi\"}]]")
         #expect(answer.first("start")?.fields.isNull("domain") == true, "\(answer.text)")
     }
 
-    @Test("follows the domain that the request pins, whatever the message is about")
+    @Test("has the domain that the request pins, whatever the message is about")
     func pinned() async throws {
         let (testUser, word) = (try await Stage.shared().testUser(), marker())
         let answer = try await testUser.say("How do I ask my boss for a raise? \(word) \(Self.quick)", ["domain": "fitness"])
@@ -48,7 +48,7 @@ struct ContextTests {
         #expect(system.contains("## Domain: Fitness") && !system.contains("## Domain: Career"))
     }
 
-    @Test("follows the persona's domain, and holds the persona's published settings as data")
+    @Test("has the persona's domain, and its published settings as data")
     func persona() async throws {
         let stage = try await Stage.shared()
         let (testUser, word) = (stage.testUser(), marker())
@@ -58,7 +58,7 @@ struct ContextTests {
         let system = try await prompt(word).system
         #expect(system.contains("<persona_name>\nMaya\n</persona_name>") && system.contains("framework: GROW"))
         #expect(system.contains("A former engineering manager") && system.contains("calm, warm, precise"))
-        // The safety rules stand before the persona.
+        // The safety rules come before the persona.
         let (safety, persona) = (try #require(system.range(of: "## Safety")), try #require(system.range(of: "## Persona")))
         #expect(safety.lowerBound < persona.lowerBound)
 
@@ -69,7 +69,7 @@ struct ContextTests {
         #expect(try await stage.database.usage(of: testUser.id).allSatisfy { $0["persona_id"] == Self.maya })
     }
 
-    @Test("holds the first exchange of the conversation when the second message comes, and nothing of other talks and other people")
+    @Test("has the conversation's earlier messages, and nothing of other conversations and users")
     func history() async throws {
         let stage = try await Stage.shared()
         let (testUser, other) = (stage.testUser(), stage.testUser())
@@ -87,7 +87,7 @@ struct ContextTests {
         #expect(!all.contains(foreign) && !all.contains(elsewhere))
     }
 
-    @Test("leaves out messages without an answer, and holds an interrupted answer as far as it was said")
+    @Test("has no messages without an answer, and the kept part of an interrupted answer")
     func brokenHistory() async throws {
         let testUser = try await Stage.shared().testUser()
         let (unanswered, last) = (marker(), marker())
@@ -102,7 +102,7 @@ struct ContextTests {
         #expect(!request.messages.map(\.content).joined().contains(unanswered))
     }
 
-    @Test("holds the user's own profile as delimited data that cannot pose as instructions")
+    @Test("has the user's profile as delimited data that cannot act as instructions")
     func profile() async throws {
         let stage = try await Stage.shared()
         let (testUser, word, goal) = (stage.testUser(), marker(), marker())
@@ -119,7 +119,7 @@ struct ContextTests {
         #expect(system.contains("- two lines"))
     }
 
-    @Test("asks for a stream with usage, a bounded answer and the configured model")
+    @Test("is sent with the configured model, a token limit, and a request for a stream with usage")
     func parameters() async throws {
         let (testUser, word) = (try await Stage.shared().testUser(), marker())
         _ = try await testUser.say("Hello \(word) \(Self.quick)")

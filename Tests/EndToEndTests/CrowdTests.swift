@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Many at once", .paced)
+@Suite("Concurrent clients", .paced)
 struct CrowdTests {
-    @Test("40 people at once each get their own answer, and the database holds each under its owner")
+    @Test("40 concurrent users each get their own answer, saved under its owner")
     func nobodyElses() async throws {
         let stage = try await Stage.shared()
         let people = (0..<40).map { _ in (testUser: stage.testUser(), word: marker()) }
@@ -27,7 +27,7 @@ struct CrowdTests {
         #expect(strays.isEmpty)
     }
 
-    @Test("a client that does not read keeps nobody waiting, and its answer is saved")
+    @Test("a client that does not read delays no other client, and its answer is saved")
     func slowReader() async throws {
         let stage = try await Stage.shared()
         let (slow, other) = (stage.testUser(), stage.testUser())
@@ -42,12 +42,12 @@ struct CrowdTests {
         try await eventually("the saved answer") {
             try await stage.database.messages(of: slow.id, role: "assistant").first?["status"] == "complete"
         }
-        // It is all there when the client reads at last.
+        // The whole answer is there when the client reads.
         let late = try await Wire.run { try wire.readAnswer() }
         #expect(late.content.split(separator: " ").count == 1000 && late.story.last == "done")
     }
 
-    @Test("one connection serves one request after the other, up to a stream")
+    @Test("one connection serves several requests until a stream")
     func keepAlive() async throws {
         let stage = try await Stage.shared()
         let testUser = stage.testUser()
@@ -64,7 +64,7 @@ struct CrowdTests {
         #expect(Set(answers.compactMap { $0.headers["x-request-id"] }).count == 3)
     }
 
-    @Test("a request that arrives byte by byte is a request")
+    @Test("a request that arrives byte by byte is answered")
     func inPieces() async throws {
         let stage = try await Stage.shared()
         let testUser = stage.testUser()
@@ -77,7 +77,7 @@ struct CrowdTests {
         #expect(trickled.story.last == "done")
     }
 
-    @Test("a client that says Expect: 100-continue is told to, and then served; one whose body is too large is refused without it")
+    @Test("Expect: 100-continue gets a 100 and is served; with a body that is too large it is rejected without it")
     func expectContinue() async throws {
         let stage = try await Stage.shared()
         let testUser = stage.testUser()
@@ -99,7 +99,7 @@ struct CrowdTests {
         #expect(refused == 413)
     }
 
-    @Test("who repeats a request is told its turn by an instance that is full, and by one that drains")
+    @Test("a repeated request gets its turn from an instance that is full or draining")
     func repeatedThere() async throws {
         let gateway = try await Stage.shared().anotherGateway(["COACH_MAX_TURNS": "1", "COACH_DRAIN_NOTICE_SECONDS": "6"])
         let testUser = gateway.testUser()
@@ -119,7 +119,7 @@ struct CrowdTests {
         for listening in [running, again, late] { #expect(try await listening.toEnd().end?["finish_reason"] == "stop") }
     }
 
-    @Test("more turns than the process may run are refused with Retry-After, and a person in danger gets resources with it")
+    @Test("turns above the process limit are rejected with Retry-After, and with crisis resources for a message at risk")
     func overloaded() async throws {
         let gateway = try await Stage.shared().anotherGateway(["COACH_MAX_TURNS": "1"])
         let running = try await gateway.testUser().listen("Slow \(sim(["words": 40, "pace_ms": 100]))").until(bytes: 1)
@@ -130,7 +130,7 @@ struct CrowdTests {
         #expect(try await running.toEnd().end?.type == "done")
     }
 
-    @Test("a suspended user is refused, and still gets crisis resources")
+    @Test("a suspended user is rejected, and still gets crisis resources")
     func suspended() async throws {
         let stage = try await Stage.shared()
         let testUser = stage.testUser()
@@ -142,7 +142,7 @@ struct CrowdTests {
         #expect(cry.status == 403 && cry.story == ["safety", "error"] && cry.text.contains("116 123"))
     }
 
-    @Test("browsers of configured origins are let in, others are not")
+    @Test("CORS allows configured origins only")
     func origins() async throws {
         let gateway = try await Stage.shared().anotherGateway(["COACH_CORS_ORIGINS": "https://app.example.org, https://b.example.org"])
         let browser = Browser(port: gateway.port)

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A PostgreSQL of their own, which these tests stop, freeze and kill, one after the other.
-@Suite("When the database is away", .serialized, .paced)
+/// These tests stop, freeze and kill a PostgreSQL server of their own, one after the other.
+@Suite("When the database is unavailable", .serialized, .paced)
 struct DatabaseAwayTests {
     private struct Ground: Sendable {
         var cluster: ThrowawayCluster
@@ -28,7 +28,7 @@ struct DatabaseAwayTests {
         #expect(answer.error["user_message"] == "Coach is taking a moment. Let's try again.")
     }
 
-    @Test("because it refuses connections, a request is answered within 1 s, and all is well again without a restart")
+    @Test("because it refuses connections, a request fails within 1 s, and works again without a restart")
     func refused() async throws {
         let ground = try await Self.ground.value
         let testUser = ground.gateway.testUser()
@@ -36,7 +36,7 @@ struct DatabaseAwayTests {
         expectDone(try await testUser.say("Before \(quick)"))
         await ground.cluster.stop()
         for _ in 0..<3 { expectAway(try await testUser.say("Meanwhile"), within: .seconds(1)) }
-        // The sender tries again later.
+        // The sender retries later.
         func webhook() async throws -> Answer {
             try await testUser.browser.send(
                 "POST", "/functions/v1/webhook-revenuecat", body: [], headers: ["Authorization": "password"])
@@ -47,7 +47,7 @@ struct DatabaseAwayTests {
         try await eventually("readiness lost") { try await ground.gateway.readiness() == 503 }
         #expect(try await ground.gateway.health() == 200)
 
-        // Nobody in danger is sent away without a number.
+        // A message at risk gets crisis resources with the error.
         let cry = try await testUser.say("I want to kill myself", ["country": "GB"], headers: ["Accept": "text/event-stream"])
         #expect(cry.status == 503 && cry.story == ["safety", "error"] && cry.text.contains("116 123"))
 
@@ -58,7 +58,7 @@ struct DatabaseAwayTests {
         #expect(try await ground.database.messages(of: testUser.id, role: "user").count == 2)
     }
 
-    @Test("because it hangs, a request is answered within 3 s, and all is well again when it goes on")
+    @Test("because it hangs, a request fails within 3 s, and works again when it resumes")
     func hanging() async throws {
         let ground = try await Self.ground.value
         let testUser = ground.gateway.testUser()
@@ -79,7 +79,7 @@ struct DatabaseAwayTests {
         try await eventually("an answer") { try await testUser.say("After \(quick)").first("done") != nil }
     }
 
-    @Test("while a turn runs, the answer goes on to its end and is saved when the database is back")
+    @Test("during a turn, the answer is streamed to its end and saved when the database is back")
     func killedMeanwhile() async throws {
         let ground = try await Self.ground.value
         let testUser = ground.gateway.testUser()

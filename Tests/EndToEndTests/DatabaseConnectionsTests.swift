@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 @Suite struct DatabaseConnectionsTests {
-    @Test("COACH_DATABASE_CONNECTIONS is the number of connections that requests share, beside the one that listens")
+    @Test("COACH_DATABASE_CONNECTIONS is the number of shared connections, besides the one for LISTEN")
     func count() async throws {
         let stage = try await Stage.shared()
         let database = try await Database(.init())
@@ -12,7 +12,7 @@ import Testing
             select count(*) as count from pg_stat_activity where datname = current_database() and application_name = 'coach-gateway'
             """
         try await eventually("seven connections") { try await database.row(sessions).number("count") == 7 }
-        // Nothing that requests do opens more.
+        // Requests open no further connections.
         let testUser = gateway.testUser()
         for _ in 1...3 { _ = try await testUser.say("Hello " + sim(["words": 3])) }
         #expect(try await database.row(sessions).number("count") == 7)

@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// What cannot be written into the message: because the message must be the same twice, or would be too long.
-@Suite("A provider that is told beforehand what to do", .serialized, .paced)
+/// Scripts of the simulator that cannot be in the message, because the message must be the same twice, or would be too long.
+@Suite("A provider with queued scripts", .serialized, .paced)
 struct DirectedProviderTests {
-    /// A simulator with a queue of scripts for these tests alone, and a gateway that asks it.
+    /// A simulator with a queue of scripts, only for these tests, and a gateway that uses it.
     private static let stage = Task {
         let simulator = try await Simulator()
         let shared = try await Stage.shared()
@@ -20,7 +20,7 @@ struct DirectedProviderTests {
     }
 
     @Test(
-        "and refuses is asked again by the same request: same message, same turn, next attempt, and this time it answers",
+        "that refuses is called again by a repeated request: same message, same turn, next attempt",
         arguments: [["http_error": ["status": 400]], ["empty": true], ["error_after_tokens": 0]] as [[String: any Sendable]])
     func again(fault: [String: any Sendable]) async throws {
         let stage = try await Stage.shared()
@@ -42,7 +42,7 @@ struct DirectedProviderTests {
     }
 
     @Test(
-        "and refuses once with a passing fault is asked a second time at once, and nobody notices",
+        "that refuses once with a transient error is called again at once, without an error for the client",
         arguments: [["http_error": ["status": 500]], ["http_error": ["status": 429]]] as [[String: any Sendable]])
     func secondTry(fault: [String: any Sendable]) async throws {
         let testUser = try await testUser([fault, ["words": 5, "first_token_ms": 0]])
@@ -51,18 +51,18 @@ struct DirectedProviderTests {
         #expect(try await Stage.shared().database.usage(of: testUser.id).count == 1)
     }
 
-    @Test("and closes the connection without an answer is not asked again by itself: it may have billed the first request")
+    @Test("that closes the connection without a response is not called again, because it may have billed the first call")
     func noSecondTry() async throws {
         let testUser = try await testUser([["drop": true], ["words": 5, "first_token_ms": 0]])
         let word = marker()
         let answer = try await testUser.say("Hello \(word)", ["client_message_id": "once"])
         #expect(answer.story == ["start", "error"] && answer.first("error")?["code"] == "EXT_4001")
         #expect(try await Self.stage.value.simulator.requests(containing: word).count == 1)
-        // The user decides.
+        // Only a retry by the user calls it again.
         #expect(try await testUser.say("Hello \(word)", ["client_message_id": "once"]).story.last == "done")
     }
 
-    @Test("and does not stop talking is cut at 64 KiB between two characters, with finish_reason length")
+    @Test("that sends too much is cut at 64 KiB between two characters, with finish_reason length")
     func endless() async throws {
         let stage = try await Stage.shared()
         let piece = String(repeating: "日本語", count: 30)

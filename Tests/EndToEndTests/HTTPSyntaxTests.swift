@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// RFC 9112, said by hand over a raw socket.
-@Suite("HTTP/1.x as it is written", .paced)
+/// HTTP/1.x syntax (RFC 9112), sent over a raw socket.
+@Suite("HTTP/1.x syntax", .paced)
 struct HTTPSyntaxTests {
     private static func exchange(_ text: String, timeout: Int = 5) async throws -> (answer: Answer, statusLine: String, isClosed: Bool) {
         let port = try await Stage.shared().gateway.port
@@ -12,7 +12,7 @@ struct HTTPSyntaxTests {
             let line = String(decoding: try wire.receive(until: "\r\n"), as: UTF8.self)
             wire.putBack(Array(line.utf8))
             let answer = try wire.readAnswer()
-            // A refusal is in the envelope, and the connection's last.
+            // The error is in the envelope, and the connection's last response.
             let isClosed = answer.headers["connection"] == "close" ? try wire.receive().isEmpty : false
             return (answer, line, isClosed)
         }
@@ -34,7 +34,7 @@ struct HTTPSyntaxTests {
             stream.answer.story == ["start", "token", "usage", "done"] && stream.answer.text.hasPrefix("id: 0\n"), "\(stream.answer.text)")
     }
 
-    /// A head that is refused, and with what.
+    /// A head that is rejected, with the expected status.
     struct Refused: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var text: String
@@ -70,7 +70,7 @@ struct HTTPSyntaxTests {
         static func fields(_ count: Int) -> String { (0..<count).map { "X-\($0): x" }.joined(separator: "\r\n") }
     }
 
-    @Test("what is ambiguous, unsupported or too much is refused, and nothing is read behind it", arguments: Refused.all)
+    @Test("an ambiguous, unsupported or oversized request is rejected, and nothing after it is read", arguments: Refused.all)
     func refused(_ request: Refused) async throws {
         let (answer, _, isClosed) = try await Self.exchange(request.text)
         #expect(answer.status == request.status && answer.errorCode == request.code, "\(answer.status) \(answer.text)")
@@ -78,7 +78,7 @@ struct HTTPSyntaxTests {
         #expect(answer.headers["content-type"] == "application/json; charset=utf-8")
     }
 
-    @Test("200 fields are read, and a refusal has the form and the id that its request asked for")
+    @Test("200 fields are accepted, and an error has the requested form and request id")
     func fields() async throws {
         let most = try await Self.exchange("GET /healthz HTTP/1.1\r\nHost: a\r\n\(Refused.fields(199))\r\n\r\n")
         #expect(most.answer.status == 200)
@@ -90,7 +90,7 @@ struct HTTPSyntaxTests {
     }
 
     @Test(
-        "chunk extensions, leading zeros and trailers are read over, but not without end",
+        "chunk extensions, leading zeros and trailers are ignored, up to a limit",
         arguments: [
             ("2;name=value\r\n[]\r\n0\r\n\r\n", 422), ("0000000002\r\n[]\r\n000\r\nX-Trailer: x\r\n\r\n", 422),
             ("2;" + String(repeating: "x", count: 4000) + "\r\n[]\r\n0\r\n\r\n", 422),
@@ -107,7 +107,7 @@ struct HTTPSyntaxTests {
         #expect(isClosed == (status != 422) && answer.errorCode == "VAL_3001")
     }
 
-    @Test("a fault behind a pipelined request is answered after it")
+    @Test("a fault after a pipelined request is answered after that request's response")
     func behind() async throws {
         let port = try await Stage.shared().gateway.port
         try await Wire.run {
@@ -121,9 +121,9 @@ struct HTTPSyntaxTests {
     }
 }
 
-@Suite("A request that does not come to its end", .patient)
+@Suite("Large and slow requests", .patient)
 struct UnfinishedRequestTests {
-    @Test("100 MB are refused with 413 before they are read, and the connection ends")
+    @Test("100 MB are rejected with 413 before they are read, and the connection ends")
     func large() async throws {
         let stage = try await Stage.shared()
         let testUser = stage.testUser()
@@ -136,18 +136,18 @@ struct UnfinishedRequestTests {
                 var sent = 0
                 let text = String(repeating: "x", count: piece ?? 1 << 15)
                 let bytes = Array((piece == nil ? "8000\r\n\(text)\r\n" : text).utf8)
-                // A client that sends all before it reads anything.
+                // A client that sends everything before it reads.
                 while sent < 100_000_000, (try? wire.send(bytes)) != nil { sent += bytes.count }
                 let answer = try wire.readAnswer()
                 #expect(answer.status == 413 && answer.errorCode == "VAL_3005" && answer.headers["connection"] == "close", "\(answer.text)")
                 return sent
             }
-            // What the kernel's buffers hold, and what is thrown away so that the answer is not lost.
+            // The kernel's buffers, and what is discarded so that the response is not lost.
             #expect(sent < 20_000_000, "\(sent)")
         }
     }
 
-    @Test("100 MB of a stranger are refused with 401, and the connection ends")
+    @Test("100 MB without a token are rejected with 401, and the connection ends")
     func stranger() async throws {
         let port = try await Stage.shared().gateway.port
         try await Wire.run {
@@ -159,7 +159,7 @@ struct UnfinishedRequestTests {
         }
     }
 
-    @Test("a small body of a stranger is read over, and the connection kept")
+    @Test("a small body without a token is discarded, and the connection is kept")
     func smallBody() async throws {
         let port = try await Stage.shared().gateway.port
         try await Wire.run {
@@ -173,7 +173,7 @@ struct UnfinishedRequestTests {
     }
 
     @Test(
-        "a head that trickles is 408 after 10 s, a body after 20 s, and the connection ends; one that says nothing is closed",
+        "a slow head gets 408 after 10 s, a slow body after 20 s, and the connection ends; a silent one is closed",
         arguments: [("GET /healthz HTTP/1.1\r\nHost: a\r\nX-Slow: ", 10), ("", 20), (nil, 10)] as [(String?, Int)])
     func slow(beginning: String?, seconds: Int) async throws {
         let stage = try await Stage.shared()

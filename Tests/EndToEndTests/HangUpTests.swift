@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("A client that hangs up", .paced)
+@Suite("A client that disconnects", .paced)
 struct HangUpTests {
     enum End: String, Sendable, CaseIterable { case close, reset }
 
-    /// How far the client listens before it is gone.
+    /// How far the client reads before it disconnects.
     enum Listening: String, Sendable, CaseIterable {
         case notAtAll = "right after the request"
         case head = "after the head"
@@ -14,12 +14,12 @@ struct HangUpTests {
         case token = "after the first token"
     }
 
-    @Test("before its request is complete leaves nothing behind", arguments: End.allCases)
+    @Test("before its request is complete begins no turn", arguments: End.allCases)
     func incomplete(end: End) async throws {
         let stage = try await Stage.shared()
         let testUser = stage.testUser()
         let request = try testUser.request("Hello \(sim(["words": 2]))")
-        // In the middle of the head, after it, in the middle of the body, before its last byte.
+        // In the head, after it, in the body, and before its last byte.
         let head = try #require(request.firstRange(of: Array("\r\n\r\n".utf8))).upperBound
         for sent in [0, 1, 30, head - 2, head, head + 10, request.count - 1] {
             try await Wire.run {
@@ -33,7 +33,7 @@ struct HangUpTests {
         #expect(try await stage.database.messages(of: testUser.id, role: "user").count == 1)
     }
 
-    @Test("after its request is complete finds the whole answer later", arguments: Listening.allCases, End.allCases)
+    @Test("after its request is complete can read the whole answer later", arguments: Listening.allCases, End.allCases)
     func complete(listening: Listening, end: End) async throws {
         let stage = try await Stage.shared()
         let testUser = stage.testUser()

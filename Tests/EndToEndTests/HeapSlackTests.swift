@@ -4,7 +4,7 @@ import Testing
 
 @testable import coach_gateway
 
-@Suite("When the heap is trimmed")
+@Suite("Trimming the heap")
 struct HeapSlackTests {
     private static let mebibyte = 1 << 20
 
@@ -12,7 +12,7 @@ struct HeapSlackTests {
         HeapSlack.Reading(resident: resident * Self.mebibyte, used: used * Self.mebibyte)
     }
 
-    @Test("a small process is left alone, a large one while less than an eighth of it is free")
+    @Test("a small process is not trimmed, nor a large one with less than an eighth free")
     func worth() {
         let slack = HeapSlack()
         #expect(!slack.isWorthTrimming(reading(resident: 45, used: 30), isStreaming: false))
@@ -21,7 +21,7 @@ struct HeapSlackTests {
         #expect(slack.isWorthTrimming(reading(resident: 910, used: 800), isStreaming: false))
     }
 
-    @Test("what a trim could not give back is no reason for the next one")
+    @Test("memory that a trim could not release does not cause another trim")
     func rest() {
         var slack = HeapSlack()
         slack.trimmed(to: reading(resident: 60, used: 30))
@@ -29,7 +29,7 @@ struct HeapSlackTests {
         #expect(slack.isWorthTrimming(reading(resident: 77, used: 30), isStreaming: false))
     }
 
-    @Test("while streams run, a trim that would hold the heap for longer than 5 ms waits")
+    @Test("while streams run, a trim that would lock the heap for more than 5 ms is postponed")
     func streaming() {
         let slack = HeapSlack()
         #expect(slack.isWorthTrimming(reading(resident: 47, used: 30), isStreaming: true))
@@ -39,13 +39,13 @@ struct HeapSlackTests {
         #expect(!slack.isWorthTrimming(reading(resident: 910, used: 800), isStreaming: true))
     }
 
-    @Test("a trim holds the heap for no longer than was predicted, and so no token for more than 5 ms")
+    @Test("a trim locks the heap for no longer than predicted, so that no token is delayed by more than 5 ms")
     func prediction() throws {
         var generator = SeededGenerator(state: 1)
-        // The best of many, and half as much again: a processor whose neighbour is busy is slower.
+        // The best of many, plus a half, because a processor shares resources with busy ones.
         var excess = Double.infinity
         for _ in 0..<20 where excess > 1 {
-            // What requests leave behind: blocks of 0.5 to 4 KiB, of which one in eight stays.
+            // A heap as after many requests: blocks of 0.5 to 4 KiB, one in eight of them in use.
             let blocks = (0..<16_000).map { _ in
                 let block = UnsafeMutableRawBufferPointer.allocate(byteCount: .random(in: 512...4096, using: &generator), alignment: 16)
                 block.initializeMemory(as: UInt8.self, repeating: 1)

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("A request that is repeated", .paced)
+@Suite("A repeated request", .paced)
 struct IdempotencyTests {
-    @Test("after its end gets the same bytes again, with no second model call and one bill")
+    @Test("after the turn's end gets the same bytes, without a second model call or bill")
     func replay() async throws {
         let stage = try await Stage.shared()
         let testUser = stage.testUser()
@@ -15,7 +15,7 @@ struct IdempotencyTests {
         let third = try await testUser.say(message, headers: ["Idempotency-Key": "a key", "X-Request-ID": "same"])
         for answer in [second, third] {
             #expect(answer.status == 200 && answer.content == first.content)
-            // How the text is cut into events is the line's business; everything else is the same to the byte.
+            // The split into events may differ; everything else is the same to the byte.
             let (told, again) = (first.events.filter { $0.type != "token" }, answer.events.filter { $0.type != "token" })
             #expect(told.map(\.type) == again.map(\.type) && told.map(\.id) == again.map(\.id))
             #expect(told.map(\.data) == again.map(\.data))
@@ -23,11 +23,11 @@ struct IdempotencyTests {
         #expect(try await stage.simulator.requests(containing: word).count == 1)
         #expect(try await stage.database.usage(of: testUser.id).count == 1)
         #expect(try await stage.database.messages(of: testUser.id, role: "user").count == 1)
-        // Nor does it count against the limits.
+        // It does not count against the limits.
         #expect(third.headers["x-ratelimit-remaining"] == first.headers["x-ratelimit-remaining"])
     }
 
-    @Test("16 times at once while it runs gets the same answer everywhere, from one model call")
+    @Test("16 times concurrently during the turn gets the same answer, from one model call")
     func together() async throws {
         let stage = try await Stage.shared()
         let testUser = stage.testUser()
@@ -44,7 +44,7 @@ struct IdempotencyTests {
         #expect(try await stage.database.usage(of: testUser.id).count == 1)
     }
 
-    @Test("20 times at once has at most 16 followers; the others are told to wait")
+    @Test("20 times concurrently has at most 16 live streams; the others are rejected")
     func crowd() async throws {
         let stage = try await Stage.shared()
         let testUser = stage.testUser()
@@ -60,7 +60,7 @@ struct IdempotencyTests {
         #expect(try await stage.simulator.requests(containing: word).count == 1)
     }
 
-    @Test("with another body is refused", arguments: ["message", "domain", "persona_id", "conversation_id"])
+    @Test("with another body is rejected", arguments: ["message", "domain", "persona_id", "conversation_id"])
     func otherBody(field: String) async throws {
         let stage = try await Stage.shared()
         let testUser = stage.testUser()
@@ -91,7 +91,7 @@ struct IdempotencyTests {
         #expect(Set(answers.compactMap { $0.first("start")?["turn_id"] }).count == 2)
     }
 
-    @Test("that broke off gets the interrupted answer told again, not another one")
+    @Test("of an interrupted turn gets the interrupted answer, not a new one")
     func interrupted() async throws {
         let stage = try await Stage.shared()
         let testUser = stage.testUser()
@@ -106,7 +106,7 @@ struct IdempotencyTests {
         #expect(try await stage.simulator.requests(containing: word).count == 1)
     }
 
-    @Test("two messages at once in one conversation: the second is told that a turn is in progress")
+    @Test("of two concurrent messages in one conversation the second is rejected as in progress")
     func oneTurnAtATime() async throws {
         let stage = try await Stage.shared()
         let testUser = stage.testUser()

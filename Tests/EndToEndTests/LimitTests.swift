@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A tier's limits", .paced)
 struct LimitTests {
-    /// A gateway with limits of its own, made once.
+    /// A gateway with its own limits, shared by these tests.
     private static let small = Task {
         let stage = try await Stage.shared()
         let root = try Folder.copyOfRoot()
@@ -26,7 +26,7 @@ struct LimitTests {
     /// Tier 2 and above, by the crisis grammar.
     private let danger = "I want to kill myself"
 
-    @Test("messages of a day: the next one is told when to come back, as a quota")
+    @Test("messages of a day: the next one is rejected as a quota, with the time of its reset")
     func daily() async throws {
         let testUser = try await testUser()
         for _ in 0..<2 { expectDone(try await testUser.say("Hello \(quick)")) }
@@ -42,7 +42,7 @@ struct LimitTests {
         #expect(stored.count == 2)
     }
 
-    @Test("a named domain outside the tier asks for a subscription; a routed one is answered with the generic prompt")
+    @Test("a requested domain outside the tier needs a subscription; a routed one is answered with the generic prompt")
     func domains() async throws {
         let testUser = try await testUser()
         let refused = try await testUser.say("Hello \(quick)", ["domain": "leadership"])
@@ -67,7 +67,7 @@ struct LimitTests {
         #expect(try await testUser.say("Hello \(quick)").status == 429)
     }
 
-    @Test("a person in danger passes the quota, and after it too while the state is kept")
+    @Test("a message at risk passes the quota, and so do later ones while the safety level is stored")
     func danger() async throws {
         let testUser = try await testUser()
         for _ in 0..<2 { #expect(try await testUser.say("Hello \(quick)").status == 200) }
@@ -94,7 +94,7 @@ struct LimitTests {
         let answers = try await stage.database.messages(of: testUser.id, role: "assistant")
         #expect(answers.last?["content"] == fixed.content && answers.last?["status"] == "complete")
         #expect(try await stage.database.usage(of: testUser.id).count == 5)
-        // A real turn: it is told again.
+        // An ordinary turn: a repeated request gets it again.
         let again = try await testUser.say("\(danger) \(word) \(quick)", ["country": "US", "client_message_id": "k"])
         #expect(again.content == fixed.content && again.first("start")?.fields["turn_id"] == fixed.first("start")?.fields["turn_id"])
 
@@ -102,7 +102,7 @@ struct LimitTests {
         #expect(refused.status == 429 && refused.errorCode == "BIZ_2002" && refused.text.contains("988"))
     }
 
-    @Test("turns at once: one more is refused, and one of a person in danger is not")
+    @Test("concurrent turns: one more is rejected, but not one with a message at risk")
     func concurrent() async throws {
         let stage = try await Stage.shared()
         let testUser = try await testUser()
@@ -123,7 +123,7 @@ struct LimitTests {
         #expect(try await testUser.say("Three again \(quick)").status == 200)
     }
 
-    @Test("requests of a minute: Retry-After says when the next one may come, and a person in danger need not wait")
+    @Test("requests of a minute: Retry-After has the time until the next one; a message at risk is not limited")
     func perMinute() async throws {
         let testUser = try await testUser()
         var refused: Answer?
@@ -138,7 +138,7 @@ struct LimitTests {
         #expect(try await testUser.say("\(danger) \(quick)").status == 200)
     }
 
-    @Test("requests of a minute: a list, too, says when to come back")
+    @Test("requests of a minute: a list, too, is rejected with Retry-After")
     func perMinuteOfLists() async throws {
         let testUser = try await testUser()
         var answer = try await testUser.browser.send("GET", "/api/v1/conversations")
@@ -149,7 +149,7 @@ struct LimitTests {
         #expect(abs(reset - Date().timeIntervalSince1970 - seconds) < 3)
     }
 
-    @Test("a person in danger whose requests are used up can come back to the answer, and name a domain")
+    @Test("at the request limit a user at risk can resume the answer, and name an unknown domain")
     func comingBack() async throws {
         let testUser = try await testUser()
         let cry = try await testUser.say("\(danger) \(quick)")
@@ -161,7 +161,7 @@ struct LimitTests {
         #expect(calm.status == 200 && calm.first("done") != nil)
     }
 
-    @Test("every refusal of a person in danger carries resources, what was refused before the database was asked, too")
+    @Test("every error for a user at risk has crisis resources, also errors before the database is queried")
     func refusals() async throws {
         let testUser = try await testUser()
         _ = try await testUser.say("\(danger) \(quick)")
@@ -179,7 +179,7 @@ struct LimitTests {
         }
     }
 
-    @Test("every authenticated answer says what is left of the minute, and a malformed request takes its part")
+    @Test("every authenticated response has the remaining requests, and a malformed request counts")
     func headers() async throws {
         let testUser = try await testUser()
         let answers = [

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The gateway's log", .paced)
 struct LogTests {
-    @Test("is a JSON object a line, names the request in every line of a turn, and never holds what people said or any secret")
+    @Test("has one JSON object a line, the request id in every line of a turn, and no messages or secrets")
     func canaries() async throws {
         let stage = try await Stage.shared()
         let providerKey = "sk-canary-key-" + marker()
@@ -22,7 +22,7 @@ struct LogTests {
             try await testUser.say(message, more, headers: ["Authorization": "Bearer \(token)", "X-Request-ID": id])
         }
 
-        // A whole turn, one that broke off, one that failed, and refusals of every kind.
+        // A complete, an interrupted and a failed turn, and errors of every kind.
         let whole = try await say("\(said) \(sim(["text": "\(answered) and more"]))", id: "req-whole")
         #expect(whole.content == "\(answered) and more")
         #expect(whole.first("usage")?["provider"] == "openai")
@@ -58,7 +58,7 @@ struct LogTests {
         #expect(ended.allSatisfy { $0.number("tier") != nil && $0.number("bytes") != nil && $0.number("duration_ms") != nil })
     }
 
-    @Test("goes to a pipe that nobody reads, or whose reader is gone: new turns go on", arguments: [false, true])
+    @Test("in a pipe that is not read, or whose reader has ended, does not block turns", arguments: [false, true])
     func unread(isGone: Bool) async throws {
         let stage = try await Stage.shared()
         let log = Pipe()
@@ -70,7 +70,7 @@ struct LogTests {
         try await eventually("readiness") { try await browser.send("GET", "/readyz").status == 200 }
         try await Wire.run {
             let wire = try Wire(port: port, timeout: 5)
-            // Each is a line of more than 150 bytes: several times what a pipe holds.
+            // Each writes a line of more than 150 bytes: together several times a pipe's capacity.
             for _ in 0..<2000 {
                 try wire.send("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
                 #expect(try wire.readAnswer().status == 200)
@@ -79,12 +79,12 @@ struct LogTests {
         for _ in 0..<3 {
             expectDone(try await browser.send("POST", Browser.chatPath, body: TestUser.body("Hello \(sim(["words": 3]))"), timeout: 5))
         }
-        // It ends although its last lines cannot be written.
+        // The process ends although its last lines cannot be written.
         program.signal(SIGTERM)
         #expect(try await program.exit() == 0)
     }
 
-    /// Reads a log as far as the line that names the port, and not a byte further than that read.
+    /// Reads a log up to the line with the port, and no more.
     private static func port(in log: Pipe) async throws -> Int {
         try await Wire.run {
             var text = ""

@@ -3,9 +3,9 @@ import Testing
 
 @Suite("A migration while gateways serve", .timeLimit(.minutes(5)))
 struct MigrationUnderLoadTests {
-    @Test("no turn fails while a newer release migrates, and the gateway stays ready; a schema that leaves it behind makes it unready")
+    @Test("no turn fails while a newer release migrates; a schema that no longer supports the gateway makes it unready")
     func underLoad() async throws {
-        // Of its own: the schema is spoilt at the end.
+        // A new database, because the test makes its schema incompatible.
         async let simulator = Simulator()
         let database = try await Database(try await FreshDatabase())
         let (provider, url) = (try await simulator, database.gatewayURL)

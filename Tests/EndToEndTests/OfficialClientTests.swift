@@ -9,7 +9,7 @@ struct OfficialClientTests {
         "works against the simulator, unchanged",
         .enabled(if: python != nil, "COACH_TEST_PYTHON names no Python that has the package openai"))
     func simulator() async throws {
-        // One of its own: the script changes the simulator's standing script.
+        // A new simulator, because the test changes its default script.
         let simulator = try await Simulator()
         let python = try #require(Self.python)
         let script = Program.checkout.appendingPathComponent("Tests/ProviderSimulatorTests/openai_sdk.py").path

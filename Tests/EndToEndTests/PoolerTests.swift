@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Behind PgBouncer in transaction mode", .paced, .enabled(if: Pooler.program != nil, "the package pgbouncer"))
 struct PoolerTests {
-    /// Two gateways on one pooled database; LISTEN goes past the pooler.
+    /// Two gateways on one pooled database; LISTEN does not use the pooler.
     private struct Ground {
         let database: Database
         let pooler: Pooler
@@ -23,12 +23,12 @@ struct PoolerTests {
         }
     }
 
-    @Test("turns are begun, answered, repeated, retried, followed and stopped as without it, and no user's claims reach another")
+    @Test("turns begin, are repeated, retried, resumed and stopped as without it, and no claims leak to other users")
     func turns() async throws {
         let ground = try await Ground()
         let testUser = ground.one.testUser()
 
-        // Answered and saved; the key replays.
+        // Answered and saved; a repeated request gets the answer.
         let said = sim(["text": "Begin with five minutes."])
         let first = try await testUser.say("How do I begin? \(said)", ["client_message_id": "one"])
         let again = try await testUser.at(ground.other.port).say("How do I begin? \(said)", ["client_message_id": "one"])
@@ -37,7 +37,7 @@ struct PoolerTests {
         let turn = try await ground.database.turn(of: testUser.id)
         #expect(turn["status"] == "complete" && turn["id"] == first.first("start")?["turn_id"])
 
-        // Stopped from the other gateway: the signal comes by LISTEN.
+        // Stopped through the other gateway: the notification comes by LISTEN.
         let runner = ground.one.testUser()
         let listening = try await runner.listen("Hello \(sim(["words": 400, "pace_ms": 20]))").until(bytes: 60)
         let stop = try await runner.at(ground.other.port).stop(listening.turnID)
@@ -45,7 +45,7 @@ struct PoolerTests {
         try await listening.toEnd()
         #expect(listening.end?["finish_reason"] == "stopped")
 
-        // Many at once over three server connections.
+        // Many concurrent turns over three server connections.
         try await withThrowingTaskGroup(of: (String, String).self) { group in
             for number in 1...24 {
                 let testUser = (number.isMultiple(of: 2) ? ground.one : ground.other).testUser()

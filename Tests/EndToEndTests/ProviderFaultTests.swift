@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-@Suite("A provider that fails while it speaks")
+@Suite("A provider that fails during its answer")
 struct ProviderFaultTests {
-    /// The story of an answer that broke off after its text, and what is kept of it.
+    /// The events of an answer that was interrupted, and the kept text.
     private func expectPartial(_ answer: Answer, _ text: String, of testUser: TestUser) async throws {
         let stage = try await Stage.shared()
         #expect(answer.story == ["start", "token", "usage", "error"] && answer.content == text)
@@ -31,19 +31,19 @@ struct ProviderFaultTests {
         #expect(answer.endAfter < .seconds(3))
     }
 
-    @Test("by falling silent is given 20 s, then the partial answer is kept", .patient)
+    @Test("by becoming silent is cancelled after 20 s, and the partial answer is kept", .patient)
     func stalled() async throws {
         let testUser = try await Stage.shared().testUser()
         let answer = try await testUser.say("Hello \(sim(["tokens": ["One ", "two ", "three"], "stall_after_tokens": 2]))", timeout: 40)
         try await expectPartial(answer, "One two ", of: testUser)
         let (spoken, error) = (try #require(answer.first("token")).arrivedAfter, try #require(answer.first("error")).arrivedAfter)
         #expect(error - spoken > .seconds(19) && error - spoken < .seconds(23), "\(error - spoken)")
-        // Meanwhile the line is kept alive: never more than 10 s of silence.
+        // The client gets heartbeats: never more than 10 s of silence.
         let signs = [spoken] + answer.pings + [error]
         #expect(zip(signs, signs.dropFirst()).allSatisfy { $1 - $0 <= .seconds(10.5) }, "\(signs)")
     }
 
-    @Test("before its first token gets 6 s, and the error comes within 18 s", .patient)
+    @Test("before its first token is cancelled after 6 s, and the error comes within 18 s", .patient)
     func hanging() async throws {
         let stage = try await Stage.shared()
         let testUser = stage.testUser()
@@ -55,7 +55,7 @@ struct ProviderFaultTests {
         #expect(try await stage.database.messages(of: testUser.id, role: "user").count == 1)
     }
 
-    @Test("by sending a head and then nothing gets 6 s too", .patient)
+    @Test("by sending only a head is also cancelled after 6 s", .patient)
     func headThenNothing() async throws {
         let testUser = try await Stage.shared().testUser()
         let answer = try await testUser.say("Hello \(sim(["first_token_ms": 60_000]))", timeout: 40)
@@ -65,9 +65,9 @@ struct ProviderFaultTests {
     }
 }
 
-@Suite("A provider with manners of its own", .paced)
+@Suite("A provider with unusual streams", .paced)
 struct ProviderMannersTests {
-    @Test("that forgets [DONE] has still answered")
+    @Test("that does not send [DONE] has answered")
     func noDone() async throws {
         let testUser = try await Stage.shared().testUser()
         let answer = try await testUser.say("Hello \(sim(["words": 4, "no_done": true]))")
@@ -75,7 +75,7 @@ struct ProviderMannersTests {
         #expect(answer.first("done")?["finish_reason"] == "stop" && answer.endAfter < .seconds(3))
     }
 
-    @Test("that reports no usage is billed by an estimate that says so")
+    @Test("that reports no usage is billed by an estimate, marked as such")
     func noUsage() async throws {
         let stage = try await Stage.shared()
         let testUser = stage.testUser()
@@ -87,21 +87,21 @@ struct ProviderMannersTests {
         #expect(row.flag("estimated") == true && Decimal(string: row["cost"] ?? "") == Decimal(string: usage["cost_usd"] ?? "-"))
     }
 
-    @Test("that writes byte by byte is understood")
+    @Test("that sends byte by byte is parsed")
     func bytewise() async throws {
         let testUser = try await Stage.shared().testUser()
         let answer = try await testUser.say("Hello \(sim(["text": "Añade 💛 y 日本語, \u{2028}fin", "bytewise": true]))")
         #expect(answer.content == "Añade 💛 y 日本語, \u{2028}fin" && answer.story.last == "done")
     }
 
-    @Test("that packs many tokens into one write is understood")
+    @Test("that sends many tokens at once is parsed")
     func packed() async throws {
         let testUser = try await Stage.shared().testUser()
         let answer = try await testUser.say("Hello \(sim(["words": 500, "tokens_per_write": 100]))")
         #expect(answer.content.split(separator: " ").count == 500 && answer.first("usage")?.fields.number("output_tokens") == 500)
     }
 
-    @Test("that ends without a word has not answered")
+    @Test("that ends without text has failed")
     func empty() async throws {
         let stage = try await Stage.shared()
         let testUser = stage.testUser()
@@ -111,7 +111,7 @@ struct ProviderMannersTests {
         #expect(try await stage.database.turn(of: testUser.id)["status"] == "failed")
     }
 
-    @Test("that stops at its token limit gives an answer with finish_reason length")
+    @Test("that stops at its token limit ends with finish_reason length")
     func length() async throws {
         let stage = try await Stage.shared()
         let testUser = stage.testUser()
@@ -121,7 +121,7 @@ struct ProviderMannersTests {
         #expect(turn["status"] == "complete" && turn["finish_reason"] == "length")
     }
 
-    @Test("that is told to stop by its content filter ends the answer with finish_reason safety")
+    @Test("that is stopped by its content filter ends with finish_reason safety")
     func filtered() async throws {
         let testUser = try await Stage.shared().testUser()
         let answer = try await testUser.say("Hello \(sim(["words": 5, "finish_reason": "content_filter"]))")

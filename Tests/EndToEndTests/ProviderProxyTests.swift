@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A proxy between the gateway and its provider", .paced)
 struct ProviderProxyTests {
-    /// A provider by a name that only the proxy can look up.
+    /// A provider with a name that only the proxy can resolve.
     private func environment(_ more: [String: String]) async throws -> [String: String] {
         let stage = try await Stage.shared()
         return Gateway.environment(database: stage.database.gatewayURL, simulator: nil)
@@ -14,7 +14,7 @@ struct ProviderProxyTests {
             .merging(more) { $1 }
     }
 
-    @Test("is used when it is set: a coached answer streams through it", arguments: ["http_proxy", "socks_proxy"])
+    @Test("is used when it is configured: an answer streams through it", arguments: ["http_proxy", "socks_proxy"])
     func used(_ script: String) async throws {
         let proxy = try TestServer(script)
         let scheme = script == "http_proxy" ? "http" : "socks5h"
@@ -34,7 +34,7 @@ struct ProviderProxyTests {
         }
     }
 
-    @Test("passes check when it can be used, of every kind", arguments: ["http", "https", "socks4a", "socks5", "socks5h"])
+    @Test("of every supported kind passes check", arguments: ["http", "https", "socks4a", "socks5", "socks5h"])
     func checked(_ scheme: String) async throws {
         let (status, output) = try await Program.run(
             ["check"], environment: try await environment(["all_proxy": "\(scheme)://u:secret@proxy.test:3128"]))
@@ -42,7 +42,7 @@ struct ProviderProxyTests {
     }
 
     @Test(
-        "is an error at start and of check when it is malformed or not supported, and is never gone around",
+        "that is malformed or not supported is an error at start and in check, and is never bypassed",
         arguments: [
             ["http_proxy": "ftp://u:secret@proxy.test:1"], ["http_proxy": "http://u:secret@proxy.test:x"], ["HTTP_PROXY": "proxy.test:1"],
             ["all_proxy": "u:secret@proxy.test:1", "no_proxy": "10.0.0.0/33"],

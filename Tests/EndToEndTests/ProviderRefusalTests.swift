@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-@Suite("A provider that refuses", .paced)
+@Suite("A provider that rejects calls", .paced)
 struct ProviderRefusalTests {
     private static let warm = "Coach is taking a moment. Let's try again."
 
     @Test(
-        "ends the stream with a warm error event within 3 s, and the user's message is kept",
+        "ends the stream with an error event within 3 s, and the user's message is kept",
         arguments: [
             #"{"http_error":{"status":500}}"#, #"{"http_error":{"status":401}}"#, #"{"http_error":{"status":403}}"#,
             #"{"http_error":{"status":404}}"#, #"{"http_error":{"status":429,"retry_after":1}}"#,
@@ -24,7 +24,7 @@ struct ProviderRefusalTests {
         #expect(error["code"] == "EXT_4001" && error["user_message"] == Self.warm && error["action"] == "retry")
         #expect(error.flag("retryable") == true && error.flag("partial") == false && error.number("kept_bytes") == 0)
         #expect(answer.content.isEmpty)
-        // Nothing of the provider's own words leaks.
+        // The provider's own message is not sent to the client.
         #expect(!answer.text.contains("html") && !answer.text.contains("OpenAI") && !answer.text.contains("127.0.0.1"))
         let spoken = try await stage.database.messages(of: testUser.id, role: "user")
         #expect(spoken.map { $0["content"] } == [message])
@@ -32,7 +32,7 @@ struct ProviderRefusalTests {
         #expect(try await stage.database.messages(of: testUser.id, role: "assistant").isEmpty)
     }
 
-    @Test("because nobody listens on its port is told within 3 s")
+    @Test("because its port is closed ends the stream within 3 s")
     func deadPort() async throws {
         let stage = try await Stage.shared()
         let gone = try await Simulator()

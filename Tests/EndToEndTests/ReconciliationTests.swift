@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Reconciliation", .paced)
 struct ReconciliationTests {
-    @Test("a renewal whose webhook was lost is found at RevenueCat, after the next webhook and once a day")
+    @Test("a renewal whose webhook was lost is fetched from RevenueCat, after the next webhook and once a day")
     func lostRenewal() async throws {
         let (api, database) = (try StoreAPI(), try await Database.ofItsOwn())
         let gateway = try await Gateway(
@@ -19,7 +19,7 @@ struct ReconciliationTests {
         func status() async throws -> String? {
             try await user.browser.send("GET", "/api/v1/me/subscription").json.object("data")["status"]
         }
-        /// RevenueCat's view: paid until then.
+        /// RevenueCat's state: paid until then.
         func set(until: Int64) async throws {
             let date = ISO8601DateFormatter().string(from: Date(timeIntervalSince1970: Double(until) / 1000))
             let start = ISO8601DateFormatter().string(from: Date(timeIntervalSince1970: Double(until - month) / 1000))
@@ -52,7 +52,7 @@ struct ReconciliationTests {
         try await eventually("the renewal") { try await status() == "active" }
         #expect(try await api.requests().first?.authorization == "Bearer sk_test")
 
-        // Without another webhook: access ends within a day, and the day's job asks.
+        // Without another webhook: access ends within a day, so the daily job fetches it.
         try await set(until: now + 2 * month)
         try await database.fresh.psql(
             """

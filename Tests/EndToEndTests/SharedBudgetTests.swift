@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A shared budget belongs to the whole database: this test has one of its own.
-@Suite("Budgets that all users share", .paced)
+/// A shared budget applies to the whole database, so this test has its own.
+@Suite("Shared budgets", .paced)
 struct SharedBudgetTests {
-    @Test("two gateways, one of them killed, never spend more than the budget; a user in danger is answered all the same")
+    @Test("two gateways, one of them killed, never spend more than the budget; a message at risk is still answered")
     func killed() async throws {
         let database = try await Database(try await FreshDatabase())
         let simulator = try await Simulator()
@@ -18,7 +18,7 @@ struct SharedBudgetTests {
             try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: ["COACH_ROOT": root.path])
         }
         let (one, two) = (try await gateway(), try await gateway())
-        // The killed gateway's slices: three turns run in it.
+        // The killed gateway's slices, with three running turns.
         let slow = (0..<3).map { _ in one.testUser() }
         try await withThrowingTaskGroup { group in
             for user in slow { group.addTask { _ = try? await user.say("Hello \(sim(["words": 100, "pace_ms": 100]))") } }
@@ -28,7 +28,7 @@ struct SharedBudgetTests {
             try await one.program.kill9()
             try await group.waitForAll()
         }
-        // Every turn that is refused after it had begun is a failed one, without a call that was billed.
+        // Every turn that was rejected after it began has failed, without a billed call.
         let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
             for _ in 0..<30 { group.addTask { try await two.testUser().say("Hello \(sim(["words": 50, "pace_ms": 100]))") } }
             return try await group.reduce(into: []) { $0.append($1) }

@@ -12,7 +12,7 @@ struct ShutdownTests {
         #expect(try await gateway.program.exit(within: 2) == 0)
     }
 
-    @Test("lets a running turn end, tells it to its client, saves it, and takes no new ones")
+    @Test("lets a running turn end, streams and saves it, and rejects new ones")
     func draining() async throws {
         let stage = try await Stage.shared()
         let gateway = try await stage.anotherGateway()
@@ -22,7 +22,7 @@ struct ShutdownTests {
             try await stage.database.rows("select id from turns where user_id = '\(testUser.id)'").count == 1
         }
         gateway.program.signal(SIGTERM)
-        // Either it says that it is not ready, or it does not listen any more.
+        // It reports that it is not ready, or no longer listens.
         try await eventually(within: .seconds(2), "readiness lost") { (try? await gateway.readiness()) != 200 }
         #expect(gateway.program.isRunning)
         if let refused = try? await gateway.testUser().say("Too late") {
@@ -35,7 +35,7 @@ struct ShutdownTests {
         #expect(try await stage.database.turn(of: testUser.id)["status"] == "complete")
     }
 
-    @Test("saves a running turn whose client is gone")
+    @Test("saves a running turn whose client has disconnected")
     func drainingAlone() async throws {
         let stage = try await Stage.shared()
         let gateway = try await stage.anotherGateway()
@@ -69,7 +69,7 @@ struct ShutdownTests {
         wires.forEach { $0.close() }
     }
 
-    @Test("and a start later the conversation goes on where it was")
+    @Test("and a restart: the conversation continues")
     func startedAgain() async throws {
         let stage = try await Stage.shared()
         let first = try await stage.anotherGateway()

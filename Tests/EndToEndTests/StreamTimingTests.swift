@@ -3,7 +3,7 @@ import Testing
 
 @Suite("The stream of an answer")
 struct StreamTimingTests {
-    @Test("begins before the model has said anything", .paced)
+    @Test("begins before the model's first token", .paced)
     func headFirst() async throws {
         let answer = try await Stage.shared().testUser().say("Hello \(sim(["first_token_ms": 1500, "words": 3]))")
         let start = try #require(answer.first("start")), token = try #require(answer.first("token"))
@@ -11,19 +11,19 @@ struct StreamTimingTests {
         #expect(token.arrivedAfter >= .seconds(1.4))
     }
 
-    @Test("brings tokens as the model says them, not in one burst", .paced)
+    @Test("delivers tokens as the model sends them, not in one burst", .paced)
     func spread() async throws {
         let answer = try await Stage.shared().testUser().say("Hello \(sim(["words": 20, "pace_ms": 100]))")
         let arrivals = answer.events.filter { $0.type == "token" }.map(\.arrivedAfter)
         #expect(arrivals.count >= 15)
         let (first, last) = (try #require(arrivals.first), try #require(arrivals.last))
         #expect(last - first > .seconds(1.5))
-        // Half of the way, about half of the tokens.
+        // After half of the time, about half of the tokens.
         let half = arrivals.count { $0 < first + (last - first) / 2 }
         #expect((5...15).contains(half), "\(arrivals)")
     }
 
-    @Test("is kept alive by a ping within 10 s of silence", .patient)
+    @Test("gets a ping within 10 s of silence", .patient)
     func pings() async throws {
         let script = sim(["tokens": ["One. ", "Two."], "stall_after_tokens": 1, "stall_ms": 12_000])
         let answer = try await Stage.shared().testUser().say("Hello \(script)", timeout: 40)
@@ -32,12 +32,12 @@ struct StreamTimingTests {
         #expect(answer.pings.count == 1 && ping - spoken > .seconds(5) && ping - spoken <= .seconds(10), "\(ping - spoken)")
     }
 
-    @Test("leaves event by event even to a client that acknowledges late: nothing is collected on the way (no Nagle)", .paced)
+    @Test("is sent event by event also to a client that delays acknowledgements (no Nagle)", .paced)
     func noDelay() async throws {
         let testUser = try await Stage.shared().testUser()
         let request = try testUser.request("Hello \(sim(["words": 60, "pace_ms": 10]))")
         let port = testUser.browser.port
-        // The best of some: one may meet a moment in which the machine does something else.
+        // The best of several, because one may be delayed by other work of the machine.
         var most = 0
         for _ in 0..<4 where most < 45 {
             let reads = try await Wire.run {

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("The access token", .paced)
 struct TokenTests {
-    /// A header that is refused, with the code of the refusal.
+    /// A header that is rejected, with the error's code.
     struct Refused: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var header: String?
@@ -52,7 +52,7 @@ struct TokenTests {
         }
     }
 
-    @Test("is refused in the envelope, as a problem document and as one error event", arguments: Refused.all)
+    @Test("is rejected in the envelope, as a problem document and as one error event", arguments: Refused.all)
     func refused(token: Refused) async throws {
         let gateway = try await Stage.shared().gateway
         let browser = Browser(port: gateway.port)
@@ -85,7 +85,7 @@ struct TokenTests {
         #expect(event.fields.names.isSuperset(of: ["retryable", "retry_after", "partial", "kept_bytes", "action", "message"]))
     }
 
-    @Test("is accepted up to 30 s after its end, with an audience list, and beside an apikey header")
+    @Test("is accepted up to 30 s after its expiry, with an audience list, and with an apikey header")
     func accepted() async throws {
         let gateway = try await Stage.shared().gateway
         let user = UUID().uuidString.lowercased()
@@ -97,7 +97,7 @@ struct TokenTests {
         #expect(answer.status == 200 && answer.first("done") != nil)
     }
 
-    @Test("makes the user's row on first sight, and nothing is stored for one that is refused")
+    @Test("creates the user's row on first use; a rejected one stores nothing")
     func firstSight() async throws {
         let stage = try await Stage.shared()
         let (welcome, refused) = (stage.testUser(), UUID().uuidString.lowercased())

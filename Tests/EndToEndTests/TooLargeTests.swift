@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Too much", .paced)
+@Suite("Oversized requests", .paced)
 struct TooLargeTests {
     @Test("a body of 1 MB is 413, announced or not")
     func body() async throws {
@@ -11,7 +11,7 @@ struct TooLargeTests {
         let head = testUser.browser.head("POST", Browser.chatPath, bodyCount: large.count)
         let announced = try await Wire.run {
             let wire = try Wire(port: stage.gateway.port)
-            // The answer may come, and the connection end, before everything was sent.
+            // The response may come, and the connection end, before everything was sent.
             try? wire.send(head + large)
             return try wire.readAnswer()
         }
@@ -31,13 +31,13 @@ struct TooLargeTests {
             return try wire.readAnswer()
         }
         #expect(unannounced.status == 413 && unannounced.errorCode == "VAL_3005")
-        // Who is a stranger is told that first.
+        // Without a token the error is 401.
         let stranger = try await Browser(port: stage.gateway.port).send("POST", Browser.chatPath, body: large)
         #expect(stranger.status == 401 && stranger.errorCode == "AUTH_1002")
         expectDone(try await testUser.say("Hello \(sim(["words": 2]))"))
     }
 
-    @Test("a body of exactly 256 KiB is read")
+    @Test("a body of exactly 256 KiB is accepted")
     func largestBody() async throws {
         let testUser = try await Stage.shared().testUser()
         let start = #"{"message":"hello \#(sim(["words": 2]).replacing("\"", with: "\\\""))","more":""#, end = "\"}"
@@ -47,7 +47,7 @@ struct TooLargeTests {
         #expect(try await testUser.browser.post(body + " ").status == 413)
     }
 
-    @Test("a header of 64 KiB is 431, one of 20 KiB is read")
+    @Test("a header of 64 KiB is 431, one of 20 KiB is accepted")
     func header() async throws {
         let testUser = try await Stage.shared().testUser()
         let large = try await testUser.browser.send("GET", "/healthz", headers: ["X-Large": String(repeating: "x", count: 64 << 10)])
@@ -60,7 +60,7 @@ struct TooLargeTests {
             try await testUser.browser.send("GET", "/healthz", headers: ["X-Fair": String(repeating: "x", count: 20 << 10)]).status == 200)
     }
 
-    @Test("a header of 300 KiB, or one that never ends, harms nobody", arguments: [300 << 10, 8 << 20])
+    @Test("a header of 300 KiB, or one without an end, does not affect other clients", arguments: [300 << 10, 8 << 20])
     func hugeHeader(count: Int) async throws {
         let stage = try await Stage.shared()
         let testUser = stage.testUser()
@@ -69,7 +69,7 @@ struct TooLargeTests {
             try wire.send("POST \(Browser.chatPath) HTTP/1.1\r\nX-Huge: ")
             let piece = [UInt8](repeating: UInt8(ascii: "x"), count: 1 << 16)
             for _ in 0...(count / piece.count) { guard (try? wire.send(piece)) != nil else { break } }
-            // Who goes on sending may lose the answer with the connection.
+            // A client that continues sending may lose the response with the connection.
             if let answer = try? wire.readAnswer() {
                 #expect(answer.status == 431 && answer.errorCode == "VAL_3005" && answer.headers["x-request-id"] != nil, "\(answer.text)")
             } else {
@@ -81,7 +81,7 @@ struct TooLargeTests {
     }
 
     @Test(
-        "a head that cannot be read is refused as everything else is",
+        "a malformed head gets an ordinary error response",
         arguments: ["BREW /healthz HTTP/1.1", "GET /healthz HTTP/9.9", "GET"])
     func unreadable(line: String) async throws {
         let port = try await Stage.shared().gateway.port
@@ -95,7 +95,7 @@ struct TooLargeTests {
             answer.headers["x-request-id"] != nil && answer.headers["x-api-version"] == "1.0" && answer.headers["connection"] == "close")
     }
 
-    @Test("things that are no HTTP at all harm nobody")
+    @Test("input that is not HTTP does not affect other clients")
     func noHTTP() async throws {
         let stage = try await Stage.shared()
         let noise: [[UInt8]] = [

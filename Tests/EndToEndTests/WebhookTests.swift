@@ -55,7 +55,7 @@ struct WebhookTests {
 
     private func newUser() -> String { UUID().uuidString.lowercased() }
 
-    @Test("a purchase before its user exists is the user's subscription, in either case of the id")
+    @Test("a purchase before its user exists becomes the user's subscription, with the id in either case")
     func purchase() async throws {
         let user = newUser()
         let answer = try await send(try body("INITIAL_PURCHASE", user.uppercased()))
@@ -69,7 +69,7 @@ struct WebhookTests {
         #expect(none.flag("active") == false && none["status"] == "none" && none.isNull("expires_at") && none.isNull("store"))
     }
 
-    @Test("a sender that is not verified gets 401, and nothing is stored")
+    @Test("an unverified sender gets 401, and nothing is stored")
     func unverified() async throws {
         let id = UUID().uuidString
         let body = try body("INITIAL_PURCHASE", newUser(), id: id)
@@ -92,7 +92,7 @@ struct WebhookTests {
         #expect(try await stored(id).count == 1)
     }
 
-    @Test("any order and number of deliveries gives one subscription")
+    @Test("deliveries in any order and number give one subscription")
     func anyOrder() async throws {
         let user = newUser()
         let grace = now + month + 86_400_000
@@ -111,7 +111,7 @@ struct WebhookTests {
         #expect(try await self.subscription(of: user)["status"] == "refunded")
     }
 
-    @Test("bodies that make no sense are stored as they are, ignored, and answered 200")
+    @Test("meaningless bodies are stored as received, ignored, and answered 200")
     func nonsense() async throws {
         let id = UUID().uuidString
         let bodies: [[UInt8]] = [
@@ -127,7 +127,7 @@ struct WebhookTests {
         #expect(try await send(Array(repeating: 0, count: 262_145)).status == 413)
     }
 
-    @Test("without credentials the route answers 503; another sender's events are stored, not folded, beside RevenueCat's")
+    @Test("without credentials the route answers 503; events of a second sender are stored, but have no effect")
     func otherSenders() async throws {
         let stage = try await Stage.shared()
         let closed = try await Browser(port: stage.gateway.port).send("POST", Self.path, body: Array("{}".utf8))
@@ -148,14 +148,14 @@ struct WebhookTests {
         }
     }
 
-    /// Values that a field may have and should not.
+    /// Unusual values of a field.
     private static let strange: [String] = [
         "null", "true", "-1", "0", "1e400", "1e20", "-9223372036854775809", "78789789798798", "0.5", #""""#, #""\u0000""#, #""\ud800""#,
         #""x""#, "[]", "[null]", "[1]", "{}", #"{"id":"x"}"#, "\"\(String(repeating: "é", count: 200))\"",
         "\"\(String(repeating: "x", count: 5_000))\"",
     ]
 
-    @Test("every field with every strange value, or without it, is answered 200 and stored, and the gateway goes on")
+    @Test("every field with every unusual value, or missing, is answered 200 and stored, and the gateway still works")
     func hostileFields() async throws {
         let fields = try JSONObject(Data(body("RENEWAL", newUser()))).object("event").names
         let stripe =
@@ -190,7 +190,7 @@ struct WebhookTests {
         #expect(try await Self.ground.value.health() == 200)
     }
 
-    @Test("every event type and wrong encodings up to 256 KiB are answered 200, once and again")
+    @Test("every event type, and invalid encodings up to 256 KiB, are answered 200, also when repeated")
     func hostileBodies() async throws {
         let types = [
             "TEST", "TRANSFER", "SUBSCRIBER_ALIAS", "INVOICE_ISSUANCE", "VIRTUAL_CURRENCY_TRANSACTION", "EXPERIMENT_ENROLLMENT",
@@ -216,7 +216,7 @@ struct WebhookTests {
     }
 
     private static func replacing(_ field: String, in body: String, with value: String) -> String {
-        // A field's value is a text, a number, or an array or object without others in it that has the field's name.
+        // A field's value: a string, a number, or an array or object without nested ones.
         guard let found = body.range(of: #""\#(field)":"#),
             let rest = try? /("[^"]*"|[-0-9]+|true|null|\[[^\]]*\]|\{.*\})/.prefixMatch(in: body[found.upperBound...])
         else { return body }

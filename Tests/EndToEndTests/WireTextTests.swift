@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-@Suite("Text on the wire", .paced)
+@Suite("Text of the stream", .paced)
 struct WireTextTests {
-    @Test("is whole JSON on every line for readers that split at every Unicode line end")
+    @Test("is complete JSON on every line, also for readers that split at every Unicode line end")
     func lineEnds() async throws {
         let stage = try await Stage.shared()
         let testUser = stage.testUser()
@@ -22,7 +22,7 @@ struct WireTextTests {
     }
 
     @Test(
-        "keeps emoji with joiners, combining marks and right-to-left letters, whichever way the provider cuts its bytes",
+        "keeps emoji with joiners, combining marks and right-to-left letters, however the provider splits its bytes",
         arguments: [1, 2, 3, 7])
     func multiByte(chunkBytes: Int) async throws {
         let stage = try await Stage.shared()
@@ -34,7 +34,7 @@ struct WireTextTests {
         #expect(try await stage.database.messages(of: testUser.id, role: "assistant").first?["content"] == answer.content)
     }
 
-    @Test("has no U+0000 that a model said, and counts without it")
+    @Test("has no U+0000 of a model, and cursors do not count it")
     func nul() async throws {
         let stage = try await Stage.shared()
         let testUser = stage.testUser()
@@ -43,7 +43,7 @@ struct WireTextTests {
         #expect(try await stage.database.messages(of: testUser.id, role: "assistant").first?["content"] == "abc")
     }
 
-    @Test("of the user reaches the database and the model unchanged")
+    @Test("of the user's message reaches the database and the model unchanged")
     func messageUnchanged() async throws {
         let stage = try await Stage.shared()
         let testUser = stage.testUser()

@@ -9,7 +9,7 @@ struct ChatTerminalTests {
             ["chat", "--url", url ?? "http://127.0.0.1:\(stage.gateway.port)"], environment: ["COACH_TOKEN": Token(user: user).text])
     }
 
-    @Test("answers are wrapped at words, unknown commands stay here, /retry answers again, /quit leaves")
+    @Test("answers are wrapped at words, unknown commands are not sent, /retry answers again, /quit exits")
     func commands() async throws {
         let stage = try await Stage.shared()
         let (user, word) = (UUID().uuidString.lowercased(), marker())
@@ -17,7 +17,7 @@ struct ChatTerminalTests {
         try await chat.waits(for: "> ")
         let text = "One two three four five six seven eight nine ten eleven twelve."
         try chat.type("\(word) \(sim(["text": text]))\n")
-        // The terminal shows what is typed as well.
+        // The terminal echoes the input.
         try await chat.waits(for: "twelve.", times: 2)
         let answer = try #require(chat.text.components(separatedBy: "}]]\n").last)
         for line in answer.split(separator: "\n") { #expect(line.count <= 40, "\(line)") }
@@ -35,7 +35,7 @@ struct ChatTerminalTests {
         #expect(try await chat.exit() == 0)
     }
 
-    @Test("Ctrl-C stops an answer and stays, at the prompt it leaves")
+    @Test("Ctrl-C stops a running answer; at the prompt it exits")
     func interrupt() async throws {
         let stage = try await Stage.shared()
         let user = UUID().uuidString.lowercased()
@@ -54,9 +54,9 @@ struct ChatTerminalTests {
         #expect(try await chat.exit() == 130)
     }
 
-    @Test("a second Ctrl-C during an answer leaves")
+    @Test("a second Ctrl-C during an answer exits")
     func interruptTwice() async throws {
-        // A gateway that accepts and never answers: there is nothing that the first one could stop.
+        // A gateway that never answers, so that the first Ctrl-C cannot stop a turn.
         let silent = try SilentServer()
         let chat = try chat(try await Stage.shared(), url: "http://127.0.0.1:\(silent.port)")
         try await chat.waits(for: "> ")
@@ -68,7 +68,7 @@ struct ChatTerminalTests {
         #expect(try await chat.exit() == 130)
     }
 
-    @Test("a refused connection is one line")
+    @Test("a refused connection prints one line")
     func refused() async throws {
         let chat = try chat(try await Stage.shared(), url: "http://127.0.0.1:1")
         try await chat.waits(for: "> ")
@@ -79,7 +79,7 @@ struct ChatTerminalTests {
     }
 }
 
-/// Listens and never accepts: the kernel completes the connection, and nobody answers.
+/// A listener that never accepts: the kernel completes the connection, and no answer comes.
 private final class SilentServer {
     let port: Int
     private let descriptor: Int32
@@ -102,7 +102,7 @@ private final class SilentServer {
 
     deinit { close(descriptor) }
 
-    /// Somebody waits to be accepted.
+    /// Whether a connection waits to be accepted.
     var hasConnection: Bool {
         var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         return poll(&waiting, 1, 0) == 1

@@ -4,14 +4,14 @@ import Testing
 
 @testable import coach_gateway
 
-@Suite("What chat shows and understands")
+@Suite("Output and commands of chat")
 struct ChatTextTests {
     private func wrapped(_ pieces: [String], width: Int) -> String {
         var wrap = WordWrap(width: width)
         return pieces.map { wrap.add($0) }.joined() + wrap.finish()
     }
 
-    @Test("lines end between words, however the text is cut into pieces")
+    @Test("lines are wrapped between words, however the text is split into pieces")
     func words() {
         let text = "Name the number first, then wait.\n\nThat is all."
         let expected = "Name the\nnumber\nfirst,\nthen wait.\n\nThat is\nall."
@@ -20,25 +20,25 @@ struct ChatTextTests {
         for line in expected.split(separator: "\n") { #expect(line.count <= 10) }
     }
 
-    @Test("a word longer than a line, and text without spaces, is broken at the edge; wide characters count twice")
+    @Test("a word longer than a line, and text without spaces, is broken at the line's width; wide characters count twice")
     func long() {
         #expect(wrapped(["abcdefghijkl mn"], width: 8) == "abcdefgh\nijkl mn")
         #expect(wrapped(["日本語日本語"], width: 8) == "日本語日\n本語")
     }
 
-    @Test("indentation and several spaces stay, and none begins a wrapped line")
+    @Test("indentation and repeated spaces are kept, and wrapped lines do not begin with a space")
     func spaces() {
         #expect(wrapped(["  - one\n  - two  three"], width: 10) == "  - one\n  - two\nthree")
     }
 
-    @Test("without a terminal nothing is broken or held back")
+    @Test("without a terminal lines are not wrapped and nothing is buffered")
     func noTerminal() {
         var wrap = WordWrap(width: nil)
         #expect(wrap.add("no line is too lo") == "no line is too lo" && wrap.finish() == "")
     }
 
     @Test(
-        "commands are told from messages, and what looks like a command is not sent",
+        "commands are distinguished from messages, and unknown commands are not sent",
         arguments: [
             ("", ChatInput.nothing), ("  ", .nothing), ("/quit", .quit), (" /new ", .new), ("/retry", .retry), ("/help", .help),
             ("/exit now", .unknown("/exit")), ("/Quit", .unknown("/Quit")), ("//path", .message("/path")),
@@ -48,7 +48,7 @@ struct ChatTextTests {
         #expect(ChatInput(line) == meaning)
     }
 
-    @Test("a card stands above the answer, wrapped as the answer is, and no domain above the card")
+    @Test("crisis resources are printed before the answer, wrapped like it, and without a domain")
     func card() {
         func resource(_ name: String, url: String?) -> SafetyResource {
             SafetyResource(name: name, phone: nil, sms: nil, url: url, hours: nil, country: nil)

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// The real executable in a terminal of its own, which it controls: what is typed is echoed, and Ctrl-C is a signal.
+/// Runs the real executable in a new pseudo-terminal: input is echoed, and Ctrl-C sends a signal.
 final class Terminal: Sendable {
     private let process: ChildProcess
     /// Held open: reading the master fails once no process has the terminal open, and `availableData` traps then.
@@ -23,7 +23,7 @@ final class Terminal: Sendable {
         guard slave >= 0, ioctl(master, UInt(TIOCSWINSZ), &size) == 0 else { throw Program.Failure(description: "no terminal") }
         self.master = FileHandle(fileDescriptor: master, closeOnDealloc: true)
         terminal = FileHandle(fileDescriptor: slave, closeOnDealloc: true)
-        // A session of its own, whose terminal is the one at standard input.
+        // A new session, whose controlling terminal is standard input.
         process = try ChildProcess(
             ["/usr/bin/setsid", "--ctty", "--wait", Program.executable.path] + arguments,
             environment: environment.merging(["COACH_ROOT": Program.root.path, "PATH": "/usr/bin:/bin"]) { own, _ in own },
@@ -41,7 +41,7 @@ final class Terminal: Sendable {
         process.signal(SIGKILL)
     }
 
-    /// What stands on the screen, line ends as `\n`.
+    /// All output so far, with line ends as `\n`.
     var text: String { String(decoding: shown.withLock { $0 }, as: UTF8.self).replacing("\r\n", with: "\n") }
 
     func type(_ keys: String) throws { try master.write(contentsOf: Data(keys.utf8)) }

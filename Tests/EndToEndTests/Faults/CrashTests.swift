@@ -4,13 +4,13 @@ import Testing
 
 @Suite("kill -9", .paced)
 struct CrashTests {
-    @Test("of the owner: a follower elsewhere gets the kept text and its end within 10 s, at most 500 ms are lost, and retry works")
+    @Test("of the owner: remote subscribers get the kept text and its end within 10 s, at most 500 ms are lost, retry works")
     func ownerDies() async throws {
         let pair = try await Pair.fresh()
         let testUser = pair.one.testUser()
         let first = try await testUser.listen("Hello \(sim(["words": 800, "pace_ms": 25]))").until(bytes: 10)
         let subscriber = try await testUser.at(pair.other.port).follow(first.turnID).until(bytes: 1)
-        // So much is said in two seconds; both hear it live.
+        // As much text as comes in two seconds; both clients receive it live.
         try await first.until(bytes: 500)
         try await subscriber.until(bytes: 300)
         let killed = ContinuousClock.now
@@ -33,7 +33,7 @@ struct CrashTests {
         #expect(bills.count == 1 && bills[0].flag("estimated") == true)
         #expect(try await pair.database.isBalanced())
 
-        // Who heard more than was kept is told where to cut.
+        // A client with more text than was kept gets the kept length.
         let ahead = try await testUser.at(pair.other.port).follow(first.turnID, after: content.utf8.count + 50).toEnd()
         #expect(ahead.text.isEmpty && ahead.end?.type == "error" && ahead.end?.fields.number("kept_bytes") == content.utf8.count)
         let again = try await testUser.at(pair.other.port).listenToRetry(first.turnID).until(bytes: 1)
@@ -42,7 +42,7 @@ struct CrashTests {
         #expect(try await testUser.at(pair.other.port).stop(again.turnID).status == 200)
     }
 
-    @Test("and a new start with the same state: the turn is settled at once, its estimate billed once, and retry works")
+    @Test("and a restart with the same state: the turn is finalized at once, its estimate billed once, and retry works")
     func sameState() async throws {
         let simulator = try await Stage.shared().simulator
         let database = try await Database.ofItsOwn()
@@ -59,7 +59,7 @@ struct CrashTests {
         let successor = try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: folder.state())
         let (turn, content) = try await database.settledAnswer(of: testUser.id, within: 4)
         #expect(turn["status"] == "interrupted" && !content.isEmpty && first.turnID == turn["id"])
-        // The same request again tells the part, and calls no model.
+        // A repeated request gets the kept part, without a model call.
         let repeated = try await testUser.at(successor.port).say(message, ["client_message_id": "k"])
         #expect(repeated.story == ["start", "token", "usage", "error"] && repeated.content == content)
         #expect(
@@ -75,7 +75,7 @@ struct CrashTests {
         #expect(try await database.messages(of: testUser.id, role: "user").count == 1)
     }
 
-    @Test("before the first word: the turn has failed, nothing is billed for it, and the same request tries again under the same id")
+    @Test("before the first word: the turn has failed, nothing is billed, and a repeated request retries it with the same id")
     func beforeTheFirstWord() async throws {
         let simulator = try await Stage.shared().simulator
         let database = try await Database.ofItsOwn()
@@ -95,7 +95,7 @@ struct CrashTests {
         #expect(try await database.isBalanced())
     }
 
-    @Test("another process with the same identity, as a copied state folder makes it, ends the earlier one and settles its turns")
+    @Test("a second process with the same instance id, from a copied state folder, ends the first and finalizes its turns")
     func sameIdentity() async throws {
         let simulator = try await Stage.shared().simulator
         let database = try await Database.ofItsOwn()

@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 
 extension Gateway {
-    /// Whether it said within 5 s that its last turn and client are gone, and then ended well. Foundation hears of the end of a process some
-    /// seconds late when the machine is busy; the log does not.
+    /// Whether it said within 5 s that its last turn and client are gone, and then ended well. Foundation hears of the end of a process
+    /// some seconds late when the machine is busy; the log does not.
     fileprivate func hasDrained() async throws -> Bool {
         try await eventually(within: .seconds(5), "the end of the drain\n\(program.output)") { log.contains { $0["message"] == "drained" } }
         return try await program.exit(within: 20) == 0
@@ -13,7 +13,7 @@ extension Gateway {
 
 @Suite("Drain", .paced)
 struct DrainTests {
-    @Test("hands the clients of long turns over: `retry: 500`, no `done`, and the other instance has exactly the rest; then it ends")
+    @Test("hands over long turns: `retry: 500`, no `done`, the other instance has exactly the rest; then it ends")
     func handOver() async throws {
         let pair = try await Pair.fresh(["COACH_DRAIN_SECONDS": "1"])
         let testUser = pair.one.testUser()
@@ -35,7 +35,7 @@ struct DrainTests {
         #expect(try await pair.database.usage(of: testUser.id).count == 1)
     }
 
-    @Test("hands over who follows another instance's turn, too")
+    @Test("also hands over subscribers of another instance's turn")
     func mirrored() async throws {
         let pair = try await Pair.fresh(["COACH_DRAIN_SECONDS": "1"])
         let testUser = pair.one.testUser()
@@ -60,7 +60,7 @@ struct DrainTests {
         #expect(try await pair.one.hasDrained())
     }
 
-    @Test("readiness is false for as long as the proxy is said to need, before connections are refused")
+    @Test("readiness is false for the configured time before connections are refused")
     func notice() async throws {
         let pair = try await Pair.fresh(["COACH_DRAIN_SECONDS": "1", "COACH_DRAIN_NOTICE_SECONDS": "3"])
         pair.one.program.signal(SIGTERM)
@@ -72,7 +72,7 @@ struct DrainTests {
         #expect(try await pair.one.hasDrained())
     }
 
-    @Test("a turn that is handed over can be stopped from elsewhere")
+    @Test("a turn that was handed over can be stopped on another instance")
     func stopped() async throws {
         let pair = try await Pair.fresh(["COACH_DRAIN_SECONDS": "1"])
         let testUser = pair.one.testUser()

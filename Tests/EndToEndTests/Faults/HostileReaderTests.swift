@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// They keep many connections open, each for as long as a limit lasts.
+/// These tests keep many connections open, each until a time limit.
 @Suite("Slow and hostile clients", .serialized, .patient)
 struct HostileReaderTests {
     private static let ground = Task {
@@ -13,10 +13,10 @@ struct HostileReaderTests {
         return (gateway: gateway, folder: folder, simulator: simulator)
     }
 
-    @Test("a thousand that connect and say nothing, and those that trickle a head or a body, are cut off; others do not notice")
+    @Test("a thousand silent connections, and slow heads and bodies, are cut off without affecting others")
     func silence() async throws {
         let (gateway, _, _) = try await Self.ground.value
-        // Where the usual limit of descriptors is 1,024, it is only a default.
+        // The usual limit of 1,024 descriptors is only a default.
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
         limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, 8192))
@@ -31,9 +31,9 @@ struct HostileReaderTests {
         let headBytes = Array(String(decoding: whole, as: UTF8.self)[..<bodyAt].utf8)
         async let body = trickle(Array(whole[headBytes.count...]), gateway, after: headBytes)
 
-        // All of them are connected by now.
+        // All of them are connected.
         #expect(try await gateway.testUser().say("Hello \(sim(["words": 3]))").endAfter < .seconds(2))
-        // Closed, or answered that it took too long.
+        // Closed, or answered with 408.
         try await Wire.run { for wire in silent { while try !wire.receive().isEmpty {} } }
         #expect(start.duration(to: .now) < .seconds(15), "\(start.duration(to: .now))")
         let (headEnd, bodyEnd) = try await (head, body)
@@ -41,7 +41,7 @@ struct HostileReaderTests {
         #expect(try await gateway.health() == 200)
     }
 
-    /// Sends a byte a second after a beginning that is sent at once; how long it was listened to.
+    /// Sends a beginning at once and then a byte each second; returns how long the connection stayed open.
     private func trickle(_ bytes: [UInt8], _ gateway: Gateway, after beginning: [UInt8] = []) async throws -> Duration {
         try await Wire.run {
             let wire = try Wire(port: gateway.port, timeout: 1)
@@ -50,7 +50,7 @@ struct HostileReaderTests {
             for byte in bytes {
                 guard start.duration(to: .now) < .seconds(40) else { break }
                 guard (try? wire.send([byte])) != nil else { break }
-                // A second of waiting for an answer or the end.
+                // Waits a second for an answer or the end.
                 if let answer = try? wire.receive(), answer.isEmpty || String(decoding: answer, as: UTF8.self).hasPrefix("HTTP/1.1 4") {
                     break
                 }

@@ -7,7 +7,7 @@ struct JobTests {
     private static let users = 1_500
     private static let kills = 8
 
-    @Test("two instances share them; while one is killed again and again, every job is done, and what it removes is removed once")
+    @Test("two instances share them; while one is repeatedly killed, every job is done, and its effect happens once")
     func kills() async throws {
         let simulator = try await Stage.shared().simulator
         let database = try await Database.ofItsOwn()
@@ -16,13 +16,13 @@ struct JobTests {
         let survivor = try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: folders.0.state())
         for _ in 0..<Self.kills {
             let victim = try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: folders.1.state())
-            // The next jobs of all there are.
+            // The next of all jobs.
             try await enqueue(database, Self.users / Self.kills)
             try await Task.sleep(for: .milliseconds(.random(in: 50...1_300)))
             try await victim.program.kill9()
         }
         try await enqueue(database, Self.users)
-        // A job that died with its process waits for its lease, 10 s.
+        // A job of a killed process is due again after its lease, 10 s.
         try await eventually(within: .seconds(60), "the end of all jobs") {
             try await database.rows("select 1 as one from gateway.jobs where kind = 'delete_user' limit 1").isEmpty
         }
@@ -47,7 +47,7 @@ struct JobTests {
         let environment = Gateway.environment(database: database.gatewayURL, simulator: stage.simulator.url)
         let clean = try await Program.run(["check"], environment: environment)
         #expect(!clean.output.contains("dead jobs"), "\(clean.output)")
-        // Without a user nobody can be removed.
+        // Without a user there is nothing to remove.
         try await database.fresh.psql("select gateway.enqueue_job(null, 'delete_user')")
         let gateway = try await Gateway(database: database.gatewayURL, simulator: stage.simulator.url)
         try await eventually("the dead job") { try await !database.rows("select 1 as one from gateway.jobs where state = 'dead'").isEmpty }
@@ -65,7 +65,7 @@ struct JobTests {
         }
     }
 
-    /// Users with thirty messages each, and a note of each user that is removed and of each job that ends.
+    /// Creates users with thirty messages each, and triggers that record each removed user and each ended job.
     private func fill(_ database: Database) async throws {
         try await database.fresh.psql(
             """
@@ -85,7 +85,7 @@ struct JobTests {
             """)
     }
 
-    /// Requests the removal of so many more.
+    /// Requests the removal of `count` more users.
     private func enqueue(_ database: Database, _ count: Int) async throws {
         try await database.fresh.psql(
             """

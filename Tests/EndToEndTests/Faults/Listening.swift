@@ -1,22 +1,22 @@
 import Foundation
 
-/// A stream that a test reads event by event, so that it can hang up, look elsewhere and come back.
-// SAFETY: one scenario, one step at a time, uses a listening.
+/// A client's event stream that a test reads event by event, so that it can disconnect at any event.
+// SAFETY: used by one test, one step at a time.
 final class Listening: @unchecked Sendable {
     let status: Int
     let headers: [String: String]
     private(set) var events: [Event] = []
-    /// Comments seen.
+    /// The number of comments received.
     private(set) var pings = 0
-    /// The last `retry:` seen, in milliseconds.
+    /// The last `retry:` received, in milliseconds.
     private(set) var retry: Int?
-    /// The body came to its end.
+    /// Whether the body has ended.
     private(set) var isOver = false
-    /// UTF-8 bytes of answer after each event, with the time at which they came.
+    /// The number of UTF-8 bytes of text after each event, with the time of its arrival.
     private(set) var arrivals: [(at: ContinuousClock.Instant, position: Int)] = []
 
     private let wire: Wire
-    /// Heartbeats keep a line alive for ever, a test not.
+    /// Heartbeats keep a stream open without a limit, so the test has its own.
     private let deadline = ContinuousClock.now + .seconds(40)
     private var waiting: [UInt8] = []
 
@@ -45,7 +45,7 @@ final class Listening: @unchecked Sendable {
         events.map(\.type).reduce(into: []) { story, type in if type != "token" || story.last != "token" { story.append(type) } }
     }
 
-    /// Reads until it holds, or to the end.
+    /// Reads until the condition holds, or to the end.
     @discardableResult
     func until(_ condition: @escaping @Sendable (Listening) -> Bool) async throws -> Listening {
         try await Wire.run { [self] in
@@ -54,27 +54,27 @@ final class Listening: @unchecked Sendable {
         }
     }
 
-    /// Reads to the end, which a cut line has too.
+    /// Reads to the end, also of a broken connection.
     @discardableResult
     func toEnd() async throws -> Listening { try await until { _ in false } }
 
-    /// Reads until the answer has so many bytes.
+    /// Reads until the text has `count` bytes.
     @discardableResult
     func until(bytes count: Int) async throws -> Listening { try await until { $0.bytes.count >= count } }
 
-    /// Hangs up.
+    /// Resets the connection.
     func hangUp() { wire.reset() }
 
-    /// Hangs up politely.
+    /// Closes the connection normally.
     func close() { wire.close() }
 
-    /// Says that nothing more will be sent, and goes on reading.
+    /// Closes the sending side, and can still be read.
     func closeForWriting() { wire.closeForWriting() }
 
     private func readMore() throws {
         guard ContinuousClock.now < deadline else { throw Wire.Failure(description: "40 s without an end, after \(story)") }
         let chunk: [UInt8]
-        // A killed gateway ends the line without the last chunk.
+        // A killed gateway ends the connection without the last chunk.
         do { chunk = try wire.readChunk() } catch let failure as Wire.Failure
             where failure.description.contains("closed")
             || failure.description.contains("reset")
@@ -106,7 +106,7 @@ final class Listening: @unchecked Sendable {
 }
 
 extension TestUser {
-    /// Says something, and reads as far as the test wants.
+    /// Sends a message, and leaves reading to the test.
     func listen(
         _ message: String, _ more: [String: Any] = [:], headers: [String: String] = [:], timeout: Int = 30
     ) async throws -> Listening {
@@ -116,14 +116,14 @@ extension TestUser {
     /// The same user on another gateway, or through a proxy.
     func at(_ port: Int) -> TestUser { TestUser(id: id, browser: Browser(port: port, token: browser.token)) }
 
-    /// Follows a turn from a byte on.
+    /// Resumes a turn from a byte on.
     func follow(_ turn: String, after position: Int? = nil, timeout: Int = 30) async throws -> Listening {
         let headers = position.map { ["Last-Event-ID": "\($0)", "Accept": "text/event-stream"] } ?? [:]
         let head = browser.head("GET", "\(Browser.chatPath)/\(turn)", bodyCount: nil, headers: headers)
         return try await Listening.open(head, port: browser.port, timeout: timeout)
     }
 
-    /// The whole answer to a GET of a turn, whatever it is.
+    /// The complete response to a GET of a turn, with any status.
     func resume(_ turn: String, after position: String, headers: [String: String] = [:]) async throws -> Answer {
         try await browser.send(
             "GET", "\(Browser.chatPath)/\(turn)", headers: headers.merging(["Last-Event-ID": position]) { $1 })
@@ -133,12 +133,12 @@ extension TestUser {
         try await browser.send("POST", "\(Browser.chatPath)/\(turn)/stop", body: [])
     }
 
-    /// Tries a turn again, and listens to the end.
+    /// Retries a turn, and reads to the end.
     func retry(_ turn: String) async throws -> Answer {
         try await browser.send("POST", "\(Browser.chatPath)/\(turn)/retry", body: [])
     }
 
-    /// The same, read as far as the test wants.
+    /// The same, and leaves reading to the test.
     func listenToRetry(_ turn: String) async throws -> Listening {
         try await Listening.open(browser.head("POST", "\(Browser.chatPath)/\(turn)/retry", bodyCount: 0), port: browser.port)
     }

@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// A client reads words, the gateway dies before it has saved one, and the turn is tried again under its id: what may the client be told?
-@Suite("Words of an attempt that left nothing", .paced)
+/// A client has read text that the gateway had not saved when it crashed, and the turn's next attempt has begun: what does a resume return?
+@Suite("Resuming with text of a lost attempt", .paced)
 struct LostAttemptTests {
-    /// Two gateways, and a turn in its second attempt of which somebody has read words of the first.
+    /// Two gateways, and a turn in its second attempt, of whose first attempt a client has text.
     private struct Ground {
         var database: Database
         var one: Gateway
@@ -30,7 +30,7 @@ struct LostAttemptTests {
             #expect(first.events.first?.fields.number("attempt") == nil)
             (turn, read) = (first.turnID, first.bytes.count)
             try await killed.program.kill9()
-            // As if it had died before the first checkpoint.
+            // As if it had crashed before the first checkpoint.
             try await database.fresh.psql("delete from gateway.checkpoints; update gateway.running_turns set provider = null")
             one = try await gateway(folder)
             self.testUser = testUser.at(one.port)
@@ -50,7 +50,7 @@ struct LostAttemptTests {
         #expect(error?.fields.flag("retryable") == true)
     }
 
-    @Test("failed: nothing is kept. Running again: told at once, here; stopped before a word: not told `done`, here and elsewhere")
+    @Test("failed: nothing is kept; running: the client is told at once on the owner; stopped without text: no `done`")
     func stopped() async throws {
         let ground = try await Ground(["words": 400, "pace_ms": 20, "first_token_ms": 1500])
         let failed = try await ground.testUser.resume(ground.turn, after: "\(ground.read)")
@@ -58,7 +58,7 @@ struct LostAttemptTests {
         let second = try await ground.tryAgain()
         #expect(second.turnID == ground.turn && second.events.first?.fields.number("attempt") == 2)
         expectLost(try await ground.testUser.resume(ground.turn, after: "\(ground.read)"))
-        // Elsewhere nobody knows yet how far it has come: told with the end.
+        // Another instance does not know the released length: the client is told at the end.
         async let far = ground.testUser.at(ground.other.port).resume(ground.turn, after: "\(ground.read)")
         async let near = ground.testUser.at(ground.other.port).follow(ground.turn).toEnd()
         #expect(try await ground.testUser.stop(ground.turn).status == 200)
@@ -74,7 +74,7 @@ struct LostAttemptTests {
         #expect(try await ground.database.messages(of: ground.testUser.id, role: "assistant").isEmpty)
     }
 
-    @Test("completed or cut by the second attempt: who has more than is kept drops it, who has less gets the rest")
+    @Test("completed or interrupted: a client with more text than is kept must drop it, one with less gets the rest")
     func ended() async throws {
         let complete = try await Ground(["words": 40, "pace_ms": 50])
         let second = try await complete.tryAgain().toEnd()

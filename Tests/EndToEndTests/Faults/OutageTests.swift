@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A PostgreSQL of its own that a test stops, freezes and starts.
+/// A PostgreSQL server that a test stops, freezes and starts.
 private struct Island: Sendable {
     var cluster: ThrowawayCluster
     var database: Database
@@ -20,9 +20,9 @@ private struct Island: Sendable {
     }
 }
 
-@Suite("PostgreSQL gone under running turns", .paced)
+@Suite("PostgreSQL outages during turns", .paced)
 struct OutageTests {
-    @Test("two hundred stream on to their end; new ones are told to wait within 1 s; all are saved once, and none is taken for dead")
+    @Test("two hundred turns stream to their end and are saved once, none is orphaned; new ones are rejected within 1 s")
     func twoHundred() async throws {
         let island = try await Island()
         let (one, other) = (try await island.gateway(try StateFolder()), try await island.gateway(try StateFolder()))
@@ -65,11 +65,11 @@ struct OutageTests {
             #expect(turn.number("bills") == 1)
         }
         #expect(try await island.database.isBalanced())
-        // And it goes on without a restart.
+        // And it works again without a restart.
         try await eventually("an answer") { try await one.testUser().say("Hello \(sim(["words": 2]))").status == 200 }
     }
 
-    @Test("a receipt on disk survives the gateway too, and is booked once, as the owner's")
+    @Test("a receipt on disk survives a restart, and is booked once, as the owner's")
     func spooled() async throws {
         let island = try await Island()
         let folder = try StateFolder()
@@ -122,7 +122,7 @@ struct OutageTests {
         try await gateway.program.exit()
     }
 
-    @Test("an instance that can save an answer neither in the database nor on disk is not ready, and says so on the metrics port")
+    @Test("an instance that can save answers neither in the database nor on disk is not ready, as the metrics port shows")
     func notSaving() async throws {
         let folder = try StateFolder()
         let island = try await Island()
@@ -134,7 +134,7 @@ struct OutageTests {
         #expect(before.status == 200 && before.json.flag("saving") == true)
 
         let first = try await gateway.testUser().listen("Hello \(sim(["words": 20, "pace_ms": 50]))").until(bytes: 1)
-        // A file where the folder was: not even root can write into it.
+        // A file in place of the folder: not even root can write into it.
         let spool = try #require(folder.files.first { $0.hasSuffix("receipts") })
         try FileManager.default.removeItem(atPath: "\(folder.path)/\(spool)")
         try Data().write(to: URL(fileURLWithPath: "\(folder.path)/\(spool)"))
@@ -149,7 +149,7 @@ struct OutageTests {
         try await eventually("saving again") { try await readiness().json.flag("saving") == true }
     }
 
-    @Test("a turn whose beginning was committed, but whose answer was lost, does not block its conversation")
+    @Test("a turn that begin_turn committed, but whose result was lost, does not block its conversation")
     func lostBeginning() async throws {
         let island = try await Island()
         let gateway = try await island.gateway(try StateFolder())
@@ -174,11 +174,11 @@ struct OutageTests {
     }
 }
 
-/// A file system of 256 KiB in memory, mounted on a folder until the value is gone.
+/// A file system of 256 KiB in memory, mounted on a folder until the value is freed.
 private final class SmallDisk {
     private let path: String
 
-    /// Nil, and a line that says so, where nothing may be mounted.
+    /// Nil, with a message in the log, when mounting is not permitted.
     init?(at path: String) throws {
         self.path = path
         guard getuid() == 0, mount("tmpfs", path, "tmpfs", 0, "size=256k") == 0 else {
@@ -191,7 +191,7 @@ private final class SmallDisk {
 
     deinit { umount2(path, Int32(MNT_DETACH)) }
 
-    /// Writes until nothing fits.
+    /// Writes until the file system is full.
     func fill() throws {
         let descriptor = open("\(path)/filler", O_WRONLY | O_CREAT, 0o600)
         defer { close(descriptor) }

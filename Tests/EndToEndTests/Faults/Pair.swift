@@ -9,14 +9,14 @@ final class Pair: Sendable {
     let one: Gateway
     let other: Gateway
 
-    /// For tests that do not harm it.
+    /// The shared pair, for tests that do not stop it.
     static func shared() async throws -> Pair { try await task.value }
     private static let task = Task {
         let stage = try await Stage.shared()
         return try await Pair(stage.database, stage.simulator)
     }
 
-    /// A pair of one's own, on a database of its own, to be killed and drained.
+    /// A new pair on a new database, which a test may kill and drain.
     static func fresh(_ environment: [String: String] = [:]) async throws -> Pair {
         let simulator = try await Stage.shared().simulator
         return try await Pair(try await .ofItsOwn(), simulator, environment)
@@ -31,7 +31,7 @@ final class Pair: Sendable {
     }
 }
 
-/// A folder of one test, gone with the tests.
+/// A folder for one test, removed after the tests.
 struct StateFolder: Sendable {
     let path: String
 
@@ -44,7 +44,7 @@ struct StateFolder: Sendable {
     /// The environment of a gateway that keeps its state here.
     func state(_ environment: [String: String] = [:]) -> [String: String] { environment.merging(["COACH_STATE_DIR": path]) { $1 } }
 
-    /// Files below, by path.
+    /// The files below it, by path.
     var files: [String] { FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? [] }
 
     /// The resident memory of the gateway that keeps its state here, in bytes.
@@ -63,7 +63,7 @@ struct StateFolder: Sendable {
 }
 
 extension Database {
-    /// Another database on the shared server. Roles belong to the server: who changes one while somebody else does is refused, and comes again.
+    /// Another database on the shared server. Roles belong to the server: a concurrent change of one fails and is retried.
     static func ofItsOwn() async throws -> Database {
         for _ in 0..<5 {
             do { return try await Database(try await FreshDatabase()) } catch let failure as Program.Failure
@@ -75,7 +75,7 @@ extension Database {
         return try await Database(try await FreshDatabase())
     }
 
-    /// The only answer of a user, once his turn has ended.
+    /// The only answer of a user, when the turn has ended.
     func settledAnswer(of user: String, within seconds: Double = 15) async throws -> (turn: JSONObject, content: String) {
         try await eventually(within: .seconds(seconds), "the end of the turn of \(user)") {
             try await turn(of: user)["status"] != "running"
@@ -83,7 +83,7 @@ extension Database {
         return (try await turn(of: user), try await messages(of: user, role: "assistant").first?["content"] ?? "")
     }
 
-    /// Budgets and ledger say the same, and nothing is set aside.
+    /// Checks that budgets and ledger agree and nothing is reserved.
     func isBalanced() async throws -> Bool {
         let sums = try await row(
             """

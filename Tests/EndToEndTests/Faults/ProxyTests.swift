@@ -3,13 +3,13 @@ import Testing
 
 @Suite("Behind HAProxy with the file that is shipped", .paced, .enabled(if: Proxy.Kind.haproxy.program != nil, "HAProxy is not installed"))
 struct ProxyTests {
-    @Test("every token leaves as it comes, and a line that is lost goes on, on the other instance too")
+    @Test("every token is forwarded at once, and a lost connection can be resumed, also on the other instance")
     func streams() async throws {
         let pair = try await Pair.shared()
         let proxy = try await Proxy(.haproxy, before: pair)
         let testUser = pair.one.testUser().at(proxy.port)
         let first = try await testUser.listen("Hello \(sim(["words": 60, "pace_ms": 50]))").until(bytes: 80)
-        // Not in bursts: the tokens so far came over at least as long as they took to be spoken, less what a busy machine packs together.
+        // Not in bursts: the tokens arrive over about the time in which the model sends them, less what a busy machine merges.
         let span = try #require(first.arrivals.first).at.duration(to: try #require(first.arrivals.last).at)
         #expect(first.arrivals.count >= 5 && span > .milliseconds(300), "\(first.arrivals.count) pieces in \(span)")
         first.hangUp()

@@ -5,12 +5,12 @@ import Testing
 
 /// `kill -9` of the gateway at random moments, under load. COACH_TEST_KILLS says how often; a hundred take two minutes here, and
 /// `deploy/chaos` makes more.
-@Suite("Kills at random moments", .paced)
+@Suite("Random kills under load", .paced)
 struct RandomKillTests {
     private static let kills = ProcessInfo.processInfo.environment["COACH_TEST_KILLS"].flatMap { Int($0) } ?? 25
     private static let people = 6
 
-    @Test("lose no acknowledged message, at most 500 ms of text, and no money; whoever resumes is told what is kept")
+    @Test("lose no acknowledged message, at most 500 ms of text, and no bill; a resume returns the kept length")
     func manyKills() async throws {
         let simulator = try await Stage.shared().simulator
         let database = try await Database.ofItsOwn()
@@ -19,7 +19,7 @@ struct RandomKillTests {
         let tales = try await withThrowingTaskGroup(of: [Tale].self) { group in
             for _ in 0..<Self.people { group.addTask { try await person(place) } }
             group.addTask {
-                // Also when it fails, lest the people wait for ever.
+                // Also when it fails, so that the users do not wait for ever.
                 defer { place.close() }
                 for kill in 0...Self.kills {
                     let gateway = try await Gateway(
@@ -63,7 +63,8 @@ struct RandomKillTests {
             #expect(turn["status"] == "interrupted" && turn["finalized_by"] == "recovery", "\(tale.end?.data ?? "") \(turn)")
             #expect(tale.end?.fields.number("kept_bytes") == content.utf8.count && !content.isEmpty)
             #expect(ofAttempt[turn.number("attempt") ?? 0]?.first?.flag("estimated") == true)
-            // The kill that cut it is the first after its last word, which may have been read a moment after it; lives are longer than that.
+            // The kill that cut the stream is the first after its last word, or just before, because a word may be read a moment after
+            // the kill. A gateway runs for longer than that.
             guard let last = tale.arrivals.last?.at, let cut = killed.first(where: { $0 >= last - .milliseconds(150) }) else { continue }
             let due = tale.arrivals.last { $0.at.duration(to: cut) >= .milliseconds(500) }?.position ?? 0
             #expect(content.utf8.count >= due, "\(content.utf8.count) of \(due) bytes")
@@ -72,7 +73,7 @@ struct RandomKillTests {
         let (cut, whole) = (tales.filter { $0.end?.type == "error" }, tales.filter { $0.end?.type == "done" })
         #expect(!cut.isEmpty && !whole.isEmpty, "\(cut.count) cut, \(whole.count) whole")
 
-        // What was cut may be answered anew.
+        // An interrupted message may be answered again.
         let gateway = try #require(place.gateway)
         for tale in cut.suffix(5) {
             let again = try await TestUser(gateway: gateway, id: tale.user).retry(tale.turn)
@@ -83,7 +84,7 @@ struct RandomKillTests {
             "\(tales.count { $0.attempts > 1 }) tried again, \(tales.reduce(0) { $0 + $1.streams - 1 }) resumed")
     }
 
-    /// Speaks to whichever gateway lives, one message after another, until the killing is over; each answer is read to its end.
+    /// Sends messages to the running gateway, one after another, until the kills are over; reads each answer to its end.
     private func person(_ place: Place) async throws -> [Tale] {
         var tales: [Tale] = []
         while !place.isClosed {
@@ -97,7 +98,7 @@ struct RandomKillTests {
                     try await Task.sleep(for: .milliseconds(20))
                     continue
                 }
-                // A line to somebody who dies is cut, or never made.
+                // A connection to a killed gateway breaks, or cannot be opened.
                 do { try await tale.read(TestUser(gateway: gateway, id: user)) } catch is Wire.Failure {}
                 if tale.end == nil { try await Task.sleep(for: .milliseconds(20)) }
             }
@@ -107,7 +108,7 @@ struct RandomKillTests {
     }
 }
 
-/// Where the gateway is that lives at the moment.
+/// The port of the running gateway.
 private final class Place: Sendable {
     private let current = Mutex<(gateway: Gateway?, isClosed: Bool)>((nil, false))
     let killed = Mutex<[ContinuousClock.Instant]>([])
@@ -118,7 +119,7 @@ private final class Place: Sendable {
     func close() { current.withLock { $0.isClosed = true } }
 }
 
-/// One message, and what its writer has read of the answer.
+/// One message, and what its client has read of the answer.
 private struct Tale: Sendable {
     var user: String
     var message: String
@@ -133,7 +134,7 @@ private struct Tale: Sendable {
 
     init(user: String, message: String) { (self.user, self.message) = (user, message) }
 
-    /// One stream, as far as it goes.
+    /// Reads one stream as far as it goes.
     mutating func read(_ testUser: TestUser) async throws {
         let stream =
             asksAnew
@@ -155,7 +156,7 @@ private struct Tale: Sendable {
         let kept = last.fields.number("kept_bytes") ?? 0
         text = String(decoding: Array(text.utf8).prefix(kept), as: UTF8.self)
         if kept > 0 { return end = last }
-        // Nothing is left: an attempt that failed, or another one's text. The same request begins the next, or attaches to it.
+        // Nothing is kept: the attempt failed, or the text is another attempt's. A repeated request begins or joins the next one.
         (asksAnew, arrivals) = (true, [])
     }
 }

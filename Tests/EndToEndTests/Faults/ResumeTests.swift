@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Resume", .paced)
 struct ResumeTests {
-    /// A finished answer, told on one gateway.
+    /// A finished answer, streamed by one gateway.
     private struct Told: Sendable {
         var pair: Pair
         var testUser: TestUser
@@ -59,7 +59,7 @@ struct ResumeTests {
         }
     }
 
-    @Test("elsewhere is live: text comes with at most 1 s of lag")
+    @Test("on another instance is live, with at most 1 s of delay")
     func lag() async throws {
         let pair = try await Pair.shared()
         let testUser = pair.one.testUser()
@@ -73,11 +73,11 @@ struct ResumeTests {
             spoken.arrivals.last { $0.position <= arrival.position }.map { $0.at.duration(to: arrival.at) }
         }
         #expect(try #require(lags.max()) < .seconds(1), "\(lags)")
-        // And in pieces: not everything at the end.
+        // And in pieces, not all at the end.
         #expect(heard.arrivals.count >= 6)
     }
 
-    @Test("takes `?after=` for `Last-Event-ID`")
+    @Test("accepts `?after=` in place of `Last-Event-ID`")
     func query() async throws {
         let told = try await Self.told.value
         let path = "\(Browser.chatPath)/\(told.turn)?after=7"
@@ -96,14 +96,14 @@ struct ResumeTests {
         #expect(stream.status == 422 && stream.story == ["error"] && stream.first("error")?["code"] == "VAL_3001")
     }
 
-    @Test("with a cursor that is no number is VAL_3001", arguments: ["-1", "abc", "1.5", "99999999999999999999"])
+    @Test("with a malformed cursor is VAL_3001", arguments: ["-1", "abc", "1.5", "99999999999999999999"])
     func nonsense(cursor: String) async throws {
         let told = try await Self.told.value
         let refused = try await told.testUser.resume(told.turn, after: cursor)
         #expect(refused.status == 422 && refused.errorCode == "VAL_3001")
     }
 
-    @Test("of somebody else's turn, or of none, is 404, and so are stop and retry")
+    @Test("of another user's or an unknown turn is 404, and so are stop and retry")
     func strangers() async throws {
         let told = try await Self.told.value
         let stranger = told.pair.one.testUser()

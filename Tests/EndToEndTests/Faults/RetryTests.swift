@@ -3,12 +3,12 @@ import Testing
 
 @Suite("Retry", .paced)
 struct RetryTests {
-    /// What the model was shown for the latest call about a word.
+    /// The prompt of the latest model call whose messages contain a word.
     private func prompt(_ word: String, _ simulator: Simulator) async throws -> String {
         try #require(try await simulator.requests(containing: word).last).messages.map(\.content).joined(separator: "\n")
     }
 
-    @Test("of an interrupted turn is a new turn on the same message; the old part is kept, and not shown to the model")
+    @Test("of an interrupted turn is a new turn on the same message; the old part is kept, and not in the prompt")
     func interrupted() async throws {
         let pair = try await Pair.shared()
         let testUser = pair.one.testUser()
@@ -30,12 +30,12 @@ struct RetryTests {
         #expect(!shown.replacing(script, with: "").contains("Oldpart"))
     }
 
-    @Test("of a whole turn makes the answer again; the next prompt has the new answer and not the old one")
+    @Test("of a complete turn makes a new answer; the next prompt has the new one and not the old one")
     func regenerate() async throws {
         let pair = try await Pair.shared()
         let testUser = pair.one.testUser()
         let word = marker()
-        // Two answers to one message: the standing script of the next call differs.
+        // Two answers to one message: the next call has another script.
         let first = try await testUser.say("Please speak about \(word).")
         let start = try #require(first.first("start"))
         let again = try await testUser.retry(try #require(start["turn_id"]))
@@ -55,7 +55,7 @@ struct RetryTests {
         #expect(try await pair.database.usage(of: testUser.id).count == 3)
     }
 
-    @Test("of a turn that runs is told to wait", arguments: [false, true])
+    @Test("of a running turn is rejected as in progress", arguments: [false, true])
     func running(elsewhere: Bool) async throws {
         let pair = try await Pair.shared()
         let testUser = pair.one.testUser()
@@ -65,12 +65,12 @@ struct RetryTests {
         #expect(try await testUser.stop(first.turnID).status == 200)
     }
 
-    @Test("a turn that failed without a word is tried again by the same request: same ids, next attempt")
+    @Test("a repeated request retries a turn that failed without text: same ids, next attempt")
     func failed() async throws {
         let pair = try await Pair.shared()
         let testUser = pair.one.testUser()
         let word = marker()
-        // Every call of the first request is refused; what the second request meets is an ordinary provider.
+        // The provider rejects every call of the first request, and answers the second.
         let refusal: [String: Any] = ["http_error": ["status": 400]]
         let message = "Hello \(word)"
         let key = ["client_message_id": "k"]

@@ -7,7 +7,7 @@ struct SlowReaderTests {
     private static func gateway() async throws -> (Gateway, StateFolder, Simulator) {
         let stage = try await Stage.shared()
         let simulator = try await Simulator()
-        // The longest answer that a turn may have, in as many tokens as are asked for.
+        // The longest answer that a turn may have, in the requested number of tokens.
         let script = ["tokens": [String](repeating: String(repeating: "word ", count: 12), count: 1000), "pace_ms": 0] as [String: Any]
         let body = try JSONSerialization.data(withJSONObject: script)
         _ = try await Browser(port: simulator.port).send("PUT", "/simulator/script", body: Array(body))
@@ -16,7 +16,7 @@ struct SlowReaderTests {
         return (gateway, folder, simulator)
     }
 
-    @Test("two hundred readers of 1 byte/s slow nobody down, and cost a bounded amount of memory that is used again")
+    @Test("two hundred readers of 1 byte/s delay no other client, and their memory is bounded and used again")
     func slowReaders() async throws {
         let (gateway, folder, simulator) = try await Self.gateway()
         defer { withExtendedLifetime(simulator) {} }
@@ -28,7 +28,7 @@ struct SlowReaderTests {
         var sizes = [try folder.residentBytes()]
         for _ in 0..<3 {
             let readers = try await Wire.run { try (0..<200).map { _ in try SlowReader(port: gateway.port, request) } }
-            // One byte of each, once a second, while somebody else is answered.
+            // Reads one byte of each, once a second, while another client is answered.
             let reading = Task {
                 while !Task.isCancelled {
                     try await Wire.run { for reader in readers { reader.readOneByte() } }
@@ -51,7 +51,7 @@ struct SlowReaderTests {
     }
 }
 
-/// A connection with the smallest window that the system has, read byte by byte.
+/// A connection with the smallest receive window of the system, read byte by byte.
 private final class SlowReader: Sendable {
     private let descriptor: Int32
 

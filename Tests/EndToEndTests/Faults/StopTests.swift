@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Stop", .paced)
 struct StopTests {
-    /// When the provider saw a request end, by the clock of this machine.
+    /// When the provider saw the end of a request, by this machine's clock.
     private func end(of word: String, _ simulator: Simulator) async throws -> (outcome: String, at: Date) {
         try await eventually("the end of the call") { try await simulator.requests(containing: word).first?.entry["outcome"] != "running" }
         let entry = try #require(try await simulator.requests(containing: word).first?.entry)
@@ -13,11 +13,11 @@ struct StopTests {
         return (entry["outcome"] ?? "", began.addingTimeInterval((entry.real("ended_after_ms") ?? 0) / 1000))
     }
 
-    @Test("reaches the provider within 100 ms, keeps and bills what was said, and tells all followers")
+    @Test("reaches the provider within 100 ms, keeps and bills the text, and ends the streams of all subscribers")
     func immediate() async throws {
         let pair = try await Pair.shared()
         var delays: [Double] = []
-        // The median of some: one may meet a moment in which the machine does something else.
+        // The median of several, because one may be delayed by other work of the machine.
         for _ in 0..<5 {
             let testUser = pair.one.testUser()
             let word = marker()
@@ -44,7 +44,7 @@ struct StopTests {
         #expect(delays.sorted()[2] < 0.1, "\(delays)")
     }
 
-    @Test("may be said again, and of a turn that has ended: the answer is how it stands", arguments: [false, true])
+    @Test("can be repeated, also after the turn has ended: the response has the turn's status", arguments: [false, true])
     func again(elsewhere: Bool) async throws {
         let pair = try await Pair.shared()
         let testUser = pair.one.testUser()
@@ -76,7 +76,7 @@ struct StopTests {
         #expect(turn["status"] == "stopped" && content == first.text)
     }
 
-    @Test("racing with the natural end twenty times leaves one ending, one answer and one bill")
+    @Test("racing with the natural end leaves one end, one answer and one bill, in twenty runs")
     func race() async throws {
         let pair = try await Pair.shared()
         let endings = try await withThrowingTaskGroup(of: String.self) { group in
@@ -102,7 +102,7 @@ struct StopTests {
         #expect(Set(endings).isSubset(of: ["stop", "stopped"]))
     }
 
-    @Test("before the first word leaves no answer and no false bill, and the conversation goes on")
+    @Test("before the first word leaves no answer and no wrong bill, and the conversation can continue")
     func beforeTheFirstWord() async throws {
         let pair = try await Pair.shared()
         let testUser = pair.one.testUser()
@@ -121,7 +121,7 @@ struct StopTests {
         expectDone(try await testUser.say("And now? \(sim(["words": 2]))", ["conversation_id": conversation]))
     }
 
-    @Test("is what deleting the conversation does, for who follows elsewhere, too; the turn is still billed")
+    @Test("is done by deleting the conversation, also for remote subscribers; the turn is still billed")
     func deletion() async throws {
         let pair = try await Pair.shared()
         let testUser = pair.one.testUser()

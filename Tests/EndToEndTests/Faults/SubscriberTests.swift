@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Subscribers", .paced)
 struct SubscriberTests {
-    @Test("a second device and ten followers on two instances hear the same, from one model call")
+    @Test("a second device and ten subscribers on two instances receive the same text from one model call")
     func ten() async throws {
         let pair = try await Pair.shared()
         let testUser = pair.one.testUser()
@@ -25,7 +25,7 @@ struct SubscriberTests {
         #expect(try await pair.database.usage(of: testUser.id).count == 1)
     }
 
-    @Test("the seventeenth is told to wait")
+    @Test("the seventeenth stream of a turn is rejected")
     func seventeen() async throws {
         let pair = try await Pair.shared()
         let testUser = pair.one.testUser()
@@ -34,7 +34,7 @@ struct SubscriberTests {
         for _ in 0..<15 { others.append(try await testUser.follow(first.turnID).until { !$0.turnID.isEmpty }) }
         let refused = try await testUser.resume(first.turnID, after: "0")
         #expect(refused.status == 429 && refused.errorCode == "BIZ_2010" && refused.headers["retry-after"] != nil, "\(refused.text)")
-        // A place that becomes free is free.
+        // When one ends, another is accepted.
         others.removeLast().hangUp()
         try await eventually("a place") {
             let listening = try await testUser.follow(first.turnID)
@@ -45,7 +45,7 @@ struct SubscriberTests {
         for listening in others where listening.status == 200 { try await listening.toEnd() }
     }
 
-    @Test("who leaves a silent turn politely gives his place back at once; who only stops sending is still answered")
+    @Test("a client that closes its connection frees its place at once; one that only stops sending is still served")
     func silentPlaces() async throws {
         let pair = try await Pair.shared()
         let testUser = pair.one.testUser()
@@ -67,7 +67,7 @@ struct SubscriberTests {
         #expect(try await next?.toEnd().end?["finish_reason"] == "stop")
     }
 
-    @Test("a hundred identical requests at once over two instances make one message, one model call, one bill, and all get the same answer")
+    @Test("a hundred identical concurrent requests on two instances make one message, call and bill, and get the same answer")
     func hundred() async throws {
         let pair = try await Pair.shared()
         let testUser = pair.one.testUser()
@@ -89,7 +89,7 @@ struct SubscriberTests {
         #expect(try await pair.database.messages(of: testUser.id, role: "assistant").count == 1)
     }
 
-    @Test("the same key with another body is refused on the other instance too")
+    @Test("the same key with another body is rejected on the other instance too")
     func otherBody() async throws {
         let pair = try await Pair.shared()
         let testUser = pair.one.testUser()
@@ -98,7 +98,7 @@ struct SubscriberTests {
         #expect(refused.status == 422 && refused.errorCode == "BIZ_2009")
     }
 
-    @Test("one turn at a time in a conversation holds across instances")
+    @Test("a conversation has one running turn across instances")
     func oneTurn() async throws {
         let pair = try await Pair.shared()
         let testUser = pair.one.testUser()
@@ -109,7 +109,7 @@ struct SubscriberTests {
         #expect(try await testUser.stop(running.turnID).status == 200)
     }
 
-    @Test("a silent line gets a comment within 10 s, here and elsewhere", .patient)
+    @Test("a silent stream gets a comment within 10 s, on the owner and on another instance", .patient)
     func heartbeat() async throws {
         let pair = try await Pair.shared()
         let testUser = pair.one.testUser()

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// An HTTP/1.1 answer as it came over the wire, with the time at which each part of it arrived.
+/// An HTTP/1.1 response as received, with the time at which each part arrived.
 struct Answer: Sendable {
     var status: Int
     /// Names in lower case.
@@ -9,23 +9,23 @@ struct Answer: Sendable {
     var body: [UInt8]
     /// From the request's last byte to the end of the head.
     var headAfter: Duration
-    /// From the request's last byte to the answer's.
+    /// From the request's last byte to the response's last byte.
     var endAfter: Duration
-    /// The events of an event stream; none for other answers.
+    /// The events of an event stream; empty for other responses.
     var events: [Event]
-    /// When `: ping` came.
+    /// When each `: ping` arrived.
     var pings: [Duration]
 
     var text: String { String(decoding: body, as: UTF8.self) }
-    /// The body as a JSON object; empty when it is none.
+    /// The body as a JSON object; empty when it is not one.
     var json: JSONObject { JSONObject(Data(body)) }
     /// `error` of an envelope.
     var error: JSONObject { json.object("error") }
     /// `error.code` of an envelope.
     var errorCode: String? { error["code"] }
-    /// All tokens joined.
+    /// The text of all tokens.
     var content: String { events.content }
-    /// The types of the events, a run of tokens counted once.
+    /// The types of the events, with consecutive tokens as one.
     var story: [String] {
         events.map(\.type).reduce(into: []) { story, type in if type != "token" || story.last != "token" { story.append(type) } }
     }
@@ -45,7 +45,7 @@ struct Answer: Sendable {
         pings = blocks.filter { $0.text == ": ping" }.map(\.after)
     }
 
-    /// What stands between empty lines, with the time at which its end arrived.
+    /// A block between empty lines, with the time at which its end arrived.
     private static func blocks(_ pieces: [(bytes: [UInt8], after: Duration)]) -> [(text: String, after: Duration)] {
         var blocks: [(String, Duration)] = []
         var block: [UInt8] = []
@@ -61,7 +61,7 @@ struct Answer: Sendable {
     }
 }
 
-/// One server-sent event of the gateway, read the plain way, line by line.
+/// One server-sent event, parsed line by line, independent of the product's parser.
 struct Event: Sendable {
     var id: String?
     var data: String
@@ -96,7 +96,7 @@ extension [Event] {
     var content: String { compactMap { $0.type == "token" ? $0["content"] : nil }.joined() }
 }
 
-/// The answer was told to its end; says what came instead.
+/// Checks that the answer was streamed to its end, and reports what was received otherwise.
 func expectDone(_ answer: Answer, sourceLocation: SourceLocation = #_sourceLocation) {
     #expect(answer.story.last == "done", "\(answer.status): \(answer.text)", sourceLocation: sourceLocation)
 }

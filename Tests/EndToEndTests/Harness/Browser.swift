@@ -1,13 +1,13 @@
 import Foundation
 
-/// Makes requests over a `Wire`, each on a connection of its own.
+/// Makes requests over a `Wire`, each on a new connection.
 struct Browser: Sendable {
     var port: Int
     var token: String?
 
     static let chatPath = "/functions/v1/chat-stream"
 
-    /// One request; reads to the end of the answer.
+    /// Makes one request and reads the complete response.
     func send(
         _ method: String, _ path: String, body: [UInt8]? = nil, headers: [String: String] = [:], timeout: Int = 30
     ) async throws -> Answer {
@@ -54,7 +54,7 @@ extension Wire {
         return try receive(count: count + 2).dropLast(2)
     }
 
-    /// A whole answer, with either kind of length. `hasBody`: false for the answer to HEAD, whatever its length says.
+    /// A complete response, with either kind of length. `hasBody`: false for a response to HEAD, whatever its length.
     func readAnswer(hasBody: Bool = true) throws -> Answer {
         let start = ContinuousClock.now
         let (status, headers) = try readHead()
@@ -72,7 +72,7 @@ extension Wire {
         return Answer(status: status, headers: headers, pieces: pieces, headAfter: headAfter, endAfter: ContinuousClock.now - start)
     }
 
-    /// Reads a chunked event stream until it shows an event of that type; throws when it ends before.
+    /// Reads a chunked event stream up to an event of that type; throws when it ends before.
     func read(untilEvent type: String) throws {
         var seen: [UInt8] = []
         let mark = "\"type\":\"\(type)\""

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// A migrated and seeded database, with what tests look up in it.
+/// A migrated and seeded database, with queries for tests.
 final class Database: Sendable {
     let fresh: FreshDatabase
     /// The superuser's URL.
@@ -9,7 +9,7 @@ final class Database: Sendable {
     /// The URL of role `coach_gateway`.
     let gatewayURL: String
 
-    /// The password that `migrate` gives to `coach_gateway`. Roles belong to the cluster: all tests agree on it.
+    /// The password that `migrate` sets for `coach_gateway`. The same in all tests, because roles belong to the cluster.
     static let password = "end-to-end-password"
 
     init(_ fresh: FreshDatabase) async throws {
@@ -40,13 +40,13 @@ final class Database: Sendable {
 
     func turn(of user: String) async throws -> JSONObject { try await row("select * from turns where user_id = '\(user)'") }
 
-    /// A user's messages of one role, in their order.
+    /// A user's messages with one role, in order.
     func messages(of user: String, role: String) async throws -> [JSONObject] {
         try await rows("select * from messages where user_id = '\(user)' and role = '\(role)' order by created_at, seq")
     }
 
     func usage(of user: String) async throws -> [JSONObject] {
-        // Money as text: a JSON number would lose digits.
+        // Costs as text, because a JSON number would lose digits.
         try await rows("select *, cost_usd::text as cost from model_calls where user_id = '\(user)' order by attempt")
     }
 }

@@ -1,14 +1,14 @@
 import Foundation
 import Glibc
 
-/// A provider that answers with a word every tenth of a second, unless the message asks for a flood. A thread for each connection.
+/// A provider that sends a word every 100 ms, or a flood if the message requests it. One thread for each connection.
 final class FloodingProvider: Sendable {
     let port: Int
     private let listener: Int32
 
     var url: String { "http://127.0.0.1:\(port)/v1" }
 
-    /// Words of an ordinary answer.
+    /// The number of words of an ordinary answer.
     static let words = 60
     static let pace = Duration.milliseconds(100)
 
@@ -43,7 +43,7 @@ final class FloodingProvider: Sendable {
     private static func serve(_ connection: Int32) {
         var request: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 1 << 16)
-        // The prompt ends with the message, and the body with what stands behind it.
+        // The prompt ends with the message, which is near the end of the body.
         while !String(decoding: request, as: UTF8.self).hasSuffix("}]}") {
             let count = recv(connection, &chunk, chunk.count, 0)
             guard count > 0 else { return }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder for one test, gone with the value.
+/// A folder for one test, removed with the value.
 final class Folder: Sendable {
     let path: String
 
@@ -12,7 +12,7 @@ final class Folder: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// A copy of what the product reads: `db`, `prompts`, `domains`, `deploy`.
+    /// A copy of the folders that the product reads: `db`, `prompts`, `domains`, `deploy`.
     static func copyOfRoot() throws -> Folder {
         let folder = try Folder()
         for name in ["db", "prompts", "domains", "deploy"] {

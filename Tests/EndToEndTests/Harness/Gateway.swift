@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// A gateway as a process of its own.
+/// A gateway process.
 final class Gateway: Sendable {
     let program: Program
     let port: Int
@@ -14,7 +14,7 @@ final class Gateway: Sendable {
         if untilReady { try await waitUntilReady() }
     }
 
-    /// What `serve` needs.
+    /// The environment that `serve` needs.
     static func environment(database: String, simulator: String?) -> [String: String] {
         var environment = [
             "COACH_ENV": "development", "COACH_PORT": "0", "COACH_METRICS_LISTEN": "off", "COACH_JWT_SECRET": Token.secret,
@@ -33,10 +33,10 @@ final class Gateway: Sendable {
     /// The status of `/healthz`.
     func health() async throws -> Int { try await Browser(port: port).send("GET", "/healthz").status }
 
-    /// A user who was never seen before.
+    /// A new user.
     func testUser() -> TestUser { TestUser(gateway: self) }
 
-    /// The log, a JSON object a line.
+    /// The log: one JSON object for each line.
     var log: [JSONObject] { program.lines.map { JSONObject($0) } }
 }
 
@@ -45,13 +45,13 @@ struct TestUser: Sendable {
     let id: String
     let browser: Browser
 
-    /// A new user, or one who also uses another gateway.
+    /// A new user, or a given one, who may also use another gateway.
     init(gateway: Gateway, id: String = UUID().uuidString.lowercased()) {
         self.id = id
         browser = Browser(port: gateway.port, token: Token(user: id).text)
     }
 
-    /// Says something and listens to the end.
+    /// Sends a message and reads the answer to its end.
     func say(
         _ message: String, _ more: [String: Any] = [:], headers: [String: String] = [:], timeout: Int = 30
     ) async throws -> Answer {
@@ -63,7 +63,7 @@ struct TestUser: Sendable {
         return Array(try JSONSerialization.data(withJSONObject: object, options: [.sortedKeys, .withoutEscapingSlashes]))
     }
 
-    /// The bytes of a whole request, to be sent by hand.
+    /// The bytes of a complete request, to be sent over a `Wire`.
     func request(_ message: String, _ more: [String: Any] = [:], headers: [String: String] = [:]) throws -> [UInt8] {
         let body = try Self.body(message, more)
         return browser.head("POST", Browser.chatPath, bodyCount: body.count, headers: headers) + body

@@ -1,12 +1,12 @@
 import Foundation
 
-/// A JSON object as a test reads it: by name and kind, nil for everything that is not there or of another kind.
+/// A JSON object for tests: members by name and type, nil when missing or of another type.
 struct JSONObject {
     private let members: [String: Any]
 
     init(_ members: [String: Any]) { self.members = members }
 
-    /// Empty when the text is no JSON object.
+    /// Empty when the text is not a JSON object.
     init(_ text: String) { self.init(Data(text.utf8)) }
 
     init(_ data: Data) { members = (try? JSONSerialization.jsonObject(with: data)) as? [String: Any] ?? [:] }

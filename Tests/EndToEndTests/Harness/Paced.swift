@@ -23,9 +23,9 @@ struct Paced: SuiteTrait, TestTrait, TestScoping {
 }
 
 extension Trait where Self == Paced {
-    /// For tests that keep the machine busy.
+    /// For tests that use much CPU.
     static var paced: Self { Paced(turnstile: .busy) }
-    /// For tests that mostly wait for a limit to run out; they do not stand in the way of the others.
+    /// For tests that mostly wait for a time limit; they are limited separately, so that they do not delay the others.
     static var patient: Self { Paced(turnstile: .waiting) }
 }
 

@@ -2,11 +2,11 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// A shell that runs until the tests end, also when they crash, and then stops the processes that they left running.
+/// Stops processes that the tests left running, by a shell that waits for the tests' end, also after a crash.
 enum ProcessCleanup {
     /// Kills a process of the product when the tests have ended.
     static func kill(_ process: Int32) {
-        // By its own id, and only if no other program got that id since.
+        // By its id, and only if the id is not used by another program since.
         runAtEnd("grep -q coach-gateway /proc/\(process)/comm 2>/dev/null && kill -9 \(process)")
     }
 

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// A run of the real executable, with its output. Killed with this object.
+/// A process of the real executable, with its output. Killed when this object is freed.
 final class Program: Sendable {
     private let arguments: [String]
     private let process: ChildProcess
@@ -29,8 +29,8 @@ final class Program: Sendable {
 
     /// Starts it. The environment is exactly the one given, besides PATH, HOME and COACH_ROOT.
     /// - Parameters:
-    ///   - takesInput: it reads what `type` gives it; otherwise nothing.
-    ///   - log: where its standard error goes; nil: to `output`.
+    ///   - takesInput: whether `type` can write to its standard input; otherwise that is empty.
+    ///   - log: the destination of its standard error; nil: `output`.
     init(
         _ arguments: [String], environment: [String: String] = [:], takesInput: Bool = false, log: Pipe? = nil, executable: URL? = nil
     ) throws {
@@ -59,7 +59,7 @@ final class Program: Sendable {
 
     func signal(_ number: Int32) { process.signal(number) }
 
-    /// Kills it and waits until it is gone and its files are closed.
+    /// Kills it and waits until it has ended and its files are closed.
     func kill9() async throws {
         signal(SIGKILL)
         try await eventually("the end of \(process.identifier)") { !process.isRunning }
@@ -68,7 +68,7 @@ final class Program: Sendable {
     /// Writes a line to its input.
     func type(_ line: String) throws { try process.write(line) }
 
-    /// Ends its input.
+    /// Closes its input.
     func endInput() { process.endInput() }
 
     /// Waits for the exit.
@@ -90,14 +90,14 @@ final class Program: Sendable {
         return Int(match.1)
     }
 
-    /// Runs to the end.
+    /// Runs the executable to its end.
     static func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> (status: Int32, output: String) {
         let program = try Program(arguments, environment: environment)
         let status = try await program.exit(within: 120)
         return (status, program.output)
     }
 
-    /// Runs to the end, which must be a success.
+    /// Runs the executable to its end, which must be successful.
     @discardableResult
     static func succeed(_ arguments: [String], environment: [String: String] = [:]) async throws -> String {
         let (status, output) = try await run(arguments, environment: environment)

@@ -2,12 +2,12 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// A reverse proxy with the file that operators are given, in front of two gateways.
+/// A reverse proxy with the shipped configuration file, in front of two gateways.
 final class Proxy: Sendable {
     enum Kind: String, Sendable, CaseIterable {
         case haproxy, nginx
 
-        /// nil when it is not installed.
+        /// Nil when it is not installed.
         var program: String? {
             ["/usr/sbin/\(rawValue)", "/usr/local/sbin/\(rawValue)"].first(where: FileManager.default.isExecutableFile)
         }
@@ -19,14 +19,14 @@ final class Proxy: Sendable {
 
     init(_ kind: Kind, before pair: Pair) async throws {
         folder = try StateFolder()
-        // The proxy tells nobody which port the system gave it: one that was free a moment ago.
+        // A port that was just free, because the proxy does not report the port that the system chooses.
         port = try Wire.freePort()
         let command =
             switch kind {
             case .haproxy: "\(kind.program ?? "") -db -f '\(Program.root.path)/deploy/proxy/haproxy.cfg'"
             case .nginx: try Self.nginx(kind.program ?? "", in: folder.path, port: port, pair)
             }
-        // A shell that ends it when its folder is gone, or this process.
+        // A shell that ends it when its folder is removed or this process ends.
         let life = "\(folder.path)/proxy"
         try Data().write(to: URL(fileURLWithPath: life))
         let script = """
@@ -52,7 +52,7 @@ final class Proxy: Sendable {
         try await process.exit()
     }
 
-    /// nginx reads no environment: its file is copied with other addresses, and with folders that any user can write.
+    /// nginx reads no environment variables, so its file is copied with other addresses and writable folders.
     private static func nginx(_ program: String, in folder: String, port: Int, _ pair: Pair) throws -> String {
         let shipped = try String(contentsOfFile: "\(Program.root.path)/deploy/proxy/nginx.conf", encoding: .utf8)
         let folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map { "\($0)_temp_path \(folder)/\($0);" }.joined(separator: " ")
@@ -60,14 +60,14 @@ final class Proxy: Sendable {
             .replacing("127.0.0.1:8081", with: "127.0.0.1:\(pair.other.port)").replacing("127.0.0.1:8443", with: "127.0.0.1:\(port)")
             .replacing("http {", with: "http { access_log off; \(folders)")
         try Data(own.utf8).write(to: URL(fileURLWithPath: "\(folder)/nginx.conf"))
-        // Workers that change their user must reach their folders.
+        // Workers run as another user and need access to their folders.
         chmod(folder, 0o755)
         return "\(program) -p '\(folder)' -c '\(folder)/nginx.conf' -e stderr -g 'daemon off; pid \(folder)/nginx.pid;'"
     }
 }
 
 extension Wire {
-    /// A port that nobody listens on now.
+    /// A port that is free now.
     fileprivate static func freePort() throws -> Int {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { Glibc.close(descriptor) }

@@ -1,4 +1,4 @@
-/// SHA-256 and HMAC (FIPS 180-4, RFC 2104), so that tests sign tokens that no library would: with the wrong key, with strange claims.
+/// SHA-256 and HMAC (FIPS 180-4, RFC 2104), for tokens that a library would not sign: with a wrong key, with unusual claims.
 enum SHA256 {
     static func hmac(key: [UInt8], message: [UInt8]) -> [UInt8] {
         var block = key.count > 64 ? hash(key) : key

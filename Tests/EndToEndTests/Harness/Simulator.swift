@@ -1,6 +1,6 @@
 import Foundation
 
-/// The provider simulator as a process of its own, and its journal.
+/// A process of the provider simulator, with its journal.
 final class Simulator: Sendable {
     let program: Program
     let port: Int
@@ -19,7 +19,7 @@ final class Simulator: Sendable {
         var system: String { messages.first { $0.role == "system" }?.content ?? "" }
     }
 
-    /// The requests that hold a text anywhere in their messages, oldest first.
+    /// The requests whose messages contain a text, oldest first.
     func requests(containing text: String) async throws -> [Request] {
         let answer = try await Browser(port: port).send("GET", "/simulator/requests")
         return answer.json.objects("requests").compactMap { entry in
@@ -29,12 +29,12 @@ final class Simulator: Sendable {
     }
 }
 
-/// What the simulator shall do with one request, to be put into a message.
+/// A script for the simulator's handling of one request, to be put into a message.
 func sim(_ script: [String: Any]) -> String {
     let quick: [String: Any] = ["first_token_ms": 0, "pace_ms": 0]
     let data = try? JSONSerialization.data(withJSONObject: quick.merging(script) { $1 }, options: [.sortedKeys, .withoutEscapingSlashes])
     return "[[sim \(data.map { String(decoding: $0, as: UTF8.self) } ?? "")]]"
 }
 
-/// A word that no other test says.
+/// A word that no other test uses.
 func marker() -> String { "mark" + UUID().uuidString.lowercased().filter { $0 != "-" }.prefix(12) }

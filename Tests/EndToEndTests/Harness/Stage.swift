@@ -1,6 +1,6 @@
 import TestSupport
 
-/// What most suites share: one database, one simulator, one gateway, made when the first test asks. Tests bring users of their own.
+/// The database, simulator and gateway that most suites share, made when a test first uses them. Each test uses new users.
 final class Stage: Sendable {
     let database: Database
     let simulator: Simulator
@@ -21,6 +21,6 @@ final class Stage: Sendable {
         try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: environment)
     }
 
-    /// A user who was never seen before.
+    /// A new user.
     func testUser() -> TestUser { gateway.testUser() }
 }

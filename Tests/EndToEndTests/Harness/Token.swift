@@ -1,21 +1,21 @@
 import Foundation
 
-/// Access tokens as an issuer would sign them, and as nobody should.
+/// Valid and invalid access tokens.
 struct Token {
-    /// What all gateways of these tests verify with.
+    /// The secret of all gateways in these tests.
     static let secret = "end-to-end-secret-end-to-end-secret-0123456789"
 
     var header: [String: Any] = ["alg": "HS256", "typ": "JWT"]
     var claims: [String: Any]
     var secret = Token.secret
 
-    /// A plain user's, valid for an hour.
+    /// A token of an ordinary user, valid for an hour.
     init(user: String) {
         let now = Int(Date().timeIntervalSince1970)
         claims = ["sub": user, "aud": "authenticated", "role": "authenticated", "iat": now, "exp": now + 3600]
     }
 
-    /// The same with other claims; `nil` takes one away.
+    /// The same with other claims; `nil` removes a claim.
     func with(_ changes: [String: Any?]) -> Token {
         var token = self
         for (name, value) in changes { token.claims[name] = value }
@@ -27,7 +27,7 @@ struct Token {
         return parts + "." + Self.base64(SHA256.hmac(key: Array(secret.utf8), message: Array(parts.utf8)))
     }
 
-    /// With an empty signature.
+    /// A token with an empty signature.
     var unsigned: String { Self.base64(Self.json(header)) + "." + Self.base64(Self.json(claims)) + "." }
 
     private static func json(_ object: [String: Any]) -> [UInt8] {

@@ -1,9 +1,9 @@
 import Foundation
 import Glibc
 
-/// A TCP connection of the test's own, so that it can say exactly what no HTTP library would: broken heads, single bytes, hang-ups.
-/// Blocking calls; they run on threads of their own (`Wire.run`), never on the cooperative pool.
-// SAFETY: one scenario, on one thread, uses a wire.
+/// A raw TCP connection, for what HTTP libraries do not send: malformed heads, single bytes, resets.
+/// Its calls block, so they must run on separate threads (`Wire.run`), not on the cooperative pool.
+// SAFETY: each wire is used by one test, on one thread at a time.
 final class Wire: @unchecked Sendable {
     private var descriptor: Int32
     private var buffer: [UInt8] = []
@@ -12,7 +12,7 @@ final class Wire: @unchecked Sendable {
         var description: String
     }
 
-    /// Connects to loopback. Reads give up after `timeout` seconds of silence.
+    /// Connects to loopback. Reads throw after `timeout` seconds without a byte.
     init(port: Int, timeout: Int = 30) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
@@ -23,7 +23,7 @@ final class Wire: @unchecked Sendable {
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
             setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
         }
-        // Children that other tests start must not keep the connection open.
+        // Child processes of other tests must not inherit the connection.
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         let result = withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
@@ -37,7 +37,7 @@ final class Wire: @unchecked Sendable {
 
     deinit { close() }
 
-    /// Runs blocking work away from the cooperative threads.
+    /// Runs blocking work outside of the cooperative threads.
     static func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             Thread { continuation.resume(with: Result { try body() }) }.start()
@@ -46,22 +46,22 @@ final class Wire: @unchecked Sendable {
 
     // MARK: Ends
 
-    /// Hangs up politely.
+    /// Closes the connection normally.
     func close() {
         if descriptor >= 0 { Glibc.close(descriptor) }
         descriptor = -1
     }
 
-    /// Says that nothing more will be sent.
+    /// Closes the sending side.
     func closeForWriting() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// Acknowledges late, as phones do: a sender that waits for it (Nagle) then sends in bursts.
+    /// Delays acknowledgements, as phones do: a sender with Nagle's algorithm then sends in bursts.
     func acknowledgeLate() {
         var no: Int32 = 0
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_QUICKACK, &no, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// Ends the connection at once with a reset, as a phone does that loses its line.
+    /// Resets the connection.
     func reset() {
         var linger = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
@@ -81,7 +81,7 @@ final class Wire: @unchecked Sendable {
         }
     }
 
-    /// The next bytes; empty when the peer closed.
+    /// The next bytes; empty when the peer has closed the connection.
     func receive() throws -> [UInt8] {
         if !buffer.isEmpty {
             defer { buffer = [] }
@@ -93,7 +93,7 @@ final class Wire: @unchecked Sendable {
         return Array(chunk[..<count])
     }
 
-    /// To be received again.
+    /// Puts bytes back, to be received again.
     func putBack(_ bytes: [UInt8]) { buffer = bytes + buffer }
 
     /// Bytes up to and with `mark`.

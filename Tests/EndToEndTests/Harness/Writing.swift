@@ -1,14 +1,14 @@
 import Foundation
 
-/// What a program writes: a file without a name, so that nothing is lost at its end, and no other child holds a pipe open.
+/// The output of a program: an unnamed file and not a pipe, so that nothing is lost and other child processes cannot keep it open.
 final class Writing: Sendable {
-    /// For the program.
+    /// The file handle for the program.
     let descriptor: Int32
 
     init() throws {
         var path = Array((NSTemporaryDirectory() + "/coach-gateway-output-XXXXXX").utf8CString)
         let plain = mkstemp(&path)
-        // Both of a program's streams append, each at the end of the other.
+        // In append mode, because both of the program's streams write to it.
         descriptor = open(path, O_RDWR | O_APPEND | O_CLOEXEC)
         close(plain)
         unlink(path)
@@ -17,7 +17,7 @@ final class Writing: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Everything so far.
+    /// All output so far.
     var text: String {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 1 << 16)

@@ -13,13 +13,13 @@ private enum KeepAliveClient: String, CaseIterable {
         return ProcessInfo.processInfo.environment["COACH_TEST_PYTHON"]
     }
 
-    /// Everything that the tests start is installed.
+    /// Whether all programs that the tests start are installed.
     static var areInstalled: Bool {
         allCases.allSatisfy { $0.interpreter != nil } && Proxy.Kind.allCases.allSatisfy { $0.program != nil }
     }
 }
 
-/// HTTP clients that keep their connections, each with its own idea of when one can be used again.
+/// HTTP clients that reuse connections, each with its own rules for when one can be reused.
 @Suite(
     "Clients that keep connections", .paced,
     .enabled(if: KeepAliveClient.areInstalled, "needs COACH_TEST_PYTHON, Node, nginx and HAProxy: deploy/test installs them"))
@@ -30,7 +30,7 @@ struct KeepAliveTests {
         case haproxy = "behind HAProxy"
     }
 
-    /// Of each client: more than 300 on each route.
+    /// Requests of each client: more than 300 on each route.
     private static let turns = 63
     private static let workers = 3
 

@@ -22,7 +22,7 @@ struct OpenAPITests {
         }
     }
 
-    @Test("is a page, too, without scripts and foreign resources")
+    @Test("is also served as a page, without scripts and external resources")
     func page() async throws {
         let answer = try await Browser(port: Stage.shared().gateway.port).send("GET", "/docs")
         #expect(answer.status == 200 && answer.headers["content-type"] == "text/html; charset=utf-8")

@@ -1,15 +1,15 @@
 import Foundation
 import Testing
 
-/// Tries every route of the document, so that a new one is not forgotten.
+/// Tests every route of the OpenAPI document, so that new routes are included.
 @Suite("Every route", .paced)
 struct RouteMatrixTests {
     private struct Route: Sendable {
         var method: String
-        /// With an id for each parameter.
+        /// The path template, with `{name}` for each parameter.
         var path: String
         var isOpen: Bool
-        /// `operator` or `creator`; nil for every user.
+        /// The required role, `operator` or `creator`; nil: none.
         var role: String?
         var hasBody: Bool
     }
@@ -31,7 +31,7 @@ struct RouteMatrixTests {
     /// The path with a value for each of its parameters.
     private func filled(_ path: String, _ value: String) -> String { path.replacing(/\{[a-z_]+\}/, with: value) }
 
-    @Test("needs a token, unless it is declared open; and its role")
+    @Test("requires a token, unless it is declared open, and its role")
     func access() async throws {
         let stage = try await Stage.shared()
         let routes = try await routes(stage.gateway.port)
@@ -67,12 +67,12 @@ struct RouteMatrixTests {
         "confirmation=%00",
     ]
 
-    @Test("answers nonsense with a documented error, never with a failure of its own", arguments: [nil, "creator", "operator"])
+    @Test("answers an invalid request with a documented error, never with 5xx", arguments: [nil, "creator", "operator"])
     func nonsense(role: String?) async throws {
         let stage = try await Stage.shared()
         let routes = try await routes(stage.gateway.port).filter { !$0.isOpen && ($0.role == nil || $0.role == role) }
         for route in routes {
-            // A user for each route: none reaches the request limit.
+            // A new user for each route, so that none reaches the request limit.
             let user = role.map { TestUser(gateway: stage.gateway, role: $0) } ?? stage.testUser()
             var requests = Self.values.map { (filled(route.path, $0), route.hasBody ? Array("{}".utf8) : nil) }
             let path = filled(route.path, UUID().uuidString.lowercased())

@@ -6,8 +6,9 @@ import TestSupport
 import Testing
 import Webhooks
 
-/// A year of generated subscribers, shuffled and duplicated, sent to a gateway that is killed again and again. `deploy/replay` runs the whole.
-@Suite("The replay of a year", .paced)
+/// A year of generated subscribers' events, shuffled and duplicated, sent to a gateway that is repeatedly killed. `deploy/replay` runs
+/// the whole.
+@Suite("Replay of a year of billing events", .paced)
 struct ReplayTests {
     private static let subscribers = setting("SUBSCRIBERS", 30)
     private static let kills = setting("KILLS", 3)
@@ -18,7 +19,7 @@ struct ReplayTests {
         ProcessInfo.processInfo.environment["COACH_REPLAY_\(name)"].flatMap { Int($0) } ?? fallback
     }
 
-    @Test("every subscriber ends in the state of the pure fold over their ordered history")
+    @Test("every subscriber ends in the state that EntitlementFold computes from the ordered history")
     func replay() async throws {
         let database = try await Database.ofItsOwn()
         let now = Int64(Date().timeIntervalSince1970 * 1000)
@@ -48,13 +49,13 @@ struct ReplayTests {
             """)
     }
 
-    /// Where the database and the fold differ.
+    /// The differences between the database and the fold.
     private static func differences(_ years: [SubscriberYear], _ database: Database, at now: Int64) async throws -> [String] {
         var timelines: [String: String] = [:]
         for row in try await database.rows("select user_id, timeline from gateway.subscriptions") {
             timelines[row["user_id"] ?? ""] = row["timeline"]
         }
-        // By user and kind of access.
+        // By user and entitlement.
         var access: [String: [String: Int64]] = [:]
         let sql = """
             select user_id || case when is_trial then ' trial' else ' paid' end as key, entitlement,
@@ -88,7 +89,7 @@ struct ReplayTests {
     }
 }
 
-/// One gateway at a time, replaced by another when it is killed, and a sender that repeats what was not answered with 200.
+/// One gateway at a time, replaced when it is killed, and a sender that repeats events until they get 200.
 private final class Stand: Sendable {
     private let environment: [String: String]
     private let database: String

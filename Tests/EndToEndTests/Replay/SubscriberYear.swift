@@ -49,7 +49,7 @@ struct SubscriberYear {
         while isRunning, expiry <= end { isRunning = month() }
     }
 
-    /// False when nothing follows, as from the other parts of the story.
+    /// False when nothing follows; so do the other steps.
     private mutating func begin(at start: Int64) -> Bool {
         guard chance(2) else { return period("INITIAL_PURCHASE", at: start, days: 30) }
         guard period("INITIAL_PURCHASE", at: start, days: 7, ["period_type": "TRIAL", "price": 0]) else { return false }
@@ -137,7 +137,7 @@ struct SubscriberYear {
         return emit(type, at: start, more, leaving: "active")
     }
 
-    /// False, and nothing, after the year's end.
+    /// Adds an event; false, without one, after the end of the year.
     private mutating func emit(_ type: String, at instant: Int64, _ more: [String: Any] = [:], leaving status: String) -> Bool {
         guard instant <= end else { return false }
         bodies.append(body(type, at: instant, more))
@@ -152,7 +152,7 @@ struct SubscriberYear {
         ]
         if !isTransfer {
             event.merge([
-                // Before the app knows the user it sends the anonymous id, and later both.
+                // The app sends the anonymous id before the login, and later both.
                 "app_user_id": bodies.isEmpty ? aliases.last ?? user : user, "aliases": bodies.isEmpty ? [] : aliases,
                 "product_id": product, "entitlement_ids": ["pro"], "period_type": "NORMAL", "purchased_at_ms": periodStart,
                 "expiration_at_ms": expiry, "transaction_id": "\(purchase)-t\(transaction)", "original_transaction_id": purchase,

@@ -6,7 +6,7 @@ import Testing
 struct AccountTests {
     private static let profile = "/api/v1/context-profile"
 
-    @Test("the account is read and changed; a wrong field is named, and all of them at once")
+    @Test("the account is read and changed; all invalid fields are reported at once")
     func account() async throws {
         let user = try await Stage.shared().testUser()
         #expect(try await user.send("GET", "/api/v1/me").data["id"] == user.id)
@@ -22,7 +22,7 @@ struct AccountTests {
         #expect(try await user.send("PATCH", "/api/v1/me", ["locale": NSNull()]).data.isNull("locale"))
     }
 
-    @Test("usage counts what was said, and the domains are those in force, without their prompts")
+    @Test("usage counts turns, and the domains are the current ones, without their prompts")
     func usageAndDomains() async throws {
         let user = try await Stage.shared().testUser()
         expectDone(try await user.say("Hello \(sim(["words": 2]))"))
@@ -33,7 +33,7 @@ struct AccountTests {
         #expect(domains.list.count == 7 && domains.list.allSatisfy { $0["name"] != nil && !$0.names.contains("system_prompt") })
     }
 
-    @Test("of two devices that edit the same profile one gets 412 with the current version; undo brings the earlier one back")
+    @Test("of two devices that edit the same profile one gets 412 with the current version; undo restores the earlier one")
     func profile() async throws {
         let user = try await Stage.shared().testUser()
         let empty = try await user.send("GET", Self.profile)
@@ -60,7 +60,7 @@ struct AccountTests {
         #expect(try await Stage.shared().simulator.requests(containing: word).last?.system.contains("new job") == true)
     }
 
-    @Test("a wrong profile is refused with all findings")
+    @Test("an invalid profile is rejected with all findings")
     func wrongProfile() async throws {
         let user = try await Stage.shared().testUser()
         let headers = ["If-Match": "*"]
@@ -80,7 +80,7 @@ struct AccountTests {
         #expect(nul.status == 422 && nul.errorCode == "VAL_3001")
     }
 
-    @Test("consents are listed with their latest decision, and a refused memory keeps the profile as it is")
+    @Test("consents are listed with their latest decision, and without memory consent the profile does not change")
     func consents() async throws {
         let stage = try await Stage.shared()
         let user = stage.testUser()
@@ -102,7 +102,7 @@ struct AccountTests {
         }
     }
 
-    @Test("a required consent is needed for chat, but somebody in danger gets the fixed text and the resources without a model")
+    @Test("chat needs the required consents, but a message at risk gets the fixed text and resources without a model")
     func required() async throws {
         let stage = try await Stage.shared()
         let gateway = try await stage.anotherGateway(["COACH_REQUIRE_CONSENT": "ai_processing, memory"])
@@ -122,7 +122,7 @@ struct AccountTests {
         #expect(try await user.send("PUT", Self.profile, ["goals": ["x"]], headers: ["If-Match": "*"]).status == 200)
     }
 
-    @Test("an answer is reported once; what is not one's own cannot be")
+    @Test("an answer is reported once; another user's cannot be")
     func reports() async throws {
         let (user, other) = (try await Stage.shared().testUser(), try await Stage.shared().testUser())
         let message = try #require(try await user.say("Hello \(sim(["words": 1]))").first("done")?["message_id"])
@@ -136,7 +136,7 @@ struct AccountTests {
         #expect(wrong.findingFields == ["reason", "comment", "persona_id"])
     }
 
-    @Test("a second device synchronises what the first has done")
+    @Test("a second device synchronizes the first one's changes")
     func sync() async throws {
         let user = try await Stage.shared().testUser()
         let conversation = try #require(try await user.say("Hello \(sim(["words": 1]))").first("start")?["conversation_id"])
@@ -159,7 +159,7 @@ struct AccountTests {
         }
     }
 
-    @Test("messages are found by their words; a query that is none is refused")
+    @Test("messages are found by their words; an invalid query is rejected")
     func search() async throws {
         let user = try await Stage.shared().testUser()
         expectDone(try await user.say("My sister moved to Lisbon \(sim(["words": 2]))"))
@@ -174,7 +174,7 @@ struct AccountTests {
         }
     }
 
-    @Test("the export is a ZIP that a usual tool reads, with every message of the user and of nobody else")
+    @Test("the export is a ZIP that standard tools read, with the user's messages and no others")
     func export() async throws {
         let stage = try await Stage.shared()
         let (user, other, word, foreign) = (stage.testUser(), stage.testUser(), marker(), marker())
@@ -228,7 +228,7 @@ struct AccountTests {
             select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
             where n.nspname in ('public', 'gateway') and c.relkind = 'r'
             """)
-        // The job's own row goes a moment later.
+        // The job's row is removed a moment later.
         for table in tables.compactMap({ $0["name"] }) {
             try await eventually("nothing of the user in \(table)") {
                 try await stage.database.rows(

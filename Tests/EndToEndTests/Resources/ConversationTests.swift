@@ -5,7 +5,7 @@ import Testing
 struct ConversationTests {
     private static let path = "/api/v1/conversations"
 
-    @Test("a creation that is repeated with its key, on another instance too, creates one; with another body it is refused")
+    @Test("a creation repeated with its key, also on another instance, creates one; with another body it is rejected")
     func idempotent() async throws {
         let stage = try await Stage.shared()
         let user = stage.testUser()
@@ -32,7 +32,7 @@ struct ConversationTests {
         #expect(try await user.send("POST", Self.path, ["ephemeral": true]).data.flag("ephemeral") == true)
     }
 
-    @Test("a change needs the version that it was made from, if it names one; the answer to a stale one has the current version")
+    @Test("a change with If-Match needs the current version; the error for a stale one has the current version")
     func versions() async throws {
         let user = try await Stage.shared().testUser()
         let id = try #require(try await user.send("POST", Self.path, ["title": "One", "domain": "fitness"]).data["id"])
@@ -49,7 +49,7 @@ struct ConversationTests {
         #expect(cleared.status == 200 && cleared.data.isNull("domain") && cleared.data["title"] == "Two")
     }
 
-    @Test("a body with several mistakes has a finding for each")
+    @Test("a body with several errors has a finding for each")
     func findings() async throws {
         let user = try await Stage.shared().testUser()
         let answer = try await user.send("POST", Self.path, ["title": 1, "domain": [], "persona_id": "x"])

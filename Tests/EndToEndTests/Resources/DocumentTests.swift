@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Documents belong to the whole database: these tests have one of their own.
+/// Documents apply to the whole database, so these tests have their own.
 @Suite("Configuration that operators edit", .paced, .serialized)
 struct DocumentTests {
     private static let fitness = "/api/v1/operator/domain-configs/fitness"
@@ -20,7 +20,7 @@ struct DocumentTests {
             two = try await Gateway(database: database.gatewayURL, simulator: simulator.url)
         }
 
-        /// The body of the current version with another tone.
+        /// The body of the current version, with another tone.
         func body(_ editor: TestUser, tone: String) async throws -> (body: [String: Any], tag: String) {
             let answer = try await editor.send("GET", DocumentTests.fitness)
             let json = try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any]
@@ -30,7 +30,7 @@ struct DocumentTests {
         }
     }
 
-    @Test("an edit is in force on every instance within 2 s, cuts no stream, and is rolled back; check and the audit log show it")
+    @Test("an edit applies on every instance within 2 s, cuts no stream, is rolled back, and is in check and the audit log")
     func life() async throws {
         let bench = try await Bench()
         let editor = TestUser(gateway: bench.one, role: "operator")
@@ -41,7 +41,7 @@ struct DocumentTests {
         #expect(saved.status == 200 && saved.data.number("version") == 2 && saved.data["author"] == editor.id, "\(saved.text)")
         for gateway in [bench.one, bench.two] { try await inForce(old, gateway, bench) }
 
-        // A stream that runs through the next edit.
+        // A stream that runs during the next edit.
         let reader = bench.two.testUser()
         async let running = reader.say("Slow \(sim(["words": 40, "pace_ms": 100]))", ["domain": "fitness"])
         (body, tag) = try await bench.body(editor, tone: new)
@@ -79,7 +79,7 @@ struct DocumentTests {
         #expect(try await editor.send("GET", "/api/v1/operator/audit?cursor=\(older)").list.map { $0.number("sequence") } == [1])
     }
 
-    /// Waits until a turn of the gateway has this tone in its prompt.
+    /// Waits until the prompt of a turn has this tone.
     private func inForce(_ tone: String, _ gateway: Gateway, _ bench: Bench) async throws {
         try await eventually(within: .seconds(20), "the tone \(tone)") {
             let word = marker()
@@ -88,7 +88,7 @@ struct DocumentTests {
         }
     }
 
-    @Test("an instance that starts later begins with the edited version, and a broken audit log is a finding of check")
+    @Test("an instance that starts later has the edited version, and a broken audit log is a finding of check")
     func later() async throws {
         let bench = try await Bench()
         let editor = TestUser(gateway: bench.one, role: "operator")
@@ -106,7 +106,7 @@ struct DocumentTests {
         #expect(status != 0 && output.contains("the audit log was changed: entry 1"), "\(output)")
     }
 
-    @Test("edited tiers are in force on every instance, and a wrong edit has findings")
+    @Test("edited tiers apply on every instance, and an invalid edit has findings")
     func tiers() async throws {
         let bench = try await Bench()
         let editor = TestUser(gateway: bench.one, role: "operator")
@@ -130,7 +130,7 @@ struct DocumentTests {
         }
     }
 
-    @Test("a wrong body has a finding for each mistake and changes nothing; a dry run changes nothing either")
+    @Test("an invalid body has a finding for each error and changes nothing; nor does a dry run")
     func findings() async throws {
         let stage = try await Stage.shared()
         let editor = TestUser(gateway: stage.gateway, role: "operator")
@@ -163,7 +163,7 @@ struct DocumentTests {
         }
     }
 
-    @Test("only operators reach operators' routes", arguments: [nil, "creator"])
+    @Test("operators' routes require the role operator", arguments: [nil, "creator"])
     func roles(role: String?) async throws {
         let stage = try await Stage.shared()
         let user = role.map { TestUser(gateway: stage.gateway, role: $0) } ?? stage.testUser()
@@ -178,7 +178,7 @@ struct DocumentTests {
         }
     }
 
-    @Test("an operator gets costs by group in JSON and CSV; a wrong query is refused")
+    @Test("an operator gets costs by group in JSON and CSV; an invalid query is rejected")
     func costs() async throws {
         let stage = try await Stage.shared()
         let (editor, user) = (TestUser(gateway: stage.gateway, role: "operator"), stage.testUser())
@@ -198,7 +198,7 @@ struct DocumentTests {
         #expect(try await editor.send("GET", "\(path)?from=2026-01-01T00:00:00Z&to=2026-01-31").status == 200)
     }
 
-    @Test("an operator looks at an account, suspends it, and ends the suspension")
+    @Test("an operator reads an account, suspends it, and ends the suspension")
     func suspension() async throws {
         let stage = try await Stage.shared()
         let (editor, user) = (TestUser(gateway: stage.gateway, role: "operator"), stage.testUser())

@@ -16,7 +16,7 @@ struct PersonaTests {
         return try #require(answer.data["id"])
     }
 
-    @Test("a persona's life: draft, change, publication, versions, difference, rollback, deletion")
+    @Test("a persona is drafted, changed, published, compared, rolled back and deleted")
     func life() async throws {
         let creator = try await creator()
         let item = "\(Self.path)/\(try await made(by: creator))"
@@ -47,7 +47,7 @@ struct PersonaTests {
         #expect(try await creator.send("GET", item).status == 404)
     }
 
-    @Test("all flaws of a body are findings, and a draft that was written behind PostgREST is checked before it is published")
+    @Test("all errors of a body are findings, and a draft written through PostgREST is checked before publication")
     func findings() async throws {
         let creator = try await creator()
         let answer = try await creator.send(
@@ -60,7 +60,7 @@ struct PersonaTests {
         #expect(refused.status == 422 && refused.findingFields == ["tone"])
     }
 
-    @Test("creators' routes are for creators, and other creators find nothing")
+    @Test("creators' routes require the role creator, and other creators get 404")
     func roles() async throws {
         let (creator, other, user) = (try await creator(), try await creator(), try await Stage.shared().testUser())
         let item = "\(Self.path)/\(try await made(by: creator))"
@@ -82,7 +82,7 @@ struct PersonaTests {
         #expect(try await user.send("GET", "\(Self.path)?cursor=nonsense").status == 422)
     }
 
-    @Test("a link opens a persona to those who redeem it; its page shows no prompt text")
+    @Test("redeeming a link gives access to a persona; the link's page shows no prompt text")
     func links() async throws {
         let (creator, user) = (try await creator(), try await Stage.shared().testUser())
         let id = try await made(by: creator)
@@ -126,7 +126,7 @@ struct PersonaTests {
         }
     }
 
-    @Test("a character card comes in and goes out; its system prompt stays in the card")
+    @Test("a character card is imported and exported; its system prompt is only kept in the card")
     func cards() async throws {
         let creator = try await creator()
         let item = "\(Self.path)/\(try await made(by: creator))"
@@ -146,7 +146,7 @@ struct PersonaTests {
         #expect(refused.status == 422 && refused.findingFields == ["spec", "data.name"])
     }
 
-    @Test("an avatar is served as the picture that it is, to those who may see the persona")
+    @Test("an avatar is served with its image type, to users who may see the persona")
     func avatars() async throws {
         let (creator, user) = (try await creator(), try await Stage.shared().testUser())
         let item = "\(Self.path)/\(try await made(by: creator))"
@@ -190,7 +190,7 @@ struct PersonaTests {
         #expect(try await operators.send("GET", "/api/v1/operator/audit").list.contains { $0["target"] == "persona/\(id)" })
     }
 
-    @Test("apps find out which links they open, when they are configured")
+    @Test("the app association files list the share links, when apps are configured")
     func appLinks() async throws {
         let fingerprint = Array(repeating: "AB", count: 32).joined(separator: ":")
         let gateway = try await Stage.shared().anotherGateway([

@@ -8,11 +8,11 @@ struct SubscriptionAdministrationTests {
         try await user.browser.send("POST", "/api/v1/operator/users/\(path)", body: Array(body.utf8))
     }
 
-    @Test("a grant opens a subscription and a revocation ends it; both are logged, and for operators alone")
+    @Test("a grant gives a subscription and a revocation ends it; both are logged, and require the role operator")
     func grant() async throws {
         let stage = try await Stage.shared()
         let (editor, user) = (TestUser(gateway: stage.gateway, role: "operator"), stage.testUser())
-        // Known from the first turn on.
+        // The user exists from the first turn on.
         #expect(try await post(editor, "\(user.id)/grant", #"{"entitlement":"pro"}"#).status == 404)
         expectDone(try await user.say("Hello"))
         let refused = try await post(user, "\(user.id)/grant", #"{"entitlement":"pro"}"#)
@@ -34,7 +34,7 @@ struct SubscriptionAdministrationTests {
         #expect(try await post(editor, "nobody/grant", #"{"entitlement":"pro"}"#).status == 404)
     }
 
-    @Test("figures by day as JSON and CSV; a range that makes no sense names its parameter")
+    @Test("figures by day as JSON and CSV; an invalid range is an error with its parameter")
     func figures() async throws {
         let stage = try await Stage.shared()
         let editor = TestUser(gateway: stage.gateway, role: "operator")
