@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccountAPI
 
-@Suite("Bodies of a user's resources")
+@Suite("Request bodies of account resources")
 struct AccountBodyTests {
     private func findings(_ read: () throws(JSONFindings) -> Void) -> [String] {
         do throws(JSONFindings) {
@@ -17,7 +17,7 @@ struct AccountBodyTests {
     }
 
     @Test(
-        "locale, country and time zone have a form",
+        "well-formed locales, countries and time zones are accepted",
         arguments: [
             ("locale", "en"), ("locale", "es-419"), ("locale", "zh_Hant_TW"), ("country", "gb"), ("time_zone", "America/Argentina/Salta"),
             ("time_zone", "UTC"),
@@ -28,7 +28,7 @@ struct AccountBodyTests {
     }
 
     @Test(
-        "anything else is a finding of its field",
+        "malformed values are findings with the field's path",
         arguments: [
             ("locale", "e"), ("locale", "en-"), ("locale", "english please"), ("locale", "en-é"), ("country", "GBR"), ("country", "4A"),
             ("country", ""), ("time_zone", "Mars/Base"), ("time_zone", "../../etc/passwd"), ("time_zone", ""),
@@ -38,7 +38,7 @@ struct AccountBodyTests {
         #expect(findings { () throws(JSONFindings) in _ = try JSONReader.read(requestBody: body, AccountChange.init) } == [name])
     }
 
-    @Test("a patch changes what it names, a replacement empties what it does not name, and null empties")
+    @Test("a patch changes only the fields it names; a replacement clears the fields it does not name; null clears a field")
     func profile() throws {
         let body = Array(#"{"goals":["a",{"text":"b","since":2020}],"values":null}"#.utf8)
         let patch = try ContextProfileBody(body: body, isPatch: true)

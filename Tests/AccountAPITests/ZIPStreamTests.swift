@@ -6,7 +6,7 @@ import Testing
 
 @Suite("ZIP archives")
 struct ZIPStreamTests {
-    @Test("the checksum is that of ZIP, however the content is cut")
+    @Test("the checksum is that of ZIP, however the content is split")
     func checksum() {
         var whole = CRC32()
         whole.update(Array("123456789".utf8))
@@ -42,7 +42,7 @@ struct ZIPStreamTests {
         #expect(try entries(nothing.finish()) == [])
     }
 
-    @Test("more entries than 16 bits count need ZIP64")
+    @Test("more than 65,535 entries need ZIP64")
     func many() throws {
         var stream = ZIPStream()
         var bytes: [UInt8] = []

@@ -39,7 +39,7 @@ private let mayImport: [String: Set<String>] = [
     "ProviderSimulator": ["JSON", "NIOCore", "NIOHTTP1", "NIOPosix", "ServiceLifecycle"],
 ]
 
-/// Part of every toolchain.
+/// Modules that are part of every toolchain.
 private let standard: Set<String> = [
     "Foundation", "FoundationEssentials", "FoundationNetworking", "Synchronization", "Glibc", "Darwin", "Dispatch", "Swift",
 ]
@@ -81,7 +81,7 @@ struct ImportRuleTests {
         }
     }
 
-    @Test("the core touches neither network nor files")
+    @Test("CoachCore uses neither network nor files")
     func pureCore() throws {
         let forbidden = ["FileManager", "URLSession", "FileHandle", "contentsOfFile", "ProcessInfo", "Task {", "Task.detached"]
         for file in try Package.swiftFiles(under: "Sources/CoachCore") {
@@ -94,7 +94,7 @@ struct ImportRuleTests {
 }
 
 private enum Package {
-    /// The checkout, from this file's place in it.
+    /// The checkout, found from the path of this file.
     static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
     struct Dump: Decodable {

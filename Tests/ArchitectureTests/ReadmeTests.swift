@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("The documents are true")
+@Suite("Documents")
 struct ReadmeTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()

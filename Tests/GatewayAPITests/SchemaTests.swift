@@ -9,7 +9,7 @@ struct SchemaTests {
         .error(Samples.failure),
     ]
 
-    @Test("an event has the members of its schema in their order, but those that are absent", arguments: Self.samples)
+    @Test("an event has the members of its schema in the same order, except absent ones", arguments: Self.samples)
     func events(event: StreamEvent) throws {
         let members = try #require(try JSONValue(parsing: JSONWriter.encode(event.write)).members)
         guard case .named(_, let schema) = StreamEvent.schema.form, case .oneOf(let alternatives) = schema.form else {

@@ -26,7 +26,7 @@ package struct StoreAPI: Sendable {
 
     package var url: String { server.url("") }
 
-    /// What a path answers from now on.
+    /// Sets the response of a path for all later requests.
     package func answer(_ path: String, status: Int = 200, headers: [String: String] = [:], _ body: String) async throws {
         var request = URLRequest(url: URL(string: url + "/set")!)
         request.httpMethod = "POST"

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// A server of a test, on a free port of 127.0.0.1; killed with the object.
+/// A test's server process, on a free port of 127.0.0.1. It is killed when the object is released.
 package final class TestServer: Sendable {
     package let port: Int
     private let process: ChildProcess
@@ -27,15 +27,15 @@ package final class TestServer: Sendable {
     package func url(_ path: String, scheme: String = "http", host: String = "127.0.0.1") -> String { "\(scheme)://\(host):\(port)\(path)" }
 }
 
-/// What `origin.py` has seen.
+/// What `origin.py` has recorded.
 package struct OriginJournal: Decodable {
     package var requests: [String]
-    /// Nanoseconds of the system's monotonic clock at which the reader of a stream was seen to have left.
+    /// Nanoseconds of the system's monotonic clock at which the server found that the client of a stream had disconnected.
     package var stream_ends: [UInt64]
     package var connections: Int
 }
 
-/// What `/echo` answers.
+/// The response of `/echo`.
 package struct Echo: Decodable {
     package var method: String
     package var headers: [[String]]
@@ -44,7 +44,7 @@ package struct Echo: Decodable {
     package subscript(name: String) -> String? { headers.first { $0.first == name }?.last }
 }
 
-/// What `http_proxy.py` has seen.
+/// What `http_proxy.py` has recorded.
 package struct ProxyJournal: Decodable {
     package var requests: [String]
     package var headers: [[String: String]]

@@ -48,7 +48,7 @@ public final class ChildProcess: Sendable {
         if isRunning { Self.unreaped.withLock { $0.append(identifier) } }
     }
 
-    /// Children without an object. The next start reaps those that have ended.
+    /// Children whose object was released. The next start reaps those that have ended.
     private static let unreaped = Mutex<[pid_t]>([])
 
     private static func isReaped(_ child: pid_t) -> Bool { waitpid(child, nil, WNOHANG) != 0 }
@@ -57,7 +57,7 @@ public final class ChildProcess: Sendable {
 // MARK: - Exit
 
 extension ChildProcess {
-    /// Whether it has not ended.
+    /// Whether the program still runs.
     public var isRunning: Bool { status == nil }
 
     /// The exit code, or the signal that ended it; nil while it runs.
@@ -69,12 +69,12 @@ extension ChildProcess {
         }
     }
 
-    /// Waits for the exit and returns the status. Blocks.
+    /// Waits for the exit and returns the status. Blocks the thread.
     @discardableResult
     public func wait() -> Int32 {
         while true {
             if let status { return status }
-            // Leaves the child for `status`, which other threads read, too.
+            // Does not reap the child (`WNOWAIT`): `status` reaps it, on any thread.
             var info = siginfo_t()
             _ = waitid(P_PID, id_t(identifier), &info, WEXITED | WNOWAIT)
         }

@@ -1,11 +1,12 @@
-/// What a test waited for did not come.
+/// A condition that a test waited for did not become true in time.
 package struct TimedOut: Error, CustomStringConvertible {
     package let description: String
 }
 
 /// Waits until a condition holds.
 /// - Parameters:
-///   - limit: generous where time is not what the test is about: other tests may take the machine, and a run that passes never waits for it.
+///   - limit: generous where time is not what the test is about: other tests may take the machine, and a run that passes never waits for
+///     it.
 ///   - what: ends the sentence "waited in vain for".
 /// - Throws: `TimedOut`, or what `condition` throws.
 package func eventually(

@@ -13,7 +13,7 @@ public final class Pooler: Sendable {
 
     /// - Parameters:
     ///   - url: the server; the database is chosen by each client.
-    ///   - users: who may log in, with their passwords at the server.
+    ///   - users: the roles that may log in, with their passwords at the server.
     public init(inFrontOf url: String, users: [String: String]) async throws {
         guard let program = Self.program else { throw Command.Failure(description: "pgbouncer is not installed") }
         guard let server = URLComponents(string: url), let serverPort = server.port else { throw Command.Failure(description: "no port") }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The processor time that the calling thread has used: what other threads and processes take does not count.
+/// The processor time that the calling thread has used. Other threads and processes do not count.
 package func threadProcessorTime() -> Duration {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

@@ -1,7 +1,8 @@
 import Reactor
 import Synchronization
 
-/// How long a reactor's thread works between two looks at its timers, at the most: what a token that arrives in between waits for.
+/// Measures the longest time that a reactor's thread works between two checks of its timers: an event that arrives in between waits that
+/// long.
 ///
 /// It counts the thread's own processor time, so that other processes of a busy machine do not count.
 package final class ThreadProbe: Sendable {
@@ -14,17 +15,17 @@ package final class ThreadProbe: Sendable {
     private let reactor: Reactor
     private let state = Mutex(State())
 
-    /// Looks every millisecond from now on, until the reactor stops.
+    /// Starts a measurement every millisecond, until the reactor stops.
     package init(_ reactor: Reactor) {
         self.reactor = reactor
         reactor.submit { self.look() }
     }
 
     package var longest: Duration { state.withLock { $0.longest } }
-    /// Looks taken so far.
+    /// The number of measurements so far.
     package var rounds: Int { state.withLock { $0.rounds } }
 
-    /// Forgets what was measured.
+    /// Resets the measurement.
     package func reset() {
         state.withLock {
             $0.longest = .zero

@@ -15,7 +15,7 @@ extension Workload {
         Workload("token-es256", .one) {
             let keySet = KeySet(source: KeySource(interval: .seconds(600)) { Array(Signed.keys.utf8) })
             let loaded = DispatchSemaphore(value: 0)
-            // Nobody cancels it: its source has the keys at hand.
+            // The task is not cancelled: it returns at once, because its source has the keys.
             Task.detached {
                 await keySet.load()
                 loaded.signal()
@@ -32,7 +32,7 @@ extension Workload {
     }
 }
 
-/// A key and a token that were made elsewhere, the tests' own; good for an hour from 2026-01-01T00:00:00Z.
+/// A key and a token, the same as in the tests; valid for an hour from 2026-01-01T00:00:00Z.
 private enum Signed {
     static let time = Date(timeIntervalSince1970: 1_767_225_600)
     static let keys = #"""

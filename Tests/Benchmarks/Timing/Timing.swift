@@ -2,7 +2,7 @@ import Benchmark
 import BenchmarkWorkloads
 import IdentityWorkloads
 
-/// The workloads by the clock, for who makes something faster; what holds them in CI are the counts of `deploy/instructions`.
+/// Times the workloads with a clock, for optimisation work. CI does not check these times but the counts of `deploy/instructions`.
 let benchmarks: @Sendable () -> Void = {
     let one = Benchmark.Configuration(
         metrics: [.wallClock, .instructions], warmupIterations: 10, maxDuration: .seconds(2), maxIterations: 20_000)

@@ -2,9 +2,9 @@ import CoachCore
 import Foundation
 
 extension Workload {
-    /// What is thought about a message before the model is asked, with the shipped domains, prompts and crisis grammar.
+    /// The work on a message before the model is called, with the shipped domains, prompts and crisis grammar.
     static let coaching: [Workload] = [
-        // Together with routing at most 0.2 ms at p99: the promise for 500 characters.
+        // The target: together with routing at most 0.2 ms at p99 for 500 characters.
         Workload("detect-and-route-500-characters", .one) {
             let assessor = try Shipped.assessor()
             let router = DomainRouter()
@@ -49,7 +49,7 @@ extension Workload {
     ]
 }
 
-/// A message of 500 characters, and what is known of who wrote it.
+/// A message of 500 characters, and the context of its author.
 private enum Sample {
     static let message = String(
         ("I can't sleep since my manager told me that my team will be cut. My partner says I should run again, but I feel empty and I don't "
@@ -70,7 +70,7 @@ private enum Sample {
         persona: nil, safetyLevel: .calm, conversationDomain: .fitness, region: .unknown)
 }
 
-/// The files of the product, read from the checkout.
+/// The shipped configuration files, read from the checkout.
 private enum Shipped {
     static func assessor() throws -> MessageAssessor {
         MessageAssessor(

@@ -3,7 +3,7 @@ import GatewayAPI
 import JSON
 
 extension Workload {
-    /// The event stream and its JSON: what is read of a provider's chunk, what is written for a client.
+    /// Event stream and JSON: reading a provider's chunk, writing an event for a client.
     static let codec: [Workload] = {
         let frame = Array((Frame.head + "vielleicht " + Frame.tail).utf8)
         let data = Array(frame.dropFirst("data: ".utf8.count).dropLast(2))
@@ -49,7 +49,7 @@ extension Workload {
     }()
 }
 
-/// A chunk of OpenAI's around its text.
+/// An OpenAI chunk: the JSON before and after its text.
 private enum Frame {
     static let head =
         #"data: {"id":"chatcmpl-BxYz0123456789abcdefghijklmnop","object":"chat.completion.chunk","created":1732112345,"#

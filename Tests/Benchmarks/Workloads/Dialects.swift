@@ -1,7 +1,8 @@
 import ModelProviders
 
 extension Workload {
-    /// A provider's answer, read: OpenAI's frames, which are alike, and those of a server that counts in every frame, which are parsed.
+    /// Reading a provider's answer: OpenAI's frames, which differ only in their text, and frames with a usage count each, which are fully
+    /// parsed.
     static let dialects: [Workload] = [
         Workload("openai-token-padded", .thousand) {
             reading(frames { #""usage":null,"obfuscation":"\#("aXjk3KqPw0ZzTT".prefix($0))""# })
@@ -11,7 +12,7 @@ extension Workload {
         },
     ]
 
-    /// An answer's frames that differ in their text and in what `tail` makes of their number.
+    /// The frames of an answer. They differ in their text and in `tail(number)`.
     private static func frames(_ tail: (Int) -> String) -> [[UInt8]] {
         let head = #"data: {"id":"chatcmpl-BxYz0123456789","object":"chat.completion.chunk","created":1732112345,"model":"gpt-4.1-mini","#
         let words = [

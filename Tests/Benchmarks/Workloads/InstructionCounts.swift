@@ -2,7 +2,7 @@ import Foundation
 
 /// The command line of the executables that `deploy/instructions` runs under valgrind.
 public enum InstructionCounts {
-    /// `list` prints each workload and how many operations make a count worth taking; `run NAME COUNT` does them.
+    /// `list` prints each workload with the number of operations to count; `run NAME COUNT` runs them.
     ///
     /// All on the main thread: a pool of threads executes now more, now fewer instructions, and the system call (rt_sigsuspend) in which an
     /// asynchronous `main` sleeps kills Debian's valgrind.

@@ -3,7 +3,8 @@ import GatewayAPI
 import TokenRelay
 
 extension Workload {
-    /// From a model's news to the bytes for a follower: the turn's lock, machine and answer, the bell, the cursor, the encoder. No socket.
+    /// From a model's event to the bytes for a subscriber: the turn's lock, machine and answer, its signals, the cursor, the encoder. No
+    /// socket.
     static let relay: [Workload] = [
         Workload("token-one-follower", .thousand) {
             { count in
@@ -21,8 +22,8 @@ extension Workload {
     ]
 }
 
-/// One turn and one follower, on one thread.
-// SAFETY: a workload uses it on its own thread alone.
+/// One turn and one subscriber, on one thread.
+// SAFETY: a workload uses it on one thread only.
 private final class OneFollower: SubscriberListener, @unchecked Sendable {
     private let turn: LiveTurn
     private var tell: LanguageModel.Receiver?

@@ -1,12 +1,12 @@
-/// An operation to be repeated. `Timing` and `InstructionCounts` measure the same ones.
+/// A named operation that is repeated and measured: by `Timing` with a clock, by `InstructionCounts` with valgrind.
 public struct Workload: Sendable {
-    /// Repeats the operation so many times.
+    /// Repeats the operation `count` times.
     public typealias Run = @Sendable (_ count: Int) throws -> Void
 
     public var name: String
-    /// How many operations are measured together.
+    /// How many operations one measurement covers.
     public var batch: Batch
-    /// Makes what the operation needs. Nobody measures this.
+    /// Creates the input of the operation. This is not measured.
     public var prepare: @Sendable () throws -> Run
 
     public init(_ name: String, _ batch: Batch, prepare: @escaping @Sendable () throws -> Run) {
@@ -17,14 +17,14 @@ public struct Workload: Sendable {
 
     public enum Batch: Sendable {
         case one
-        /// Of what takes a microsecond, too short for a clock.
+        /// For an operation of about a microsecond, which is too short for a clock.
         case thousand
     }
 
-    /// Those that need neither cryptography nor networking, whose packages take minutes to build.
+    /// The workloads that need neither cryptography nor networking packages, which take minutes to build.
     public static let core = codec + dialects + relay + coaching
 }
 
-/// Keeps the optimiser from leaving out what made the value.
+/// Prevents the optimiser from removing the computation of `value`.
 @_optimize(none)
 public func blackHole(_ value: some Any) {}

@@ -1,6 +1,6 @@
 import CoachCore
 
-/// Builds events of a subscription with few words. Times are in days after 2026-01-01T00:00:00Z.
+/// A list of billing events of one subscription, with short methods to add them. Times are in days after 2026-01-01T00:00:00Z.
 struct BillingHistory {
     static let user = subscriber("7f3d6c1e-0b7a-4f7e-9b1a-3c5d2e1f0a9b")
     static let otherUser = subscriber("0c9b8a7d-6e5f-4a3b-8c1d-2e3f4a5b6c7d")

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The fold of billing events")
 struct EntitlementFoldTests {
-    /// The states of all subscribers at every instant at which one can change, and a millisecond before and after.
+    /// The states of all subscribers at every instant at which one can change, and a millisecond before and after it.
     private func states(_ fold: EntitlementFold) -> [EntitlementState] {
         let instants = Set(fold.boundaries.flatMap { [$0.advanced(by: -1), $0, $0.advanced(by: 1)] }).sorted()
         let subscribers = [
@@ -19,7 +19,7 @@ struct EntitlementFoldTests {
         }
     }
 
-    /// Heap's algorithm.
+    /// All permutations, by Heap's algorithm.
     private func forEachPermutation(_ events: [BillingEvent], _ body: ([BillingEvent]) -> Void) {
         var events = events
         func permute(_ count: Int) {
@@ -32,7 +32,7 @@ struct EntitlementFoldTests {
         permute(events.count)
     }
 
-    /// Folds in order of arrival, one event at a time; anew where the event does not come last.
+    /// Appends the events one at a time in order of arrival; folds all again when an event is not the last in time.
     private func incremental(_ arrivals: [BillingEvent]) -> (fold: EntitlementFold, appended: Int) {
         var fold = EntitlementFold([])
         var seen: [BillingEvent] = []
@@ -61,7 +61,7 @@ struct EntitlementFoldTests {
         }
     }
 
-    @Test("10,000 shuffled and duplicated histories give the fold of the ordered one, whole or event by event")
+    @Test("10,000 shuffled and duplicated histories give the same fold as the ordered one, at once and event by event")
     func shuffles() {
         var differences: [String] = []
         var appended = 0
@@ -74,7 +74,7 @@ struct EntitlementFoldTests {
             let whole = EntitlementFold(arrivals)
             if whole != expected { differences.append("whole, seed \(seed)") }
             guard seed % 10 == 0 else { continue }
-            // Every second one arrives nearly in order, as most real ones do.
+            // Every second history arrives in order of time, as most real ones nearly do.
             let steps = incremental(seed % 20 == 0 ? arrivals : history.sorted { $0.occurredAt < $1.occurredAt })
             appended += steps.appended
             if steps.fold != expected { differences.append("incremental, seed \(seed)") }
@@ -86,7 +86,7 @@ struct EntitlementFoldTests {
         #expect(appended > 5_000, "too few histories exercised the incremental fold")
     }
 
-    @Test("events of one id that differ count once, whichever arrives first")
+    @Test("of different events with one id only one counts, whichever arrives first")
     func conflictingDuplicate() {
         var history = BillingHistory()
         history.add(.purchased, on: 0, from: 0, to: 30)

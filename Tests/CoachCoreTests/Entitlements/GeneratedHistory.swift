@@ -1,8 +1,8 @@
 import CoachCore
 import TestSupport
 
-/// Generates histories of a few subscribers who buy, lose, share and transfer purchases. Few distinct times, ids and stores, so that
-/// events of one instant and of one purchase are frequent.
+/// Generates histories of a few subscribers who buy, lose, share and transfer purchases. There are few distinct times, ids and stores, so
+/// that events of one instant and of one purchase are frequent.
 struct HistoryGenerator {
     var random: SeededGenerator
 

@@ -1,11 +1,11 @@
 import CoachCore
 import Testing
 
-@Suite("One subscription's entitlement")
+@Suite("The entitlement of one subscription")
 struct PurchaseLifeTests {
     private var history = BillingHistory()
 
-    @Test("a purchase gives access up to its expiry and not at it")
+    @Test("a purchase gives access until just before its expiry")
     mutating func purchase() {
         history.add(.purchased, on: 0, from: 0, to: 30)
         let expiry = BillingHistory.day(30)
@@ -18,7 +18,7 @@ struct PurchaseLifeTests {
         #expect(history.state(of: BillingHistory.otherUser, on: 1) == .none)
     }
 
-    @Test("a gate waits three hours for the news of a renewal, and for nothing else")
+    @Test("access lasts three hours beyond the expiry while a renewal is expected, and not after a cancellation")
     mutating func renewalDelay() {
         history.add(.purchased, on: 0, from: 0, to: 30)
         #expect(history.state(on: 1).accessUntil == .at(BillingHistory.day(30.125)))
@@ -34,7 +34,7 @@ struct PurchaseLifeTests {
         #expect(!history.state(on: 8).isTrial && history.state(on: 8).status == .active)
     }
 
-    @Test("a cancellation keeps access to the end of the period, and can be taken back")
+    @Test("a cancellation keeps access to the end of the period, and can be reversed")
     mutating func cancellation() {
         history.add(.purchased, on: 0, from: 0, to: 30)
         history.add(.cancelled, on: 5, from: 0, to: 30)
@@ -67,7 +67,7 @@ struct PurchaseLifeTests {
         #expect(!history.state(on: 30).isActive)
     }
 
-    @Test("billing issue, cancellation, expiration and renewal of one instant give one state in every order")
+    @Test("billing issue, cancellation, expiration and renewal at one instant give the same state in every order")
     mutating func sameInstant() {
         history.add(.purchased, on: 0, from: 0, to: 30)
         history.add(.billingIssue(graceUntil: nil), on: 30, from: 0, to: 30)
@@ -101,7 +101,7 @@ struct PurchaseLifeTests {
         #expect(history.state(on: 7).status == .active && history.state(on: 7).expiresAt == BillingHistory.day(30))
     }
 
-    @Test("events of an earlier period do not touch the current one")
+    @Test("events of an earlier period do not change the current one")
     mutating func earlierPeriod() {
         var first = history.reference
         history.add(.purchased, on: 0, from: 0, to: 30)
@@ -115,7 +115,7 @@ struct PurchaseLifeTests {
         #expect(history.state(on: 32).status == .active && history.state(on: 32).expiresAt == BillingHistory.day(60))
     }
 
-    @Test("an end that is known applies at once, even when the sender's clock is ahead")
+    @Test("a refund or expiration applies at once, even when the sender's clock is ahead")
     mutating func clockAhead() {
         history.add(.purchased, on: 0, from: 0, to: 30)
         var refunded = history
@@ -125,7 +125,7 @@ struct PurchaseLifeTests {
         #expect(history.state(on: 2).status == .expired)
     }
 
-    @Test("a pause keeps access until the expiration that it announces")
+    @Test("a pause keeps access until the announced expiration")
     mutating func pause() {
         history.add(.purchased, on: 0, from: 0, to: 30)
         history.add(.pauseScheduled, on: 5, from: 0, to: 30)
@@ -171,7 +171,7 @@ struct PurchaseLifeTests {
         #expect(history.state(on: 10).status == .refunded)
     }
 
-    @Test("a purchase whose first events were lost is known from later ones")
+    @Test("a purchase whose first events were lost is created from later ones")
     mutating func lostPurchase() {
         history.add(.cancelled, on: 5, from: 0, to: 30)
         #expect(history.state(on: 6).status == .cancelled && history.state(on: 6).entitlement == "pro")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The stored form of billing events")
 struct StoredFormTests {
-    @Test("every generated event is read back as it was")
+    @Test("every generated event is decoded to the encoded value")
     func events() throws {
         for seed in 0..<UInt64(200) {
             var generator = HistoryGenerator(random: SeededGenerator(state: seed))
@@ -16,7 +16,7 @@ struct StoredFormTests {
         }
     }
 
-    @Test("a timeline is read back as it was, and gives the fold's state at every instant")
+    @Test("a timeline is decoded to the encoded value, and gives the same state as the fold at every instant")
     func timelines() throws {
         for seed in 0..<UInt64(100) {
             var generator = HistoryGenerator(random: SeededGenerator(state: seed))
@@ -28,7 +28,7 @@ struct StoredFormTests {
                 for instant in fold.boundaries.flatMap({ [$0.advanced(by: -1), $0, $0.advanced(by: 1)] }) {
                     let state = fold.state(of: BillingHistory.user, at: instant, includingSandbox: seed % 2 == 0)
                     #expect(timeline.state(at: instant) == state)
-                    // A gate never closes before the subscription ends.
+                    // Access never ends before the subscription does.
                     let isOpen = [folded.paidUntil, folded.trialUntil].contains { $0.values.contains { $0.isAfter(instant) } }
                     #expect(isOpen || !state.isActive)
                 }
@@ -36,7 +36,7 @@ struct StoredFormTests {
         }
     }
 
-    @Test("anything else is not read", arguments: ["null", "[]", "{}", #"{"source":"x"}"#, #"[{"state":{}}]"#])
+    @Test("malformed values are rejected", arguments: ["null", "[]", "{}", #"{"source":"x"}"#, #"[{"state":{}}]"#])
     func malformed(text: String) throws {
         let json = try JSONValue(parsing: Array(text.utf8))
         #expect(BillingEvent(json: json) == nil && EntitlementTimeline(json: json) == nil)

@@ -1,7 +1,7 @@
 import CoachCore
 import Testing
 
-@Suite("A subscriber's entitlement")
+@Suite("The entitlement of a subscriber")
 struct SubscriberStateTests {
     private var history = BillingHistory()
     private let day = BillingHistory.day
@@ -10,7 +10,7 @@ struct SubscriberStateTests {
         PurchaseReference(environment: .production, store: store, originalTransaction: transaction, transaction: transaction)
     }
 
-    @Test("purchases of an anonymous id belong to the user it becomes, even if the link is learned last")
+    @Test("purchases of an anonymous id belong to the user that it is linked to, even if the link arrives last")
     mutating func alias() {
         history.add(.purchased, on: 0, from: 0, to: 30, subject: [BillingHistory.anonymous])
         #expect(!history.state(on: 1).isActive)
@@ -18,7 +18,7 @@ struct SubscriberStateTests {
         #expect(history.state(on: 1).isActive && history.state(of: BillingHistory.anonymous, on: 1).isActive)
     }
 
-    @Test("only RevenueCat makes two users one: another sender's event gives a purchase, and never one user's purchases to another")
+    @Test("only RevenueCat's events merge two users; other senders' events never give one user's purchases to another")
     mutating func noMerging() {
         let customer = BillingHistory.subscriber("stripe:cus_1")
         history.add(.purchased, on: 0, from: 0, to: 30)
@@ -34,7 +34,7 @@ struct SubscriberStateTests {
             let fold = EntitlementFold(arrivals)
             #expect(!fold.isSame(BillingHistory.user, BillingHistory.otherUser))
             #expect(!fold.state(of: BillingHistory.otherUser, entitlement: "pro", at: day(4)).isActive)
-            // The customer belongs to the user that the first event names.
+            // The customer belongs to the user of the first event.
             #expect(fold.state(of: BillingHistory.otherUser, entitlement: "web", at: day(4)).isActive)
             #expect(!fold.state(of: BillingHistory.user, entitlement: "web", at: day(4)).isActive)
         }
@@ -72,7 +72,7 @@ struct SubscriberStateTests {
         #expect(history.state(of: BillingHistory.otherUser, on: 6).entitlement == "pro")
     }
 
-    @Test("of several purchases the best one is shown, and each entitlement by itself")
+    @Test("the best of several purchases decides the state; each entitlement also has its own")
     mutating func several() {
         history.add(.purchased, on: 0, from: 0, to: 90, ["trial"], product: "t", isTrial: true, reference: reference("t"))
         history.add(.purchased, on: 0, from: 0, to: 30, ["pro"], product: "m", reference: reference("m", .playStore))
@@ -83,7 +83,7 @@ struct SubscriberStateTests {
         #expect(history.fold.entitlements(of: BillingHistory.user) == ["plus", "pro", "trial"])
     }
 
-    @Test("sandbox purchases give access only where they are asked for")
+    @Test("sandbox purchases give access only if they are included")
     mutating func sandbox() {
         var sandbox = history.reference
         sandbox.environment = .sandbox
@@ -94,7 +94,7 @@ struct SubscriberStateTests {
         #expect(history.state(on: 3).isActive)
     }
 
-    @Test("a temporary grant lasts at most 24 hours, whatever it claims")
+    @Test("a temporary grant lasts at most 24 hours, even with a later expiry")
     mutating func temporaryGrant() {
         history.add(.temporaryGrant, on: 0, [], product: nil, reference: reference(nil))
         #expect(history.state(on: 0.9).isActive && !history.state(on: 0.9).willRenew && !history.state(on: 1).isActive)
@@ -102,7 +102,7 @@ struct SubscriberStateTests {
         #expect(history.state(on: 5.9).isActive && !history.state(on: 6).isActive)
     }
 
-    @Test("a temporary grant ends with the purchase it stood for, or with the expiration of its transaction")
+    @Test("a temporary grant ends with the purchase that it stood in for, or with the expiration of its transaction")
     mutating func temporaryGrantEnds() {
         history.add(.temporaryGrant, on: 0, [], product: nil, reference: reference(nil))
         var refunded = history
@@ -128,7 +128,7 @@ struct SubscriberStateTests {
         #expect(history.state(on: 30.5).isActive)
     }
 
-    @Test("grants and revocations by hand are events like the others")
+    @Test("manual grants and revocations are events")
     mutating func manual() {
         history.add(.grant(entitlement: "pro", until: .at(day(30))), on: 0)
         #expect(history.state(on: 1).store == .manual && !history.state(on: 1).willRenew && history.state(on: 1).status == .active)
@@ -154,7 +154,7 @@ struct SubscriberStateTests {
             willRenew: true, end: end, isFinal: isFinal, replaces: replaces)
     }
 
-    @Test("a snapshot repairs what lost events left, and events after it apply to its purchases")
+    @Test("a snapshot corrects the state after lost events, and later events apply to its purchases")
     mutating func snapshot() {
         history.add(.purchased, on: 0, from: 0, to: 30)
         history.add(.purchased, on: 0, from: 0, to: 300, ["gone"], product: "gone", reference: reference("gone"))

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("The schedule of periodic work")
 struct PeriodicScheduleTests {
-    @Test("runs at once or after a delay, then from beginning to beginning, and sooner after a failure")
+    @Test("runs at once or after a delay, then at a fixed interval between starts, and sooner after a failure")
     func pauses() {
         var schedule = PeriodicSchedule(every: .seconds(10), retryEvery: .seconds(2))
         #expect(schedule.firstPause(random: 1) == .zero)
@@ -13,7 +13,7 @@ struct PeriodicScheduleTests {
         #expect(PeriodicSchedule(every: .seconds(10), firstAfter: .seconds(4)).firstPause(random: 1) == .seconds(4))
     }
 
-    @Test("jitter only ever shortens a pause, by its share at most")
+    @Test("jitter only shortens a pause, by at most its fraction")
     func jitter() {
         var schedule = PeriodicSchedule(every: .seconds(10), firstAfter: .seconds(4), jitter: 0.25)
         #expect(schedule.firstPause(random: 1) == .seconds(3))

@@ -40,11 +40,11 @@ struct TierBookTests {
                     domains: [.fitness, .mindset], models: ["m"], history: .init(tokens: 5, messages: 6), publishedPersonas: 0),
             ], crisis: .init(modelCallsPerDay: 4, concurrentTurns: 20), reservePerTurn: Nanodollars(1), graceSeconds: 120)
         #expect(book == expected)
-        // As an edited document: the database's JSON keeps the order of arrays only.
+        // As an edited document: the database's JSON keeps only the order of arrays.
         #expect(try TierBook(JSONReader(JSONValue(parsing: Array(json.utf8)))) == expected)
     }
 
-    @Test("all findings are listed at once")
+    @Test("all findings are reported")
     func findings() {
         let json = """
             {"tiers": [{"name": "free", "requests_per_minute": 0, "entitlements": ["x"], "message_per_day": 1},
@@ -71,7 +71,7 @@ struct TierBookTests {
         #expect(TierBook.read(Array(#"{"tiers": [], "grace_minutes": 0}"#.utf8)).book == nil)
     }
 
-    @Test("the upgrade is the nearest tier that lifts the limit")
+    @Test("the upgrade is the next tier with a higher limit")
     func upgrade() {
         let book = TierBook([
             Tier("free", messagesPerDay: 1, concurrentTurns: 2, budgets: .init(tokensPerDay: 5), domains: []),

@@ -16,7 +16,7 @@ struct AvatarImageTests {
 
     private func contains(_ bytes: [UInt8], _ text: String) -> Bool { Data(bytes).range(of: Data(text.utf8)) != nil }
 
-    @Test("are kept as pixels: texts, positions and what follows the end are removed", arguments: AvatarImage.Format.allCases)
+    @Test("keep their pixels; comments, GPS positions and data after the end are removed", arguments: AvatarImage.Format.allCases)
     func cleaned(format: AvatarImage.Format) throws {
         let sample =
             switch format {
@@ -31,7 +31,7 @@ struct AvatarImageTests {
         #expect(try AvatarImage(image.bytes) == image, "nothing more to remove")
     }
 
-    @Test("that are cut anywhere are damaged, and never stop the process", arguments: AvatarImage.Format.allCases)
+    @Test("never crash the parser when truncated or changed; a truncated WebP is rejected", arguments: AvatarImage.Format.allCases)
     func cut(format: AvatarImage.Format) throws {
         let sample =
             switch format {
@@ -49,7 +49,7 @@ struct AvatarImageTests {
         }
     }
 
-    @Test("of other types, animated, and those that would need much memory are refused")
+    @Test("of other types, animated ones, and very large ones are rejected")
     func refused() throws {
         for text in ["", "GIF89a", "<svg xmlns='http://www.w3.org/2000/svg'/>", "%PDF-1.7", "<html>"] {
             #expect(throws: AvatarImage.Flaw.unknownFormat) { try AvatarImage(Array(text.utf8)) }

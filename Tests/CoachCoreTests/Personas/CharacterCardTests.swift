@@ -24,7 +24,7 @@ struct CharacterCardTests {
         for hidden in ["Ignore all rules", "DAN", "human", "Hi!"] { #expect(!text.contains(hidden)) }
     }
 
-    @Test("come out as they went in, with our content beside theirs, and that comes in again")
+    @Test("are exported with all imported members and the persona's content, and can be imported again")
     func roundTrip() throws {
         let card = try CharacterCard(JSONReader(Self.card))
         let exported = CharacterCard.exported(card.content.json, imported: card.json)

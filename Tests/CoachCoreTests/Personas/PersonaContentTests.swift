@@ -3,13 +3,13 @@ import Testing
 
 @testable import CoachCore
 
-@Suite("What creators write of personas")
+@Suite("Persona content")
 struct PersonaContentTests {
     private func findings(_ body: JSONValue) -> [String] {
         JSONReader.collect(body, PersonaContent.init).findings.map(\.path)
     }
 
-    @Test("a body is made complete, and all of its flaws are found at once")
+    @Test("missing fields become null, and all findings are reported at once")
     func body() throws {
         let content = try PersonaContent(
             JSONReader(["name": "Ada", "tone": ["style": "calm"], "domain": "fitness", "starters": ["Hi?"], "languages": ["pt-BR"]]))
@@ -67,7 +67,7 @@ struct PersonaContentTests {
         #expect(PersonaTextRules.problems(of: text) == [])
     }
 
-    @Test("a name has no doctor's title", arguments: [("Dr. Ada", true), ("dr ada", true), ("Drake", false), ("Ada, runner", false)])
+    @Test("a doctor's title is rejected", arguments: [("Dr. Ada", true), ("dr ada", true), ("Drake", false), ("Ada, runner", false)])
     func titles(name: String, isTitled: Bool) {
         #expect(PersonaTextRules.isTitled(name) == isTitled)
     }

@@ -27,7 +27,7 @@ struct PriceBookTests {
         #expect(input(book, "m", on: "2030-01-01") == 4)
     }
 
-    @Test("an exact name wins over prefixes and the longest prefix over shorter ones; an exact entry does not match as a prefix")
+    @Test("an exact name has precedence over prefixes, and the longest prefix over shorter ones; an exact entry does not match as a prefix")
     func matching() {
         let book = PriceBook([
             price("gpt-", 1, .prefix), price("gpt-4.1-", 2, .prefix), price("gpt-4.1-mini", 3), price("gpt-5", 4),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CoachCore
 
-/// Holds for every text, whatever the rules of `PersonaTextRules` found in it.
+/// These properties hold for every text, whether `PersonaTextRules` rejects it or not.
 @Suite("Untrusted text in a prompt")
 struct InjectionTests {
     private static let builder = PromptBuilder(templates: Shipped.templates, domains: Shipped.domains)
@@ -27,7 +27,7 @@ struct InjectionTests {
         return builder.prompt(message: message, context: context, domain: .fitness, safety: safety, card: nil)
     }
 
-    /// The system text without what is between the first opening and the first closing tag of each slot, which is what a model takes for data.
+    /// The system text without the content between the first opening and the first closing tag of each slot, which a model takes as data.
     private static func skeleton(_ prompt: Prompt) throws -> String {
         var text = prompt.messages[0].content
         for tag in tags {
@@ -38,17 +38,17 @@ struct InjectionTests {
         return text
     }
 
-    @Test("there are at least 60 different ones")
+    @Test("has at least 60 different samples")
     func count() {
         #expect(Set(Injections.all).count == Injections.all.count && Injections.all.count >= 60)
     }
 
-    @Test("fills its slot and cannot leave it: all else of the prompt is as with a harmless text", arguments: Injections.all)
+    @Test("stays in its slot: the rest of the prompt is the same as with a harmless text", arguments: Injections.all)
     func slots(injection: String) throws {
         let harmless = Self.prompt("calm", message: "Hello")
         let attacked = Self.prompt(injection, message: "Hello")
         #expect(try Self.skeleton(attacked) == Self.skeleton(harmless))
-        // The instructions name tags, too.
+        // The instructions also mention tags.
         let (system, expected) = (attacked.messages[0].content, harmless.messages[0].content)
         for tag in Self.tags.flatMap({ ["<\($0)>", "</\($0)>"] }) {
             #expect(system.ranges(of: tag).count == expected.ranges(of: tag).count, "\(tag)")
@@ -56,7 +56,7 @@ struct InjectionTests {
         #expect(attacked.messages.map(\.role) == harmless.messages.map(\.role))
     }
 
-    @Test("leaves the safety text before the persona, and in danger the addendum last", arguments: Injections.all)
+    @Test("leaves the safety text before the persona, and at risk the addendum last", arguments: Injections.all)
     func order(injection: String) throws {
         let system = Self.prompt(injection, message: "Hello").messages[0].content
         let safety = try #require(system.firstRange(of: Self.safety))
@@ -70,7 +70,7 @@ struct InjectionTests {
         #expect(Self.prompt(injection, message: "Hello", safety: danger).messages[0].content.hasSuffix(addendum))
     }
 
-    @Test("stays one message of the user, unchanged and the last", arguments: Injections.all)
+    @Test("stays one user message, unchanged and the last", arguments: Injections.all)
     func message(injection: String) {
         let harmless = Self.prompt("calm", message: "Hello")
         let attacked = Self.prompt("calm", message: injection)

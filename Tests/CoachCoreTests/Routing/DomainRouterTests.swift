@@ -48,7 +48,7 @@ struct DomainRouterTests {
         #expect(decide(message, conversation: .leadership).domain == .leadership)
     }
 
-    @Test("the pinned domain wins over the persona's, the persona's over the message")
+    @Test("the pinned domain has precedence over the persona's, and the persona's over the message's")
     func precedence() {
         let message = "build me a workout"
         #expect(decide(message, pinned: .mindset, persona: .creativity).domain == .mindset)

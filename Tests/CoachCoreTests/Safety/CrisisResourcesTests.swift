@@ -51,7 +51,7 @@ struct CrisisResourcesTests {
         }
     }
 
-    @Test("specialised lines are on cards of their category")
+    @Test("specialised helplines are on cards of their category")
     func categories() {
         let abuse = Shipped.resources.card(for: risk(.crisis, [.abuse]), in: Region(country: "US"))
         #expect(phones(abuse).first == "1-800-799-7233")

@@ -28,7 +28,7 @@ struct OutputGuardTests {
         }
     }
 
-    /// What is released of an answer that comes in pieces.
+    /// The text released for an answer that arrives in the given pieces.
     static func release(
         _ pieces: [ArraySlice<UInt8>], language: String = "en", holdsSentences: Bool = false
     ) -> (text: String, replaced: [OutputRules.Kind]) {
@@ -53,7 +53,7 @@ struct OutputGuardTests {
         release([Array(text.utf8)[...]], language: language, holdsSentences: holdsSentences)
     }
 
-    @Test("releases nothing forbidden, and the same text however an attack is cut")
+    @Test("releases no forbidden text, and the same text however the answer is split into pieces")
     func attacks() throws {
         let attacks = try Attack.all()
         #expect(attacks.count >= 300)
@@ -81,7 +81,7 @@ struct OutputGuardTests {
         released.replaced.reduce(released.text) { $0.replacing(rules.replacement($1, language: attack.language), with: "") }
     }
 
-    @Test("releases harmless answers unchanged, however they are cut")
+    @Test("releases harmless answers unchanged, however they are split")
     func calm() throws {
         for line in try Checkout.cases("output-calm.txt") {
             let bytes = Array(line.utf8)
@@ -94,7 +94,7 @@ struct OutputGuardTests {
         }
     }
 
-    @Test("never takes back what was released: every piece only adds text")
+    @Test("never removes released text: every piece only adds text")
     func prefix() {
         var answer = GuardedAnswer(Self.rules, language: "en", holdsSentences: false)
         var text: [UInt8] = []
@@ -112,14 +112,14 @@ struct OutputGuardTests {
         #expect(answer.withheldBytes > 20 && answer.replaced == [.phone, .identity])
     }
 
-    @Test("replaces a kind of sentence with words once, then by nothing")
+    @Test("replaces the first forbidden sentence of a kind by a fixed text, and removes later ones")
     func once() {
         let released = Self.release("You should kill yourself. Just end it all. Let us talk.")
         #expect(released.replaced == [.encouragement, .encouragement])
         #expect(released.text.components(separatedBy: "You matter").count == 2 && released.text.hasSuffix(" Let us talk."))
     }
 
-    @Test("withholds the rest of an answer that repeats the system prompt")
+    @Test("withholds an answer from where it repeats the system prompt")
     func canary() throws {
         let prompt = String(decoding: try Checkout.data("prompts/system.md"), as: UTF8.self)
         #expect(prompt.contains("quillvane"))
@@ -181,7 +181,7 @@ struct OutputGuardTests {
         return tokens + (start < bytes.count ? [bytes[start...]] : [])
     }
 
-    @Test("costs at most 0.3 µs for a token of ordinary text", .enabled(if: !_isDebugAssertConfiguration(), "measured in release builds"))
+    @Test("takes at most 0.3 µs for a token of ordinary text", .enabled(if: !_isDebugAssertConfiguration(), "measured in release builds"))
     func cost() throws {
         let text = try Checkout.cases("output-calm.txt").prefix(12).joined(separator: " ")
         let tokens = Self.tokens(String(repeating: text + " ", count: 20))

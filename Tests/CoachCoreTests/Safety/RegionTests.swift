@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Region")
 struct RegionTests {
-    @Test("country and language come each from the first source that has them")
+    @Test("country and language each come from the first source that has one")
     func sources() {
         let british = Region(country: "GB")
         #expect(Region(firstOf: [Region(locale: "en"), british, Region(locale: "es-ES")]) == Region(country: "GB", locale: "en"))

@@ -42,7 +42,7 @@ struct IdentifierTests {
     func wrongByte() {
         let text = Array("6f1c2f9e-5b7a-4b60-8a52-0d0e3b1f9d11".utf8)
         for index in text.indices {
-            // The ASCII neighbours of the digits, and hyphens and digits exchanged.
+            // The ASCII neighbours of the digits, and hyphens and digits swapped.
             for byte in "/:@G`g\0+ -".utf8 where byte != text[index] {
                 var changed = text
                 changed[index] = byte

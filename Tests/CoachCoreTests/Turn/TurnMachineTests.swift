@@ -76,7 +76,7 @@ struct TurnMachineTests {
         #expect(machineEnd?.outcome == outcome(.complete, .length, fault: fault, bytes: 5))
     }
 
-    @Test("in acute danger the fixed text is served when every model fails")
+    @Test("at acute risk the fixed text is served when every model fails")
     func safetyText() {
         var machine = TurnMachine(safetyText: hello)
         let end = machine.ended(.failed(refused))
@@ -112,7 +112,7 @@ struct TurnMachineTests {
         #expect(machineEnd?.outcome == outcome(.stopped, .stopped, usage: TokenUsage(output: 2), bytes: 5))
     }
 
-    @Test("a stop that races with the natural end is a stop; one after the end changes nothing")
+    @Test("a stop requested before the natural end is a stop; one after the end changes nothing")
     func stopRaces() {
         var racing = streaming()
         #expect(racing.stopRequested() == true)

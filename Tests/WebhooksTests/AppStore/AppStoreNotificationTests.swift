@@ -34,7 +34,7 @@ struct AppStoreNotificationTests {
     }
 
     @Test(
-        "each documented type that affects access is understood",
+        "each documented type that affects access is parsed",
         arguments: [
             ("SUBSCRIBED", "INITIAL_BUY", .purchased), ("DID_RENEW", nil, .renewed), ("DID_RENEW", "BILLING_RECOVERY", .renewed),
             ("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED", .cancelled),
@@ -69,7 +69,7 @@ struct AppStoreNotificationTests {
         #expect(refunded?.period.expiry?.instant == BillingInstant(milliseconds: revokedAt))
     }
 
-    @Test("a product for life needs an entry in the catalogue, because consumables look the same")
+    @Test("a lifetime product needs an entry in the catalogue, because consumables have the same fields")
     func lifetime() async throws {
         var product: [String: JSONValue] = ["type": "Non-Consumable", "expiresDate": .null, "productId": "life"]
         let life = try await reader().parse(signer.body("ONE_TIME_CHARGE", transaction: product), now: now)
@@ -91,7 +91,7 @@ struct AppStoreNotificationTests {
         #expect(empty.outcome == .ignored(.missing("data.signedTransactionInfo")))
     }
 
-    @Test("sandbox notifications are of the sandbox; other apps and unsigned environments are rejected")
+    @Test("sandbox notifications give sandbox purchases; other apps and unsigned environments are rejected")
     func environments() async throws {
         let sandbox = try signer.body("DID_RENEW", data: ["environment": "Sandbox", "appAppleId": .null])
         let intake = try await reader().parse(sandbox, now: now)
@@ -120,7 +120,7 @@ struct AppStoreNotificationTests {
         #expect(await rejection(SignedNotification.body(signedPayload: swapped), try reader()) == .untrusted)
     }
 
-    @Test("certificates must be valid on the day of the signature")
+    @Test("certificates must be valid at the time of the signature")
     func dates() async throws {
         let expired = try SignedNotification(validFrom: 2 * 86_400)
         #expect(await rejection(try expired.body("DID_RENEW"), try reader(expired)) == .untrusted)
@@ -128,7 +128,7 @@ struct AppStoreNotificationTests {
         #expect(await rejection(try future.body("DID_RENEW"), try reader(future)) == .untrusted)
     }
 
-    @Test("another algorithm, a changed payload, and inner content of another signer are rejected")
+    @Test("another algorithm, a changed payload, and inner content with another signer are rejected")
     func forged() async throws {
         let payload: JSONValue = ["notificationUUID": "u", "signedDate": .integer(SignedNotification.milliseconds)]
         let none = SignedNotification.body(signedPayload: try signer.sign(payload, algorithm: "none"))

@@ -4,7 +4,7 @@ import Foundation
 import JSON
 import X509
 
-/// A certificate authority in the shape of Apple's, and notifications that it signs.
+/// A certificate authority with the same chain as Apple's (three certificates), and notifications signed by it.
 struct SignedNotification {
     static let now = Date(timeIntervalSince1970: 1_767_225_600)
     static let milliseconds: Int64 = 1_767_225_600_000

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Webhooks
 
-@Suite("Google Play's notices")
+@Suite("Google Play notifications")
 struct PlayNoticeTests {
     private func notice(_ kind: String, _ content: JSONValue) -> [UInt8] {
         let notice = JSONValue.object([
@@ -20,7 +20,7 @@ struct PlayNoticeTests {
         PlayNotice.parse(body, package: "com.example.coach", canLookUp: canLookUp)
     }
 
-    @Test("a subscription's notice asks for its purchase")
+    @Test("a subscription notification causes a look-up of its purchase")
     func subscription() {
         let intake = parse(notice("subscriptionNotification", ["notificationType": 2, "purchaseToken": "abc.def"]))
         #expect(intake.outcome == .lookUp(PlayLookUp(package: "com.example.coach", purchaseToken: "abc.def")))
@@ -38,7 +38,7 @@ struct PlayNoticeTests {
         #expect(product.outcome == .ignored(.informational))
     }
 
-    @Test("without a service account, for another app, and without effect: stored and ignored")
+    @Test("notifications without a service account, for another app, or without effect are ignored")
     func ignored() {
         let subscription = notice("subscriptionNotification", ["notificationType": 2, "purchaseToken": "t"])
         #expect(parse(subscription, canLookUp: false).outcome == .ignored(.noServiceAccount))

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Webhooks
 
-@Suite("Purchases looked up at Google Play")
+@Suite("Look-up of Google Play purchases")
 struct PlayPurchasesTests {
     private static let user = "7f3d6c1e-0b7a-4f7e-9b1a-3c5d2e1f0a9b"
     private let now = BillingInstant(milliseconds: 1_768_435_200_000)!
@@ -48,14 +48,14 @@ struct PlayPurchasesTests {
         }
     }
 
-    @Test("a test purchase is the sandbox's, a free trial a trial")
+    @Test("a test purchase is a sandbox purchase, a free trial is a trial")
     func kinds() throws {
         #expect(state(try parse(body("ACTIVE", ",\"testPurchase\":{}"))) == .none)
         let trial = body("ACTIVE").replacing(#""productId""#, with: #""offerPhase":{"freeTrial":{}},"productId""#)
         #expect(state(try parse(trial)).status == .trial)
     }
 
-    @Test("a purchase that replaces another ends it, and one that names no user is its user's")
+    @Test("a purchase that replaces another ends it, and belongs to the same user if it names none")
     func linked() throws {
         let first = try parse(body("ACTIVE", expiry: "2026-12-01T00:00:00Z"), token: "one")
         let next = body("ACTIVE", ",\"linkedPurchaseToken\":\"one\"").replacing("externalAccountIdentifiers", with: "other")
@@ -65,7 +65,7 @@ struct PlayPurchasesTests {
         #expect(state.isActive && state.expiresAt == second.expiry)
     }
 
-    @Test("the answer is stored as an event, a purchase that is gone changes nothing, and a failure is tried again")
+    @Test("the answer is stored as an event, a deleted purchase (410) changes nothing, and 503 is a temporary error")
     func lookUp() async throws {
         let (store, recorder) = (try StoreAPI(), InboxRecorder())
         let client = try OutboundHTTPClient(OutboundConfiguration())

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Webhooks
 
-@Suite("RevenueCat's events")
+@Suite("RevenueCat events")
 struct RevenueCatEventTests {
     private func parse(_ type: String, _ changes: [String: JSONValue?] = [:]) -> IntakeEvent {
         RevenueCatEvent.parse(RevenueCatSample.body(type, changes))
@@ -18,7 +18,7 @@ struct RevenueCatEventTests {
     }
 
     @Test(
-        "each documented sample of a purchase's life is understood",
+        "each documented sample of a purchase event is parsed",
         arguments: [
             ("INITIAL_PURCHASE", PurchaseEvent.purchased), ("RENEWAL", .renewed), ("CANCELLATION", .cancelled),
             ("UNCANCELLATION", .uncancelled), ("NON_RENEWING_PURCHASE", .purchased), ("SUBSCRIPTION_PAUSED", .pauseScheduled),
@@ -33,7 +33,7 @@ struct RevenueCatEventTests {
         #expect(intake.id == "12345678-1234-1234-1234-123456789012")
     }
 
-    @Test("all fields of the fold are read")
+    @Test("all fields that the fold uses are read")
     func fields() throws {
         guard case .event(let event) = parse("INITIAL_PURCHASE", ["period_type": "TRIAL", "environment": "SANDBOX"]).outcome else {
             Issue.record("ignored")
@@ -51,7 +51,7 @@ struct RevenueCatEventTests {
         #expect(event.change == .purchase(reference, .purchased, period))
     }
 
-    @Test("an app user id in the form of a store's id is not one")
+    @Test("an app user id in the form of a store's id is not used")
     func reserved() {
         #expect(parse("RENEWAL", ["app_user_id": "stripe:cus_1"]).outcome != .ignored(.missing("event.app_user_id")))
         guard case .event(let event) = parse("RENEWAL", ["app_user_id": "stripe:cus_1"]).outcome else {
@@ -66,7 +66,7 @@ struct RevenueCatEventTests {
     }
 
     @Test(
-        "the price is in US dollars; one that makes no sense is unknown and does not matter",
+        "the price is in US dollars; an invalid one is unknown, and the event is still used",
         arguments: [
             (9.99, 9_990_000_000), (0, 0), (-4.99, -4_990_000_000), (.null, nil), ("9.99", nil), (1e300, nil), (1_000_001, nil),
         ] as [(JSONValue, Int64?)])
@@ -76,7 +76,7 @@ struct RevenueCatEventTests {
         #expect(purchase(intake)?.event == .renewed)
     }
 
-    @Test("reasons tell a refund from a cancellation and a pause from an expiration")
+    @Test("reasons distinguish a refund from a cancellation and a pause from an expiration")
     func reasons() {
         #expect(purchase(parse("CANCELLATION", ["cancel_reason": "CUSTOMER_SUPPORT", "price": -9.99]))?.event == .refunded)
         for reason in ["BILLING_ERROR", "DEVELOPER_INITIATED", "PRICE_INCREASE", "UNKNOWN", "SOMETHING_NEW"] {
@@ -89,7 +89,7 @@ struct RevenueCatEventTests {
                 == .billingIssue(graceUntil: grace))
     }
 
-    @Test("a purchase without expiry is for life when it gives an entitlement, and consumable otherwise")
+    @Test("a purchase without an expiry is a lifetime purchase if it gives an entitlement, otherwise a consumable")
     func nonRenewing() {
         #expect(purchase(parse("NON_RENEWING_PURCHASE"))?.period.expiry == .never)
         #expect(purchase(parse("NON_RENEWING_PURCHASE"))?.period.renews == false)
@@ -99,7 +99,7 @@ struct RevenueCatEventTests {
         #expect(parse("INITIAL_PURCHASE", ["expiration_at_ms": .null]).outcome == .ignored(.missing("event.expiration_at_ms")))
     }
 
-    @Test("a grant of 200 years from the dashboard is for life")
+    @Test("a grant of 200 years from the dashboard is a lifetime grant")
     func promotional() {
         let changes: [String: JSONValue?] = ["store": "PROMOTIONAL", "expiration_at_ms": 7_964_352_000_000, "period_type": "PROMOTIONAL"]
         let granted = purchase(parse("NON_RENEWING_PURCHASE", changes))
@@ -122,7 +122,7 @@ struct RevenueCatEventTests {
                 == .ignored(.invalid("event.transferred_to")))
     }
 
-    @Test("types without effect are ignored whatever they carry, and unknown types too")
+    @Test("types without effect are ignored with any content, and unknown types too")
     func withoutEffect() {
         let types = RevenueCatType.allCases.filter { !$0.affectsEntitlements }
         #expect(types.count == 12)
@@ -157,14 +157,14 @@ struct RevenueCatEventTests {
         #expect(parse("INITIAL_PURCHASE", [field: nil]).outcome == .ignored(.missing("event.\(field)")))
     }
 
-    @Test("without an app user id the subscriber is known by another id, and without any the event is ignored")
+    @Test("without an app user id the subscriber is identified by another id; without any id the event is ignored")
     func subscriber() {
         #expect(purchase(parse("RENEWAL", ["app_user_id": .null])) != nil)
         let none: [String: JSONValue?] = ["app_user_id": .null, "original_app_user_id": .null, "aliases": .null]
         #expect(parse("RENEWAL", none).outcome == .ignored(.missing("event.app_user_id")))
     }
 
-    @Test("bodies that make no sense are ignored and told apart by their content")
+    @Test("malformed bodies are ignored, and each gets an id from its content")
     func nonsense() {
         let bodies: [[UInt8]] = [
             [], Array("null".utf8), Array("[]".utf8), Array("{}".utf8), Array(#"{"event":1}"#.utf8), Array(#"{"event":{}}"#.utf8),

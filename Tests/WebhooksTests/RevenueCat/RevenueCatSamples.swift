@@ -19,7 +19,7 @@ enum RevenueCatSample {
     /// Milliseconds in range of the year 4466, as in the documented transfer.
     static let year4466: JSONValue = 78_789_789_798_798
 
-    /// The fields of a subscription's event.
+    /// The fields of a subscription event.
     static let lifecycle: [String: JSONValue] = [
         "event_timestamp_ms": 1_658_726_378_679, "product_id": "com.subscription.weekly", "period_type": "NORMAL",
         "purchased_at_ms": 1_658_726_374_000, "expiration_at_ms": 1_659_331_174_000, "environment": "PRODUCTION", "entitlement_id": .null,

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Webhooks
 
-@Suite("RevenueCat's subscriber as a snapshot")
+@Suite("Snapshots of RevenueCat subscribers")
 struct RevenueCatSnapshotTests {
     private let user = SubscriberID("7f3d6c1e-0b7a-4f7e-9b1a-3c5d2e1f0a9b")!
 
@@ -31,7 +31,7 @@ struct RevenueCatSnapshotTests {
         return EntitlementFold([event]).state(of: user, at: instant, includingSandbox: sandbox)
     }
 
-    @Test("a running subscription gives its entitlements; an id in the form of a store's is nobody's alias")
+    @Test("an active subscription gives its entitlements; an id in the form of a store's id is not used as an alias")
     func active() throws {
         let event = try parse(subscription())
         #expect(event.subject == [user] && event.occurredAt.milliseconds == 1_768_435_200_000 && event.source == .revenuecat)
@@ -40,7 +40,7 @@ struct RevenueCatSnapshotTests {
         #expect(!self.state(event, on: "2026-02-01T00:00:00Z").isActive)
     }
 
-    @Test("cancellation, trial, billing issue, refund, pause, sandbox and base plan")
+    @Test("cancellation, trial, billing issue, refund, pause, sandbox and base plan are read")
     func variants() throws {
         let date = #""2026-01-10T00:00:00Z""#
         let cancelled = subscription().replacing(#""unsubscribe_detected_at":null"#, with: #""unsubscribe_detected_at":\#(date)"#)
@@ -57,7 +57,7 @@ struct RevenueCatSnapshotTests {
         #expect(state(try parse(subscription(#","product_plan_identifier":"p1m""#))).product == "monthly:p1m")
     }
 
-    @Test("grants without end and one-time purchases last for ever; consumables give nothing")
+    @Test("grants without an end and one-time purchases do not expire; consumables give no entitlement")
     func lifetime() throws {
         let grant = subscription().replacing("app_store", with: "promotional").replacing(#""2026-02-01T"#, with: #""2226-02-01T"#)
         let granted = state(try parse(grant), on: "2090-01-01T00:00:00Z")
@@ -73,7 +73,7 @@ struct RevenueCatSnapshotTests {
         #expect(observations.count == 1 && state(forever, on: "2090-01-01T00:00:00Z").isActive)
     }
 
-    @Test("what decides about access must be readable", arguments: ["expires_date", "purchase_date"])
+    @Test("an unreadable date that access depends on is an error", arguments: ["expires_date", "purchase_date"])
     func unreadable(field: String) {
         #expect(throws: IgnoredReason.self) { try parse(subscription().replacing(#""\#(field)":""#, with: #""\#(field)":"4466"#)) }
         #expect(throws: IgnoredReason.self) { try RevenueCatSnapshot.parse(Array("{}".utf8), of: user) }

@@ -24,7 +24,7 @@ struct ReconciliationTests {
         Reconciliation(key: "sk_test", baseURL: store.url, client: client, inbox: recorder.inbox)
     }
 
-    @Test("the whole subscriber is stored as an event of the fold, once for each answer")
+    @Test("the whole subscriber is stored as a snapshot event; equal answers have the same id")
     func snapshot() async throws {
         defer { client.shutDown() }
         try await store.answer(Self.path, #"{"request_date_ms":1768435200000,"subscriber":{"subscriptions":{},"entitlements":{}}}"#)
@@ -41,7 +41,7 @@ struct ReconciliationTests {
         #expect(requests.count == 2 && requests.allSatisfy { $0.authorization == "Bearer sk_test" && $0.path == Self.path })
     }
 
-    @Test("an answer that is none is tried again or given up, and never ends an entitlement")
+    @Test("an unusable answer is a temporary or permanent error, and never ends an entitlement")
     func failures() async throws {
         defer { client.shutDown() }
         for (status, body, isPermanent) in [
@@ -56,14 +56,14 @@ struct ReconciliationTests {
         #expect(recorder.deliveries.isEmpty)
     }
 
-    @Test("an id is one segment of the path")
+    @Test("an id is encoded as one segment of the path")
     func encoding() async throws {
         defer { client.shutDown() }
         await #expect(throws: StoreClientError.self) { try await reconciliation.reconcile(SubscriberID("$RC:a/../b?ü")!) }
         #expect(try await store.requests().map(\.path) == ["/v1/subscribers/%24RC%3Aa%2F..%2Fb%3F%C3%BC"])
     }
 
-    @Test("requests are spaced, and none leaves while the server asks for a pause")
+    @Test("requests are spaced, and none is sent during a pause that the server asked for")
     func pace() async throws {
         let pacer = RequestPacer(interval: .milliseconds(20))
         let start = ContinuousClock.now
@@ -87,7 +87,7 @@ struct ReconciliationTests {
         #expect(first.idempotencyKey?.utf8.count ?? 0 <= 200)
     }
 
-    @Test("everybody whose access is about to end is reconciled, page by page, once a day")
+    @Test("all subscribers whose access is about to end are reconciled, page by page, once a day")
     func expiring() async throws {
         defer { client.shutDown() }
         let users = (0..<1_200).map { _ in UserID.random() }.sorted { $0.description < $1.description }

@@ -1,13 +1,13 @@
 import CoachCore
 import Synchronization
 
-/// An inbox that remembers what it was given.
+/// An inbox that records the deliveries.
 final class InboxRecorder: Sendable {
     private let state = Mutex<(deliveries: [BillingDelivery], expiring: [UserID])>(([], []))
 
     var deliveries: [BillingDelivery] { state.withLock(\.deliveries) }
 
-    /// What `BillingInbox.expiring` finds, in the order of the ids.
+    /// The result of `BillingInbox.expiring`, in the order of the ids.
     var expiring: [UserID] {
         get { state.withLock(\.expiring) }
         set { state.withLock { $0.expiring = newValue } }
@@ -26,7 +26,7 @@ final class InboxRecorder: Sendable {
     }
 }
 
-/// A queue that remembers what was enqueued.
+/// A queue that records the jobs.
 final class JobRecorder: Sendable {
     private let state = Mutex<[NewJob]>([])
 

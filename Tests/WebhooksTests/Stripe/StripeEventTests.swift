@@ -4,7 +4,7 @@ import Testing
 
 @testable import Webhooks
 
-@Suite("Stripe's events")
+@Suite("Stripe events")
 struct StripeEventTests {
     private let catalogue = ProductCatalogue(["price_2": ["plus"]])
     private let user = "7f3d6c1e-0b7a-4f7e-9b1a-3c5d2e1f0a9b"
@@ -66,7 +66,7 @@ struct StripeEventTests {
         #expect(bound?.isActive == true && bound?.entitlement == "plus" && bound?.store == .stripe && bound?.willRenew == true)
     }
 
-    @Test("what a buyer may choose names a user or nobody, and never another id; metadata decides first")
+    @Test("a reference that the buyer can choose is used only if it is a user's id, and not if the metadata has one")
     func reference() {
         let victim = "0c9b8a7d-6e5f-4a3b-8c1d-2e3f4a5b6c7d"
         func subject(_ reference: String, _ metadata: JSONValue = .null) -> [String]? {
@@ -80,7 +80,7 @@ struct StripeEventTests {
         #expect(subject(user) == [user, "stripe:cus_1"])
         for chosen in ["stripe:cus_2", "appstore:1", "$RCAnonymousID:1", "x"] { #expect(subject(chosen) == ["stripe:cus_1"]) }
         #expect(subject(victim, ["user_id": .string(user)]) == [user, "stripe:cus_1"])
-        // Two users of one customer stay two.
+        // Two users of one customer are not merged.
         let other = parse(
             "checkout.session.completed",
             ["mode": "subscription", "client_reference_id": .string(victim), "customer": "cus_1"], id: "evt_9", at: Self.start + 150)
@@ -91,7 +91,7 @@ struct StripeEventTests {
         #expect(fold.state(of: SubscriberID(victim)!, at: instant) == .none)
     }
 
-    @Test("payments in US dollars have a price, others and other events have none")
+    @Test("payments in US dollars have a price; payments in other currencies and other events have none")
     func prices() {
         var paid = invoice(1_999)
         #expect(parse("invoice.paid", paid).price == nil)
@@ -126,7 +126,7 @@ struct StripeEventTests {
         #expect(state(events, at: Self.start + 7 * Self.day)?.isActive == false)
     }
 
-    @Test("both ways of cancelling at the end of the period are read")
+    @Test("both forms of cancelling at the end of the period are read")
     func cancelAtEnd() {
         #expect(observation("active", ["cancel_at_period_end": true])?.willRenew == false)
         let at = observation("active", ["cancel_at": .integer(Self.start + Self.day)])
@@ -134,7 +134,7 @@ struct StripeEventTests {
         #expect(observation("active")?.willRenew == true && observation("active", ["cancel_at": .null])?.willRenew == true)
     }
 
-    @Test("the period's end on the subscription itself is read, as older versions have it")
+    @Test("the period's end is also read from the subscription itself, where older API versions have it")
     func oldVersion() {
         let old = observation("active", ["items": ["data": []], "current_period_end": .integer(Self.start + 60)])
         #expect(old?.period.expiry?.instant == instant(Self.start + 60))
@@ -142,7 +142,7 @@ struct StripeEventTests {
         #expect(intake.outcome == .ignored(.missing("data.object.items.data[0].current_period_end")))
     }
 
-    @Test("of one second's events the deletion is last, and a cancelled subscription stays cancelled")
+    @Test("among events of one second the deletion is last, and a cancelled subscription stays cancelled")
     func sameSecond() {
         let events = [
             checkout(), parse("customer.subscription.created", subscription("incomplete"), id: "evt_z"),
@@ -164,7 +164,7 @@ struct StripeEventTests {
         ]
     }
 
-    @Test("a paid invoice renews; a failed payment and an invoice of nothing do not")
+    @Test("a paid invoice renews the subscription; a failed payment and an invoice over zero do not")
     func invoices() {
         let created = [checkout(), parse("customer.subscription.created", subscription("active"), id: "evt_1")]
         let paid = parse("invoice.paid", invoice(900), id: "evt_2", at: Self.start + 30 * Self.day)
@@ -175,7 +175,7 @@ struct StripeEventTests {
         #expect(state(created + [failed], at: Self.start + 31 * Self.day)?.isActive == false)
     }
 
-    @Test("a full refund and a lost dispute end the customer's only subscription; part of a refund and a won dispute do not")
+    @Test("a full refund and a lost dispute end the customer's only subscription; a partial refund and a won dispute do not")
     func refunds() {
         let created = [checkout(), parse("customer.subscription.created", subscription("active"), id: "evt_1")]
         let refund = parse("charge.refunded", ["customer": "cus_1", "refunded": true], id: "evt_4", at: Self.start + Self.day)
@@ -189,7 +189,7 @@ struct StripeEventTests {
         #expect(state(created + [second, refund], at: Self.start + 2 * Self.day)?.isActive == true)
     }
 
-    @Test("the refund or lost dispute of another payment than the current period's ends nothing")
+    @Test("a refund or lost dispute of a payment for another period does not end the subscription")
     func otherPayments() {
         var events = [checkout(), parse("customer.subscription.created", subscription("active"), id: "evt_1")]
         events.append(parse("invoice.paid", invoice(900, payment: "pi_2"), id: "evt_2", at: Self.start + 30 * Self.day))
@@ -205,7 +205,7 @@ struct StripeEventTests {
             #expect(ended(type, payment: "pi_2", created: Self.start + 30 * Self.day, on: 40))
             #expect(!ended(type, payment: "pi_1", created: Self.start + 35 * Self.day, on: 40))
         }
-        // Without payments in invoices, by the time.
+        // Without payment ids in invoices, the time of the payment decides.
         events[2] = parse("invoice.paid", invoice(900), id: "evt_2", at: Self.start + 30 * Self.day)
         #expect(!ended("charge.dispute.closed", payment: "pi_1", created: Self.start + 20 * Self.day, on: 40))
         #expect(ended("charge.dispute.closed", payment: "pi_2", created: Self.start + 35 * Self.day, on: 40))

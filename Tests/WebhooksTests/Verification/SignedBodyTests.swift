@@ -19,7 +19,7 @@ struct SignedBodyTests {
         SignedBody(secrets: secrets).isValid(header: header, body: body, unixSeconds: now)
     }
 
-    @Test("a signature of an independent signer is valid, in either case of letters")
+    @Test("a signature of an independent implementation is valid, in upper and lower case")
     func vector() {
         #expect(isValid("t=1700000000,v1=\(known)"))
         #expect(isValid("t=1700000000, v1=\(known.uppercased())"))
@@ -68,7 +68,7 @@ struct SignedBodyTests {
         #expect(!isValid("t=1700000000,\(many)"))
     }
 
-    @Test("what is configured must match, both if both, and nothing configured matches nothing")
+    @Test("every configured credential must match; without any configured, every request is rejected")
     func credentials() {
         let signed = "t=1700000000,v1=\(known)"
         func check(_ credentials: WebhookCredentials, _ authorization: String?, _ signature: String?) -> Bool {
