@@ -50,7 +50,7 @@ struct SlotTests {
         #expect(slot.folder.lastPathComponent == "1" && slot.instance == id)
     }
 
-    @Test("when all slots are held, the error says so")
+    @Test("when all slots are held, the error is noneFree with the directory")
     func full() throws {
         let folder = Folder()
         let slots = try (0..<InstanceSlot.count).map { _ in try InstanceSlot(in: folder.url) }

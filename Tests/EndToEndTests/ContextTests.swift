@@ -39,7 +39,7 @@ struct ContextTests {
         #expect(answer.first("start")?.fields.isNull("domain") == true, "\(answer.text)")
     }
 
-    @Test("has the domain that the request pins, whatever the message is about")
+    @Test("has the domain of the request, also when the message is about another")
     func pinned() async throws {
         let (testUser, word) = (try await Stage.shared().testUser(), marker())
         let answer = try await testUser.say("How do I ask my boss for a raise? \(word) \(Self.quick)", ["domain": "fitness"])

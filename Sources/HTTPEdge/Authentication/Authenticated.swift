@@ -2,8 +2,8 @@ import CoachCore
 import Hummingbird
 import NIOCore
 
-/// The context of an authenticated request: its token is verified, and it is counted against the caller's limit as the route's
-/// ``RequestCounting`` says.
+/// The context of an authenticated request: its token is verified, and the route's ``RequestCounting`` decided whether it counts against
+/// the caller's limit.
 public struct Authenticated: EdgeContext, ChildRequestContext {
     public var coreContext: CoreRequestContextStorage
     public let channel: any Channel

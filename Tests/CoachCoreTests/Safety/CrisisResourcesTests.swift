@@ -13,7 +13,7 @@ struct CrisisResourcesTests {
 
     private func phones(_ card: SafetyCard) -> [String] { card.resources.compactMap(\.phone) }
 
-    @Test("the explicit country wins over the region of the locale")
+    @Test("the explicit country has precedence over the region of the locale")
     func country() {
         let card = Shipped.resources.card(for: risk(.crisis), in: Region(country: "gb", locale: "en-US"))
         #expect(phones(card).contains("116 123"))

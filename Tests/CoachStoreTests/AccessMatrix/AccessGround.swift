@@ -146,8 +146,8 @@ struct AccessGround: Sendable {
     }
 }
 
-/// What a Supabase project has before any migration of ours: schema auth with its tables and functions, which are not ours to grant, and
-/// API roles that get everything on whatever appears in public.
+/// The state of a Supabase project before the gateway's migrations: schema auth with its tables and functions, whose grants the migrations
+/// cannot change, and API roles that get all privileges on every new object in schema public.
 enum SupabaseLike {
     static let sql = """
         do $$ begin

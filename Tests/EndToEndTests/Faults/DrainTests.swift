@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 
 extension Gateway {
-    /// Whether it said within 5 s that its last turn and client are gone, and then ended well. Foundation hears of the end of a process
-    /// some seconds late when the machine is busy; the log does not.
+    /// Waits up to 5 s for the log record "drained", and returns whether the process then exited with 0. The exit has its own, longer
+    /// limit, because Foundation reports the exit of a process some seconds late on a busy machine.
     fileprivate func hasDrained() async throws -> Bool {
         try await eventually(within: .seconds(5), "the end of the drain\n\(program.output)") { log.contains { $0["message"] == "drained" } }
         return try await program.exit(within: 20) == 0

@@ -3,8 +3,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// `kill -9` of the gateway at random moments, under load. COACH_TEST_KILLS says how often; a hundred take two minutes here, and
-/// `deploy/chaos` makes more.
+/// `kill -9` of the gateway at random moments, under load. `COACH_TEST_KILLS` sets the number of kills; a hundred take about two minutes.
+/// `deploy/chaos` runs more.
 @Suite("Random kills under load", .paced)
 struct RandomKillTests {
     private static let kills = ProcessInfo.processInfo.environment["COACH_TEST_KILLS"].flatMap { Int($0) } ?? 25
