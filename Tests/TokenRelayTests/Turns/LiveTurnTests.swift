@@ -254,7 +254,7 @@ final class ScriptedModel: Sendable {
 
     var cancellations: Int { state.withLock { $0.cancellations } }
     @discardableResult
-    func say(
+    func send(
         _ text: String, acceptedBy: ModelName? = nil, isSilent: Bool = false, usage: TokenUsage? = nil, end: ModelEnd? = nil
     ) -> ReleaseState? {
         let emit = state.withLock { $0.emit }
