@@ -26,9 +26,17 @@ public struct BrowserSessions: Sendable {
         return (cookie, caller.expiresAt)
     }
 
-    /// When the session of the request's cookie ends. Throws when there is none, or its user is suspended.
+    /// When the session of the request's cookie ends. Throws when there is none, or its user is suspended. A cookie of no session counts against
+    /// the limit of its address.
     public func expiry(_ request: Request, _ context: some EdgeContext) async throws(GatewayError) -> Date {
-        guard let caller = try await authenticator.sessions.caller(request, errors, context) else { throw .noSession }
+        let caller: Caller?
+        do {
+            caller = try await authenticator.sessions.caller(request, errors, context)
+        } catch {
+            if error.code == .unauthenticated { try await authenticator.unauthenticated.count(request.headers, from: context.channel) }
+            throw error
+        }
+        guard let caller else { throw .noSession }
         _ = try await count(caller, request, context)
         return caller.expiresAt
     }

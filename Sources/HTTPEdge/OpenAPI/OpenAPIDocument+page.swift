@@ -5,10 +5,12 @@ extension OpenAPIDocument {
     var page: [UInt8] {
         var html = """
             <!doctype html><html lang="en"><meta charset="utf-8"><title>Coach Gateway API</title>
-            <meta name="viewport" content="width=device-width"><style>
-            body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
-            code{font:14px ui-monospace,monospace}section{border-top:1px solid #ccc;margin-top:1.5rem}
-            article{margin:1rem 0}small{color:#555}</style>
+            <meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><style>
+            body{font:16px/1.55 "Inter",-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;max-width:52rem;margin:3rem auto;
+            padding:0 1.25rem;background:light-dark(#f6f5f1,#14171a);color:light-dark(#20242a,#e7e9eb)}
+            h1{font-size:1.625rem;letter-spacing:-.01em}h2{font-size:1.0625rem;margin:2.5rem 0 0}a{color:light-dark(#0d6466,#74c6bf)}
+            code{font:14px/1.5 ui-monospace,monospace;overflow-wrap:anywhere}
+            article{padding:.8rem 0;border-bottom:1px solid light-dark(#e3e0d8,#2d3339)}small{color:light-dark(#5c6370,#a1aab3)}</style>
             <h1>Coach Gateway API \(ResponseMeta.version)</h1><p>The whole document: <a href="/openapi.json">openapi.json</a></p>
             """
         for tag in tags {

@@ -46,6 +46,12 @@ struct OpenAPIDocument {
                 writer.member("scheme", "bearer")
                 writer.member("bearerFormat", "JWT")
             }
+            writer.key(literal: "session")
+            writer.object { writer in
+                writer.member("type", "apiKey")
+                writer.member("in", "cookie")
+                writer.member("name", SessionCookie.name)
+            }
         }
         writer.key(literal: "responses")
         writer.object { writer in

@@ -19,9 +19,11 @@ struct OpenAPIOperation {
             if !route.security.isOpen {
                 writer.key(literal: "security")
                 writer.array { writer in
-                    writer.object { writer in
-                        writer.key(literal: "bearer")
-                        writer.array { _ in }
+                    for scheme in route.security.schemes {
+                        writer.object { writer in
+                            writer.key(scheme)
+                            writer.array { _ in }
+                        }
                     }
                 }
             }

@@ -29,6 +29,8 @@ public struct RouteDescription: Sendable {
 
         var counting: RequestCounting { if case .authenticated(let counting, _) = self { counting } else { .beforeHandler } }
         var role: Role? { if case .authenticated(_, let role) = self { role } else { nil } }
+        /// Names in `components.securitySchemes`, of which one suffices.
+        var schemes: [String] { isOpen ? [] : role == .operator ? ["bearer", "session"] : ["bearer"] }
         var isOpen: Bool { if case .open = self { true } else { false } }
     }
 }

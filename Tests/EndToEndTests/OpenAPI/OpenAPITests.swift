@@ -22,6 +22,17 @@ struct OpenAPITests {
         }
     }
 
+    @Test("says that operators' routes alone accept the cookie of a session")
+    func session() async throws {
+        let document = try await Browser(port: Stage.shared().gateway.port).send("GET", "/openapi.json")
+        let json = try JSONSerialization.jsonObject(with: Data(document.body)) as? [String: Any]
+        let paths = try #require(json?["paths"] as? [String: [String: [String: Any]]])
+        for (path, operation) in paths.flatMap({ path, operations in operations.values.map { (path, $0) } }) {
+            let schemes = (operation["security"] as? [[String: Any]] ?? []).flatMap(\.keys)
+            #expect(schemes.contains("session") == path.hasPrefix("/api/v1/operator/"), "\(path)")
+        }
+    }
+
     @Test("is also served as a page, without scripts and external resources")
     func page() async throws {
         let answer = try await Browser(port: Stage.shared().gateway.port).send("GET", "/docs")

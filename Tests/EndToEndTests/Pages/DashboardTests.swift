@@ -20,7 +20,7 @@ struct DashboardTests {
             "dashboard.py",
             [
                 "http://127.0.0.1:\(gateway.port)", operatorToken(), try #require(ledger["cost"]),
-                "\(try #require(ledger.number("turns")))", marker,
+                "\(try #require(ledger.number("turns")))", user.id, marker,
             ])
         // Live on every instance within 2 s.
         try await eventually("a turn with the edited domain") {

@@ -60,11 +60,23 @@ class Browser:
     def all(self, selector):
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 
-    def one(self, selector):
-        return self.wait(selector, lambda: self.all(selector))[0]
+    def click(self, text):
+        """Clicks a button, found and clicked in one step: a view that is read again replaces its elements."""
+        self.wait(f"button {text}", lambda: self.script(
+            """const button = [...document.querySelectorAll("button")].find(
+              (button) => button.innerText === arguments[0] && button.offsetParent && !button.disabled);
+            button?.click();
+            return Boolean(button);""", text))
 
-    def button(self, text):
-        return self.wait(f"button {text}", lambda: [b for b in self.all("button") if b.text == text and b.is_displayed()])[0]
+    def fill(self, selector, text):
+        """Replaces what is in a field."""
+        self.wait(selector, lambda: self.script(
+            """const field = document.querySelector(arguments[0]);
+            if (field) field.value = arguments[1];
+            return Boolean(field);""", selector, text))
+
+    def value(self, selector):
+        return self.script("return document.querySelector(arguments[0])?.value ?? ''", selector)
 
     def text(self, selector="body"):
         return self.script("return document.querySelector(arguments[0])?.innerText ?? ''", selector)

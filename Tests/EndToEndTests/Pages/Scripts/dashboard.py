@@ -1,4 +1,7 @@
-"""Signs in to the dashboard and uses it. Arguments: origin, an operator's token, cost and turns of the database, a text to put into a prompt."""
+"""Signs in to the dashboard and uses it.
+
+Arguments: origin, an operator's token, cost and turns of the database, the id of a user, a text to put into a prompt.
+"""
 
 import sys
 import urllib.error
@@ -7,13 +10,12 @@ from decimal import Decimal
 
 from browser import LAPTOP, PHONE, Browser
 
-origin, token, cost, turns, marker = sys.argv[1:]
+origin, token, cost, turns, user, marker = sys.argv[1:]
 
 
 def sign_in(browser, text):
-    field = browser.one("textarea[name=token]")
-    browser.script("arguments[0].value = arguments[1]", field, text)
-    browser.button("Sign in").click()
+    browser.fill("textarea[name=token]", text)
+    browser.click("Sign in")
 
 
 def figures(browser, column):
@@ -53,44 +55,44 @@ with Browser(origin) as browser:
     assert browser.all("canvas"), "a chart beside the table"
 
     # Another period, which is in the address.
-    browser.button("7 days").click()
+    browser.click("7 days")
     browser.settle()
     assert "days=7" in browser.driver.current_url
     assert Decimal(figures(browser, "Cost")) == Decimal(cost)
     browser.open("/operator/costs?from=2020-01-01&to=2020-01-31")
     assert "Nothing in this period." in browser.text("main")
 
-    # Every view, on a laptop in light and on a phone in dark colours.
+    # Every view on a laptop in light colours; those with the most kinds of elements on a phone in dark ones.
     names = browser.script("return [...document.querySelectorAll('#navigation a')].map((link) => new URL(link.href).pathname)")
     assert len(names) == 12, names
-    for width, scheme in ((LAPTOP, "light"), (PHONE, "dark")):
+    for width, scheme, some in ((LAPTOP, "light", names), (PHONE, "dark", [names[0], names[1], names[9], names[10]])):
         browser.look(width, scheme)
-        for name in names:
+        for name in some:
             browser.open(name)
             assert not browser.all("main [role=alert].problem"), f"{name}: {browser.text('main')}"
             # A period that begins before the ledger cannot be compared.
             browser.check(f"{name.rsplit('/', 1)[-1]}-{width}-{scheme}", allowed=("compare=previous",))
-    browser.button("Menu").click()
+    browser.click("Menu")
     browser.check("menu")
     browser.look(LAPTOP, "light")
 
     # A domain: what is wrong is shown at its field; what is right is compared, saved, and listed.
     browser.open("/operator/configuration?document=domain-configs/fitness")
-    tone = browser.one("textarea[name=tone]")
-    kept = tone.get_property("value")
-    browser.script("arguments[0].value = ''", tone)
-    browser.button("Check and compare").click()
+    tone, prompt = "textarea[name=tone]", "textarea[name=system_prompt]"
+    kept = browser.value(tone)
+    browser.fill(tone, "")
+    browser.click("Check and compare")
     browser.wait("the finding", lambda: "tone" in browser.text(".findings"))
-    browser.script("arguments[0].value = arguments[1]", browser.one("textarea[name=tone]"), kept)
-    prompt = browser.one("textarea[name=system_prompt]")
-    browser.script("arguments[0].value += arguments[1]", prompt, f"\n\n{marker}")
-    browser.button("Check and compare").click()
+    browser.fill(tone, kept)
+    browser.fill(prompt, f"{browser.value(prompt)}\n\n{marker}")
+    browser.click("Check and compare")
     browser.wait("the difference", lambda: marker in browser.text(".change ins"))
     assert "/system_prompt" in browser.text(".change")
     browser.check("difference", allowed=("status of 422",))
-    browser.one("input[name=reason]").send_keys("tried in a browser")
-    browser.button("Save a new version").click()
-    browser.wait("version 2", lambda: "version 2" in browser.text(".editor header"))
+    browser.fill("input[name=reason]", "tried in a browser")
+    before = browser.text(".editor header")
+    browser.click("Save a new version")
+    browser.wait("the next version", lambda: browser.text(".editor header") not in ("", before))
     browser.wait("the reason", lambda: "tried in a browser" in browser.text("main"))
     browser.open("/operator/audit")
     assert "domain/fitness" in browser.text("main") and "tried in a browser" in browser.text("main")
@@ -98,8 +100,14 @@ with Browser(origin) as browser:
     # An account.
     browser.open("/operator/users?id=00000000-0000-4000-8000-000000000000")
     assert "There is no such user." in browser.text("main")
+    browser.open(f"/operator/users?id={user}")
+    browser.fill("input[name=reason]", "tried in a browser")
+    browser.click("Suspend")
+    browser.click("End the suspension")
+    browser.wait("the end of it", lambda: "All their requests are refused" in browser.text("main"))
+    browser.check("user")
 
-    browser.button("Sign out").click()
+    browser.click("Sign out")
     browser.wait("the form to sign in", lambda: browser.all("textarea[name=token]"))
     assert browser.driver.get_cookie("coach_operator") is None
     request = urllib.request.Request(f"{origin}/api/v1/operator/audit", headers={"Cookie": f"coach_operator={cookie['value']}"})
