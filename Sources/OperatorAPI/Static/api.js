@@ -45,7 +45,7 @@ export async function download(path, query, name) {
 }
 
 async function request(path, query, options) {
-  const parameters = Object.entries(query ?? {}).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const parameters = Object.entries(query ?? {}).filter(([, value]) => value !== null && value !== undefined);
   const search = new URLSearchParams(parameters);
   let response;
   try {

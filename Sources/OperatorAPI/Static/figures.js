@@ -24,13 +24,21 @@ export function csvButton(route, query, name) {
   return h("button", { class: "quiet", "aria-label": `Save ${name} as CSV`, onclick: () => download(route, query, name) }, "CSV");
 }
 
-/** The link from a row to the calls behind it. */
-export function traceLink(trace) {
+/** Columns by the names under which routes group by them. */
+const groupColumns = { persona: "persona_id", user: "user_id" };
+const grainLengths = { hour: 3_600_000, day: 86_400_000, week: 604_800_000 };
+
+/** The link from a row to the calls behind it: those of its groups, an empty value for a group without a name, and of its bucket. */
+function traceLink(trace, { group_by: names = "", grain = "day" }) {
   if (!trace) return undefined;
-  const source = new URL(trace, location.origin).searchParams;
+  const groups = names.split(",").filter((name) => name && name !== "day").map((name) => groupColumns[name] ?? name);
   return (row) => {
-    const search = new URLSearchParams(source);
-    for (const key of ["model", "provider", "domain", "persona_id", "user_id", "tier"]) if (key in row && row[key] !== null) search.set(key, row[key]);
+    const search = new URL(trace, location.origin).searchParams;
+    for (const key of groups) if (key in row) search.set(key, row[key] ?? "");
+    if (row.day) {
+      search.set("from", row.day);
+      search.set("to", new Date(Date.parse(row.day) + grainLengths[grain]).toISOString());
+    }
     return h("a", { href: `/operator/calls?${search}` }, "Calls");
   };
 }
@@ -44,19 +52,21 @@ export function asOf(meta) {
  * One card of a view: a chart, and the table of the same figures.
  * Specification: `title`, `route`, `query(period)`, and any of `chart` ({type, by, y, unit, stacked} over days, or {x} for bars by name),
  * `chartQuery(period)` when the chart has other rows than the table, `hide`, `only`, `sumBy` (adds the days of a group), `first` (columns before the others), `totals`,
- * `sort` (a column, largest first), `note`.
+ * `sort` (a column, largest first), `note`, `action` (makes a last cell of a row; by default the link to its calls), `optional` (nothing when this
+ * gateway does not have the figure).
  */
 export async function figureCard(spec, period, parameters) {
   const query = spec.query(period, parameters);
   const [answer, drawn] = await Promise.all([figure(spec.route, query), spec.chartQuery ? figure(spec.route, spec.chartQuery(period, parameters)) : null]);
-  if (!answer) return card(spec.title, null, notAvailable());
+  if (!answer) return spec.optional ? null : card(spec.title, null, notAvailable());
   const rows = spec.sumBy ? sums(answer.data, spec.sumBy) : [...answer.data];
   if (spec.sort) rows.sort((a, b) => Number(b[spec.sort] ?? 0) - Number(a[spec.sort] ?? 0));
   const image = spec.chart && draw(spec, spec.chart, drawn?.data ?? (spec.sumBy ? answer.data : rows), period, parameters);
   const caption = `${spec.title}${period ? `, ${period.from} to ${period.to}` : ""}`;
   const aside = h("span", {}, asOf(answer.meta), " ", csvButton(spec.route, query, spec.title.toLowerCase()));
   return card(spec.title, aside, spec.note && h("p", { class: "empty" }, spec.note), image,
-    table(rows, { caption, hide: spec.hide, only: spec.only, first: spec.first, totals: spec.totals, action: traceLink(answer.meta?.trace), actionLabel: "Rows" }));
+    table(rows, { caption, hide: spec.hide, only: spec.only, first: spec.first, totals: spec.totals, action: spec.action?.(rows) ?? traceLink(answer.meta?.trace, query),
+      actionLabel: "Rows" }));
 }
 
 /** One row for each value of a column: the sums of the others. */

@@ -55,7 +55,7 @@ export async function overview(period) {
 function alertCard(answer) {
   if (!answer || answer.data.length === 0) return null;
   return card("Firing now", h("a", { href: "/operator/alerts" }, "All alerts"),
-    h("ul", { class: "list" }, answer.data.map((alert) => h("li", {}, h("span", {}, state(format.words(alert.severity ?? "alert"), "bad"), " ", alert.message ?? alert.rule),
+    h("ul", { class: "list" }, answer.data.map((alert) => h("li", {}, h("span", {}, state(format.words(alert.severity ?? "alert"), "bad"), " ", `${format.words(alert.rule)}: ${format.words(alert.measure ?? "")} ${alert.value}, limit ${alert.threshold}`),
       h("span", { class: "muted" }, "since ", format.time(alert.started_at))))));
 }
 

@@ -10,7 +10,7 @@ const labels = {
   whole_turn_p50_ms: "Whole turn p50", whole_turn_p90_ms: "p90", whole_turn_p95_ms: "Whole turn p95", whole_turn_p99_ms: "p99",
   time_to_first_token_ms: "First token", duration_ms: "Whole call", actor_id: "By", created_at: "When", weekly_active_users: "Active in 7 days",
   monthly_active_users: "in 30 days", active_users: "Active users", before_version: "From", after_version: "To version",
-  messages_per_conversation: "Messages a conversation",
+  referrals: "Shown crisis services", replaced: "With replaced sentences", messages_per_conversation: "Messages a conversation",
 };
 const tones = {
   firing: "bad", open: "bad", critical: "bad", failed: "bad", acute: "bad", half_open: "warn", warning: "warn", concern: "warn",
@@ -96,7 +96,7 @@ export function table(rows, { caption, totals = false, action, actionLabel = "Ac
       value(column, row[column.key]));
   };
   const head = shown.map((column) => h("th", { scope: "col", class: column.isFigure ? "figure" : null }, column.label));
-  const body = rows.map((row) => h("tr", {}, shown.map((column, index) => cell(column, row, index)), action && h("td", {}, action(row))));
+  const body = rows.map((row) => h("tr", {}, shown.map((column, index) => cell(column, row, index)), action && h("td", { class: "action" }, action(row))));
   const sums = totals && rows.length > 1 && h("tfoot", {}, h("tr", {}, shown.map((column, index) => {
     if (index === 0 && !column.isFigure) return h("th", { scope: "row" }, "Total");
     const sum = column.isFigure ? total(column, rows) : null;

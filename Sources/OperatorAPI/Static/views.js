@@ -1,3 +1,4 @@
+import { call } from "./api.js";
 import { figureCard } from "./figures.js";
 import { overview } from "./overview.js";
 import { alerts } from "./alerts.js";
@@ -76,7 +77,7 @@ const latency = cards(
   { title: "By model", route: "latency", query: grouped("provider", "model"), sort: "turns" });
 
 const providers = cards(
-  { title: "Health of this instance", route: "providers/health", query: () => ({}), note: "Calls since this instance started, and the state of each breaker." },
+  { title: "Health of this instance", route: "providers/health", query: () => ({}), note: "Calls since this instance started, and the state of each breaker.", optional: true },
   {
     title: "Calls", route: "providers", query: grouped("provider", "model"), sort: "calls", totals: true,
     chartQuery: byDay("provider"), chart: { type: "bar", stacked: true, by: "provider", y: "calls" },
@@ -87,7 +88,21 @@ const safety = cards(
     title: "Messages that showed danger", route: "safety", query: range,
     note: "Counts only. They lead to nobody, and fewer than five are shown as <5.",
   },
-  { title: "Reports by people", route: "reports", query: () => ({ limit: 50 }) });
+  { title: "Yearly report", route: "safety/report", query: ({ to }) => ({ year: to.slice(0, 4) }), note: "Exact counts of the calendar year.", optional: true });
+
+const reports = cards({ title: "Reports", route: "reports", query: () => ({ limit: 100 }), hide: ["id"], action: unpublishing });
+
+/** For reports of personas: a button that takes the persona back from everybody. */
+function unpublishing(rows) {
+  if (!rows.some((row) => row.persona_id)) return undefined;
+  const unpublish = async ({ persona_id: id }, button) => {
+    const reason = prompt("Take this persona back from everybody who uses it? Why, for the audit log:");
+    if (!reason) return;
+    await call("POST", `personas/${id}/unpublish`, { body: { reason } });
+    button.replaceWith("unpublished");
+  };
+  return (row) => row.persona_id && h("button", { class: "quiet", onclick: (event) => unpublish(row, event.target) }, "Unpublish");
+}
 
 const subscriptions = cards({
   title: "Subscriptions", route: "subscriptions", query: range, first: ["day", "active", "trials", "mrr_usd", "revenue_usd", "refunded_usd"],
@@ -112,6 +127,7 @@ export const views = [
   { name: "alerts", title: "Alerts", group: "Service", live: true, lead: "What needs somebody now.", render: alerts },
   { name: "configuration", title: "Configuration", group: "Manage", lead: "Every change is a version with an author; all instances use it within two seconds.", render: configuration },
   { name: "users", title: "Users", group: "Manage", lead: "An account's state. Nothing that they wrote is shown here.", render: users },
+  { name: "reports", title: "Reports", group: "Manage", live: true, lead: "What people reported: personas and answers. No answer is shown here.", render: reports },
   { name: "audit", title: "Audit log", group: "Manage", lead: "What operators and creators changed, newest first.", render: audit },
   { name: "calls", title: "Calls", group: null, lead: "The rows of the ledger behind a figure.", render: calls },
 ];

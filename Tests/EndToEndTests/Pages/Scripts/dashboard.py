@@ -64,7 +64,7 @@ with Browser(origin) as browser:
 
     # Every view on a laptop in light colours; those with the most kinds of elements on a phone in dark ones.
     names = browser.script("return [...document.querySelectorAll('#navigation a')].map((link) => new URL(link.href).pathname)")
-    assert len(names) == 12, names
+    assert len(names) == 13, names
     for width, scheme, some in ((LAPTOP, "light", names), (PHONE, "dark", [names[0], names[1], names[9], names[10]])):
         browser.look(width, scheme)
         for name in some:
