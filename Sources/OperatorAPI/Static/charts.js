@@ -29,7 +29,7 @@ export function chart({ type, labels, series, unit, title, stacked = false, hori
   const isLine = type === "line";
   const datasets = series.map(({ label, values }, index) => ({
     label, data: values, borderColor: seriesColour(index), backgroundColor: seriesColour(index),
-    borderWidth: isLine ? 2 : 0, pointRadius: labels.length > 1 ? 0 : 4, pointHoverRadius: 4, pointHitRadius: 12, tension: 0.25, spanGaps: false,
+    borderWidth: isLine ? 2 : 0, pointRadius: labels.length > 1 ? 0 : 4, pointHoverRadius: 4, pointHitRadius: 12, tension: 0.25,
     borderRadius: isLine || stacked ? 0 : 3, maxBarThickness: horizontal ? 22 : 36,
   }));
   Chart.defaults.font.family = style("--sans");
@@ -65,8 +65,8 @@ export function removeCharts(element) {
 const dayLength = 86_400_000;
 
 /**
- * The beginnings of the buckets of a period that has rows in some of them: a day on which nothing happened has its place, too. Weeks do not begin
- * with the period, so only those with rows are known.
+ * The beginnings of the buckets of a period that has rows in some of them: a day on which nothing happened has its place, too.
+ * Weeks do not begin with the period, so only those with rows are known.
  */
 export function buckets(rows, { from, to, grain }) {
   const present = [...new Set(rows.map((row) => Date.parse(row.day)))].sort((a, b) => a - b);

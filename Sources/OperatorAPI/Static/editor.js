@@ -59,17 +59,20 @@ function editor(path, { data, etag }, refresh) {
     }
     try {
       const answer = await call("PUT", path, {
-        query: { dry_run: dryRun ? "true" : null }, headers: { "if-match": etag }, body: { body: document, reason: reason.value || undefined },
+        query: { dry_run: dryRun ? "true" : null }, headers: { "if-match": etag },
+        body: { body: document, reason: reason.value || undefined },
       });
       if (!dryRun) return refresh();
-      result.replaceChildren(h("p", { class: "notice" }, "Valid. Nothing is saved yet."), difference(answer.data.operations, body), decisions(answer.data));
+      const notice = h("p", { class: "notice" }, "Valid. Nothing is saved yet.");
+      result.replaceChildren(...[notice, difference(answer.data.operations, body), decisions(answer.data)].filter(Boolean));
     } catch (error) {
       result.replaceChildren(...problem(error, refresh));
     }
   }
 
   const by = data.version === 1 ? "the shipped file" : `version ${data.version}`;
-  return h("section", { class: "card editor" }, h("header", {}, h("h2", {}, words(path.split("/").at(-1))), h("span", { class: "muted" }, by)),
+  const title = h("header", {}, h("h2", {}, words(path.split("/").at(-1))), h("span", { class: "muted" }, by));
+  return h("section", { class: "card editor" }, title,
     h("form", { class: "stack", onsubmit: (event) => { event.preventDefault(); send(false); } },
       texts.map((key) => field(words(key), inputs.get(key))),
       field(texts.length ? "Everything else, as JSON" : "The document, as JSON", json), field("Reason", reason),
@@ -92,8 +95,8 @@ function problem(error, refresh) {
       h("button", { type: "button", onclick: refresh }, "Show theirs"))];
   }
   if (error.findings.length === 0) return [h("p", { class: "problem" }, error.message)];
-  return [h("p", { class: "problem" }, "Not saved: this is wrong."),
-    h("ul", { class: "findings" }, error.findings.map(({ field: name, message }) => h("li", {}, h("code", {}, name.replace(/^body\./, "")), message)))];
+  const findings = error.findings.map(({ field: name, message }) => h("li", {}, h("code", {}, name.replace(/^body\./, "")), message));
+  return [h("p", { class: "problem" }, "Not saved: this is wrong."), h("ul", { class: "findings" }, findings)];
 }
 
 async function versions(path, { data, etag }, refresh) {
@@ -101,7 +104,9 @@ async function versions(path, { data, etag }, refresh) {
   if (!answer) return card("Versions", null, notAvailable());
   const result = h("div", { role: "status", class: "stack" });
   const compare = async (version) => {
-    const [from, patch] = await Promise.all([call("GET", `${path}/versions/${version}`), call("GET", `${path}/diff`, { query: { from: version, to: data.version } })]);
+    const [from, patch] = await Promise.all([
+      call("GET", `${path}/versions/${version}`), call("GET", `${path}/diff`, { query: { from: version, to: data.version } }),
+    ]);
     result.replaceChildren(h("h3", {}, `From version ${version} to ${data.version}`), difference(patch.data.operations, from.data.body));
   };
   const restore = async (version) => {
@@ -117,5 +122,7 @@ async function versions(path, { data, etag }, refresh) {
     h("button", { class: "quiet", "aria-label": `Compare version ${version}`, onclick: () => compare(version) }, "Compare"),
     h("button", { class: "quiet", "aria-label": `Restore version ${version}`, onclick: () => restore(version) }, "Restore")));
   if (answer.data.length < 2) return card("Versions", null, empty("Only the shipped file so far."));
-  return card("Versions", null, table(answer.data.map((row) => (row.author ? row : { ...row, reason: "The shipped file" })), { caption: "Versions", only: ["version", "created_at", "author", "reason", "restores"], action }), result);
+  const rows = answer.data.map((row) => (row.author ? row : { ...row, reason: "The shipped file" }));
+  const only = ["version", "created_at", "author", "reason", "restores"];
+  return card("Versions", null, table(rows, { caption: "Versions", only, action }), result);
 }

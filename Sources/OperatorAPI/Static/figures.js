@@ -50,23 +50,26 @@ export function asOf(meta) {
 
 /**
  * One card of a view: a chart, and the table of the same figures.
- * Specification: `title`, `route`, `query(period)`, and any of `chart` ({type, by, y, unit, stacked} over days, or {x} for bars by name),
- * `chartQuery(period)` when the chart has other rows than the table, `hide`, `only`, `sumBy` (adds the days of a group), `first` (columns before the others), `totals`,
- * `sort` (a column, largest first), `note`, `action` (makes a last cell of a row; by default the link to its calls), `optional` (nothing when this
- * gateway does not have the figure).
+ * Specification: `title`, `route`, `query(period)`, and any of
+ * - `chart`: {type, by, y, unit, stacked} over days, {type, keys} for lines, {x, y} for bars by name; `chartQuery(period)`: when it has other rows
+ * - `hide`, `only`, `first`: columns; `totals`: a last row of sums; `sort`: a column, largest first; `sumBy`: adds the days of a group
+ * - `note`; `action(rows)`: makes a last cell of a row, by default the link to its calls; `optional`: nothing when the figure is missing here
  */
 export async function figureCard(spec, period, parameters) {
   const query = spec.query(period, parameters);
-  const [answer, drawn] = await Promise.all([figure(spec.route, query), spec.chartQuery ? figure(spec.route, spec.chartQuery(period, parameters)) : null]);
+  const [answer, drawn] = await Promise.all([
+    figure(spec.route, query), spec.chartQuery && figure(spec.route, spec.chartQuery(period, parameters)),
+  ]);
   if (!answer) return spec.optional ? null : card(spec.title, null, notAvailable());
   const rows = spec.sumBy ? sums(answer.data, spec.sumBy) : [...answer.data];
   if (spec.sort) rows.sort((a, b) => Number(b[spec.sort] ?? 0) - Number(a[spec.sort] ?? 0));
   const image = spec.chart && draw(spec, spec.chart, drawn?.data ?? (spec.sumBy ? answer.data : rows), period, parameters);
   const caption = `${spec.title}${period ? `, ${period.from} to ${period.to}` : ""}`;
   const aside = h("span", {}, asOf(answer.meta), " ", csvButton(spec.route, query, spec.title.toLowerCase()));
+  const { hide, only, first, totals } = spec;
+  const action = spec.action?.(rows) ?? traceLink(answer.meta?.trace, query);
   return card(spec.title, aside, spec.note && h("p", { class: "empty" }, spec.note), image,
-    table(rows, { caption, hide: spec.hide, only: spec.only, first: spec.first, totals: spec.totals, action: spec.action?.(rows) ?? traceLink(answer.meta?.trace, query),
-      actionLabel: "Rows" }));
+    table(rows, { caption, hide, only, first, totals, action, actionLabel: "Rows" }));
 }
 
 /** One row for each value of a column: the sums of the others. */

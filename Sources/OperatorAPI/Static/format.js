@@ -2,7 +2,9 @@ const number = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 });
 const percent = new Intl.NumberFormat("en-US", { style: "percent", maximumFractionDigits: 1 });
 const dayFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
 const yearFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
-const hourFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", timeZone: "UTC" });
+const hourFormat = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", timeZone: "UTC",
+});
 const timeFormat = new Intl.DateTimeFormat("en-GB", {
   day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", timeZone: "UTC",
 });
@@ -35,7 +37,7 @@ export function money(text, decimals = places([text])) {
 
 /** An amount at a chart's axis, where only its size matters. */
 export const shortMoney = (value) =>
-  new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", maximumSignificantDigits: 3, minimumFractionDigits: 0 }).format(value);
+  new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", maximumSignificantDigits: 3 }).format(value);
 
 export const count = (value) => number.format(value);
 export const share = (value) => percent.format(value);

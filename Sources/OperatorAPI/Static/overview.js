@@ -21,25 +21,28 @@ const exact = (value, text) => h("data", { value: String(value), title: String(v
 export async function overview(period) {
   const [costs, usage, latency, alerts] = await Promise.all([
     // The period before may begin too early to be compared.
-    figure("costs", { ...range(period), compare: "previous" }).catch(() => figure("costs", range(period))), figure("usage", range(period)), figure("latency", range(period)),
-    figure("alerts", { state: "firing", limit: 5 }),
+    figure("costs", { ...range(period), compare: "previous" }).catch(() => figure("costs", range(period))),
+    figure("usage", range(period)), figure("latency", range(period)), figure("alerts", { state: "firing", limit: 5 }),
   ]);
   const sum = costs?.data[0];
+  const cost = sum?.cost_usd ?? null;
+  const unpriced = sum?.unpriced_turns ?? 0;
   const people = usage?.data.at(-1);
   const wait = latency?.data[0];
   const turns = usage?.data.reduce((all, row) => all + row.turns, 0) ?? 0;
   const errors = usage?.data.reduce((all, row) => all + row.errors, 0) ?? 0;
   const tiles = h("dl", { class: "tiles" },
-    tile("Cost", sum?.cost_usd ? exact(sum.cost_usd, format.money(sum.cost_usd)) : "$0.00", change(sum?.cost_usd ?? null, sum?.previous_cost_usd)),
+    tile("Cost", cost ? exact(cost, format.money(cost)) : "$0.00", change(cost, sum?.previous_cost_usd)),
     tile("Turns", exact(sum?.turns ?? 0, format.count(sum?.turns ?? 0)), change(sum?.turns ?? 0, sum?.previous_turns)),
-    usage && tile("Active people", format.count(people?.active_users ?? 0), people ? `${format.count(people.monthly_active_users)} in 30 days` : "none yet"),
+    usage && tile("Active people", format.count(people?.active_users ?? 0),
+      people ? `${format.count(people.monthly_active_users)} in 30 days` : "none yet"),
     latency && tile("First token, p95", wait?.first_token_p95_ms != null ? format.milliseconds(wait.first_token_p95_ms) : "–",
       wait?.first_token_p50_ms != null ? `half within ${format.milliseconds(wait.first_token_p50_ms)}` : "no answer yet"),
     usage && tile("Errors", format.count(errors), turns ? `${format.share(errors / turns)} of turns` : "no turn yet"),
-    sum?.unpriced_turns > 0 && tile("Turns without a price", exact(sum.unpriced_turns, format.count(sum.unpriced_turns)), "missing from the cost"));
+    unpriced > 0 && tile("Turns without a price", exact(unpriced, format.count(unpriced)), "missing from the cost"));
   const cards = await Promise.all([
     figureCard({
-      title: "Cost by model", route: "costs", totals: true, sort: "cost_usd", hide: ["cached_input_tokens", "input_tokens", "output_tokens", "unpriced_turns"],
+      title: "Cost by model", route: "costs", totals: true, sort: "cost_usd", only: ["model", "turns", "cost_usd"],
       // One query for both: a turn has one day, so the days of a model can be added.
       query: (p) => ({ ...range(p), group_by: "day,model", grain: p.grain }), sumBy: "model",
       chart: { type: "bar", stacked: true, by: "model", y: "cost_usd", unit: "money" },
@@ -49,14 +52,16 @@ export async function overview(period) {
       query: (p) => ({ ...range(p), group_by: "domain" }), chart: { type: "bar", x: "domain", y: "turns" },
     }, period),
   ]);
-  return [tiles, alertCard(alerts), h("div", { class: "grid" }, cards), h("div", { class: "grid" }, await providerCard(period), await auditCard())];
+  const others = await Promise.all([providerCard(period), auditCard()]);
+  return [tiles, alertCard(alerts), h("div", { class: "grid" }, cards), h("div", { class: "grid" }, others)];
 }
 
 function alertCard(answer) {
   if (!answer || answer.data.length === 0) return null;
-  return card("Firing now", h("a", { href: "/operator/alerts" }, "All alerts"),
-    h("ul", { class: "list" }, answer.data.map((alert) => h("li", {}, h("span", {}, state(format.words(alert.severity ?? "alert"), "bad"), " ", `${format.words(alert.rule)}: ${format.words(alert.measure ?? "")} ${alert.value}, limit ${alert.threshold}`),
-      h("span", { class: "muted" }, "since ", format.time(alert.started_at))))));
+  const rows = answer.data.map(({ rule, severity, measure, value, threshold, started_at: since }) => h("li", {},
+    h("span", {}, state(format.words(severity), "bad"), ` ${format.words(rule)}: ${format.words(measure)} ${value}, limit ${threshold}`),
+    h("span", { class: "muted" }, "since ", format.time(since))));
+  return card("Firing now", h("a", { href: "/operator/alerts" }, "All alerts"), h("ul", { class: "list" }, rows));
 }
 
 async function providerCard(period) {

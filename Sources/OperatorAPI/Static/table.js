@@ -8,7 +8,8 @@ const labels = {
   first_token_p50_ms: "First token p50", first_token_p90_ms: "p90", first_token_p95_ms: "First token p95", first_token_p99_ms: "p99",
   per_token_p50_ms: "Per token p50", per_token_p90_ms: "p90", per_token_p95_ms: "p95", per_token_p99_ms: "p99",
   whole_turn_p50_ms: "Whole turn p50", whole_turn_p90_ms: "p90", whole_turn_p95_ms: "Whole turn p95", whole_turn_p99_ms: "p99",
-  time_to_first_token_ms: "First token", duration_ms: "Whole call", actor_id: "By", created_at: "When", weekly_active_users: "Active in 7 days",
+  time_to_first_token_ms: "First token", duration_ms: "Whole call", actor_id: "By", created_at: "When",
+  weekly_active_users: "Active in 7 days",
   monthly_active_users: "in 30 days", active_users: "Active users", before_version: "From", after_version: "To version",
   referrals: "Shown crisis services", replaced: "With replaced sentences", messages_per_conversation: "Messages a conversation",
 };
@@ -46,7 +47,8 @@ function kind(key, rows) {
 
 /** The columns of rows, in the order of the gateway: those that any row has a value for. */
 export function columns(rows, { hide = [], only, first = [] } = {}) {
-  const keys = only ?? [...new Set([...first, ...rows.flatMap(Object.keys)])].filter((key) => !hide.includes(key) && !key.startsWith("previous_"));
+  const all = [...new Set([...first, ...rows.flatMap(Object.keys)])];
+  const keys = only ?? all.filter((key) => !hide.includes(key) && !key.startsWith("previous_"));
   const used = keys.filter((key) => rows.some((row) => row[key] !== null && row[key] !== undefined));
   return used.map((key) => {
     const column = { key, label: label(key), kind: kind(key, rows) };
@@ -96,7 +98,8 @@ export function table(rows, { caption, totals = false, action, actionLabel = "Ac
       value(column, row[column.key]));
   };
   const head = shown.map((column) => h("th", { scope: "col", class: column.isFigure ? "figure" : null }, column.label));
-  const body = rows.map((row) => h("tr", {}, shown.map((column, index) => cell(column, row, index)), action && h("td", { class: "action" }, action(row))));
+  const body = rows.map((row) =>
+    h("tr", {}, shown.map((column, index) => cell(column, row, index)), action && h("td", { class: "action" }, action(row))));
   const sums = totals && rows.length > 1 && h("tfoot", {}, h("tr", {}, shown.map((column, index) => {
     if (index === 0 && !column.isFigure) return h("th", { scope: "row" }, "Total");
     const sum = column.isFigure ? total(column, rows) : null;

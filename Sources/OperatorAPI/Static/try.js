@@ -69,7 +69,8 @@ async function follow(turn) {
 /** What begins a turn: a message, or the wish for another answer to the message of an earlier turn. */
 function beginning(turn) {
   if (turn.retryOf) return { body: {}, retryOf: turn.retryOf };
-  return { body: { message: turn.message, client_message_id: turn.key, ...(kept.conversation ? { conversation_id: kept.conversation } : {}) } };
+  const conversation = kept.conversation ? { conversation_id: kept.conversation } : {};
+  return { body: { message: turn.message, client_message_id: turn.key, ...conversation } };
 }
 
 async function pause(turn, attempt) {
@@ -91,7 +92,7 @@ function take(turn, object, cursor) {
     case "start":
       // A turn that failed without text has another attempt under the same id, whose text begins anew.
       if (turn.attempt !== undefined && turn.attempt !== (object.attempt ?? 1)) turn.text = "";
-      Object.assign(turn, { turn: object.turn_id, attempt: object.attempt ?? 1, domain: object.domain, confidence: object.domain_confidence });
+      Object.assign(turn, { turn: object.turn_id, attempt: object.attempt ?? 1, domain: object.domain });
       if (object.disclosure) turn.disclosure = object.disclosure.text;
       kept.conversation = object.conversation_id;
       break;
@@ -114,7 +115,8 @@ function take(turn, object, cursor) {
 
 /** Stops the model; what was said is kept. */
 async function halt() {
-  if (running?.turn) await fetch(`/functions/v1/chat-stream/${running.turn}/stop`, { method: "POST", headers: { authorization: `Bearer ${token}` } });
+  if (!running?.turn) return;
+  await fetch(`/functions/v1/chat-stream/${running.turn}/stop`, { method: "POST", headers: { authorization: `Bearer ${token}` } });
 }
 
 /** Answers the same message anew: the old answer is superseded. A turn that failed without text is sent again, with its key. */
@@ -128,12 +130,14 @@ function retry(turn) {
 }
 
 function care({ severity, message: text, resources }) {
-  const ways = ({ phone, sms, url }) => [
-    phone && link(`tel:${phone.replace(/[^+\d]/g, "")}`, `Call ${phone}`), sms && element("span", null, `Text ${sms}`), url && link(url, new URL(url).host),
+  const ways = ({ phone, sms, url, hours }) => [
+    phone && link(`tel:${phone.replace(/[^+\d]/g, "")}`, `Call ${phone}`), sms && element("span", null, `Text ${sms}`),
+    url && link(url, new URL(url).host), hours && element("span", "muted", hours),
   ].filter(Boolean);
-  const card = element("section", `care ${severity}`, element("h2", null, severity === "acute" ? "You are not alone" : "Help is near"), element("p", null, text),
-    element("ul", null, ...resources.map((place) => element("li", null, element("strong", null, place.name),
-      element("span", "ways", ...ways(place), place.hours && element("span", "muted", place.hours))))));
+  const places = resources.map((place) =>
+    element("li", null, element("strong", null, place.name), element("span", "ways", ...ways(place))));
+  const title = severity === "acute" ? "You are not alone" : "Help is near";
+  const card = element("section", `care ${severity}`, element("h2", null, title), element("p", null, text), element("ul", null, ...places));
   card.setAttribute("aria-label", "Help");
   return card;
 }
@@ -153,8 +157,8 @@ function answer(turn) {
   const article = element("article", `answer ${turn.state}`, turn.disclosure ? element("p", "disclosure", turn.disclosure) : null,
     turn.safety ? care(turn.safety) : null, element("div", "text", turn.text), turn.problem ? element("p", "problem", turn.problem) : null);
   if (turn.state !== "running") {
-    const isLast = turn === kept.turns.at(-1);
-    article.append(element("div", "meta", isLast ? button(turn.problem ? "Try again" : "Answer anew", () => retry(turn)) : null, ...facts.map((fact) => element("span", null, fact))));
+    const again = turn === kept.turns.at(-1) ? button(turn.problem ? "Try again" : "Answer anew", () => retry(turn)) : null;
+    article.append(element("div", "meta", again, ...facts.map((fact) => element("span", null, fact))));
   }
   return article;
 }
@@ -171,7 +175,8 @@ function update(turn) {
   const isAtEnd = innerHeight + scrollY > document.body.scrollHeight - 120;
   const text = place?.querySelector(".text");
   const isSameFrame = place?.className === `answer ${turn.state}` && Boolean(place.querySelector(".care")) === Boolean(turn.safety);
-  if (isSameFrame && turn.state === "running" && turn.text.startsWith(text.textContent)) text.append(turn.text.slice(text.textContent.length));
+  const isLonger = isSameFrame && turn.state === "running" && turn.text.startsWith(text.textContent);
+  if (isLonger) text.append(turn.text.slice(text.textContent.length));
   else place?.replaceWith(answer(turn));
   if (isAtEnd) scrollTo(0, document.body.scrollHeight);
 }

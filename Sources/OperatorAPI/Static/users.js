@@ -7,7 +7,9 @@ import { label, value } from "./table.js";
 export async function users(period, parameters, refresh) {
   const id = parameters.get("id") ?? "";
   const search = h("form", { class: "fields", action: "/operator/users" },
-    field("User id", h("input", { name: "id", value: id, required: true, autocomplete: "off", spellcheck: "false", placeholder: "00000000-0000-0000-0000-000000000000" })),
+    field("User id", h("input", {
+      name: "id", value: id, required: true, autocomplete: "off", spellcheck: "false", placeholder: "00000000-0000-0000-0000-000000000000",
+    })),
     h("div", { class: "actions" }, h("button", { class: "primary" }, "Find")));
   const finder = h("section", { class: "card" }, search);
   if (!id) return [finder];
@@ -19,7 +21,8 @@ export async function users(period, parameters, refresh) {
     return [finder, h("p", { class: "problem", role: "alert" }, "A user id is a UUID.")];
   }
   if (!account) return [finder, h("p", { class: "problem", role: "alert" }, "There is no such user.")];
-  return [finder, accountCard(account.data), h("div", { class: "grid" }, suspension(account.data, refresh), entitlement(account.data, refresh))];
+  const changes = h("div", { class: "grid" }, suspension(account.data, refresh), entitlement(account.data, refresh));
+  return [finder, accountCard(account.data), changes];
 }
 
 const names = { created_at: "First seen", spent_today_usd: "Spent today", unpriced_turns_today: "Of these without a price" };
@@ -27,8 +30,9 @@ const kinds = { created_at: "time", suspended_at: "time", access_until: "time", 
 
 function accountCard(account) {
   const shown = Object.entries(account).filter(([, raw]) => raw !== null && !(Array.isArray(raw) && raw.length === 0));
-  return card("Account", null, h("dl", { class: "pair" }, shown.flatMap(([key, raw]) => [h("dt", {}, names[key] ?? label(key)),
-    h("dd", {}, key === "id" ? h("span", { class: "code" }, raw) : value({ key, kind: kinds[key] ?? (typeof raw === "number" ? "number" : "text") }, raw))])));
+  const cell = (key, raw) => value({ key, kind: kinds[key] ?? (typeof raw === "number" ? "number" : "text") }, raw);
+  return card("Account", null, h("dl", { class: "pair" }, shown.flatMap(([key, raw]) =>
+    [h("dt", {}, names[key] ?? label(key)), h("dd", {}, key === "id" ? h("span", { class: "code" }, raw) : cell(key, raw))])));
 }
 
 /** A form whose button sends one change. */
@@ -45,7 +49,8 @@ function changeForm(title, note, controls, button, send, refresh) {
       result.textContent = error.findings.map(({ message }) => message).join(", ") || error.message;
     }
   };
-  return card(title, null, h("form", { class: "stack", onsubmit: submit }, h("p", { class: "muted" }, note), controls, h("div", { class: "actions" }, button), result));
+  const parts = [h("p", { class: "muted" }, note), controls, h("div", { class: "actions" }, button), result];
+  return card(title, null, h("form", { class: "stack", onsubmit: submit }, parts));
 }
 
 const text = (name, attributes) => h("input", { name, autocomplete: "off", ...attributes });
@@ -61,15 +66,21 @@ function suspension({ id, suspended_at: since }, refresh) {
 
 function entitlement({ id, entitlements }, refresh) {
   const grant = changeForm("Grant an entitlement", "By hand, instead of an earlier grant of the same one.",
-    [field("Entitlement", text("entitlement", { required: true, value: "premium" })), field("Until (UTC), empty for ever", text("until", { type: "date" })),
-      field("Reason", text("reason", { maxlength: "1000" }))], h("button", { class: "primary" }, "Grant"),
+    [field("Entitlement", text("entitlement", { required: true, value: "premium" })),
+      field("Until (UTC), empty for ever", text("until", { type: "date" })), field("Reason", text("reason", { maxlength: "1000" }))],
+    h("button", { class: "primary" }, "Grant"),
     (form) => call("POST", `users/${id}/grant`, {
-      body: { entitlement: form.get("entitlement"), until: form.get("until") ? `${form.get("until")}T00:00:00Z` : undefined, reason: form.get("reason") || undefined },
+      body: {
+        entitlement: form.get("entitlement"), reason: form.get("reason") || undefined,
+        until: form.get("until") ? `${form.get("until")}T00:00:00Z` : undefined,
+      },
     }), refresh);
   if (entitlements.length === 0) return grant;
   const options = entitlements.map((name) => h("option", {}, name));
   return h("div", {}, grant, changeForm("Revoke an entitlement", "A later purchase or renewal is valid again.",
     [field("Entitlement", h("select", { name: "entitlement" }, options)), field("Reason", text("reason", { maxlength: "1000" }))],
     h("button", { class: "danger" }, "Revoke"),
-    (form) => call("POST", `users/${id}/revoke`, { body: { entitlement: form.get("entitlement"), reason: form.get("reason") || undefined } }), refresh));
+    (form) => call("POST", `users/${id}/revoke`, {
+      body: { entitlement: form.get("entitlement"), reason: form.get("reason") || undefined },
+    }), refresh));
 }

@@ -1,12 +1,11 @@
 import { call } from "./api.js";
-import { figureCard } from "./figures.js";
 import { overview } from "./overview.js";
 import { alerts } from "./alerts.js";
 import { audit, calls } from "./audit.js";
 import { configuration } from "./editor.js";
 import { users } from "./users.js";
 import { h, card } from "./dom.js";
-import { figure, notAvailable } from "./figures.js";
+import { figure, figureCard, notAvailable } from "./figures.js";
 import { share, day } from "./format.js";
 
 const range = ({ from, to }) => ({ from, to });
@@ -55,7 +54,8 @@ async function retention(period) {
     h("td", { class: "figure" }, String(answer.data.find((row) => row.cohort === cohort).cohort_users)),
     weeks.map((week) => h("td", { class: "figure" }, find(cohort, week) ? share(find(cohort, week).share) : ""))));
   if (body.length === 0) return card("People who come back", null, h("p", { class: "empty" }, "Nothing in this period."));
-  return card("People who come back", null, h("p", { class: "empty" }, "Of those who began in a week, the share that came back so many weeks later."),
+  const note = "Of those who began in a week, the share that came back so many weeks later.";
+  return card("People who come back", null, h("p", { class: "empty" }, note),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "People who come back" }, h("table", {},
       h("caption", { class: "hidden" }, "People who come back"),
       h("thead", {}, h("tr", {}, ["Week of", "People", ...weeks.map((week) => `Week ${week}`)].map((text, index) =>
@@ -77,7 +77,10 @@ const latency = cards(
   { title: "By model", route: "latency", query: grouped("provider", "model"), sort: "turns" });
 
 const providers = cards(
-  { title: "Health of this instance", route: "providers/health", query: () => ({}), note: "Calls since this instance started, and the state of each breaker.", optional: true },
+  {
+    title: "Health of this instance", route: "providers/health", query: () => ({}), optional: true,
+    note: "Calls since this instance started, and the state of each breaker.",
+  },
   {
     title: "Calls", route: "providers", query: grouped("provider", "model"), sort: "calls", totals: true,
     chartQuery: byDay("provider"), chart: { type: "bar", stacked: true, by: "provider", y: "calls" },
@@ -88,7 +91,10 @@ const safety = cards(
     title: "Messages that showed danger", route: "safety", query: range,
     note: "Counts only. They lead to nobody, and fewer than five are shown as <5.",
   },
-  { title: "Yearly report", route: "safety/report", query: ({ to }) => ({ year: to.slice(0, 4) }), note: "Exact counts of the calendar year.", optional: true });
+  {
+    title: "Yearly report", route: "safety/report", query: ({ to }) => ({ year: to.slice(0, 4) }), optional: true,
+    note: "Exact counts of the calendar year.",
+  });
 
 const reports = cards({ title: "Reports", route: "reports", query: () => ({ limit: 100 }), hide: ["id"], action: unpublishing });
 
@@ -105,7 +111,8 @@ function unpublishing(rows) {
 }
 
 const subscriptions = cards({
-  title: "Subscriptions", route: "subscriptions", query: range, first: ["day", "active", "trials", "mrr_usd", "revenue_usd", "refunded_usd"],
+  title: "Subscriptions", route: "subscriptions", query: range,
+  first: ["day", "active", "trials", "mrr_usd", "revenue_usd", "refunded_usd"],
   chart: { type: "line", keys: ["active", "trials"] },
 });
 
@@ -116,18 +123,60 @@ const byPicker = (parameters, change) => {
 
 /** The views in the order of the navigation. `period`: the view has a picker; `live`: it is read again by itself. */
 export const views = [
-  { name: "overview", title: "Overview", group: "Figures", period: true, live: true, lead: "What the coach did, and what it cost.", render: overview },
-  { name: "costs", title: "Costs", group: "Figures", period: true, live: true, controls: byPicker, lead: "Sums of the ledger, corrections included.", render: costs },
-  { name: "usage", title: "Usage", group: "Figures", period: true, live: true, lead: "Who talks to the coach, and who comes back.", render: usage },
-  { name: "domains", title: "Domains", group: "Figures", period: true, live: true, lead: "What people come for, and how sure the router is.", render: domains },
-  { name: "subscriptions", title: "Subscriptions", group: "Figures", period: true, live: true, lead: "Production purchases by UTC day.", render: subscriptions },
-  { name: "latency", title: "Latency", group: "Service", period: true, live: true, lead: "How long people wait. Half of all turns are faster than p50.", render: latency },
-  { name: "providers", title: "Providers", group: "Service", period: true, live: true, lead: "Which models answer, and how often they fail.", render: providers },
-  { name: "safety", title: "Safety", group: "Service", period: true, live: true, lead: "Whether people in danger got help.", render: safety },
-  { name: "alerts", title: "Alerts", group: "Service", live: true, lead: "What needs somebody now.", render: alerts },
-  { name: "configuration", title: "Configuration", group: "Manage", lead: "Every change is a version with an author; all instances use it within two seconds.", render: configuration },
-  { name: "users", title: "Users", group: "Manage", lead: "An account's state. Nothing that they wrote is shown here.", render: users },
-  { name: "reports", title: "Reports", group: "Manage", live: true, lead: "What people reported: personas and answers. No answer is shown here.", render: reports },
-  { name: "audit", title: "Audit log", group: "Manage", lead: "What operators and creators changed, newest first.", render: audit },
-  { name: "calls", title: "Calls", group: null, lead: "The rows of the ledger behind a figure.", render: calls },
+  {
+    name: "overview", title: "Overview", group: "Figures", period: true, live: true, render: overview,
+    lead: "What the coach did, and what it cost.",
+  },
+  {
+    name: "costs", title: "Costs", group: "Figures", period: true, live: true, controls: byPicker, render: costs,
+    lead: "Sums of the ledger, corrections included.",
+  },
+  {
+    name: "usage", title: "Usage", group: "Figures", period: true, live: true, render: usage,
+    lead: "Who talks to the coach, and who comes back.",
+  },
+  {
+    name: "domains", title: "Domains", group: "Figures", period: true, live: true, render: domains,
+    lead: "What people come for, and how sure the router is.",
+  },
+  {
+    name: "subscriptions", title: "Subscriptions", group: "Figures", period: true, live: true, render: subscriptions,
+    lead: "Production purchases by UTC day.",
+  },
+  {
+    name: "latency", title: "Latency", group: "Service", period: true, live: true, render: latency,
+    lead: "How long people wait. Half of all turns are faster than p50.",
+  },
+  {
+    name: "providers", title: "Providers", group: "Service", period: true, live: true, render: providers,
+    lead: "Which models answer, and how often they fail.",
+  },
+  {
+    name: "safety", title: "Safety", group: "Service", period: true, live: true, render: safety,
+    lead: "Whether people in danger got help.",
+  },
+  {
+    name: "alerts", title: "Alerts", group: "Service", live: true, render: alerts,
+    lead: "What needs somebody now.",
+  },
+  {
+    name: "configuration", title: "Configuration", group: "Manage", render: configuration,
+    lead: "Every change is a version with an author; all instances use it within two seconds.",
+  },
+  {
+    name: "users", title: "Users", group: "Manage", render: users,
+    lead: "An account's state. Nothing that they wrote is shown here.",
+  },
+  {
+    name: "reports", title: "Reports", group: "Manage", live: true, render: reports,
+    lead: "What people reported: personas and answers. No answer is shown here.",
+  },
+  {
+    name: "audit", title: "Audit log", group: "Manage", render: audit,
+    lead: "What operators and creators changed, newest first.",
+  },
+  {
+    name: "calls", title: "Calls", group: null, render: calls,
+    lead: "The rows of the ledger behind a figure.",
+  },
 ];
