@@ -74,7 +74,7 @@ let package = Package(
         module("OutboundHTTP", ["CLibCurl", "Reactor"], exclude: ["README.md"]),
         module("CoachStore", ["CoachCore", "JSON", "PostgresClient"]),
         module("TokenRelay", ["CoachCore", "CLibSSL", "Reactor", "OutboundHTTP"], exclude: ["README.md"]),
-        module("ModelProviders", ["CoachCore", "JSON", "EventStream", "TokenRelay"]),
+        module("ModelProviders", ["CoachCore", "JSON", "EventStream", "CLibSSL", "TokenRelay"]),
         module("Identity", ["CoachCore", "JSON", "OutboundHTTP", .jwtKit, .crypto]),
         module("Webhooks", ["HTTPEdge", "CoachCore", "JSON", "OutboundHTTP", .crypto, .x509, .hummingbird]),
         module(
@@ -89,14 +89,14 @@ let package = Package(
                 "HTTPEdge", "BackgroundJobs", "CoachCore", "GatewayAPI", "JSON", "EventStream", "TokenRelay", .hummingbird, .nio, .nioPosix,
                 .logging, .metrics, .tracing, .serviceLifecycle,
             ]),
-        module("AccountAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "ChatAPI", .hummingbird]),
+        module("AccountAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "EventStream", "ChatAPI", .hummingbird]),
         // The files of its pages are in the executable, which can be copied by itself.
         module(
             "OperatorAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", .crypto, .hummingbird],
             resources: [.embedInCode("Static")]),
         module("PersonaAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", .hummingbird]),
         module("CoachClient", ["GatewayAPI", "JSON", "EventStream"]),
-        module("ProviderSimulator", ["JSON", .nio, .nioPosix, .nioHTTP1, .serviceLifecycle], exclude: ["README.md"]),
+        module("ProviderSimulator", ["JSON", "EventStream", .nio, .nioPosix, .nioHTTP1, .serviceLifecycle], exclude: ["README.md"]),
         .executableTarget(
             name: "coach-gateway",
             dependencies: [
@@ -128,7 +128,10 @@ let package = Package(
             "TokenRelayTests", ["TokenRelay", "OutboundHTTP", "CoachCore", "Reactor", "CGatewayShims", "TestSupport", "HTTPTestServers"]),
         tests(
             "ModelProvidersTests",
-            ["ModelProviders", "TokenRelay", "CoachCore", "JSON", "Reactor", "ProviderSimulator", "TestSupport", .nioPosix]),
+            [
+                "ModelProviders", "TokenRelay", "CoachCore", "JSON", "EventStream", "Reactor", "ProviderSimulator", "TestSupport",
+                .nioPosix,
+            ]),
         tests("OutboundHTTPTests", ["OutboundHTTP", "Reactor", "TestSupport", "HTTPTestServers"]),
         tests("IdentityTests", ["Identity", "CoachCore", "JSON", "OutboundHTTP", "TestSupport", "HTTPTestServers", .jwtKit, .crypto]),
         tests("WebhooksTests", ["Webhooks", "CoachCore", "JSON", "OutboundHTTP", "TestSupport", "HTTPTestServers", .crypto, .x509]),
@@ -137,8 +140,9 @@ let package = Package(
             ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "Identity", .hummingbird, .nio, .nioEmbedded, .nioHTTP1, .logging]),
         tests("ChatAPITests", ["ChatAPI", "CoachCore", "GatewayAPI", "JSON", "EventStream", "TokenRelay", "TestSupport", .logging]),
         tests(
-            "ProviderSimulatorTests", ["ProviderSimulator", "JSON", "TestSupport", .nio, .nioPosix, .nioHTTP1], exclude: ["openai_sdk.py"]),
-        tests("AccountAPITests", ["AccountAPI", "CoachCore", "GatewayAPI", "JSON", "TestSupport"]),
+            "ProviderSimulatorTests", ["ProviderSimulator", "JSON", "TestSupport", .nio, .nioPosix, .nioHTTP1],
+            exclude: ["official_sdks.py", "openai_sdk.py"]),
+        tests("AccountAPITests", ["AccountAPI", "CoachCore", "GatewayAPI", "JSON", "EventStream", "TestSupport"]),
         tests("CoachClientTests", ["CoachClient", "GatewayAPI", "JSON"]),
         tests("CoachBenchTests", ["coach-bench"]),
         tests("ArchitectureTests", ["TestSupport"]),

@@ -19,11 +19,19 @@ public struct EventStreamParser: Sendable {
     private var lastName = ""
     private var lastByteWasCR = false
     private var isFirstLine = true
+    private let acceptsBareObjects: Bool
+    /// The beginning of a bare object.
+    private var bareObject: [UInt8] = []
+    private static let longestBareObject = 8 << 10
     private var failure: EventStreamError?
 
-    /// - Parameter limit: the most bytes of one line, and of one event's joined data; more is an error.
-    public init(limit: Int = Self.defaultLimit) {
+    /// - Parameters:
+    ///   - limit: the most bytes of one line, and of one event's joined data; more is an error.
+    ///   - acceptsBareObjects: deliver a JSON object that stands in the stream without being a field, on one line or pretty-printed, as the
+    ///     data of an event. Providers send errors so.
+    public init(limit: Int = Self.defaultLimit, acceptsBareObjects: Bool = false) {
         self.limit = limit
+        self.acceptsBareObjects = acceptsBareObjects
     }
 
     /// Parses the next bytes and calls `onEvent` for each event that they complete, in order, before it returns.
@@ -71,7 +79,7 @@ public struct EventStreamParser: Sendable {
         if let failure { throw failure }
         if !partialLine.isEmpty { try endLine(UnsafeRawBufferPointer(start: nil, count: 0), onEvent) }
         dispatch(onEvent)
-        self = EventStreamParser(limit: limit)
+        self = EventStreamParser(limit: limit, acceptsBareObjects: acceptsBareObjects)
     }
 }
 
@@ -138,6 +146,8 @@ extension EventStreamParser {
             if !value.contains(0) { id = String(decoding: value, as: UTF8.self) }
         } else if name.matches("retry") {
             setRetry(value)
+        } else if acceptsBareObjects {
+            takeBareLine(line, onEvent)
         }
     }
 
@@ -157,6 +167,16 @@ extension EventStreamParser {
     private mutating func setRetry(_ value: UnsafeRawBufferPointer) {
         guard value.allSatisfy({ LineByte.isDigit($0) }), let milliseconds = Int(String(decoding: value, as: UTF8.self)) else { return }
         retry = milliseconds
+    }
+
+    /// An object ends with its line, or with a line that begins with a brace: pretty-printed ones inside it are indented.
+    private mutating func takeBareLine(_ line: UnsafeRawBufferPointer, _ onEvent: (ServerSentEvent) -> Void) {
+        let (opening, closing) = (UInt8(ascii: "{"), UInt8(ascii: "}"))
+        guard line.first == opening || !bareObject.isEmpty, bareObject.count + line.count <= Self.longestBareObject else { return }
+        bareObject.append(contentsOf: line)
+        guard line.last == closing, line.first == opening || line.first == closing else { return }
+        onEvent(ServerSentEvent(event: nil, data: bareObject, id: nil, retry: nil))
+        bareObject.removeAll()
     }
 
     private mutating func dispatch(_ onEvent: (ServerSentEvent) -> Void) {

@@ -30,7 +30,7 @@ final class ModelCall {
     private var attempt = 0
     private let router: ModelRouter
     /// Not before `begin`, as `init` runs on the caller's thread.
-    private lazy var shared = router.state
+    private lazy var shared = router.health
     /// Stands beside `reading`, and is used where it stands: a token does not move it.
     private var reader: (any AnswerReader)?
     private var receive: LanguageModel.Receiver?
@@ -49,6 +49,8 @@ final class ModelCall {
     private var order: [ModelChoice]
     private var current: ModelChoice
     private var transfer: Transfer?
+    /// The key of the request that is out.
+    private var key: String?
     private var hasReportedUsage = false
     private var alarm: (handle: TransferAlarm, at: Moment)?
 
@@ -66,6 +68,7 @@ final class ModelCall {
     func begin() {
         let now = Moment.now
         order = router.order(at: now)
+        router.health.began()
         machine = FailoverMachine(providers: order.map(\.name.provider), limits: router.limits, start: now)
         perform(machine.begin(at: now))
         deliver()
@@ -104,7 +107,9 @@ extension ModelCall {
         guard let provider = router.provider(of: choice), let prompt = prompts[provider.dialect] else {
             return perform(machine.failed(AttemptFailure(fault: ModelFault(kind: .refused, detail: "unknown provider")), at: .now))
         }
-        var request = provider.dialect.request(prompt, to: choice, at: provider, keys: router.keys, connectTimeout: router.limits.connect)
+        key = router.keys.key(of: provider.name, at: .now)
+        var request = provider.dialect.request(
+            prompt, to: choice, at: provider, key: key, keys: router.keys, connectTimeout: router.limits.connect)
         request.trace(trace)
         transfer = router.transfers.start(request, handlers(attempt, provider.dialect))
     }
@@ -183,13 +188,16 @@ extension ModelCall {
     }
 
     private func clock() {
-        let provider = current.name.provider
+        let model = current.name
         let now = Moment.now
         let wasWaiting = machine.isWaitingForText
         let action = machine.clock(at: now)
         if action == .releaseHeld { release.isHeld = false }
         // Silence before the first text is the provider's fault; a pause that is over is not.
-        if wasWaiting, action != .none, action != .judgeErrorResponse, action != .releaseHeld { router.noteFailure(of: provider, at: now) }
+        if wasWaiting, action != .none, action != .judgeErrorResponse, action != .releaseHeld {
+            let fault = ModelFault(kind: .noFirstToken, detail: "\(model.provider): no text in time")
+            router.health.noteFailure(of: model, AttemptFailure(fault: fault, blamesProvider: true), at: now)
+        }
         perform(action)
         deliver()
     }
@@ -212,7 +220,7 @@ extension ModelCall {
         }
         guard machine.accepted() else { return }
         reading = .answer
-        reader = dialect.makeReader()
+        reader = dialect.makeReader(for: current.name.model)
         gatheredFields.acceptedBy = current.name
         // What the provider before reported was its own.
         if hasReportedUsage { gatheredFields.usage = TokenUsage() }
@@ -261,7 +269,7 @@ extension ModelCall {
         let hadText = machine.hasText
         if count > 0 {
             if !hadText {
-                router.noteSuccess(of: current.name.provider)
+                router.health.noteSuccess(of: current.name)
             }
             switch machine.receivedText(count, at: .now) {
             case .all: pendingText = count
@@ -290,14 +298,18 @@ extension ModelCall {
 
     private func judgeErrorResponse() {
         guard case .refusal(let head, let body) = reading else { return }
-        let provider = current.name.provider
-        let code = router.provider(of: current)?.dialect.errorCode(in: body)
-        fail(AttemptFailure(head, code: code, at: provider))
+        let error = router.provider(of: current)?.dialect.error(head, body: body) ?? ProviderError()
+        fail(AttemptFailure(head, error, at: current.name.provider))
     }
 
     private func fail(_ failure: AttemptFailure) {
         let now = Moment.now
-        if failure.blamesProvider { router.noteFailure(of: current.name.provider, at: now) }
+        var failure = failure
+        if let key, let rest = failure.keyRest {
+            failure.hasAnotherKey = router.keys.reject(key, of: current.name.provider, for: rest, at: now)
+        }
+        if failure.mayRetry, order.count == 1 { failure.mayRetry = router.health.mayRetry() }
+        router.health.noteFailure(of: current.name, failure, at: now)
         perform(machine.failed(failure, at: now))
     }
 }

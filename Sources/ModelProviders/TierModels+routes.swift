@@ -3,19 +3,32 @@ import Synchronization
 import TokenRelay
 
 extension TierModels {
-    /// Makes the ports of the default route, and of the parts of it that tiers allow. Tiers that allow the same models share one. A tier of
-    /// whose models none can be used gets the whole route: `unusable` has a warning.
-    public static func routes(configuration: ModelConfiguration, keys: ProviderKeys, transfers: TransferPool) -> TierModels {
-        let standard = makeLanguageModel(configuration: configuration, keys: keys, transfers: transfers)
-        let parts = Mutex<[[String]: LanguageModel]>([:])
-        return TierModels(standard: standard) { tier in
-            guard let names = tier.models else { return standard }
-            return parts.withLock { parts in
-                if let known = parts[names] { return known }
-                let route = configuration.defaultRoute.part(of: names)
-                let model = route.map { makeLanguageModel(configuration: configuration, route: $0, keys: keys, transfers: transfers) }
-                parts[names] = model ?? standard
-                return model ?? standard
+    /// Makes the ports of all routes, and of the parts of them that tiers allow. Turns that may use the same models share one. A tier of whose
+    /// models none can be used gets the whole route: `unusable` has a warning.
+    /// - Parameter report: called on the transfers' thread; must not block.
+    public static func routes(
+        configuration: ModelConfiguration, keys: ProviderKeys, transfers: TransferPool,
+        report: @escaping @Sendable (ProviderEvent) -> Void = { _ in }
+    ) -> TierModels {
+        let health = transfers.bind(ProviderHealth(report: report))
+        let make = { @Sendable (route: Route) in
+            makeLanguageModel(configuration: configuration, route: route, keys: keys, transfers: transfers, health: health)
+        }
+        let standard = make(configuration.defaultRoute)
+        let routes = Dictionary(
+            configuration.routes.compactMap { name, route in RouteKey(name).map { ($0, (name: name, route: route)) } }
+        ) { $1 }
+        let made = Mutex<[ModelPart: LanguageModel]>([ModelPart(route: nil, models: nil): standard])
+        return TierModels(standard: standard) { tier, domain, persona in
+            let keys: [RouteKey?] = [persona.map { .persona($0) }, domain.map { .domain($0) }, .tier(tier.name)]
+            let chosen = keys.lazy.compactMap { $0.flatMap { routes[$0] } }.first
+            let part = ModelPart(route: chosen?.name, models: tier.models)
+            return made.withLock { made in
+                if let known = made[part] { return known }
+                let whole = chosen?.route ?? configuration.defaultRoute
+                let model = make(tier.models.flatMap { whole.part(of: $0) } ?? whole)
+                made[part] = model
+                return model
             }
         }
     }
@@ -25,6 +38,14 @@ extension TierModels {
         tiers.tiers.filter { $0.models.map { configuration.defaultRoute.part(of: $0) == nil } ?? false }
             .map { "tiers: \($0.name): none of its models can be used in the default route, so it gets all of them" }
     }
+}
+
+/// The part of a route that a tier allows.
+private struct ModelPart: Hashable {
+    /// nil: the default one.
+    var route: String?
+    /// nil: all.
+    var models: [String]?
 }
 
 extension Route {

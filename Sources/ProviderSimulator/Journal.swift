@@ -29,6 +29,18 @@ final class Journal: Sendable {
         }
     }
 
+    /// The content of an entry: a request without the headers that carry secrets.
+    static func description(
+        of incoming: ReceivedRequest, model: JSONValue, messages: JSONValue, isStreamed: JSONValue, parameters: [JSONMember]
+    ) -> [JSONMember] {
+        let secrets: Set<String> = ["authorization", "api-key", "x-api-key", "x-goog-api-key", "x-amz-security-token", "cookie"]
+        let headers = incoming.headers.map { JSONMember($0.name.lowercased(), .string($0.value)) }.filter { !secrets.contains($0.key) }
+        return [
+            JSONMember("path", .string(incoming.path)), JSONMember("model", model), JSONMember("messages", messages),
+            JSONMember("stream", isStreamed), JSONMember("parameters", .object(parameters)), JSONMember("headers", .object(headers)),
+        ]
+    }
+
     /// The recorded requests with a higher sequence number, oldest first.
     func exchanges(after sequence: Int) -> [Exchange] {
         state.withLock { state in state.exchanges.suffix(capacity).filter { $0.sequence > sequence } }

@@ -18,6 +18,7 @@ struct OpenAIDialect: Sendable {
 
     /// The response; nil for a path that does not belong to this dialect.
     func reply(to request: ReceivedRequest) -> Reply? {
+        if AzurePath(request.path) != nil, request.method == "POST" { return complete(request) }
         guard request.path == "/v1" || request.path.hasPrefix("/v1/") else { return nil }
         if request.path == "/v1/chat/completions", request.method == "POST" { return complete(request) }
         do throws(OpenAIFault) {
@@ -33,12 +34,14 @@ struct OpenAIDialect: Sendable {
     private func complete(_ incoming: ReceivedRequest) -> Reply {
         let parsed = Result { () throws(OpenAIFault) -> (request: ChatRequest, json: JSONValue) in
             try authorize(incoming)
-            return try OpenAIRequest.parse(incoming.body)
+            return try OpenAIRequest.parse(incoming.body, deployment: AzurePath(incoming.path)?.deployment)
         }
         let exchange = journal.begin(Self.description(of: incoming, json: try? parsed.get().json))
         do throws(OpenAIFault) {
             let request = try parsed.get().request
-            return .scripted(scriptedResponse(of: try script(for: request, incoming), for: request, exchange: exchange))
+            let script = try script(for: request, incoming)
+            let isAzure = AzurePath(incoming.path) != nil
+            return .scripted(scriptedResponse(of: script, for: request, isAzure: isAzure, exchange: exchange))
         } catch {
             let encoder = errorResponse(for: error, headers: headers(sequence: exchange.sequence, processingMs: 2))
             return .scripted(
@@ -56,7 +59,9 @@ struct OpenAIDialect: Sendable {
         }
     }
 
-    private func scriptedResponse(of script: Script, for request: ChatRequest, exchange: Exchange) -> ScriptedResponse {
+    private func scriptedResponse(
+        of script: Script, for request: ChatRequest, isAzure: Bool, exchange: Exchange
+    ) -> ScriptedResponse {
         let chunkBytes = script.bytewise == true ? 1 : script.chunkBytes
         var headers = headers(sequence: exchange.sequence, processingMs: Int(script.firstTokenMs ?? 150))
         if let scripted = script.httpError, script.hang != true, script.drop != true {
@@ -77,22 +82,16 @@ struct OpenAIDialect: Sendable {
         let encoder = OpenAIResponseEncoder(
             id: "chatcmpl-" + identifier(exchange.sequence, length: 29), created: Int(exchange.received.timeIntervalSince1970),
             request: request, reportsUsage: script.noUsage != true && (request.includesUsage || !request.isStreamed),
-            status: isFailure && !request.isStreamed ? 500 : 200, headers: headers)
+            isAzure: isAzure, status: isFailure && !request.isStreamed ? 500 : 200, headers: headers)
         return ScriptedResponse(
             beats: ResponsePlan(script: script, request: request).beats, encoder: encoder, chunkBytes: chunkBytes, exchange: exchange,
             outcome: isFailure ? .failed : .finished)
     }
 
-    /// The content of a journal entry: the request without the headers that carry secrets.
     private static func description(of incoming: ReceivedRequest, json: JSONValue?) -> [JSONMember] {
-        let secrets: Set<String> = ["authorization", "api-key", "x-api-key", "cookie"]
-        let headers = incoming.headers.map { JSONMember($0.name.lowercased(), .string($0.value)) }.filter { !secrets.contains($0.key) }
-        return [
-            JSONMember("model", json?["model"] ?? .null), JSONMember("messages", json?["messages"] ?? .null),
-            JSONMember("stream", json?["stream"] ?? false),
-            JSONMember("parameters", .object(json?.members?.filter { $0.key != "messages" } ?? [])),
-            JSONMember("headers", .object(headers)),
-        ]
+        Journal.description(
+            of: incoming, model: json?["model"] ?? .null, messages: json?["messages"] ?? .null, isStreamed: json?["stream"] ?? false,
+            parameters: json?.members?.filter { $0.key != "messages" } ?? [])
     }
 
     // MARK: Models
@@ -129,6 +128,10 @@ struct OpenAIDialect: Sendable {
     // MARK: Common
 
     private func authorize(_ request: ReceivedRequest) throws(OpenAIFault) {
+        if AzurePath(request.path) != nil, let azureKey = request.headers.first(name: "api-key") {
+            guard key == nil || key == azureKey else { throw .wrongKey(azureKey) }
+            return
+        }
         let words = request.headers.first(name: "authorization")?.split(separator: " ", maxSplits: 1) ?? []
         guard words.count == 2, words[0].lowercased() == "bearer" else { throw .missingKey }
         guard key == nil || key == String(words[1]) else { throw .wrongKey(String(words[1])) }
@@ -157,7 +160,7 @@ struct OpenAIDialect: Sendable {
         ]
     }
 
-    private static func retryHeaders(_ scripted: Script.HTTPError) -> [(name: String, value: String)] {
+    static func retryHeaders(_ scripted: Script.HTTPError) -> [(name: String, value: String)] {
         guard let seconds = scripted.retryAfter else { return [] }
         let whole = seconds == seconds.rounded() ? "\(Int(seconds))" : "\(seconds)"
         return [("retry-after", whole), ("retry-after-ms", "\(Int(seconds * 1000))")]
@@ -173,12 +176,12 @@ struct OpenAIDialect: Sendable {
 }
 
 extension [(name: String, value: String)] {
-    fileprivate mutating func set(_ name: String, _ value: String) {
+    mutating func set(_ name: String, _ value: String) {
         removeAll { $0.name == name }
         append((name, value))
     }
 
-    fileprivate mutating func set(_ headers: [String: String]?) {
+    mutating func set(_ headers: [String: String]?) {
         for (name, value) in (headers ?? [:]).sorted(by: { $0.key < $1.key }) { set(name.lowercased(), value) }
     }
 }

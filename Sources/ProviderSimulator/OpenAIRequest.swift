@@ -2,13 +2,14 @@ import JSON
 
 /// Parses and validates the body of `POST /v1/chat/completions` with OpenAI's rules and error texts.
 enum OpenAIRequest {
-    static func parse(_ bytes: [UInt8]) throws(OpenAIFault) -> (request: ChatRequest, json: JSONValue) {
+    /// - Parameter deployment: names the model in place of the body, as Azure's address does.
+    static func parse(_ bytes: [UInt8], deployment: String? = nil) throws(OpenAIFault) -> (request: ChatRequest, json: JSONValue) {
         guard let json = try? JSONDocument(parsing: bytes).value, let members = json.members else {
             throw .invalid(
                 "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library correctly. "
                     + "The OpenAI API expects a JSON payload, but what was sent was not valid JSON.)")
         }
-        let model = try model(json["model"])
+        let model = if let deployment { deployment } else { try model(json["model"]) }
         if let unknown = Set(members.map(\.key)).subtracting(parameters).min() {
             throw .invalid("Unrecognized request argument supplied: \(unknown)", code: "unknown_parameter")
         }

@@ -11,10 +11,14 @@ struct OpenAIResponseEncoder: ResponseEncoder {
     /// The part of a chunk before its choices, equal in all chunks of an answer.
     private let prefix: String
     private let suffix: String
+    /// Whether the results of Azure's content filters are sent.
+    private let isAzure: Bool
 
     init(
-        id: String, created: Int, request: ChatRequest, reportsUsage: Bool, status: Int = 200, headers: [(name: String, value: String)]
+        id: String, created: Int, request: ChatRequest, reportsUsage: Bool, isAzure: Bool = false, status: Int = 200,
+        headers: [(name: String, value: String)]
     ) {
+        self.isAzure = isAzure
         self.status = status
         self.headers = headers
         isStreamed = request.isStreamed
@@ -29,7 +33,11 @@ struct OpenAIResponseEncoder: ResponseEncoder {
 
     func encode(_ utterance: ResponsePlan.FrameContent, into buffer: inout ByteBuffer) {
         switch utterance {
-        case .opening: writeChunk(#"{"role":"assistant","content":"","refusal":null}"#, finishReason: "null", into: &buffer)
+        case .opening:
+            if isAzure { writePromptFilter(into: &buffer) }
+            writeChunk(#"{"role":"assistant","content":"","refusal":null}"#, finishReason: "null", into: &buffer)
+        case .comment(let text): buffer.writeString(": \(text)\n\n")
+        case .thinking(let text): writeChunk(#"{"reasoning_content":\#(jsonString(text))}"#, finishReason: "null", into: &buffer)
         case .token(let text):
             buffer.writeString("data: ")
             buffer.writeString(prefix)
@@ -41,6 +49,7 @@ struct OpenAIResponseEncoder: ResponseEncoder {
         case .finish(let reason): writeChunk("{}", finishReason: jsonString(reason), into: &buffer)
         case .usage(let usage): buffer.writeString(#"data: \#(prefix)],"usage":\#(Self.json(usage))}\#n\#n"#)
         case .error(let error): writeError(error, into: &buffer)
+        case .bareError(let error): buffer.writeString(#"{"error":\#(jsonString(error.message ?? "an error was encountered"))}\#n"#)
         case .done: buffer.writeString("data: [DONE]\n\n")
         case .whole(let text, let finishReason, let usage):
             buffer.writeString(#"\#(prefix){"index":0,"message":{"role":"assistant","content":"#)
@@ -48,6 +57,13 @@ struct OpenAIResponseEncoder: ResponseEncoder {
             buffer.writeString(#","refusal":null,"annotations":[]},"logprobs":null,"finish_reason":\#(jsonString(finishReason))}]"#)
             buffer.writeString(reportsUsage ? #","usage":\#(Self.json(usage))}"# : "}")
         }
+    }
+
+    /// The first frame of Azure OpenAI, without a model or a choice.
+    private func writePromptFilter(into buffer: inout ByteBuffer) {
+        buffer.writeString(
+            #"data: {"choices":[],"created":0,"id":"","model":"","object":"","prompt_filter_results":[{"prompt_index":0,"#
+                + #""content_filter_results":{"hate":{"filtered":false,"severity":"safe"}}}]}\#n\#n"#)
     }
 
     private func writeChunk(_ delta: String, finishReason: String, into buffer: inout ByteBuffer) {
@@ -70,30 +86,5 @@ struct OpenAIResponseEncoder: ResponseEncoder {
             + #""prompt_tokens_details":{"cached_tokens":\#(usage.cached),"audio_tokens":0},"#
             + #""completion_tokens_details":{"reasoning_tokens":\#(usage.reasoning),"audio_tokens":0,"#
             + #""accepted_prediction_tokens":0,"rejected_prediction_tokens":0}}"#
-    }
-}
-
-/// A text as a JSON string, with only the escapes that RFC 8259 §7 requires.
-private func jsonString(_ text: String) -> String {
-    var buffer = ByteBuffer()
-    buffer.writeJSONString(text)
-    return String(buffer: buffer)
-}
-
-extension ByteBuffer {
-    fileprivate mutating func writeJSONString(_ text: String) {
-        writeInteger(UInt8(ascii: "\""))
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""): writeString("\\\"")
-            case UInt8(ascii: "\\"): writeString("\\\\")
-            case UInt8(ascii: "\n"): writeString("\\n")
-            case 0..<0x20:
-                let digits = String(byte, radix: 16)
-                writeString("\\u" + String(repeating: "0", count: 4 - digits.count) + digits)
-            default: writeInteger(byte)
-            }
-        }
-        writeInteger(UInt8(ascii: "\""))
     }
 }

@@ -27,10 +27,15 @@ struct ResponsePlan: Sendable, Equatable {
     /// A part of a response that a dialect can encode.
     enum FrameContent: Sendable, Equatable {
         case opening
+        case comment(String)
+        /// Reasoning that is not part of the answer.
+        case thinking(String)
         case token(String)
         case finish(String)
         case usage(TokenUsage)
         case error(Script.ErrorBody)
+        /// An error object without the framing of the stream.
+        case bareError(Script.ErrorBody)
         case done
         /// The whole answer to a request that is not streamed.
         case whole(text: String, finishReason: String, TokenUsage)
@@ -77,7 +82,10 @@ extension ResponsePlan {
 
     private static func streamed(_ answer: Answer, script: Script, request: ChatRequest, usage: TokenUsage) -> [Frame] {
         var pauses = Pauses(script)
-        var beats = [Frame(after: 0, acts: [.head]), Frame(after: pauses.first, acts: [.say(.opening)])]
+        var beats = [Frame(after: 0, acts: [.head])]
+        if script.comments == true { beats.append(Frame(after: 0, acts: [.say(.comment("OPENROUTER PROCESSING"))])) }
+        beats.append(Frame(after: pauses.first, acts: [.say(.opening)]))
+        if let thinking = script.thinking { beats.append(Frame(after: 0, acts: [.say(.thinking(thinking))])) }
         for (index, piece) in answer.pieces.enumerated() {
             if let fault = fault(after: index, of: answer, script: script) { return beats + fault }
             guard let pause = pauses.before(token: index) else { return beats + [Frame(after: 0, acts: [.silence])] }
@@ -123,7 +131,9 @@ extension ResponsePlan {
         }
         if let error = script.errorAfterTokens, index == min(error, count) {
             let done: [Step] = script.errorThenDone == true ? [.say(.done)] : []
-            return [Frame(after: 0, acts: [.say(.error(script.error ?? .init()))]), Frame(after: 0, acts: done + [.end])]
+            let body = script.error ?? .init()
+            let content: FrameContent = script.bareError == true ? .bareError(body) : .error(body)
+            return [Frame(after: 0, acts: [.say(content)]), Frame(after: 0, acts: done + [.end])]
         }
         return nil
     }

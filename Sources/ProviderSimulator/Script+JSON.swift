@@ -38,6 +38,8 @@ extension Script {
         text = try json.optional("text")
         words = try json.optional("words", count)
         unicode = try json.optional("unicode")
+        thinking = try json.optional("thinking")
+        comments = try json.optional("comments")
         firstTokenMs = try json.optional("first_token_ms", span)
         paceMs = try json.optional("pace_ms", span)
         jitterMs = try json.optional("jitter_ms", span)
@@ -51,6 +53,7 @@ extension Script {
         errorAfterTokens = try json.optional("error_after_tokens", count)
         error = try json.optional("error", .object(ErrorBody.init))
         errorThenDone = try json.optional("error_then_done")
+        bareError = try json.optional("bare_error")
         cutAfterTokens = try json.optional("cut_after_tokens", count)
         cut = try json.optional("cut", .choice)
         cutInsideFrame = try json.optional("cut_inside_frame")
@@ -76,11 +79,13 @@ extension Script {
     var value: JSONValue {
         .members(
             ("model", .text(model)), ("empty", .flag(empty)), ("tokens", tokens.map { .array($0.map(JSONValue.string)) }),
-            ("text", .text(text)), ("words", .number(words)), ("unicode", .flag(unicode)), ("first_token_ms", .decimal(firstTokenMs)),
+            ("text", .text(text)), ("words", .number(words)), ("unicode", .flag(unicode)), ("thinking", .text(thinking)),
+            ("comments", .flag(comments)), ("first_token_ms", .decimal(firstTokenMs)),
             ("pace_ms", .decimal(paceMs)), ("jitter_ms", .decimal(jitterMs)), ("seed", .number(seed.map { Int($0) })),
             ("stall_after_tokens", .number(stallAfterTokens)), ("stall_ms", .decimal(stallMs)), ("finish_reason", .text(finishReason)),
             ("hang", .flag(hang)), ("drop", .flag(drop)), ("http_error", httpError?.value),
             ("error_after_tokens", .number(errorAfterTokens)), ("error", error?.value), ("error_then_done", .flag(errorThenDone)),
+            ("bare_error", .flag(bareError)),
             ("cut_after_tokens", .number(cutAfterTokens)), ("cut", .text(cut?.rawValue)), ("cut_inside_frame", .flag(cutInsideFrame)),
             ("no_done", .flag(noDone)), ("no_finish", .flag(noFinish)), ("bytewise", .flag(bytewise)),
             ("chunk_bytes", .number(chunkBytes)), ("tokens_per_write", .number(tokensPerWrite)),

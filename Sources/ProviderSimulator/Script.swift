@@ -17,6 +17,11 @@ public struct Script: Sendable, Equatable {
     /// A text with U+2028, U+2029, U+0085, emoji with joiners, combining marks and right-to-left letters.
     public var unicode: Bool?
 
+    /// Reasoning that is sent before the text, and is no part of it.
+    public var thinking: String?
+    /// Sends comments before the first token, as OpenRouter does.
+    public var comments: Bool?
+
     // Timing.
     /// Milliseconds from the request to the first token. Default 150; for `http_error` 0.
     public var firstTokenMs: Double?
@@ -46,6 +51,8 @@ public struct Script: Sendable, Equatable {
     public var error: ErrorBody?
     /// Sends `[DONE]` after the error, as some compatible servers do.
     public var errorThenDone: Bool?
+    /// Sends that error as a bare object, without the framing of the stream, as Ollama and Gemini do.
+    public var bareError: Bool?
     /// The number of tokens after which the connection is cut.
     public var cutAfterTokens: Int?
     /// How the connection is cut. Default `close`.

@@ -20,7 +20,7 @@ private let mayImport: [String: Set<String>] = [
     "CoachStore": ["CoachCore", "JSON", "PostgresClient"],
     "BackgroundJobs": ["CoachCore", "Logging", "CoreMetrics", "ServiceLifecycle"],
     "TokenRelay": ["CoachCore", "CLibSSL", "Reactor", "OutboundHTTP"],
-    "ModelProviders": ["CoachCore", "JSON", "EventStream", "TokenRelay"],
+    "ModelProviders": ["CoachCore", "JSON", "EventStream", "CLibSSL", "TokenRelay"],
     "Identity": ["CoachCore", "JSON", "OutboundHTTP", "JWTKit", "Crypto"],
     "Webhooks": ["HTTPEdge", "CoachCore", "JSON", "OutboundHTTP", "Crypto", "X509", "Hummingbird", "HTTPTypes"],
     "HTTPEdge": [
@@ -31,12 +31,12 @@ private let mayImport: [String: Set<String>] = [
         "HTTPEdge", "BackgroundJobs", "CoachCore", "GatewayAPI", "JSON", "EventStream", "TokenRelay", "Hummingbird", "HTTPTypes",
         "NIOCore", "NIOPosix", "Logging", "CoreMetrics", "Tracing", "ServiceLifecycle",
     ],
-    "AccountAPI": ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "ChatAPI", "Hummingbird", "HTTPTypes"],
+    "AccountAPI": ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "EventStream", "ChatAPI", "Hummingbird", "HTTPTypes"],
     "OperatorAPI": ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "Crypto", "Hummingbird", "HTTPTypes"],
     "PersonaAPI": ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "Hummingbird", "HTTPTypes"],
     "CoachClient": ["GatewayAPI", "JSON", "EventStream"],
     "coach-bench": ["CGatewayShims", "CLibSSL", "Crypto", "ArgumentParser"],
-    "ProviderSimulator": ["JSON", "NIOCore", "NIOHTTP1", "NIOPosix", "ServiceLifecycle"],
+    "ProviderSimulator": ["JSON", "EventStream", "NIOCore", "NIOHTTP1", "NIOPosix", "ServiceLifecycle"],
 ]
 
 /// Modules that are part of every toolchain.

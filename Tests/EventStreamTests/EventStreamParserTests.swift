@@ -112,6 +112,16 @@ struct EventStreamParserTests {
         #expect(try read(pieces, limit: EventStreamParser.defaultLimit) == [event(body)])
     }
 
+    @Test("an object without a field is an event only where it is asked for, on one line or pretty-printed, however it is cut")
+    func bareObjects() throws {
+        let stream = "data: 1\n\n{\"error\":1}\n{\r\n  \"error\": {\n    \"code\": 2\n  }\n}\nx: y\n\ndata: 3\n\n"
+        #expect(try read(stream) == [event("1"), event("3")])
+        let expected = [event("1"), event(#"{"error":1}"#), event(#"{  "error": {    "code": 2  }}"#), event("3")]
+        #expect(try read([Array(stream.utf8)], acceptsBareObjects: true) == expected)
+        #expect(try read(stream.utf8.map { [$0] }, acceptsBareObjects: true) == expected)
+        #expect(try read([Array("{\"a\":".utf8) + Array(repeating: 0x61, count: 3000)], acceptsBareObjects: true).isEmpty)
+    }
+
     @Test("an event that its receiver keeps is not changed by the next one")
     func keptEvents() throws {
         var kept: [ServerSentEvent] = []

@@ -6,8 +6,11 @@ import TokenRelay
 
 @Suite("AttemptFailure")
 struct AttemptFailureTests {
-    func failure(_ status: Int, _ headers: [String: String] = [:], code: String? = nil) -> AttemptFailure {
-        AttemptFailure(TransferHead(status: status, headers: headers.map { TransferHeader($0, $1) }), code: code, at: "p")
+    func failure(
+        _ status: Int, _ headers: [String: String] = [:], code: String? = nil, kind: ProviderError.Kind = .other
+    ) -> AttemptFailure {
+        let head = TransferHead(status: status, headers: headers.map { TransferHeader($0, $1) })
+        return AttemptFailure(head, ProviderError(code: code, kind: kind), at: "p")
     }
 
     @Test("overload and server errors may be retried", arguments: [408, 409, 429, 500, 502, 503, 504, 529])
@@ -49,10 +52,27 @@ struct AttemptFailureTests {
 
     @Test("a lack of money is never retried, whatever the headers say")
     func money() {
-        #expect(!failure(429, ["x-should-retry": "true"], code: "insufficient_quota").mayRetry)
+        #expect(!failure(429, ["x-should-retry": "true"], code: "insufficient_quota", kind: .money).mayRetry)
         #expect(!failure(402, ["x-should-retry": "true"]).mayRetry)
         #expect(failure(429, code: "rate_limit_exceeded").mayRetry)
         #expect(failure(503, code: "server_is_overloaded").mayRetry)
+    }
+
+    @Test("what a bad request caused is asked nowhere else; a missing model is")
+    func badRequest() {
+        for status in [400, 413, 422] { #expect(failure(status).blamesRequest) }
+        for status in [401, 403, 404, 408, 409, 429, 500, 529] { #expect(!failure(status).blamesRequest) }
+        #expect(!failure(400, ["x-should-retry": "true"]).blamesRequest)
+        #expect(!failure(400, kind: .money).blamesRequest && !failure(400, kind: .key).blamesRequest)
+    }
+
+    @Test("a key that was refused rests, and money and keys need an operator")
+    func keyRests() {
+        #expect(failure(401).keyRest == .seconds(60) && failure(401).needsOperator)
+        #expect(failure(429, ["retry-after": "90"]).keyRest == .seconds(90) && !failure(429).needsOperator)
+        #expect(failure(429, ["retry-after": "999999"]).keyRest == .seconds(3600))
+        #expect(failure(400, kind: .key).keyRest != nil && failure(402).needsOperator)
+        #expect(failure(500).keyRest == nil && failure(424, kind: .temporary).mayRetry)
     }
 
     @Test("retry-after-ms wins over retry-after; a date is too far away")

@@ -27,7 +27,7 @@ struct CallBench: Sendable {
     /// Runs `body` with one provider for each script; nil: nobody listens at its port. Each run has threads of its own, so that a crowd in
     /// one test does not keep another waiting.
     static func run(
-        _ scripts: Script?..., limits: CallLimits = patient, key: String? = nil,
+        _ scripts: Script?..., limits: CallLimits = patient, key: String? = nil, dialect: Dialect = .openAI, sentKeys: String = "sk-canary",
         _ body: (CallBench) async throws -> Void
     ) async throws {
         let reactor = try Reactor(name: "models")
@@ -55,16 +55,19 @@ struct CallBench: Sendable {
                 providers.append(server)
             }
             let named = zip(names, ports).map { name, port in
-                (name, Provider(name: name, dialect: .openAI, baseURL: "http://127.0.0.1:\(port)/v1", keyVariable: "KEY"))
+                let base = "http://127.0.0.1:\(port)\(dialect.format.basePath)"
+                return (name, Provider(name: name, dialect: dialect, baseURL: base, keyVariable: "KEY"))
             }
             let choices = named.map { ModelChoice(name: ModelName(provider: $0.0, model: "sim-coach-1")) }
             let configuration = ModelConfiguration(
                 providers: Dictionary(uniqueKeysWithValues: named), defaultRoute: Route(choices[0], Array(choices.dropFirst())),
                 routes: [:],
                 limits: limits)
-            let keys = ProviderKeys(of: configuration, environment: ["KEY": "sk-canary"])
+            let keys = ProviderKeys(of: configuration, environment: ["KEY": sentKeys])
             let model = makeLanguageModel(configuration: configuration, keys: keys, transfers: pool)
-            let router = ModelRouter(configuration: configuration, route: configuration.defaultRoute, keys: keys, transfers: pool)
+            let router = ModelRouter(
+                configuration: configuration, route: configuration.defaultRoute, keys: keys, transfers: pool,
+                health: pool.bind(ProviderHealth()))
             try await body(CallBench(model: model, router: router, reactor: reactor, providers: providers))
             group.cancelAll()
         }

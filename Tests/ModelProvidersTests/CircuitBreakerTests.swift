@@ -27,6 +27,14 @@ struct CircuitBreakerTests {
         #expect(breaker.admits(at: start) == false)
     }
 
+    @Test("what only an operator can mend opens it at once, and for longer")
+    func needsOperator() {
+        var breaker = CircuitBreaker()
+        breaker.failedForOperator(at: start)
+        #expect(breaker.admits(at: start + CircuitBreaker.rest) == false)
+        #expect(breaker.admits(at: start + CircuitBreaker.restForOperator) == true)
+    }
+
     @Test("a success in between starts the count anew")
     func counts() {
         var breaker = CircuitBreaker()

@@ -98,6 +98,24 @@ struct FailoverMachineTests {
         #expect(machine.failed(Bench.refusal(mayRetry: true), at: start).fault == .refused)
     }
 
+    @Test("a request that was at fault is not sent to the next")
+    func badRequest() {
+        var machine = Bench.at("asking", choices: 3)
+        var failure = Bench.refusal()
+        failure.blamesRequest = true
+        #expect(machine.failed(failure, at: start).fault == .refused)
+    }
+
+    @Test("another key of the same provider comes before the next provider, and does not use up the repetition")
+    func anotherKey() {
+        var machine = Bench.at("asking")
+        var failure = Bench.refusal(mayRetry: true)
+        failure.hasAnotherKey = true
+        #expect(machine.failed(failure, at: start) == .attempt(0))
+        #expect(machine.failed(failure, at: start) == .attempt(0))
+        #expect(machine.failed(Bench.refusal(mayRetry: true), at: start) == .pause)
+    }
+
     @Test("the fault at the end names every attempt")
     func details() {
         var machine = Bench.at("asking", choices: 2)

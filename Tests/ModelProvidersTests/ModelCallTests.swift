@@ -62,12 +62,20 @@ struct ModelCallTests {
         }
     }
 
-    @Test("when one refuses, the next answers", arguments: [nil, Script.refusing(503), .refusing(400), .refusing(401)])
+    @Test("when one refuses, the next answers", arguments: [nil, Script.refusing(503), .refusing(404), .refusing(401)])
     func failover(_ first: Script?) async throws {
         try await CallBench.run(first, .quick { $0.text = "here" }) { bench in
             let record = try await bench.ask()
             #expect(record.accepted == ["two"])
             #expect(record.text == "here")
+        }
+    }
+
+    @Test("what a bad request caused is asked nowhere else", arguments: [400, 413, 422])
+    func badRequest(_ status: Int) async throws {
+        try await CallBench.run(.refusing(status), .quick { $0.text = "no" }) { bench in
+            let answer = try await bench.ask()
+            #expect(answer.fault?.kind == .refused && bench.providers[1].requests().isEmpty)
         }
     }
 

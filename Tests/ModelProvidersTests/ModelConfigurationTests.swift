@@ -73,13 +73,14 @@ struct ModelConfigurationTests {
             """
         #expect(
             read([:], Data(file.utf8)).findings == [
-                "models: providers.a.dialect must be openai",
+                "models: providers.a.dialect must be \(Dialect.all.map(\.name).joined(separator: " or "))",
                 "models: providers.a.key is unknown",
                 "models: providers.a.base_url must be an http or https address",
                 "models: limits.connect_ms must be a whole number from 1 to 3600000",
                 "models: limits.foo is unknown",
                 "models: routes.default[0].max_output_tokens must be a whole number from 1 to 1000000",
                 "models: routes.default[1].provider must be one of the providers, not c",
+                "models: routes.x must be default, tier.NAME, domain.NAME or persona.ID",
                 "models: routes.x must have 1 to 100 elements, has 0",
                 "models: extra is unknown",
             ])
@@ -92,13 +93,13 @@ struct ModelConfigurationTests {
 
     @Test("addresses are normalised, odd ones refused")
     func addresses() {
-        #expect(BaseURL.normalized("http://h:1") == "http://h:1/v1")
-        #expect(BaseURL.normalized("http://h:1/") == "http://h:1/v1")
-        #expect(BaseURL.normalized("HTTPS://h/a/b//") == "HTTPS://h/a/b")
+        #expect(BaseURL.normalized("http://h:1", path: "/v1") == "http://h:1/v1")
+        #expect(BaseURL.normalized("http://h:1/", path: "/v1") == "http://h:1/v1")
+        #expect(BaseURL.normalized("HTTPS://h/a/b//", path: "/v1") == "HTTPS://h/a/b")
         for text in [
             "", "h", "http://", "http:///v1", "ftp://h", "http://h/?q", "http://h#f", "http://u:p@h", "http://h /v1", "http://h\n",
         ] {
-            #expect(BaseURL.normalized(text) == nil, "\(text)")
+            #expect(BaseURL.normalized(text, path: "/v1") == nil, "\(text)")
         }
     }
 

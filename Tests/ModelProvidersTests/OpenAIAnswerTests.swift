@@ -4,38 +4,6 @@ import Testing
 
 @testable import ModelProviders
 
-/// Everything an answer said, put together.
-struct Reading: Equatable {
-    var text = ""
-    var usage: TokenUsage?
-    var verdict: ParsedUpdate.Verdict?
-
-    /// Reads a stream in these pieces, then its end.
-    static func of(_ pieces: [ArraySlice<UInt8>]) -> Reading {
-        var reader = Dialect.openAI.makeReader()
-        var whole = ParsedUpdate()
-        func add(_ update: ParsedUpdate) {
-            // Every hand-over is whole characters.
-            #expect(String(validating: update.text, as: UTF8.self) != nil)
-            #expect(whole.verdict == nil || update == ParsedUpdate())
-            whole.text += update.text
-            whole.usage = update.usage ?? whole.usage
-            whole.verdict = update.verdict ?? whole.verdict
-        }
-        for piece in pieces {
-            var update = ParsedUpdate()
-            piece.withUnsafeBytes { reader.read($0, into: &update) }
-            add(update)
-        }
-        var update = ParsedUpdate()
-        reader.finish(into: &update)
-        add(update)
-        return Reading(text: String(decoding: whole.text, as: UTF8.self), usage: whole.usage, verdict: whole.verdict)
-    }
-
-    static func of(_ stream: String) -> Reading { of([Array(stream.utf8)[...]]) }
-}
-
 /// A stream made of these frames.
 func stream(_ frames: String..., done: Bool = true) -> String {
     (frames + (done ? ["[DONE]"] : [])).map { "data: \($0)\n\n" }.joined()
@@ -47,26 +15,8 @@ func chunk(_ content: String, finish: String? = nil) -> String {
     """
 }
 
-@Suite("OpenAIAnswerReader")
+@Suite("OpenAIFrames")
 struct OpenAIAnswerTests {
-    @Test("golden transcripts read the same however they are cut", arguments: OpenAITranscript.all)
-    func transcripts(_ transcript: OpenAITranscript) {
-        let bytes = Array(transcript.stream.utf8)
-        #expect(Reading.of([bytes[...]]) == transcript.expected)
-        #expect(Reading.of(bytes.indices.map { bytes[$0...$0] }) == transcript.expected)
-        for cut in bytes.indices { #expect(Reading.of([bytes[..<cut], bytes[cut...]]) == transcript.expected) }
-    }
-
-    @Test("a transcript that ends anywhere never traps, and never ends well before its end mark", arguments: OpenAITranscript.all)
-    func truncated(_ transcript: OpenAITranscript) {
-        let bytes = Array(transcript.stream.utf8)
-        for end in bytes.indices {
-            let reading = Reading.of([bytes[..<end]])
-            #expect(reading.verdict != nil)
-            #expect(transcript.expected.text.utf8.starts(with: reading.text.utf8))
-        }
-    }
-
     @Test("random bytes never crash it", arguments: 0..<200)
     func random(_ seed: Int) {
         var random = SeededGenerator(state: UInt64(seed))
@@ -145,6 +95,24 @@ struct OpenAIAnswerTests {
                 == Reading(text: "a", verdict: .broken(.errorFrame, detail: "malformed frame")))
     }
 
+    @Test("an error that stands bare in the stream, on one line or on several, is an error")
+    func bareError() {
+        let verdict = ParsedUpdate.Verdict.broken(.errorFrame, detail: "overloaded")
+        #expect(
+            Reading.of(stream(chunk("a"), done: false) + #"{"error":{"code":"overloaded"}}"# + "\n\n")
+                == Reading(text: "a", verdict: verdict))
+        #expect(Reading.of("{\n  \"error\": {\n    \"code\": \"overloaded\"\n  }\n}").verdict == verdict)
+        #expect(Reading.of(#"{"error":"model runner has stopped"}"#).verdict == .broken(.errorFrame, detail: "error"))
+        #expect(Reading.of(#"{"error":{"code":"overloaded"}}"# + "\n\ndata: [DONE]\n\n").verdict == verdict)
+        #expect(Reading.of(#"{"object":"chat.completion"}"#).verdict == .cut)
+    }
+
+    @Test("a reason that says the provider failed is an error", arguments: ["error", "insufficient_system_resource"])
+    func failureReasons(_ reason: String) {
+        #expect(Reading.of(stream(chunk("a", finish: reason))).verdict == .broken(.errorFrame, detail: reason))
+        #expect(Reading.of(stream(chunk("a", finish: reason), done: false)).verdict == .broken(.errorFrame, detail: reason))
+    }
+
     @Test("data that is no object, comments and named events are passed over")
     func noise() {
         let noise = ": ping\n\nevent: ping\ndata:\n\ndata: keep-alive\n\n"
@@ -205,6 +173,15 @@ struct OpenAIAnswerTests {
         #expect(usage(#"{"prompt_tokens":1e300,"completion_tokens":"many"}"#) == TokenUsage())
         #expect(usage("null") == nil)
         #expect(usage("12") == nil)
+    }
+
+    @Test("a later report without a count, or with a smaller one, lowers nothing")
+    func usageOnlyGrows() {
+        let reading = Reading.of(
+            stream(
+                #"{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":4}}}"#,
+                #"{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":0}}"#))
+        #expect(reading.usage == TokenUsage(input: 5, cachedInput: 4, output: 7))
     }
 
     @Test("cumulative usage on every chunk: the last one counts")

@@ -25,8 +25,9 @@ struct ProviderReaderTests {
         let choice = ModelChoice(name: ModelName(provider: "p", model: "m"))
         let configuration = ModelConfiguration(providers: ["p": called], defaultRoute: Route(choice), routes: [:])
         let prompt = Dialect.openAI.encode(Prompt(messages: [], maximumOutputTokens: 1))
+        let keys = ProviderKeys(of: configuration, environment: environment)
         return Dialect.openAI.request(
-            prompt, to: choice, at: called, keys: ProviderKeys(of: configuration, environment: environment), connectTimeout: .seconds(1))
+            prompt, to: choice, at: called, key: keys.key(of: "p", at: .now), keys: keys, connectTimeout: .seconds(1))
     }
 
     @Test("the key is a bearer token, or stands alone in the field that is named")

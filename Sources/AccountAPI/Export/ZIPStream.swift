@@ -1,3 +1,5 @@
+import EventStream
+
 /// Writes a ZIP archive (PKWARE APPNOTE 6.3) piece by piece, without knowing the sizes before: stored, not compressed, with data descriptors.
 ///
 /// Each call returns the bytes to send next. Memory is that of the central directory, about 100 bytes an entry.
@@ -115,25 +117,6 @@ struct ZIPStream {
         header.appendLittleEndian(entry.checksum.value)
         header.appendLittleEndian(entry.size)
         header.appendLittleEndian(entry.size)
-    }
-}
-
-/// The checksum of ZIP (ISO 3309).
-struct CRC32 {
-    private static let table: [UInt32] = (0..<256).map { index in
-        (0..<8).reduce(UInt32(index)) { value, _ in value & 1 == 1 ? value >> 1 ^ 0xEDB8_8320 : value >> 1 }
-    }
-
-    private var state: UInt32 = .max
-
-    var value: UInt32 { ~state }
-
-    mutating func update(_ bytes: [UInt8]) {
-        Self.table.withUnsafeBufferPointer { table in
-            var state = state
-            for byte in bytes { state = state >> 8 ^ table[Int(UInt8(truncatingIfNeeded: state) ^ byte)] }
-            self.state = state
-        }
     }
 }
 

@@ -23,11 +23,11 @@ extension TurnPipeline {
             coachAskedAboutSafety: context.safetyLevel > .calm && lastAnswer.map(coaching.assessor.asksAboutSafety) ?? false,
             turnNumber: context.turnNumber)
         let tier = tiers.current.tier(named: context.tier)
-        let model = models.model(tier)
         let domain = coaching.router.decide(
             assessment.domains, pinned: request.pinnedDomain, persona: context.persona?.domain,
             conversationDomain: context.conversationDomain
         ).within(tier)
+        let model = models.model(tier, domain.domain, context.persona?.id)
         let facts = TurnFacts(
             userID: http.caller.userID, identity: context.identity, day: context.day, domain: domain, personaID: context.persona?.id,
             model: model.firstChoice, risk: safety.risk, region: http.region(request, profile: context.region),

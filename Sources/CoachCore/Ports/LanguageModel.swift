@@ -27,13 +27,14 @@ extension LanguageModel {
     }
 }
 
-/// The models by tier: those that a tier allows, in the order of the default route.
+/// The models by what a turn is: the route of its persona, else of its domain, else of its tier, else the default one; of it those that the
+/// tier allows, in the route's order.
 public struct TierModels: Sendable {
     /// The whole default route.
     public var standard: LanguageModel
-    public var model: @Sendable (Tier) -> LanguageModel
+    public var model: @Sendable (Tier, Domain?, PersonaID?) -> LanguageModel
 
-    public init(standard: LanguageModel, model: @escaping @Sendable (Tier) -> LanguageModel) {
+    public init(standard: LanguageModel, model: @escaping @Sendable (Tier, Domain?, PersonaID?) -> LanguageModel) {
         self.standard = standard
         self.model = model
     }

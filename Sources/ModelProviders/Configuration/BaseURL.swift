@@ -1,8 +1,8 @@
 /// Addresses of providers.
 enum BaseURL {
-    /// An absolute http or https address with a host, without query and without a slash at its end. One without a path gets `/v1`, because
-    /// that is where OpenAI's API and its imitators live: `http://127.0.0.1:11434` is what people type. nil for anything else.
-    static func normalized(_ text: String) -> String? {
+    /// An absolute http or https address with a host, without query and without a slash at its end. One without a path gets `path`, because
+    /// people type `http://127.0.0.1:11434`. nil for anything else.
+    static func normalized(_ text: String, path defaultPath: String) -> String? {
         guard let scheme = text.firstRange(of: "://"), ["http", "https"].contains(text[..<scheme.lowerBound].lowercased()),
             text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), !text.contains(where: { "?#\\\"<>".contains($0) })
         else { return nil }
@@ -12,6 +12,6 @@ enum BaseURL {
         guard !host.isEmpty, !host.hasPrefix(":"), !host.contains("@") else { return nil }
         var path = rest[host.endIndex...]
         while path.hasSuffix("/") { path.removeLast() }
-        return String(text[..<host.endIndex]) + (path.isEmpty ? "/v1" : path)
+        return String(text[..<host.endIndex]) + (path.isEmpty ? defaultPath : String(path))
     }
 }

@@ -6,7 +6,8 @@ extension ModelConfiguration {
     ///
     /// The environment decides which providers can be used: those whose address is known and whose variables are set. `api_key_env` may be missing
     /// when the variable that `base_url_env` names overrides the address. A provider marked `stand_in` is used only in routes where no other one
-    /// can be. Unusable choices are left out; a route of which none is left is a finding. Client certificates are read from their files.
+    /// can be. Where `require_zero_retention` is set, only providers that state it can be used. Unusable choices are left out; a route of which
+    /// none is left is a finding. Client certificates and keys are read from their files.
     public static func read(
         _ file: some Sequence<UInt8>, environment: [String: String]
     ) -> (configuration: ModelConfiguration?, findings: [String]) {
@@ -29,10 +30,19 @@ private struct ModelFileReader {
         let providers = try root.object("providers")
         var entries: [String: ProviderEntry] = [:]
         for name in providers.names { entries[name] = try provider(name, try providers.object(name)) }
+        if try root.optional("require_zero_retention") ?? false {
+            for (name, entry) in entries where entry.provider?.hasZeroRetention == false {
+                entries[name]?.isUsable = false
+                entries[name]?.remedy = "models: providers.\(name).zero_retention"
+            }
+        }
         let limits = try root.optional("limits", .object(CallLimits.init)) ?? CallLimits()
         let routeObject = try root.object("routes")
         var routes: [String: Route] = [:]
-        for name in routeObject.names { routes[name] = try route(name, of: routeObject, entries) }
+        for name in routeObject.names {
+            if RouteKey(name) == nil { try routeObject.report(name, .invalid("must be default, tier.NAME, domain.NAME or persona.ID")) }
+            routes[name] = try route(name, of: routeObject, entries)
+        }
         if !routeObject.contains("default") { try routeObject.report("default", .missing) }
         let judge = root.contains("judge") ? try judgeSettings(root.object("judge"), routes) : nil
         try root.rejectUnknown(besides: ["note"])
@@ -71,7 +81,7 @@ private struct ModelFileReader {
         var choices: [(choice: ModelChoice, entry: ProviderEntry)] = []
         var isSound = true
         for element in try routes.elements(name, 1...100) {
-            let choice = try choice(element)
+            let choice = try choice(element, entries)
             if element.isSound, let entry = entries[choice.name.provider] {
                 choices.append((choice, entry))
                 continue
@@ -90,16 +100,22 @@ private struct ModelFileReader {
         return Route(first.choice, usable.dropFirst().map(\.choice))
     }
 
-    private func choice(_ json: JSONReader) throws(JSONFinding) -> ModelChoice {
+    private func choice(_ json: JSONReader, _ entries: [String: ProviderEntry]) throws(JSONFinding) -> ModelChoice {
         let provider = try json.required("provider", .text(1...200))
         let model = try json.required("model", .text(1...200))
         let overridingModel = try json.optional("model_env", .text(1...200)).flatMap { environment[$0] }.map(ProviderKeys.trimmed)
+        let format = entries[provider]?.dialect.format
+        let parameters = json.contains("parameters") ? try json.object("parameters").value.members ?? [] : []
+        for parameter in parameters where format?.reserved.contains(parameter.key) == true {
+            try json.report("parameters", .invalid("must not set \(parameter.key)"))
+        }
         let choice = ModelChoice(
             name: ModelName(provider: provider, model: overridingModel ?? model),
             maximumOutputTokens: try json.required("max_output_tokens", .integer(1...1_000_000)),
             temperature: try json.optional("temperature", .number(0...2)),
-            tokenLimitField: try json.optional("token_limit_field", .choice) ?? .maxCompletionTokens)
-        try json.rejectUnknown(besides: ["note"])
+            options: try format?.options(json) ?? [:], parameters: parameters, weight: try json.optional("weight", .integer(1...1_000_000)))
+        // A provider whose dialect is not known has members that are not known, either.
+        if format != nil { try json.rejectUnknown(besides: ["note"]) }
         return choice
     }
 }

@@ -1,4 +1,5 @@
 import CoachCore
+import JSON
 
 /// The models, their order and their time limits: `deploy/models.json` with the environment applied.
 public struct ModelConfiguration: Sendable, Equatable {
@@ -53,27 +54,28 @@ public struct Route: Sendable, Equatable {
 
 /// One model of one provider, with the parameters of its requests.
 public struct ModelChoice: Sendable, Equatable {
-    /// The name of the limit on answer tokens: newer OpenAI models reject the older name, many compatible servers know only that one.
-    public enum TokenLimitField: String, Sendable, CaseIterable {
-        case maxCompletionTokens = "max_completion_tokens"
-        case maxTokens = "max_tokens"
-    }
-
     public var name: ModelName
     /// A prompt may lower this limit.
     public var maximumOutputTokens: Int
     /// nil: not sent; the provider's default applies.
     public var temperature: Double?
-    public var tokenLimitField: TokenLimitField
+    /// What only the provider's dialect has.
+    public var options: [String: JSONValue]
+    /// Further members of each request's body, as they are.
+    public var parameters: [JSONMember]
+    /// Adjacent choices that have weights are tried in an order drawn by them for each call; nil: in its place.
+    public var weight: Int?
 
     public init(
-        name: ModelName, maximumOutputTokens: Int = 1024, temperature: Double? = nil,
-        tokenLimitField: TokenLimitField = .maxCompletionTokens
+        name: ModelName, maximumOutputTokens: Int = 1024, temperature: Double? = nil, options: [String: JSONValue] = [:],
+        parameters: [JSONMember] = [], weight: Int? = nil
     ) {
         self.name = name
         self.maximumOutputTokens = maximumOutputTokens
         self.temperature = temperature
-        self.tokenLimitField = tokenLimitField
+        self.options = options
+        self.parameters = parameters
+        self.weight = weight
     }
 }
 

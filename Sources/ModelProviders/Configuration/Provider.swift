@@ -32,9 +32,16 @@ public struct Provider: Sendable, Equatable {
     public var dialect: Dialect
     /// Without a slash at its end; the dialect appends its path.
     public var baseURL: String
-    /// The environment variable that holds the key; nil: none is sent.
+    /// The environment variable that holds the key, or several separated by commas; nil: none is sent.
     public var keyVariable: String?
-    public var keyHeader = KeyHeader.bearer
+    /// A file of keys, one a line, in place of the variable; read again when it changes.
+    public var keyFile: String?
+    /// nil: as the dialect has it.
+    public var keyHeader: KeyHeader?
+    /// What only the dialect has.
+    public var settings: [Field] = []
+    /// It keeps neither prompts nor answers, by contract.
+    public var hasZeroRetention = false
     public var headers: [Field] = []
     public var query: [Field] = []
     /// PEM file of the only authorities to trust; nil: those of the system.
@@ -52,29 +59,27 @@ public struct Provider: Sendable, Equatable {
 
     /// The environment variables whose values requests carry.
     var variables: [String] {
-        (headers + query).compactMap { if case .variable(let name) = $0.value { name } else { nil } } + (keyVariable.map { [$0] } ?? [])
+        (headers + query + settings).compactMap { if case .variable(let name) = $0.value { name } else { nil } }
+            + (keyVariable.map { [$0] } ?? [])
     }
 }
 
 extension Provider {
     /// The address of a path below the base address, with the query.
-    func url(_ path: String, _ keys: ProviderKeys) -> String {
-        let parameters = query.compactMap { field in
-            keys.value(of: field).map { "\(Self.percentEncoded(field.name))=\(Self.percentEncoded($0))" }
-        }
+    func url(_ path: String, _ own: [(name: String, value: String)], _ keys: ProviderKeys) -> String {
+        let configured = query.compactMap { field in keys.value(of: field).map { (name: field.name, value: $0) } }
+        let parameters = (own + configured).map { "\(Self.percentEncoded($0.name))=\(Self.percentEncoded($0.value))" }
         return baseURL + path + (parameters.isEmpty ? "" : "?\(parameters.joined(separator: "&"))")
     }
 
-    /// The fields that the configuration adds to each request, the key among them.
+    /// The fields that the configuration adds to each request, without the key.
     func headers(_ keys: ProviderKeys) -> [TransferHeader] {
-        var fields = headers.compactMap { field in keys.value(of: field).map { TransferHeader(field.name, $0) } }
-        if let key = keyVariable.flatMap({ keys[$0] }) {
-            switch keyHeader {
-            case .bearer: fields.append(TransferHeader("Authorization", "Bearer \(key)"))
-            case .field(let name): fields.append(TransferHeader(name, key))
-            }
-        }
-        return fields
+        headers.compactMap { field in keys.value(of: field).map { TransferHeader(field.name, $0) } }
+    }
+
+    /// The values of the dialect's settings.
+    func settings(_ keys: ProviderKeys) -> [String: String] {
+        Dictionary(settings.compactMap { field in keys.value(of: field).map { (field.name, $0) } }) { $1 }
     }
 
     /// RFC 3986 §2.1: all but unreserved characters.

@@ -1,15 +1,55 @@
-/// The secrets that providers get: API keys, and fields from the environment. `print`, `dump` and string interpolation do not show them.
-public struct ProviderKeys: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    private let values: [String: String]
+import Synchronization
+import TokenRelay
 
-    /// Takes the variables that the configuration's providers name from the environment.
+/// The secrets that providers get: API keys, and fields from the environment. `print`, `dump` and string interpolation do not show them.
+public final class ProviderKeys: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    private let values: [String: String]
+    /// Path by provider.
+    private let files: [String: String]
+    /// By provider.
+    private let rings: Mutex<[String: KeyRing]>
+
+    /// Takes the variables that the configuration's providers name from the environment, and reads their files.
     public init(of configuration: ModelConfiguration, environment: [String: String]) {
-        let names = Set(configuration.providers.values.flatMap(\.variables))
-        values = environment.filter { names.contains($0.key) }.mapValues(Self.trimmed).filter { !$0.value.isEmpty }
+        let providers = configuration.providers.values
+        let names = Set(providers.flatMap(\.variables))
+        let values = environment.filter { names.contains($0.key) }.mapValues(Self.trimmed).filter { !$0.value.isEmpty }
+        self.values = values
+        files = Dictionary(uniqueKeysWithValues: providers.compactMap { provider in provider.keyFile.map { (provider.name, $0) } })
+        rings = Mutex(
+            Dictionary(
+                uniqueKeysWithValues: providers.compactMap { provider in
+                    let keys =
+                        provider.keyFile.map { KeyFile.read($0) ?? [] } ?? provider.keyVariable.flatMap { values[$0] }.map(Self.split)
+                    return keys.map { (provider.name, KeyRing($0)) }
+                }))
     }
 
     /// The value of an environment variable.
     subscript(variable: String) -> String? { values[variable] }
+
+    /// The key for a request to this provider now; nil when it has none.
+    func key(of provider: String, at now: Moment) -> String? { rings.withLock { $0[provider]?.key(at: now) } }
+
+    /// Sets a key aside that the provider refused. Whether another one is ready.
+    func reject(_ key: String, of provider: String, for rest: Duration, at now: Moment) -> Bool {
+        rings.withLock { $0[provider]?.reject(key, until: now + rest, at: now) ?? false }
+    }
+
+    /// Reads the files again. A file that cannot be read, or has no key, changes nothing. Returns the providers whose keys have changed, and
+    /// those whose file was of no use.
+    public func reload() -> (changed: [String], unreadable: [String]) {
+        var changed: [String] = []
+        var unreadable: [String] = []
+        for (provider, file) in files.sorted(by: { $0.key < $1.key }) {
+            guard let keys = KeyFile.read(file) else {
+                unreadable.append(provider)
+                continue
+            }
+            if rings.withLock({ $0[provider, default: KeyRing([])].replace(with: keys) }) { changed.append(provider) }
+        }
+        return (changed, unreadable)
+    }
 
     public var description: String { "\(values.count) secrets" }
     public var debugDescription: String { description }
@@ -21,5 +61,10 @@ public struct ProviderKeys: Sendable, CustomStringConvertible, CustomDebugString
         var rest = key[...].drop(while: isBlank)
         while let last = rest.last, isBlank(last) { rest.removeLast() }
         return String(rest)
+    }
+
+    /// Several keys of one variable; a key has no comma.
+    private static func split(_ value: String) -> [String] {
+        value.split(separator: ",").map { trimmed(String($0)) }.filter { !$0.isEmpty }
     }
 }

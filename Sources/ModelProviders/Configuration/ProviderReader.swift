@@ -5,6 +5,7 @@ import TokenRelay
 struct ProviderEntry {
     /// nil when its address is not known, or when the entry has a finding.
     var provider: Provider?
+    var dialect: Dialect
     var isStandIn: Bool
     /// Whether it can be called with the values of the environment.
     var isUsable: Bool
@@ -26,15 +27,18 @@ struct ProviderReader {
     }
 
     mutating func provider(_ name: String) throws(JSONFinding) -> ProviderEntry {
-        let dialect: Dialect = try json.required("dialect", .choice)
+        let dialect = try json.required("dialect", .dialect)
         let ownURL = try json.optional("base_url", .text(1...2_000))
         let urlVariable = try json.optional("base_url_env", .text(1...200))
         let keyVariable = try json.optional("api_key_env", .text(1...200))
+        let keyFile = try json.optional("api_key_file", .text(1...4_000))
         let keyHeader = try json.optional("api_key_header", .text(1...200))
+        let hasZeroRetention = try json.optional("zero_retention") ?? false
         let authorityFile = try json.optional("ca_file", .text(1...4_000))
         let isStandIn = try json.optional("stand_in") ?? false
         let headers = try fields("headers")
         let query = try fields("query")
+        let settings = try settings(of: dialect)
         let needs = try needs()
         try json.rejectUnknown(besides: ["note"])
         if let keyHeader, HeaderName.isReserved(keyHeader) {
@@ -43,7 +47,7 @@ struct ProviderReader {
         for header in headers { try check(header) }
 
         let overridingURL = urlVariable.flatMap { environment[$0] }
-        let baseURL = (overridingURL ?? ownURL).flatMap { BaseURL.normalized(ProviderKeys.trimmed($0)) }
+        let baseURL = (overridingURL ?? ownURL).flatMap { BaseURL.normalized(ProviderKeys.trimmed($0), path: dialect.format.basePath) }
         if baseURL == nil, let urlVariable, overridingURL != nil {
             environmentFindings.append("\(urlVariable): not an http or https address")
         } else if baseURL == nil, ownURL != nil {
@@ -53,14 +57,18 @@ struct ProviderReader {
         if json.isSound, let baseURL {
             provider = Provider(name: name, dialect: dialect, baseURL: baseURL, keyVariable: keyVariable, authorityFile: authorityFile)
         }
-        provider?.keyHeader = keyHeader.map { .field($0) } ?? .bearer
+        provider?.keyFile = keyFile
+        provider?.hasZeroRetention = hasZeroRetention
+        provider?.settings = settings
+        provider?.keyHeader = keyHeader.map { .field($0) }
         provider?.headers = headers
         provider?.query = query
-        let missing = missingVariable(provider?.variables ?? [], optional: overridingURL == nil ? nil : keyVariable)
+        var missing = missingVariable(provider?.variables ?? [], optional: overridingURL == nil && keyFile == nil ? nil : keyVariable)
+        if let keyFile, KeyFile.read(keyFile) == nil { missing = missing ?? keyFile }
         let isUsable = provider != nil && missing == nil
         if isUsable, let baseURL { provider?.route = try route(to: baseURL, needs) }
         return ProviderEntry(
-            provider: provider, isStandIn: isStandIn, isUsable: isUsable,
+            provider: provider, dialect: dialect, isStandIn: isStandIn, isUsable: isUsable,
             remedy: (provider == nil ? urlVariable : missing) ?? "models: \(json.path).base_url")
     }
 
@@ -103,6 +111,23 @@ extension ProviderReader {
                     try object.report(field, .invalid("is set twice"))
                 }
                 fields.append(Provider.Field(field, isVariable ? .variable(text) : .constant(text)))
+            }
+        }
+        return fields
+    }
+
+    /// The dialect's own members: `NAME`, or the variable that `NAME_env` names. A setting that is required is either of them.
+    private func settings(of dialect: Dialect) throws(JSONFinding) -> [Provider.Field] {
+        var fields: [Provider.Field] = []
+        for setting in dialect.format.settings {
+            let variable = try json.optional("\(setting.name)_env", .text(1...200))
+            let constant = setting.isSecret ? nil : try json.optional(setting.name, .text(1...200))
+            if let variable {
+                fields.append(Provider.Field(setting.name, .variable(variable)))
+            } else if let constant {
+                fields.append(Provider.Field(setting.name, .constant(constant)))
+            } else if setting.isRequired {
+                try json.report(setting.name, .missing)
             }
         }
         return fields
@@ -160,4 +185,10 @@ enum HeaderName {
         "accept", "connection", "content-length", "content-type", "expect", "host", "keep-alive", "proxy-authorization", "te", "trailer",
         "transfer-encoding", "upgrade",
     ]
+}
+
+extension JSONField<Dialect> {
+    fileprivate static var dialect: Self {
+        .parsed(Dialect.all.map(\.name).joined(separator: " or "), placeholder: Dialect.all[0]) { Dialect.named($0) }
+    }
 }

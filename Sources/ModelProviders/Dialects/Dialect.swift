@@ -1,85 +1,94 @@
 import CoachCore
+import JSON
 import TokenRelay
 
-/// A provider's wire format: how requests are written and responses are read. Adding one is a case here and two types beside `OpenAI…`.
-public enum Dialect: String, Sendable, CaseIterable {
-    /// OpenAI Chat Completions, which many other servers implement.
-    case openAI = "openai"
+/// A provider's wire format: how requests are written and responses are read. Each is one folder beside this file, and one line here.
+public struct Dialect: Sendable {
+    private static let formats: [any WireFormat.Type] = [
+        OpenAIChat.self,
+        OpenAICompatible.self,
+        OpenAIResponses.self,
+        AzureOpenAI.self,
+        AnthropicMessages.self,
+        Gemini.self,
+        BedrockConverse.self,
+    ]
+
+    public static let all = formats.map { Dialect($0) }
+
+    let format: any WireFormat.Type
+
+    init(_ format: any WireFormat.Type) { self.format = format }
+
+    /// The dialect of this name in `deploy/models.json`.
+    package static func named(_ name: String) -> Dialect? { all.first { $0.name == name } }
+
+    public var name: String { format.name }
+}
+
+extension Dialect: Hashable {
+    public static func == (a: Dialect, b: Dialect) -> Bool { a.format == b.format }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(format)) }
 }
 
 extension Dialect {
     /// The prompt in this dialect, to be put into the requests of a call. Takes time that grows with the prompt: not for the transfers' thread.
     func encode(_ prompt: Prompt) -> EncodedPrompt {
-        switch self {
-        case .openAI: EncodedPrompt(messages: OpenAIRequest.messages(prompt), maximumOutputTokens: prompt.maximumOutputTokens)
-        }
+        EncodedPrompt(members: format.encode(prompt), maximumOutputTokens: prompt.maximumOutputTokens)
     }
 
     /// The call as it goes over the wire.
+    /// - Parameter key: the provider's API key; nil: none is sent.
     func request(
-        _ prompt: EncodedPrompt, to choice: ModelChoice, at provider: Provider, keys: ProviderKeys, connectTimeout: Duration
+        _ prompt: EncodedPrompt, to choice: ModelChoice, at provider: Provider, key: String?, keys: ProviderKeys, connectTimeout: Duration,
+        now: Timestamp = .now
     ) -> TransferRequest {
-        switch self {
-        case .openAI:
-            TransferRequest(
-                url: provider.url(OpenAIRequest.path, keys), headers: OpenAIRequest.headers + provider.headers(keys),
-                body: OpenAIRequest.body(messages: prompt.messages, maximumOutputTokens: prompt.maximumOutputTokens, choice),
-                connectTimeout: connectTimeout, authorityFile: provider.authorityFile, route: provider.route)
+        let call = DialectCall(
+            model: choice.name.model, maximumOutputTokens: min(prompt.maximumOutputTokens, choice.maximumOutputTokens),
+            temperature: choice.temperature, options: choice.options, settings: provider.settings(keys))
+        var body = JSONWriter.encode { json in
+            json.object { json in
+                format.write(call, to: &json)
+                for parameter in choice.parameters {
+                    json.key(parameter.key)
+                    parameter.value.write(to: &json)
+                }
+            }
         }
-    }
-
-    /// A reader for one answer.
-    package func makeReader() -> any AnswerReader {
-        switch self {
-        case .openAI: OpenAIAnswerReader()
+        // The prompt as the object's last members.
+        body.removeLast()
+        if body.count > 1 { body.append(UInt8(ascii: ",")) }
+        body += prompt.members
+        body.append(UInt8(ascii: "}"))
+        let (path, query) = format.target(call)
+        let headers = Self.headers + [TransferHeader("Accept", format.mediaType)] + format.headers + provider.headers(keys)
+        var request = TransferRequest(
+            url: provider.url(path, query, keys), headers: headers, body: body, connectTimeout: connectTimeout,
+            authorityFile: provider.authorityFile, route: provider.route)
+        if let key {
+            switch provider.keyHeader ?? format.keyHeader {
+            case .bearer: request.headers.append(TransferHeader("Authorization", "Bearer \(key)"))
+            case .field(let name): request.headers.append(TransferHeader(name, key))
+            }
+        } else {
+            format.sign(&request, call, at: now)
         }
+        return request
     }
 
-    /// The provider's own code in the body of an error response.
-    func errorCode(in body: [UInt8]) -> String? {
-        switch self {
-        case .openAI: OpenAIError.code(inBody: body)
-        }
-    }
-}
+    private static let headers = [TransferHeader("Content-Type", "application/json"), TransferHeader("User-Agent", "coach-gateway")]
 
-/// A machine that makes text, usage and an end out of the bytes of one answer, however they are cut. Pure.
-package protocol AnswerReader {
-    /// Reads the next bytes; after a verdict, nothing. What it learns is added to `update`, whose buffer the caller uses again.
-    mutating func read(_ bytes: UnsafeRawBufferPointer, into update: inout ParsedUpdate)
-    /// The stream ended; gives a verdict unless one was given.
-    mutating func finish(into update: inout ParsedUpdate)
-}
+    /// A reader for one answer of a model.
+    package func makeReader(for model: String) -> any AnswerReader { format.makeReader(model: model) }
 
-/// The content of some bytes of a response, in this order: the text, the usage, the verdict.
-package struct ParsedUpdate: Equatable {
-    /// What an answer's stream ended in.
-    package enum Verdict: Equatable {
-        /// As the provider's dialect ends it.
-        case ended(ModelEnd)
-        /// It broke; the detail is fit for the log.
-        case broken(ModelFault.Kind, detail: String)
-    }
-
-    /// Whole characters of valid UTF-8 without U+0000.
-    package var text: [UInt8] = []
-    /// The latest; replaces earlier ones.
-    package var usage: TokenUsage?
-    package var verdict: Verdict?
-
-    /// Empty.
-    package init() {}
-
-    /// Empties it; the buffer is kept.
-    package mutating func clear() {
-        text.removeAll(keepingCapacity: true)
-        if usage != nil { usage = nil }
-        if verdict != nil { verdict = nil }
-    }
+    /// What an error response says.
+    func error(_ head: TransferHead, body: [UInt8]) -> ProviderError { format.error(head, body: body) }
 }
 
 /// A prompt in a dialect's words.
 struct EncodedPrompt: Sendable {
-    var messages: [UInt8]
+    /// Members of the body's object, without its braces.
+    var members: [UInt8]
     var maximumOutputTokens: Int
 }

@@ -10,6 +10,14 @@ struct AttemptFailure: Equatable {
     var retryAfter: Duration?
     /// It counts against the provider's health, not only against this request.
     var blamesProvider = false
+    /// The request was at fault: no other provider is asked.
+    var blamesRequest = false
+    /// It concerns the key, with which the provider is not called for a while. The time for which it rests.
+    var keyRest: Duration?
+    /// The account or the key is of no use: the provider is set aside at once, and an operator is told.
+    var needsOperator = false
+    /// The provider has another key, with which the same request is sent at once.
+    var hasAnotherKey = false
 }
 
 extension AttemptFailure {
@@ -21,13 +29,14 @@ extension AttemptFailure {
             blamesProvider: failure.kind != .request)
     }
 
-    /// A response other than 200; `code` is the provider's own.
+    /// A response other than 200.
     ///
     /// What is worth a second try: the rules of OpenAI's and Anthropic's SDKs. Status 408, 409, 429 and from 500 on; `x-should-retry`
     /// overrides that; a lack of money is never worth one.
-    init(_ head: TransferHead, code: String?, at provider: String) {
-        let usually = [408, 409, 429].contains(head.status) || head.status >= 500
-        let isAboutMoney = head.status == 402 || code.map(Self.moneyCodes.contains) == true
+    init(_ head: TransferHead, _ error: ProviderError, at provider: String) {
+        let usually = [408, 409, 429].contains(head.status) || head.status >= 500 || error.kind == .temporary
+        let isAboutMoney = head.status == 402 || error.kind == .money
+        let isAboutKey = [401, 403].contains(head.status) || error.kind == .key
         let pause = Self.pause(head)
         let isWanted =
             switch head["x-should-retry"] {
@@ -38,14 +47,24 @@ extension AttemptFailure {
         // A pause that is not a number is a date: further away than a second try may begin.
         let isDated = pause == nil && head["retry-after"] != nil
         self.init(
-            fault: ModelFault(kind: .refused, detail: "\(provider): HTTP \(head.status)\(code.map { " \($0)" } ?? "")"),
-            mayRetry: isWanted && !isAboutMoney && !isDated, retryAfter: pause,
-            blamesProvider: usually || isAboutMoney || [401, 403].contains(head.status))
+            fault: ModelFault(kind: .refused, detail: "\(provider): HTTP \(head.status)\(error.code.map { " \($0)" } ?? "")"),
+            mayRetry: isWanted && !isAboutMoney && !isAboutKey && !isDated, retryAfter: pause,
+            blamesProvider: usually || isAboutMoney || isAboutKey,
+            blamesRequest: [400, 413, 422].contains(head.status) && !isWanted && !isAboutMoney && !isAboutKey,
+            needsOperator: isAboutMoney || isAboutKey)
+        if isAboutMoney || isAboutKey {
+            keyRest = Self.refusedRest
+        } else if head.status == 429 {
+            keyRest = min(pause ?? Self.limitedRest, Self.longestRest)
+        }
     }
 
-    private static let moneyCodes: Set<String> = [
-        "insufficient_quota", "credit_balance_exhausted", "billing_hard_limit_reached", "billing_not_active", "billing_error",
-    ]
+    /// The rest of a key that was refused ...
+    private static let refusedRest = Duration.seconds(60)
+    /// ... of one that met a rate limit, unless the provider names a time ...
+    private static let limitedRest = Duration.seconds(5)
+    /// ... of which at most so much is believed.
+    private static let longestRest = Duration.seconds(3600)
 
     private static func pause(_ head: TransferHead) -> Duration? {
         if let milliseconds = head["retry-after-ms"].flatMap(Double.init), isSane(milliseconds / 1000) {

@@ -9,6 +9,8 @@ struct CircuitBreaker: Equatable {
     static let failuresToOpen = 5
     /// ... for so long.
     static let rest = Duration.seconds(10)
+    /// What only an operator can mend opens it at once, for longer.
+    static let restForOperator = Duration.seconds(60)
 
     private enum State: Equatable {
         case closed(failures: Int)
@@ -48,5 +50,10 @@ struct CircuitBreaker: Equatable {
         // Calls that began earlier, or that had no other provider left, prolong nothing: else a busy route would never probe.
         case .open: break
         }
+    }
+
+    /// A call failed for what only an operator can mend: no money, a wrong key.
+    mutating func failedForOperator(at now: Moment) {
+        state = .open(until: now + Self.restForOperator)
     }
 }

@@ -226,6 +226,11 @@ extension FailoverMachine {
     }
 
     private mutating func giveUp(_ attempt: Attempt, _ failure: AttemptFailure, mayRetry: Bool, at now: Moment) -> Action {
+        if failure.hasAnotherKey, now < lastFirstToken {
+            faults.append(failure.fault)
+            return ask(Attempt(choice: attempt.choice, since: now, isRetry: attempt.isRetry))
+        }
+        if failure.blamesRequest { return end(.failed(merged(failure.fault))) }
         if attempt.choice + 1 < providers.count, now < lastFirstToken {
             faults.append(failure.fault)
             return ask(Attempt(choice: attempt.choice + 1, since: now))

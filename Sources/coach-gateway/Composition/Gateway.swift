@@ -70,7 +70,8 @@ struct Gateway {
             exhausted: { budgets.exhausted })
         let keys = ProviderKeys(of: files.models, environment: configuration.processEnvironment)
         let transfers = TransferPool(reactor: reactor, configuration: configuration.transfers)
-        let models = TierModels.routes(configuration: files.models, keys: keys, transfers: transfers)
+        let providerHealth = ProviderHealthReport(models: files.models, logger: logger)
+        let models = TierModels.routes(configuration: files.models, keys: keys, transfers: transfers) { providerHealth.take($0) }
 
         let documentStore = VersionedDocuments.postgres(client: database)
         let documentsAreLoaded = LiveValue(false)
@@ -206,6 +207,9 @@ struct Gateway {
                 try await housekeeping.purgeIdempotencyKeys()
                 if try await queue.enqueue(Housekeeping.purgeJob(at: Date())) != nil { jobs.poke() }
                 if reconciliation != nil, try await queue.enqueue(Reconciliation.expiringJob(at: Date())) != nil { jobs.poke() }
+            },
+            PeriodicJob("provider keys", PeriodicSchedule(every: .seconds(5), firstAfter: .seconds(5), jitter: 0.2), logger: logger) {
+                providerHealth.reloaded(keys.reload())
             },
             PeriodicJob("job figures", PeriodicSchedule(every: .seconds(15), firstAfter: .seconds(1), jitter: 0.2), logger: logger) {
                 jobMetrics.record(try await queue.figures())

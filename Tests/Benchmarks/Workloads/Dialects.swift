@@ -26,7 +26,8 @@ extension Workload {
 
     private static func reading(_ frames: [[UInt8]]) -> Run {
         { count in
-            var reader = Dialect.openAI.makeReader()
+            // The name stands in the list of dialects.
+            var reader = Dialect.named("openai")!.makeReader(for: "m")
             var update = ParsedUpdate()
             for index in 0..<count {
                 update.clear()

@@ -3,8 +3,8 @@ import Testing
 
 @testable import ModelProviders
 
-@Suite("OpenAIFrameTemplate")
-struct OpenAIFrameTemplateTests {
+@Suite("FrameTemplate")
+struct FrameTemplateTests {
     /// Ordinary frames of several servers, among them strange ones.
     private static let frames = [
         #"{"id":"c","choices":[{"index":0,"delta":{"content":"Hi"},"logprobs":null,"finish_reason":null}],"usage":null,"obfuscation":"aX"}"#,
@@ -27,20 +27,20 @@ struct OpenAIFrameTemplateTests {
         init?(_ frame: [UInt8]) {
             text = []
             guard let chunk = try? OpenAIChunk(frame, text: &text) else { return nil }
-            isOrdinary = chunk.finishReason == nil && chunk.usage == nil && chunk.error == nil
+            isOrdinary = chunk.finish == nil && chunk.usage == nil && chunk.error == nil
         }
     }
 
-    private func template(of frame: [UInt8]) throws -> OpenAIFrameTemplate? {
+    private func template(of frame: [UInt8]) throws -> FrameTemplate? {
         var text: [UInt8] = []
         guard let places = try OpenAIChunk(frame, text: &text).ordinaryPlaces else { return nil }
-        var template = OpenAIFrameTemplate()
+        var template = FrameTemplate()
         frame.withUnsafeBufferPointer { template.learn($0, places) }
         return template
     }
 
     /// What is read by the template must be what is parsed. Returns whether it was read by the template.
-    private func check(_ template: OpenAIFrameTemplate, _ frame: [UInt8]) -> Bool {
+    private func check(_ template: FrameTemplate, _ frame: [UInt8]) -> Bool {
         var text = Array("before".utf8)
         guard frame.withUnsafeBufferPointer({ template.read($0, into: &text) }) else {
             #expect(text == Array("before".utf8))
@@ -143,7 +143,7 @@ struct OpenAIFrameTemplateTests {
             pieces.append(rest.prefix(Int.random(in: 1...400, using: &random)))
             rest = rest.dropFirst(pieces[pieces.count - 1].count)
         }
-        var reader = Dialect.openAI.makeReader()
+        var reader = Dialect.openAI.makeReader(for: "m")
         var update = ParsedUpdate()
         for piece in pieces { piece.withUnsafeBytes { reader.read($0, into: &update) } }
         #expect(update.text == expected && update.verdict == nil)

@@ -1,0 +1,24 @@
+import CoachCore
+
+/// For whom a route of `deploy/models.json` is, by its name: `default`, `tier.NAME`, `domain.NAME`, `persona.ID`.
+enum RouteKey: Hashable {
+    case standard
+    case tier(String)
+    case domain(Domain)
+    case persona(PersonaID)
+
+    init?(_ name: String) {
+        let parts = name.split(separator: ".", maxSplits: 1).map { String($0) }
+        switch (parts.first, parts.count == 2 ? parts[1] : nil) {
+        case ("default"?, nil): self = .standard
+        case ("tier"?, let tier?): self = .tier(tier)
+        case ("domain"?, let name?):
+            guard let domain = Domain(rawValue: name) else { return nil }
+            self = .domain(domain)
+        case ("persona"?, let id?):
+            guard let persona = PersonaID(validating: id) else { return nil }
+            self = .persona(persona)
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,40 @@
+import CoachCore
+
+/// A machine that makes text, usage and an end out of the bytes of one answer, however they are cut. Pure.
+package protocol AnswerReader {
+    /// Reads the next bytes; after a verdict, nothing. What it learns is added to `update`, whose buffer the caller uses again.
+    mutating func read(_ bytes: UnsafeRawBufferPointer, into update: inout ParsedUpdate)
+    /// The stream ended; gives a verdict unless one was given.
+    mutating func finish(into update: inout ParsedUpdate)
+}
+
+/// The content of some bytes of a response, in this order: the text, the usage, the verdict.
+package struct ParsedUpdate: Equatable {
+    /// What an answer's stream ended in.
+    package enum Verdict: Equatable {
+        /// As the provider's dialect ends it.
+        case ended(ModelEnd)
+        /// It broke; the detail is fit for the log.
+        case broken(ModelFault.Kind, detail: String)
+
+        static let malformed = Verdict.broken(.errorFrame, detail: "malformed frame")
+        static let tooLong = Verdict.broken(.errorFrame, detail: "frame too long")
+        static let cut = Verdict.broken(.cut, detail: "ended without its end mark")
+    }
+
+    /// Whole characters of valid UTF-8 without U+0000.
+    package var text: [UInt8] = []
+    /// All that is known so far; replaces earlier ones.
+    package var usage: TokenUsage?
+    package var verdict: Verdict?
+
+    /// Empty.
+    package init() {}
+
+    /// Empties it; the buffer is kept.
+    package mutating func clear() {
+        text.removeAll(keepingCapacity: true)
+        if usage != nil { usage = nil }
+        if verdict != nil { verdict = nil }
+    }
+}

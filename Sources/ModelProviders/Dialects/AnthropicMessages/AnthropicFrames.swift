@@ -1,0 +1,118 @@
+import CoachCore
+import JSON
+
+/// The events of a streamed Messages answer: `message_start`, blocks with deltas, `message_delta` with the stop reason and cumulative usage,
+/// `message_stop`; `ping` and `error` at any time.
+struct AnthropicFrames: FrameReader {
+    static let errorMembers = ["type"]
+    /// What was read from or written to the cache is not in `input_tokens`; thinking is in `output_tokens`.
+    private static let inclusion = UsageTally.Inclusion(inputHasCache: false, outputHasReasoning: true)
+
+    private var stopReason: ModelEnd?
+    private var template = FrameTemplate()
+    private var usage = UsageTally()
+    private var frame: [UInt8] = []
+
+    var verdictAtEnd: ParsedUpdate.Verdict { stopReason.map { .ended($0) } ?? .cut }
+
+    func readAlike(_ data: UnsafeBufferPointer<UInt8>, into text: inout [UInt8]) -> Bool { template.read(data, into: &text) }
+
+    mutating func read(_ data: UnsafeBufferPointer<UInt8>, into update: inout ParsedUpdate) throws(JSONError) -> ParsedUpdate.Verdict? {
+        guard data.isJSONObject else { return nil }
+        frame.removeAll(keepingCapacity: true)
+        frame.append(contentsOf: data)
+        let start = update.text.count
+        let event = try AnthropicEvent(frame, text: &update.text)
+        if event.isText {
+            if let place = event.textPlace { template.learn(data, FrameTemplate.Places(text: place)) }
+        } else {
+            update.text.removeSubrange(start...)
+        }
+        if let counts = event.usage {
+            usage.merge(counts)
+            update.usage = usage.classes(Self.inclusion)
+        }
+        if let reason = event.stopReason { stopReason = Self.end(reason) }
+        if event.type == "message_stop" { return .ended(stopReason ?? .stop) }
+        return (event.error ?? (event.type == "error" ? "error" : nil)).map { .broken(.errorFrame, detail: $0) }
+    }
+
+    private static func end(_ reason: String) -> ModelEnd {
+        switch reason {
+        case "max_tokens", "model_context_window_exceeded": .length
+        case "refusal": .filtered
+        default: .stop
+        }
+    }
+}
+
+/// One event, as far as it concerns us.
+private struct AnthropicEvent {
+    var type = ""
+    var usage: UsageTally?
+    var stopReason: String?
+    var error: String?
+    /// Where the text stood in the frame, without its quotes.
+    var textPlace: Range<Int>?
+    private var partType = ""
+
+    /// Whether what was read as text is text: thinking, tools, signatures and citations are not.
+    var isText: Bool {
+        type == "content_block_delta" && partType == "text_delta" || type == "content_block_start" && partType == "text"
+    }
+
+    init(_ data: [UInt8], text: inout [UInt8]) throws(JSONError) {
+        var json = JSONCursor(data, strings: .repairing)
+        try json.beginObject()
+        while let key = try json.nextKey() {
+            switch key {
+            case "type": type = try json.text() ?? ""
+            case "message", "delta", "content_block":
+                if try json.entersObject() { try readPart(&json, &text) }
+            case "usage":
+                if try json.entersObject() { usage = try Self.usage(&json) }
+            case "error": error = try ErrorCode.read(&json, of: AnthropicFrames.errorMembers)
+            default: continue
+            }
+        }
+        try json.finish()
+        // A block's first text is no pattern for the deltas that follow.
+        if type != "content_block_delta" { textPlace = nil }
+    }
+
+    private mutating func readPart(_ json: inout JSONCursor, _ text: inout [UInt8]) throws(JSONError) {
+        while let key = try json.nextKey() {
+            switch key {
+            case "type": partType = try json.text() ?? ""
+            case "text":
+                guard try json.peek() == .string else { continue }
+                let start = json.offset + 1
+                try json.appendText(to: &text)
+                textPlace = start..<json.offset - 1
+            case "stop_reason": stopReason = try json.text()
+            case "usage":
+                if try json.entersObject() { usage = try Self.usage(&json) }
+            default: continue
+            }
+        }
+    }
+
+    private static func usage(_ json: inout JSONCursor) throws(JSONError) -> UsageTally {
+        var usage = UsageTally()
+        while let key = try json.nextKey() {
+            switch key {
+            case "input_tokens": usage.input = try json.count()
+            case "cache_read_input_tokens": usage.cachedInput = try json.count()
+            case "cache_creation_input_tokens": usage.cacheWrite = try json.count()
+            case "output_tokens": usage.output = try json.count()
+            case "output_tokens_details":
+                guard try json.entersObject() else { continue }
+                while let key = try json.nextKey() {
+                    if key == "thinking_tokens" { usage.reasoning = try json.count() }
+                }
+            default: continue
+            }
+        }
+        return usage
+    }
+}

@@ -1,0 +1,70 @@
+import CoachCore
+import JSON
+import TokenRelay
+
+/// Anthropic Messages.
+enum AnthropicMessages: WireFormat {
+    static let name = "anthropic"
+    static let basePath = "/v1"
+    static let keyHeader = Provider.KeyHeader.field("x-api-key")
+    static let headers = [TransferHeader("anthropic-version", "2023-06-01")]
+    static let reserved: Set<String> = ["model", "max_tokens", "stream", "temperature", "system", "messages"]
+
+    static func encode(_ prompt: Prompt) -> [UInt8] {
+        JSONWriter.members { json in
+            let system = prompt.systemTexts
+            if !system.isEmpty {
+                json.key(literal: "system")
+                json.array { json in
+                    for (index, text) in system.enumerated() {
+                        // The first text is the same for all turns of a persona and may be kept by the provider's cache.
+                        write(text, isCached: index == 0, to: &json)
+                    }
+                }
+            }
+            json.key(literal: "messages")
+            json.array { json in
+                for turn in prompt.turns {
+                    json.object { json in
+                        json.member("role", turn.role.rawValue)
+                        json.key(literal: "content")
+                        json.array { json in
+                            for text in turn.texts { write(text, isCached: false, to: &json) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private static func write(_ text: String, isCached: Bool, to json: inout JSONWriter) {
+        json.object { json in
+            json.member("type", "text")
+            json.member("text", text)
+            guard isCached else { return }
+            json.key(literal: "cache_control")
+            json.object { $0.member("type", "ephemeral") }
+        }
+    }
+
+    static func write(_ call: DialectCall, to json: inout JSONWriter) {
+        json.member("model", call.model)
+        json.member("max_tokens", call.maximumOutputTokens)
+        json.member("stream", true)
+        // Anthropic's range ends where OpenAI's has its middle.
+        if let temperature = call.temperature { json.member("temperature", min(temperature, 1)) }
+    }
+
+    static func target(_ call: DialectCall) -> (path: String, query: [(name: String, value: String)]) { ("/messages", []) }
+
+    static func makeReader(model: String) -> any AnswerReader { EventStreamAnswerReader(AnthropicFrames()) }
+
+    static func error(_ head: TransferHead, body: [UInt8]) -> ProviderError {
+        let error = ErrorCode.object(in: body)
+        let code = ErrorCode.first(of: AnthropicFrames.errorMembers, in: error)
+        // Too little credit is an `invalid_request_error`, and a reached spend limit a `rate_limit_error`: only the message tells.
+        let message = error?["message"]?.string?.lowercased() ?? ""
+        let isAboutMoney = code == "billing_error" || message.contains("credit balance is too low") || message.contains("spend limit")
+        return ProviderError(code: code, kind: isAboutMoney ? .money : .other)
+    }
+}

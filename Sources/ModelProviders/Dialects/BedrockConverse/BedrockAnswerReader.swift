@@ -1,0 +1,118 @@
+import CoachCore
+import EventStream
+import JSON
+
+/// Reads a `converse-stream` answer: messages of Amazon's event stream, each with an event as JSON.
+///
+/// Usage comes after `messageStop`, so the answer is over when the connection is; a stream without `messageStop` was cut. Messages of the
+/// types `exception` and `error` are errors.
+struct BedrockAnswerReader: AnswerReader {
+    /// No message comes near it.
+    private static let longestMessage = 256 << 10
+
+    private var parser = AmazonEventStreamParser(limit: longestMessage)
+    private var progress: Progress
+
+    fileprivate struct Progress {
+        var inclusion: UsageTally.Inclusion
+        var end: ParsedUpdate.Verdict?
+        var isOver = false
+        var usage = UsageTally()
+    }
+
+    init(model: String) {
+        // Claude and Nova do not count what the cache gave; OpenAI's models on Bedrock do (measured by others in their streams).
+        let isOpenAI = model.split(separator: ".").contains("openai")
+        progress = Progress(inclusion: UsageTally.Inclusion(inputHasCache: isOpenAI, outputHasReasoning: true))
+    }
+
+    mutating func read(_ bytes: UnsafeRawBufferPointer, into update: inout ParsedUpdate) {
+        guard !progress.isOver else { return }
+        do throws(AmazonEventStreamError) {
+            try parser.feed(bytes) { progress.take($0, into: &update) }
+        } catch {
+            progress.finish(error == .tooLong ? .tooLong : .broken(.errorFrame, detail: "\(error)"), into: &update)
+        }
+    }
+
+    mutating func finish(into update: inout ParsedUpdate) {
+        progress.finish(parser.isBetweenMessages ? progress.end ?? .cut : .cut, into: &update)
+    }
+}
+
+extension BedrockAnswerReader.Progress {
+    fileprivate mutating func finish(_ verdict: ParsedUpdate.Verdict, into update: inout ParsedUpdate) {
+        guard !isOver else { return }
+        isOver = true
+        update.verdict = verdict
+    }
+
+    fileprivate mutating func take(_ message: AmazonEvent, into update: inout ParsedUpdate) {
+        guard !isOver else { return }
+        switch message[":message-type"] {
+        case "event":
+            let textBefore = update.text.count
+            do throws(JSONError) {
+                try read(message, into: &update)
+            } catch {
+                update.text.removeSubrange(textBefore...)
+                finish(.malformed, into: &update)
+            }
+        case "exception": fail(message[":exception-type"], into: &update)
+        default: fail(message[":error-code"], into: &update)
+        }
+    }
+
+    private mutating func fail(_ code: String?, into update: inout ParsedUpdate) {
+        finish(.broken(.errorFrame, detail: code.flatMap { ErrorCode.isCode($0) ? $0 : nil } ?? "error"), into: &update)
+    }
+
+    private mutating func read(_ message: AmazonEvent, into update: inout ParsedUpdate) throws(JSONError) {
+        var json = JSONCursor(message.payload, strings: .repairing)
+        switch message[":event-type"] {
+        case "contentBlockDelta":
+            try json.beginObject()
+            while let key = try json.nextKey() {
+                guard key == "delta", try json.entersObject() else { continue }
+                while let key = try json.nextKey() {
+                    if key == "text" { try json.appendText(to: &update.text) }
+                }
+            }
+        case "messageStop":
+            try json.beginObject()
+            while let key = try json.nextKey() {
+                if key == "stopReason" { end = Self.verdict(try json.text() ?? "") }
+            }
+        case "metadata":
+            try json.beginObject()
+            while let key = try json.nextKey() {
+                guard key == "usage", try json.entersObject() else { continue }
+                try readUsage(&json)
+                update.usage = usage.classes(inclusion)
+            }
+        default: return
+        }
+        try json.finish()
+    }
+
+    private mutating func readUsage(_ json: inout JSONCursor) throws(JSONError) {
+        while let key = try json.nextKey() {
+            switch key {
+            case "inputTokens": usage.input.raise(to: try json.count())
+            case "outputTokens": usage.output.raise(to: try json.count())
+            case "cacheReadInputTokens": usage.cachedInput.raise(to: try json.count())
+            case "cacheWriteInputTokens": usage.cacheWrite.raise(to: try json.count())
+            default: continue
+            }
+        }
+    }
+
+    private static func verdict(_ reason: String) -> ParsedUpdate.Verdict {
+        switch reason {
+        case "max_tokens", "model_context_window_exceeded": .ended(.length)
+        case "guardrail_intervened", "content_filtered": .ended(.filtered)
+        case "malformed_model_output", "malformed_tool_use": .broken(.errorFrame, detail: reason)
+        default: .ended(.stop)
+        }
+    }
+}

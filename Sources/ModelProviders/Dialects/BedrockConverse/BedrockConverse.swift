@@ -1,0 +1,65 @@
+import CoachCore
+import JSON
+import TokenRelay
+
+/// AWS Bedrock, `converse-stream`. Requests carry a Bedrock API key as a bearer token, or a signature made with an access key.
+enum BedrockConverse: WireFormat {
+    static let name = "bedrock"
+    static let mediaType = "application/vnd.amazon.eventstream"
+    static let reserved: Set<String> = ["messages", "system", "inferenceConfig"]
+    static let settings = [
+        DialectSetting(name: "region", isRequired: true), DialectSetting(name: "access_key_id", isSecret: true),
+        DialectSetting(name: "secret_access_key", isSecret: true), DialectSetting(name: "session_token", isSecret: true),
+    ]
+
+    static func encode(_ prompt: Prompt) -> [UInt8] {
+        JSONWriter.members { json in
+            let system = prompt.systemTexts
+            if !system.isEmpty {
+                json.key(literal: "system")
+                json.texts(system)
+            }
+            json.key(literal: "messages")
+            json.array { json in
+                for turn in prompt.turns {
+                    json.object { json in
+                        json.member("role", turn.role.rawValue)
+                        json.key(literal: "content")
+                        json.texts(turn.texts)
+                    }
+                }
+            }
+        }
+    }
+
+    static func write(_ call: DialectCall, to json: inout JSONWriter) {
+        json.key(literal: "inferenceConfig")
+        json.object { json in
+            json.member("maxTokens", call.maximumOutputTokens)
+            if let temperature = call.temperature { json.member("temperature", min(temperature, 1)) }
+        }
+    }
+
+    static func target(_ call: DialectCall) -> (path: String, query: [(name: String, value: String)]) {
+        ("/model/\(Provider.percentEncoded(call.model))/converse-stream", [])
+    }
+
+    static func sign(_ request: inout TransferRequest, _ call: DialectCall, at now: Timestamp) {
+        guard let id = call.settings["access_key_id"], let secret = call.settings["secret_access_key"],
+            let region = call.settings["region"]
+        else { return }
+        let signature = SignatureV4(
+            accessKeyID: id, secretAccessKey: secret, sessionToken: call.settings["session_token"], region: region, service: "bedrock")
+        request.headers += signature.headers(for: request, at: now)
+    }
+
+    static func makeReader(model: String) -> any AnswerReader { BedrockAnswerReader(model: model) }
+
+    static func error(_ head: TransferHead, body: [UInt8]) -> ProviderError {
+        // `ThrottlingException:http://internal.amazon.com/…`
+        let type = head["x-amzn-errortype"].map { String($0.prefix { $0 != ":" }) }
+        let code =
+            type.flatMap { ErrorCode.isCode($0) ? $0 : nil } ?? ErrorCode.first(of: ["__type", "code"], in: ErrorCode.object(in: body))
+        return ProviderError(code: code, kind: head.status == 424 ? .temporary : .other)
+    }
+}

@@ -1,0 +1,54 @@
+import JSON
+import TokenRelay
+
+/// AWS Signature Version 4 (docs.aws.amazon.com/IAM, "Create a signed AWS API request") of a `POST` without query parameters.
+struct SignatureV4 {
+    var accessKeyID: String
+    var secretAccessKey: String
+    /// Of temporary credentials.
+    var sessionToken: String?
+    var region: String
+    var service: String
+
+    /// The fields to add to a request. Costs a hash of the body.
+    func headers(for request: TransferRequest, at now: Timestamp) -> [TransferHeader] {
+        let time = now.rfc3339.prefix(19).filter { $0 != "-" && $0 != ":" } + "Z"
+        let day = time.prefix(8)
+        let (host, path) = Self.split(request.url)
+        var added = [TransferHeader("X-Amz-Date", time)]
+        if let sessionToken { added.append(TransferHeader("X-Amz-Security-Token", sessionToken)) }
+        let signed = (request.headers.filter { $0.name == "Content-Type" } + [TransferHeader("Host", host)] + added)
+            .map { ($0.name.lowercased(), $0.value) }.sorted { $0.0 < $1.0 }
+        let names = signed.map(\.0).joined(separator: ";")
+        let canonical =
+            "POST\n\(Self.encodedAgain(path))\n\n" + signed.map { "\($0.0):\($0.1)\n" }.joined()
+            + "\n\(names)\n\(SHA256.hash(request.body ?? []).hexadecimal)"
+        let scope = "\(day)/\(region)/\(service)/aws4_request"
+        let text = "AWS4-HMAC-SHA256\n\(time)\n\(scope)\n\(SHA256.hash(Array(canonical.utf8)).hexadecimal)"
+        let key = [String(day), region, service, "aws4_request"].reduce(Array("AWS4\(secretAccessKey)".utf8)) { key, part in
+            SHA256.authenticationCode(of: Array(part.utf8), key: key)
+        }
+        let signature = SHA256.authenticationCode(of: Array(text.utf8), key: key).hexadecimal
+        let authorization = "AWS4-HMAC-SHA256 Credential=\(accessKeyID)/\(scope), SignedHeaders=\(names), Signature=\(signature)"
+        return added + [TransferHeader("Authorization", authorization)]
+    }
+
+    private static func split(_ url: String) -> (host: String, path: String) {
+        let rest = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? url[...]
+        let host = rest.prefix { $0 != "/" }
+        return (String(host), String(rest[host.endIndex...]))
+    }
+
+    /// The path is encoded on the wire, and once more in what is signed: `:` is `%3A`, then `%253A`.
+    private static func encodedAgain(_ path: String) -> String {
+        path.split(separator: "/", omittingEmptySubsequences: false).map { Provider.percentEncoded(String($0)) }.joined(separator: "/")
+    }
+}
+
+extension [UInt8] {
+    /// In lower case.
+    fileprivate var hexadecimal: String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}

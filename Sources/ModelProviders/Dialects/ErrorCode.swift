@@ -1,0 +1,56 @@
+import JSON
+import TokenRelay
+
+/// What an error response or an error frame says about the next step.
+struct ProviderError: Equatable {
+    enum Kind: Equatable {
+        /// What the status says.
+        case other
+        /// The account has no money left: neither a repetition nor a pause helps.
+        case money
+        /// The key is wrong or may not do this.
+        case key
+        /// The provider is at fault and may answer a repetition.
+        case temporary
+    }
+
+    /// The provider's own code, fit for the log.
+    var code: String?
+    var kind = Kind.other
+}
+
+/// Codes of error objects. The message may quote the prompt or a piece of the key, so it never reaches a log.
+enum ErrorCode {
+    /// Longer ones are no codes.
+    private static let longest = 64
+
+    /// The first of these members that is a code.
+    static func first(of members: [String], in error: JSONValue?) -> String? {
+        members.lazy.compactMap { (error?[$0]).flatMap { $0.string ?? $0.integer.map { String($0) } } }.first(where: isCode)
+    }
+
+    /// The error object of a whole body; compatible servers also send its members at the top level. nil when it is no object.
+    static func object(in body: [UInt8]) -> JSONValue? {
+        guard let root = (try? JSONDocument(parsing: body))?.value, root.members != nil else { return nil }
+        return root["error"]?.members == nil ? root : root["error"]
+    }
+
+    /// Of the error that the cursor stands before; nil for `null`.
+    static func read(_ json: inout JSONCursor, of members: [String]) throws(JSONError) -> String? {
+        guard try json.peek() != .null else { return nil }
+        let raw = Array(try json.readRaw())
+        return first(of: members, in: (try? JSONDocument(parsing: raw))?.value) ?? "error"
+    }
+
+    static func isCode(_ text: String) -> Bool {
+        (1...longest).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                    UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                    true
+                default: false
+                }
+            }
+    }
+}

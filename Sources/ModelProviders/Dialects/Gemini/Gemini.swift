@@ -1,0 +1,67 @@
+import CoachCore
+import JSON
+import TokenRelay
+
+/// Google's Gemini API, `streamGenerateContent` as server-sent events.
+enum Gemini: WireFormat {
+    static let name = "gemini"
+    static let basePath = "/v1beta"
+    static let keyHeader = Provider.KeyHeader.field("x-goog-api-key")
+    static let reserved: Set<String> = ["contents", "systemInstruction", "generationConfig"]
+    private static let thinkingBudget = "thinking_budget"
+
+    static func options(_ json: JSONReader) throws(JSONFinding) -> [String: JSONValue] {
+        // −1: the model decides; 0: no thinking.
+        let budget = try json.optional(thinkingBudget, .integer(-1...1_000_000))
+        return budget.map { [thinkingBudget: .integer(Int64($0))] } ?? [:]
+    }
+
+    static func encode(_ prompt: Prompt) -> [UInt8] {
+        JSONWriter.members { json in
+            let system = prompt.systemTexts
+            if !system.isEmpty {
+                json.key(literal: "systemInstruction")
+                json.object { json in
+                    json.key(literal: "parts")
+                    json.texts(system)
+                }
+            }
+            json.key(literal: "contents")
+            json.array { json in
+                for turn in prompt.turns {
+                    json.object { json in
+                        json.member("role", turn.role == .assistant ? "model" : "user")
+                        json.key(literal: "parts")
+                        json.texts(turn.texts)
+                    }
+                }
+            }
+        }
+    }
+
+    static func write(_ call: DialectCall, to json: inout JSONWriter) {
+        json.key(literal: "generationConfig")
+        json.object { json in
+            json.member("maxOutputTokens", call.maximumOutputTokens)
+            if let temperature = call.temperature { json.member("temperature", temperature) }
+            if let budget = call.options[thinkingBudget]?.integer {
+                json.key(literal: "thinkingConfig")
+                json.object { $0.member("thinkingBudget", budget) }
+            }
+        }
+    }
+
+    static func target(_ call: DialectCall) -> (path: String, query: [(name: String, value: String)]) {
+        ("/models/\(Provider.percentEncoded(call.model)):streamGenerateContent", [("alt", "sse")])
+    }
+
+    static func makeReader(model: String) -> any AnswerReader { EventStreamAnswerReader(GeminiFrames()) }
+
+    static func error(_ head: TransferHead, body: [UInt8]) -> ProviderError {
+        let error = ErrorCode.object(in: body)
+        // A wrong key is a 400 whose details name the reason.
+        let reasons = (error?["details"]?.elements ?? []).compactMap { $0["reason"]?.string }
+        let isAboutKey = reasons.contains { $0.hasPrefix("API_KEY_") }
+        return ProviderError(code: ErrorCode.first(of: GeminiFrames.errorMembers, in: error), kind: isAboutKey ? .key : .other)
+    }
+}

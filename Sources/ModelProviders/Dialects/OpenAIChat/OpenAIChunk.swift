@@ -1,0 +1,140 @@
+import CoachCore
+import JSON
+
+/// One `chat.completion.chunk`, as far as it concerns us: text of the first choice (a refusal is text), why it finished, usage, error.
+/// Reasoning and tool calls are skipped. Members that are null, absent or of an unexpected type are ignored.
+struct OpenAIChunk {
+    /// What a finish reason says.
+    enum Finish: Equatable {
+        case end(ModelEnd)
+        /// The provider stopped early by its own fault.
+        case failure(String)
+    }
+
+    private(set) var finish: Finish?
+    private(set) var usage: UsageTally?
+    /// The provider's code, fit for the log.
+    private(set) var error: String?
+    /// Strings of text that were read, those of other choices included.
+    private var texts = 0
+    private var hasOtherChoices = false
+    private var places = FrameTemplate.Places(text: 0..<0)
+
+    /// The range of its text, if it has nothing else: one string, of the choice that counts.
+    var ordinaryPlaces: FrameTemplate.Places? {
+        guard texts == 1, !hasOtherChoices, finish == nil, usage == nil, error == nil else { return nil }
+        return places
+    }
+
+    /// Appends the chunk's text; after a throw, `text` may hold a part of it.
+    init(_ data: [UInt8], text: inout [UInt8]) throws(JSONError) {
+        var json = JSONCursor(data, strings: .repairing)
+        try json.beginObject()
+        while let key = try json.nextKey() {
+            switch key {
+            case "choices":
+                guard try json.peek() == .array else { continue }
+                try json.beginArray()
+                while try json.nextElement() { try readChoice(&json, &text) }
+            case "usage":
+                if try json.peek() == .object { usage = try OpenAIUsage.read(&json) }
+            case "error": error = try ErrorCode.read(&json, of: OpenAIError.members)
+            case "x_groq": try readGroq(&json)
+            case "obfuscation":
+                // Padding against readers of packet lengths.
+                guard texts == 1, try json.peek() == .string else { continue }
+                places.padding = try Self.insideOfString(&json) { json throws(JSONError) in try json.skipValue() }
+            default: continue
+            }
+        }
+        try json.finish()
+    }
+
+    private mutating func readChoice(_ json: inout JSONCursor, _ text: inout [UInt8]) throws(JSONError) {
+        guard try json.peek() == .object else { return }
+        let start = text.count
+        var index = 0
+        var reason: Finish?
+        try json.beginObject()
+        while let key = try json.nextKey() {
+            switch key {
+            case "index":
+                if try json.peek() == .number { index = try json.readInteger() }
+            case "delta":
+                if try json.peek() == .object { try readDelta(&json, &text) }
+            case "finish_reason":
+                if try json.peek() == .string { reason = Self.finish(try json.readString()) }
+            default: continue
+            }
+        }
+        if index == 0 {
+            finish = reason ?? finish
+        } else {
+            text.removeSubrange(start...)
+            hasOtherChoices = true
+        }
+    }
+
+    private mutating func readDelta(_ json: inout JSONCursor, _ text: inout [UInt8]) throws(JSONError) {
+        try json.beginObject()
+        while let key = try json.nextKey() {
+            guard key == "content" || key == "refusal" else { continue }
+            switch try json.peek() {
+            case .string:
+                let start = text.count
+                places.text = try Self.insideOfString(&json) { json throws(JSONError) in try json.readString(into: &text) }
+                texts += 1
+                text.removeNULs(from: start)
+            case .array: try readParts(&json, &text)
+            default: continue
+            }
+        }
+    }
+
+    /// Mistral's reasoning models send text and thinking as parts; only those of text have a `text`.
+    private mutating func readParts(_ json: inout JSONCursor, _ text: inout [UInt8]) throws(JSONError) {
+        // A frame with parts is not ordinary.
+        texts += 2
+        try json.beginArray()
+        while try json.nextElement() {
+            guard try json.entersObject() else { continue }
+            while let key = try json.nextKey() {
+                if key == "text" { try json.appendText(to: &text) }
+            }
+        }
+    }
+
+    /// Groq's own member of the first and the last chunk.
+    private mutating func readGroq(_ json: inout JSONCursor) throws(JSONError) {
+        guard try json.entersObject() else { return }
+        while let key = try json.nextKey() {
+            switch key {
+            case "usage":
+                if try json.peek() == .object { usage = try OpenAIUsage.read(&json) }
+            case "error": error = try ErrorCode.read(&json, of: OpenAIError.members) ?? error
+            default: continue
+            }
+        }
+    }
+
+    /// Where the inside of a string stood that `read` consumed; the cursor stands before its opening quote.
+    private static func insideOfString(
+        _ json: inout JSONCursor, _ read: (inout JSONCursor) throws(JSONError) -> Void
+    ) throws(JSONError) -> Range<Int> {
+        let start = json.offset + 1
+        try read(&json)
+        return start..<json.offset - 1
+    }
+
+    /// nil for an empty reason, which some servers send before the end. We offer no tools; other words of compatible servers mean an end.
+    private static func finish(_ reason: String) -> Finish? {
+        switch reason {
+        case "": nil
+        case "length", "max_tokens", "model_length": .end(.length)
+        case "content_filter": .end(.filtered)
+        // OpenRouter and Mistral; DeepSeek.
+        case "error", "insufficient_system_resource": .failure(reason)
+        default: .end(.stop)
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import CoachCore
+import JSON
+
+/// The frames of a streamed Chat Completions answer.
+///
+/// The end: `[DONE]`, or a stream that closes after a `finish_reason` was seen, is the model's end. A stream that closes without either was
+/// cut. An error frame is an error, whatever follows it; `[DONE]` alone does not make it a success.
+struct OpenAIFrames: FrameReader {
+    static let errorMembers = OpenAIError.members
+
+    private var finish: OpenAIChunk.Finish?
+    private var template = FrameTemplate()
+    private var usage = UsageTally()
+    /// A frame that is parsed.
+    private var frame: [UInt8] = []
+
+    var verdictAtEnd: ParsedUpdate.Verdict {
+        switch finish {
+        case .end(let end): .ended(end)
+        case .failure(let reason): .broken(.errorFrame, detail: reason)
+        case nil: .cut
+        }
+    }
+
+    func readAlike(_ data: UnsafeBufferPointer<UInt8>, into text: inout [UInt8]) -> Bool { template.read(data, into: &text) }
+
+    mutating func read(_ data: UnsafeBufferPointer<UInt8>, into update: inout ParsedUpdate) throws(JSONError) -> ParsedUpdate.Verdict? {
+        if data.elementsEqual("[DONE]".utf8) { return finish == nil ? .ended(.stop) : verdictAtEnd }
+        guard data.isJSONObject else { return nil }
+        frame.removeAll(keepingCapacity: true)
+        frame.append(contentsOf: data)
+        let chunk = try OpenAIChunk(frame, text: &update.text)
+        if let places = chunk.ordinaryPlaces { template.learn(data, places) }
+        if let counts = chunk.usage {
+            usage.merge(counts)
+            update.usage = usage.classes(OpenAIUsage.inclusion)
+        }
+        finish = chunk.finish ?? finish
+        return chunk.error.map { .broken(.errorFrame, detail: $0) }
+    }
+}

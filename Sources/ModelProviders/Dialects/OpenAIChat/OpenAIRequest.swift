@@ -1,0 +1,48 @@
+import CoachCore
+import JSON
+
+/// The body of a streamed Chat Completions request.
+enum OpenAIRequest {
+    /// The name of the limit on answer tokens: newer OpenAI models reject the older name, many compatible servers know only that one.
+    enum TokenLimitField: String, CaseIterable {
+        case maxCompletionTokens = "max_completion_tokens"
+        case maxTokens = "max_tokens"
+    }
+
+    static let path = "/chat/completions"
+    static let reserved: Set<String> = [
+        "model", "messages", "stream", "stream_options", "max_completion_tokens", "max_tokens", "temperature", "store", "n",
+    ]
+    private static let tokenLimitOption = "token_limit_field"
+
+    static func options(_ json: JSONReader) throws(JSONFinding) -> [String: JSONValue] {
+        let field: TokenLimitField? = try json.optional(tokenLimitOption, .choice)
+        return field.map { [tokenLimitOption: .string($0.rawValue)] } ?? [:]
+    }
+
+    static func messages(_ prompt: Prompt) -> [UInt8] {
+        JSONWriter.members { json in
+            json.key(literal: "messages")
+            json.array { json in
+                for message in prompt.messages {
+                    json.object { json in
+                        json.member("role", message.role.rawValue)
+                        json.member("content", message.content)
+                    }
+                }
+            }
+        }
+    }
+
+    /// All members but the model and the messages.
+    static func write(_ call: DialectCall, tokenLimit field: TokenLimitField, to json: inout JSONWriter) {
+        json.member("stream", true)
+        json.key(literal: "stream_options")
+        json.object { $0.member("include_usage", true) }
+        switch call.options[tokenLimitOption]?.string.flatMap(TokenLimitField.init) ?? field {
+        case .maxCompletionTokens: json.member("max_completion_tokens", call.maximumOutputTokens)
+        case .maxTokens: json.member("max_tokens", call.maximumOutputTokens)
+        }
+        if let temperature = call.temperature { json.member("temperature", temperature) }
+    }
+}

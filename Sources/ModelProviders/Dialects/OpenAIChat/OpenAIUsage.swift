@@ -1,0 +1,33 @@
+import JSON
+
+/// OpenAI counts cached tokens within the prompt's and reasoning within the completion's. Compatible servers put the cached ones elsewhere.
+enum OpenAIUsage {
+    static let inclusion = UsageTally.Inclusion(inputHasCache: true, outputHasReasoning: true)
+
+    /// The object that the cursor stands before.
+    static func read(_ json: inout JSONCursor) throws(JSONError) -> UsageTally {
+        var usage = UsageTally()
+        try json.beginObject()
+        while let key = try json.nextKey() {
+            switch key {
+            case "prompt_tokens", "input_tokens": usage.input = try json.count()
+            case "completion_tokens", "output_tokens": usage.output = try json.count()
+            case "prompt_tokens_details", "input_tokens_details":
+                guard try json.entersObject() else { continue }
+                while let key = try json.nextKey() {
+                    if key == "cached_tokens" { usage.cachedInput.raise(to: try json.count()) }
+                    if key == "cache_write_tokens" { usage.cacheWrite = try json.count() }
+                }
+            case "completion_tokens_details", "output_tokens_details":
+                guard try json.entersObject() else { continue }
+                while let key = try json.nextKey() {
+                    if key == "reasoning_tokens" { usage.reasoning = try json.count() }
+                }
+            // DeepSeek and Mistral.
+            case "prompt_cache_hit_tokens", "num_cached_tokens": usage.cachedInput.raise(to: try json.count())
+            default: continue
+            }
+        }
+        return usage
+    }
+}

@@ -1,0 +1,33 @@
+import CoachCore
+import JSON
+import TokenRelay
+
+/// Servers that speak Chat Completions beside OpenAI: vLLM, llama.cpp, Ollama, OpenRouter, Groq, Mistral, DeepSeek and others. They are sent
+/// nothing that only OpenAI knows, because some refuse it; what differs in their answers, the reader of Chat Completions understands.
+enum OpenAICompatible: WireFormat {
+    static let name = "openai-compatible"
+    static let basePath = OpenAIChat.basePath
+    static let reserved = OpenAIRequest.reserved
+
+    static func options(_ json: JSONReader) throws(JSONFinding) -> [String: JSONValue] { try OpenAIRequest.options(json) }
+
+    static func encode(_ prompt: Prompt) -> [UInt8] { OpenAIRequest.messages(prompt) }
+
+    static func write(_ call: DialectCall, to json: inout JSONWriter) {
+        json.member("model", call.model)
+        OpenAIRequest.write(call, tokenLimit: .maxTokens, to: &json)
+    }
+
+    static func target(_ call: DialectCall) -> (path: String, query: [(name: String, value: String)]) { (OpenAIRequest.path, []) }
+
+    static func makeReader(model: String) -> any AnswerReader { OpenAIChat.makeReader(model: model) }
+
+    static func error(_ head: TransferHead, body: [UInt8]) -> ProviderError {
+        // 402: credits (OpenRouter). 498: no capacity at this price (Groq).
+        switch head.status {
+        case 402: ProviderError(code: OpenAIError.read(body).code, kind: .money)
+        case 498: ProviderError(code: OpenAIError.read(body).code, kind: .temporary)
+        default: OpenAIError.read(body)
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import CoachCore
+import JSON
+import TokenRelay
+
+/// OpenAI Responses.
+enum OpenAIResponses: WireFormat {
+    static let name = "openai-responses"
+    static let basePath = OpenAIChat.basePath
+    static let reserved: Set<String> = [
+        "model", "input", "stream", "stream_options", "max_output_tokens", "temperature", "store", "background",
+    ]
+
+    static func encode(_ prompt: Prompt) -> [UInt8] {
+        JSONWriter.members { json in
+            json.key(literal: "input")
+            json.array { json in
+                for message in prompt.messages {
+                    json.object { json in
+                        json.member("role", message.role.rawValue)
+                        json.member("content", message.content)
+                    }
+                }
+            }
+        }
+    }
+
+    static func write(_ call: DialectCall, to json: inout JSONWriter) {
+        json.member("model", call.model)
+        json.member("stream", true)
+        json.key(literal: "stream_options")
+        json.object { $0.member("include_obfuscation", false) }
+        json.member("max_output_tokens", call.maximumOutputTokens)
+        if let temperature = call.temperature { json.member("temperature", temperature) }
+        json.member("store", false)
+    }
+
+    static func target(_ call: DialectCall) -> (path: String, query: [(name: String, value: String)]) { ("/responses", []) }
+
+    static func makeReader(model: String) -> any AnswerReader { EventStreamAnswerReader(ResponsesFrames()) }
+
+    static func error(_ head: TransferHead, body: [UInt8]) -> ProviderError { OpenAIError.read(body) }
+}

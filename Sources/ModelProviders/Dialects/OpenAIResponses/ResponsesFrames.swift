@@ -1,0 +1,94 @@
+import CoachCore
+import JSON
+
+/// The events of a streamed Responses answer. Text and refusals are text; reasoning and tools are not. The answer ends with
+/// `response.completed`, `.incomplete`, `.failed` or `error`; a stream that closes without one was cut.
+struct ResponsesFrames: FrameReader {
+    static let errorMembers = OpenAIError.members
+
+    private var usage = UsageTally()
+    private var frame: [UInt8] = []
+
+    var verdictAtEnd: ParsedUpdate.Verdict { .cut }
+
+    mutating func read(_ data: UnsafeBufferPointer<UInt8>, into update: inout ParsedUpdate) throws(JSONError) -> ParsedUpdate.Verdict? {
+        guard data.isJSONObject else { return nil }
+        frame.removeAll(keepingCapacity: true)
+        frame.append(contentsOf: data)
+        let start = update.text.count
+        let event = try Event(frame, text: &update.text)
+        if let counts = event.response.usage {
+            usage.merge(counts)
+            update.usage = usage.classes(OpenAIUsage.inclusion)
+        }
+        switch event.type {
+        case "response.output_text.delta", "response.refusal.delta": return nil
+        default: update.text.removeSubrange(start...)
+        }
+        switch event.type {
+        case "response.completed": return .ended(.stop)
+        case "response.incomplete":
+            switch event.response.incompleteReason {
+            case "max_output_tokens"?: return .ended(.length)
+            case "content_filter"?: return .ended(.filtered)
+            case let reason:
+                return .broken(.errorFrame, detail: reason.flatMap { ErrorCode.isCode($0) ? $0 : nil } ?? "incomplete")
+            }
+        case "response.cancelled": return .broken(.errorFrame, detail: "cancelled")
+        case "response.failed": return .broken(.errorFrame, detail: event.response.error ?? "error")
+        case "error": return .broken(.errorFrame, detail: event.error ?? "error")
+        default:
+            // What other servers send in place of `error`.
+            return event.type.isEmpty ? event.error.map { .broken(.errorFrame, detail: $0) } : nil
+        }
+    }
+}
+
+/// One event, as far as it concerns us.
+private struct Event {
+    var type = ""
+    var response = Response()
+    var error: String?
+
+    struct Response {
+        var usage: UsageTally?
+        var incompleteReason: String?
+        var error: String?
+    }
+
+    /// Appends `delta`, whatever the type of the event is.
+    init(_ data: [UInt8], text: inout [UInt8]) throws(JSONError) {
+        var json = JSONCursor(data, strings: .repairing)
+        try json.beginObject()
+        while let key = try json.nextKey() {
+            switch key {
+            case "type": type = try json.text() ?? ""
+            case "delta": try json.appendText(to: &text)
+            case "response":
+                if try json.entersObject() { try response.read(&json) }
+            case "code": error = try json.text().flatMap { ErrorCode.isCode($0) ? $0 : nil } ?? error
+            case "error": error = try ErrorCode.read(&json, of: OpenAIError.members) ?? error
+            default: continue
+            }
+        }
+        try json.finish()
+    }
+}
+
+extension Event.Response {
+    fileprivate mutating func read(_ json: inout JSONCursor) throws(JSONError) {
+        while let key = try json.nextKey() {
+            switch key {
+            case "usage":
+                if try json.peek() == .object { usage = try OpenAIUsage.read(&json) }
+            case "incomplete_details":
+                guard try json.entersObject() else { continue }
+                while let key = try json.nextKey() {
+                    if key == "reason" { incompleteReason = try json.text() }
+                }
+            case "error": error = try ErrorCode.read(&json, of: OpenAIError.members)
+            default: continue
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import CoachCore
+import TokenRelay
+
+/// A change in the health of a provider's model, for metrics and alarms.
+public enum ProviderEvent: Sendable, Equatable {
+    /// It is tried after the others from now on. `needsOperator`: it has no money, or its key is of no use.
+    case circuitOpened(ModelName, needsOperator: Bool, detail: String)
+    case circuitClosed(ModelName)
+    /// A key was refused and rests; another one is used.
+    case keyRefused(provider: String, detail: String)
+}
+
+/// What the calls of all routes change together. Belongs to the transfers' thread.
+final class ProviderHealth {
+    /// What a call reads at present: emptied before each reading and handed over after it, so all calls share one buffer that stays in the cache.
+    var update = ParsedUpdate()
+    private var breakers: [ModelName: CircuitBreaker] = [:]
+    private var retries = RetryBudget()
+    private let report: @Sendable (ProviderEvent) -> Void
+
+    init(report: @escaping @Sendable (ProviderEvent) -> Void = { _ in }) { self.report = report }
+
+    func began() { retries.called() }
+
+    func mayRetry() -> Bool { retries.takes() }
+
+    /// The choices in the order in which a call beginning now tries them: healthy ones before those with an open circuit.
+    func order(_ choices: [ModelChoice], at now: Moment) -> [ModelChoice] {
+        var admitted: [ModelChoice] = []
+        var last: [ModelChoice] = []
+        for choice in choices {
+            // Only the first choice uses up a probe: no other is sure to be called.
+            let isAdmitted =
+                admitted.isEmpty ? breakers[choice.name, default: .init()].admits(at: now) : breakers[choice.name]?.isClosed ?? true
+            if isAdmitted { admitted.append(choice) } else { last.append(choice) }
+        }
+        return admitted + last
+    }
+
+    func noteSuccess(of model: ModelName) {
+        guard let breaker = breakers[model] else { return }
+        breakers[model]?.succeeded()
+        if !breaker.isClosed { report(.circuitClosed(model)) }
+    }
+
+    func noteFailure(of model: ModelName, _ failure: AttemptFailure, at now: Moment) {
+        if failure.hasAnotherKey {
+            if failure.needsOperator { report(.keyRefused(provider: model.provider, detail: failure.fault.detail)) }
+            return
+        }
+        guard failure.blamesProvider else { return }
+        let wasClosed = breakers[model]?.isClosed ?? true
+        if failure.needsOperator {
+            breakers[model, default: .init()].failedForOperator(at: now)
+        } else {
+            breakers[model, default: .init()].failed(at: now)
+        }
+        if wasClosed, breakers[model]?.isClosed == false {
+            report(.circuitOpened(model, needsOperator: failure.needsOperator, detail: failure.fault.detail))
+        }
+    }
+}

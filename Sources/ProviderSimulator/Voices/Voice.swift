@@ -1,0 +1,74 @@
+import JSON
+import NIOCore
+import NIOHTTP1
+
+/// How one provider beside OpenAI's chat completions is simulated: its addresses, requests, errors and streamed answers.
+protocol Voice: Sendable {
+    /// Whether the address belongs to it.
+    static func matches(_ request: ReceivedRequest) -> Bool
+    /// The key that a request carries; nil when there is none.
+    static func key(_ headers: HTTPHeaders) -> String?
+    static func parse(_ request: ReceivedRequest, _ json: JSONValue) throws(VoiceFault) -> ChatRequest
+    static var contentType: String { get }
+    /// The provider's own error response.
+    static func response(to fault: VoiceFault) -> FixedResponse
+    static func encode(_ content: ResponsePlan.FrameContent, of answer: VoiceAnswer, into buffer: inout ByteBuffer)
+}
+
+/// Why a request is refused.
+struct VoiceFault: Error {
+    var status: Int
+    /// nil: the provider's usual one for the status.
+    var code: String?
+    var message: String
+
+    static func invalid(_ message: String) -> VoiceFault { VoiceFault(status: 400, message: message) }
+}
+
+/// What the frames of one answer have in common.
+final class VoiceAnswer: Sendable {
+    let id: String
+    let model: String
+    let text: String
+    let usage: TokenUsage
+    let reportsUsage: Bool
+    let thinking: String?
+    private let sequence = Counter()
+
+    init(id: String, model: String, plan: ResponsePlan, script: Script) {
+        self.id = id
+        self.model = model
+        text = plan.text
+        usage = plan.usage
+        reportsUsage = script.noUsage != true
+        thinking = script.thinking
+    }
+
+    /// 0, 1, 2 …
+    func nextNumber() -> Int { sequence.next() }
+}
+
+/// Encodes with a voice.
+struct VoiceEncoder<V: Voice>: ResponseEncoder {
+    var status = 200
+    var headers: [(name: String, value: String)]
+    var answer: VoiceAnswer
+
+    func encode(_ utterance: ResponsePlan.FrameContent, into buffer: inout ByteBuffer) {
+        V.encode(utterance, of: answer, into: &buffer)
+    }
+}
+
+extension ByteBuffer {
+    /// A server-sent event.
+    mutating func writeEvent(_ name: String? = nil, _ data: String, lineEnd: String = "\n") {
+        if let name { writeString("event: \(name)\(lineEnd)") }
+        writeString("data: \(data)\(lineEnd)\(lineEnd)")
+    }
+}
+
+extension HTTPHeaders {
+    var bearerToken: String? {
+        first(name: "authorization").flatMap { $0.hasPrefix("Bearer ") ? String($0.dropFirst("Bearer ".count)) : nil }
+    }
+}

@@ -1,0 +1,106 @@
+import CoachCore
+import ProviderSimulator
+import TestSupport
+import Testing
+
+@testable import ModelProviders
+
+@Suite("A call in each dialect")
+struct DialectCallTests {
+    @Test("streams text without the reasoning, and counts what the provider counted", arguments: Dialect.all)
+    func streams(_ dialect: Dialect) async throws {
+        let script = Script.quick {
+            $0.text = Self.text
+            $0.thinking = "a secret thought"
+            $0.usage = .init(promptTokens: 50, completionTokens: 30, cachedTokens: 20)
+        }
+        try await CallBench.run(script, dialect: dialect) { bench in
+            let record = try await bench.ask()
+            #expect(record.text == Self.text && record.ends == [.stop], "\(record)")
+            #expect(record.usage?.totalInput == 50 && record.usage?.cachedInput == 20 && record.usage?.totalOutput == 30, "\(record)")
+        }
+    }
+
+    @Test("streams byte by byte", arguments: Dialect.all)
+    func bytewise(_ dialect: Dialect) async throws {
+        try await CallBench.run(
+            .quick {
+                $0.unicode = true
+                $0.bytewise = true
+            }, dialect: dialect
+        ) { bench in
+            let record = try await bench.ask()
+            #expect(record.text.contains("👩‍👩‍👧‍👦") && record.ends == [.stop], "\(record)")
+        }
+    }
+
+    @Test("tells the token limit and the filter", arguments: Dialect.all, [("length", ModelEnd.length), ("content_filter", .filtered)])
+    func ends(_ dialect: Dialect, _ reason: (String, ModelEnd)) async throws {
+        let script = Script.quick {
+            $0.words = 3
+            $0.finishReason = reason.0
+        }
+        try await CallBench.run(script, dialect: dialect) { bench in
+            let answer = try await bench.ask()
+            #expect(answer.ends == [reason.1])
+        }
+    }
+
+    @Test("an error inside a 200 before any text moves on to the next provider; after text it does not", arguments: Dialect.all)
+    func errors(_ dialect: Dialect) async throws {
+        let failing = { (tokens: Int, isBare: Bool) in
+            Script.quick {
+                $0.words = 5
+                $0.errorAfterTokens = tokens
+                $0.bareError = isBare
+            }
+        }
+        for isBare in [false, true] {
+            try await CallBench.run(failing(0, isBare), .quick { $0.text = "second" }, dialect: dialect) { bench in
+                let answer = try await bench.ask()
+                #expect(answer.text == "second")
+            }
+            try await CallBench.run(failing(2, isBare), .quick { $0.text = "second" }, dialect: dialect) { bench in
+                let record = try await bench.ask()
+                #expect(record.fault?.kind == .errorFrame && !record.text.isEmpty && bench.providers[1].requests().isEmpty, "\(record)")
+            }
+        }
+    }
+
+    @Test("a cut before the end mark is a fault that keeps the text", arguments: Dialect.all)
+    func cut(_ dialect: Dialect) async throws {
+        let script = Script.quick {
+            $0.words = 5
+            $0.cutAfterTokens = 3
+            $0.cutInsideFrame = true
+        }
+        try await CallBench.run(script, dialect: dialect) { bench in
+            let record = try await bench.ask()
+            #expect(record.fault?.kind == .cut && record.text.split(separator: " ").count == 3, "\(record)")
+        }
+    }
+
+    @Test("a key that is refused is replaced by the next one; without another the next provider is asked", arguments: Dialect.all)
+    func keys(_ dialect: Dialect) async throws {
+        try await CallBench.run(.quick { $0.text = "yes" }, key: "good", dialect: dialect, sentKeys: "bad, good") { bench in
+            let answer = try await bench.ask()
+            #expect(answer.text == "yes")
+            #expect(bench.providers[0].requests().count == 2)
+            // The refused key rests.
+            let other = try await bench.ask()
+            #expect(other.text == "yes")
+            #expect(bench.providers[0].requests().count == 3)
+        }
+        try await CallBench.run(.quick(), key: "good", dialect: dialect, sentKeys: "bad") { bench in
+            let record = try await bench.ask()
+            #expect(record.fault?.kind == .refused && bench.providers[0].requests().count == 1, "\(record)")
+            #expect(!(record.fault?.detail.contains("bad") ?? true))
+        }
+    }
+
+    private static let text = "Grüß dich, das klingt schwer. 👋🏽 Was würde heute helfen?"
+}
+
+extension Dialect: CustomTestStringConvertible {
+    public var testDescription: String { name }
+}

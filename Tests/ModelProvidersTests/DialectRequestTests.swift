@@ -1,0 +1,177 @@
+import CoachCore
+import Foundation
+import JSON
+import Testing
+import TokenRelay
+
+@testable import ModelProviders
+
+@Suite("Requests of the dialects")
+struct DialectRequestTests {
+    private let prompt = Prompt(
+        messages: [
+            .init(role: .system, content: "Be kind."), .init(role: .system, content: "A crisis."), .init(role: .user, content: "Hi"),
+            .init(role: .assistant, content: ""), .init(role: .user, content: "Still \"there\"?"), .init(role: .assistant, content: "Yes."),
+            .init(role: .user, content: "Good"),
+        ], maximumOutputTokens: 500)
+
+    private func request(
+        _ dialect: String, _ base: String, provider: String = "", choice: String = ""
+    ) throws -> (request: TransferRequest, body: JSONValue) {
+        let file = """
+            {"providers": {"p": {"dialect": "\(dialect)", "base_url": "\(base)", "api_key_env": "KEY"\(provider)}},
+             "routes": {"default": [{"provider": "p", "model": "a.b:0", "max_output_tokens": 100, "temperature": 1.5\(choice)}]}}
+            """
+        let environment = ["KEY": "secret", "ID": "AKID", "SECRET": "shh"]
+        let (read, findings) = ModelConfiguration.read(Data(file.utf8), environment: environment)
+        #expect(findings == [])
+        let configuration = try #require(read)
+        let provider = try #require(configuration.providers["p"])
+        let keys = ProviderKeys(of: configuration, environment: environment)
+        let request = provider.dialect.request(
+            provider.dialect.encode(prompt), to: configuration.defaultRoute.first, at: provider, key: keys.key(of: "p", at: .now),
+            keys: keys, connectTimeout: .seconds(1))
+        return (request, try JSONValue(parsing: request.body ?? []))
+    }
+
+    private func text(_ text: String) -> JSONValue { ["type": "text", "text": .string(text)] }
+
+    @Test("Anthropic: system apart and marked for the cache, turns merged, key in a field of its own")
+    func anthropic() throws {
+        let (request, body) = try request("anthropic", "https://api.anthropic.test", choice: #", "parameters": {"top_k": 5}"#)
+        #expect(request.url == "https://api.anthropic.test/v1/messages")
+        #expect(request.headers.contains(TransferHeader("x-api-key", "secret")))
+        #expect(request.headers.contains(TransferHeader("anthropic-version", "2023-06-01")))
+        #expect(!request.headers.contains { $0.name == "Authorization" })
+        #expect(
+            body == [
+                "model": "a.b:0", "max_tokens": 100, "stream": true, "temperature": 1.0, "top_k": 5,
+                "system": [
+                    ["type": "text", "text": "Be kind.", "cache_control": ["type": "ephemeral"]], text("A crisis."),
+                ],
+                "messages": [
+                    ["role": "user", "content": [text("Hi"), text("Still \"there\"?")]],
+                    ["role": "assistant", "content": [text("Yes.")]], ["role": "user", "content": [text("Good")]],
+                ],
+            ])
+    }
+
+    @Test("Gemini: the model in the address, roles of its own")
+    func gemini() throws {
+        let (request, body) = try request("gemini", "https://g.test", choice: #", "thinking_budget": 0"#)
+        #expect(request.url == "https://g.test/v1beta/models/a.b%3A0:streamGenerateContent?alt=sse")
+        #expect(request.headers.contains(TransferHeader("x-goog-api-key", "secret")))
+        #expect(
+            body == [
+                "generationConfig": ["maxOutputTokens": 100, "temperature": 1.5, "thinkingConfig": ["thinkingBudget": 0]],
+                "systemInstruction": ["parts": [["text": "Be kind."], ["text": "A crisis."]]],
+                "contents": [
+                    ["role": "user", "parts": [["text": "Hi"], ["text": "Still \"there\"?"]]],
+                    ["role": "model", "parts": [["text": "Yes."]]], ["role": "user", "parts": [["text": "Good"]]],
+                ],
+            ])
+    }
+
+    @Test("Responses: nothing is stored")
+    func responses() throws {
+        let (request, body) = try request("openai-responses", "https://api.openai.test")
+        #expect(request.url == "https://api.openai.test/v1/responses")
+        #expect(body["store"] == false && body["stream"] == true && body["max_output_tokens"] == 100)
+        #expect(body["input"]?.elements?.count == 7)
+    }
+
+    @Test("Azure: by deployment with a version, else by the v1 address")
+    func azure() throws {
+        let dated = try request("azure-openai", "https://n.azure.test", provider: #", "api_version": "2024-10-21""#).request
+        #expect(dated.url == "https://n.azure.test/openai/deployments/a.b%3A0/chat/completions?api-version=2024-10-21")
+        #expect(dated.headers.contains(TransferHeader("api-key", "secret")))
+        let (plain, body) = try request("azure-openai", "https://n.azure.test/")
+        #expect(plain.url == "https://n.azure.test/openai/v1/chat/completions" && body["model"] == "a.b:0" && body["store"] == false)
+    }
+
+    @Test("Bedrock: signed, or with a key as a bearer token")
+    func bedrock() throws {
+        let region = #", "region": "eu-central-1", "access_key_id_env": "ID", "secret_access_key_env": "SECRET""#
+        let (keyed, body) = try request("bedrock", "https://b.test", provider: region)
+        #expect(keyed.url == "https://b.test/model/a.b%3A0/converse-stream")
+        #expect(keyed.headers.contains(TransferHeader("Authorization", "Bearer secret")))
+        #expect(
+            body == [
+                "inferenceConfig": ["maxTokens": 100, "temperature": 1.0],
+                "system": [["text": "Be kind."], ["text": "A crisis."]],
+                "messages": [
+                    ["role": "user", "content": [["text": "Hi"], ["text": "Still \"there\"?"]]],
+                    ["role": "assistant", "content": [["text": "Yes."]]], ["role": "user", "content": [["text": "Good"]]],
+                ],
+            ])
+        let call = DialectCall(
+            model: "m", maximumOutputTokens: 1, options: [:],
+            settings: ["region": "eu-central-1", "access_key_id": "AKID", "secret_access_key": "shh"])
+        var signed = TransferRequest(url: "https://b.test/model/m/converse-stream", body: [])
+        BedrockConverse.sign(&signed, call, at: .now)
+        #expect(signed.headers.last?.value.contains("Credential=AKID/") == true)
+    }
+
+    @Test("members that a dialect writes itself, and those of other dialects, are findings")
+    func findings() {
+        func findings(_ dialect: String, provider: String = "", choice: String = "") -> String {
+            let file = """
+                {"providers": {"p": {"dialect": "\(dialect)", "base_url": "https://p.test"\(provider)}},
+                 "routes": {"default": [{"provider": "p", "model": "m", "max_output_tokens": 5\(choice)}]}}
+                """
+            return ModelConfiguration.read(Data(file.utf8), environment: [:]).findings.joined(separator: "\n")
+        }
+        for dialect in Dialect.all where dialect.name != "bedrock" { #expect(findings(dialect.name) == "") }
+        #expect(findings("bedrock").contains("providers.p.region is required"))
+        #expect(findings("anthropic", choice: #", "token_limit_field": "max_tokens""#).contains("token_limit_field is unknown"))
+        #expect(findings("openai", choice: #", "parameters": {"stream": false}"#).contains("parameters must not set stream"))
+        #expect(findings("gemini", provider: #", "region": "x""#).contains("region is unknown"))
+    }
+
+    @Test(
+        "errors of providers: money, keys, and what is temporary",
+        arguments: [
+            (
+                "anthropic", 400, #"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low"}}"#,
+                ProviderError(code: "invalid_request_error", kind: .money)
+            ),
+            (
+                "anthropic", 529, #"{"type":"error","error":{"type":"overloaded_error","message":"x"}}"#,
+                ProviderError(code: "overloaded_error")
+            ),
+            (
+                "gemini", 400, #"{"error":{"code":400,"status":"INVALID_ARGUMENT","details":[{"reason":"API_KEY_INVALID"}]}}"#,
+                ProviderError(code: "INVALID_ARGUMENT", kind: .key)
+            ),
+            (
+                "gemini", 429, #"{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"x"}}"#,
+                ProviderError(code: "RESOURCE_EXHAUSTED")
+            ),
+            ("openai", 429, #"{"error":{"code":"insufficient_quota"}}"#, ProviderError(code: "insufficient_quota", kind: .money)),
+            ("openai-responses", 429, #"{"error":{"code":"rate_limit_exceeded"}}"#, ProviderError(code: "rate_limit_exceeded")),
+            (
+                "azure-openai", 400, #"{"error":{"code":"content_filter","innererror":{"code":"ResponsibleAIPolicyViolation"}}}"#,
+                ProviderError(code: "content_filter")
+            ),
+            (
+                "openai-compatible", 402, #"{"error":{"code":402,"message":"Insufficient credits"}}"#,
+                ProviderError(code: "402", kind: .money)
+            ),
+            (
+                "openai-compatible", 498, #"{"error":{"code":"capacity_exceeded"}}"#,
+                ProviderError(code: "capacity_exceeded", kind: .temporary)
+            ),
+            ("bedrock", 424, #"{"message":"x"}"#, ProviderError(kind: .temporary)),
+        ] as [(String, Int, String, ProviderError)])
+    func errors(_ dialect: String, _ status: Int, _ body: String, _ expected: ProviderError) throws {
+        let error = try #require(Dialect.named(dialect)).error(TransferHead(status: status), body: Array(body.utf8))
+        #expect(error == expected)
+    }
+
+    @Test("Bedrock's code stands in a header")
+    func bedrockCode() {
+        let head = TransferHead(
+            status: 429, headers: [TransferHeader("x-amzn-errortype", "ThrottlingException:http://internal.amazon.com/coral/")])
+        #expect(BedrockConverse.error(head, body: []).code == "ThrottlingException")
+    }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import TestSupport
+import Testing
+import TokenRelay
+
+@testable import ModelProviders
+
+@Suite("Keys of a provider")
+struct KeyRingTests {
+    let start = Moment.now
+
+    @Test("a refused key rests; when all rest, the one whose rest ends first is used")
+    func rests() {
+        var ring = KeyRing(["a", "b"])
+        #expect(ring.key(at: start) == "a")
+        #expect(ring.reject("a", until: start + .seconds(60), at: start) == true)
+        #expect(ring.key(at: start) == "b")
+        #expect(ring.reject("b", until: start + .seconds(30), at: start) == false)
+        #expect(ring.key(at: start) == "b")
+        #expect(ring.key(at: start + .seconds(60)) == "a")
+        #expect(KeyRing([]).key(at: start) == nil)
+    }
+
+    @Test("new keys replace the old ones; those that stay go on resting")
+    func replaced() {
+        var ring = KeyRing(["a", "b"])
+        _ = ring.reject("a", until: start + .seconds(60), at: start)
+        #expect(ring.replace(with: ["a", "b"]) == false)
+        #expect(ring.replace(with: ["a", "c"]) == true)
+        #expect(ring.key(at: start) == "c")
+    }
+
+    @Test("a file has one key a line, is read again when it changes, and keeps its keys when it is of no use")
+    func file() throws {
+        let path = NSTemporaryDirectory() + "/keys-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        func write(_ text: String) throws { try Data(text.utf8).write(to: URL(fileURLWithPath: path)) }
+        let file = """
+            {"providers": {"p": {"dialect": "anthropic", "base_url": "https://p.test", "api_key_file": "\(path)"}},
+             "routes": {"default": [{"provider": "p", "model": "m", "max_output_tokens": 5}]}}
+            """
+        #expect(
+            ModelConfiguration.read(Data(file.utf8), environment: [:]).findings
+                == ["models: routes.default has no provider that can be used; set \(path)"])
+        try write("# rotated in May\n sk-one \n\nsk-two\n")
+        let configuration = try #require(ModelConfiguration.read(Data(file.utf8), environment: [:]).configuration)
+        let keys = ProviderKeys(of: configuration, environment: [:])
+        #expect(keys.key(of: "p", at: start) == "sk-one")
+        #expect(keys.reload() == ([], []))
+        try write("sk-three")
+        #expect(keys.reload() == (["p"], []))
+        #expect(keys.key(of: "p", at: start) == "sk-three")
+        try write("two words")
+        #expect(keys.reload() == ([], ["p"]))
+        #expect(keys.key(of: "p", at: start) == "sk-three")
+    }
+}

@@ -1,0 +1,107 @@
+import CoachCore
+import Foundation
+import Reactor
+import TestSupport
+import Testing
+import TokenRelay
+
+@testable import ModelProviders
+
+@Suite("Which provider is tried when")
+struct RouteChoiceTests {
+    private func choice(_ name: String, weight: Int? = nil) -> ModelChoice {
+        ModelChoice(name: ModelName(provider: name, model: "m"), weight: weight)
+    }
+
+    @Test("weighted neighbours come first as often as their weights say; the others stay where they are")
+    func weights() {
+        var random = SeededGenerator(state: 7)
+        let choices = [choice("first"), choice("a", weight: 3), choice("b", weight: 1), choice("last")]
+        var counts: [String: Int] = [:]
+        for _ in 0..<4000 {
+            let drawn = choices.drawn(using: &random).map(\.name.provider)
+            #expect(drawn.first == "first" && drawn.last == "last" && Set(drawn).count == 4)
+            counts[drawn[1], default: 0] += 1
+        }
+        #expect((2850...3150).contains(counts["a"] ?? 0), "\(counts)")
+        #expect([choice("x"), choice("y")].drawn(using: &random).map(\.name.provider) == ["x", "y"])
+    }
+
+    @Test("repetitions are a share of the calls")
+    func retryBudget() {
+        var budget = RetryBudget()
+        for _ in 0..<RetryBudget.reserve { #expect(budget.takes() == true) }
+        #expect(budget.takes() == false)
+        for _ in 0..<RetryBudget.callsPerRetry { budget.called() }
+        #expect(budget.takes() == true)
+        #expect(budget.takes() == false)
+    }
+
+    @Test("a provider without money or with a wrong key is set aside at once, and an operator is told once")
+    func alarms() {
+        let events = Recorder()
+        let health = ProviderHealth { events.add($0) }
+        let (one, two) = (choice("one"), choice("two"))
+        let now = Moment.now
+        let failure = AttemptFailure(
+            fault: ModelFault(kind: .refused, detail: "one: HTTP 402"), blamesProvider: true, needsOperator: true)
+        health.noteFailure(of: one.name, failure, at: now)
+        health.noteFailure(of: one.name, failure, at: now)
+        #expect(health.order([one, two], at: now).map(\.name.provider) == ["two", "one"])
+        #expect(events.all == [.circuitOpened(one.name, needsOperator: true, detail: "one: HTTP 402")])
+        health.noteSuccess(of: one.name)
+        #expect(events.all.last == .circuitClosed(one.name))
+        #expect(health.order([one, two], at: now).map(\.name.provider) == ["one", "two"])
+    }
+
+    private final class Recorder: @unchecked Sendable {
+        // Used by one thread.
+        var all: [ProviderEvent] = []
+        func add(_ event: ProviderEvent) { all.append(event) }
+    }
+
+    // MARK: Routes
+
+    private static let persona = PersonaID.random()
+
+    private static let routes = """
+        {"providers": {"p": {"dialect": "openai", "base_url": "https://p.test"}},
+         "routes": {"default": [{"provider": "p", "model": "standard", "max_output_tokens": 5},
+                                {"provider": "p", "model": "small", "max_output_tokens": 5}],
+                    "tier.paid": [{"provider": "p", "model": "large", "max_output_tokens": 5}],
+                    "domain.relationships": [{"provider": "p", "model": "warm", "max_output_tokens": 5}],
+                    "persona.\(persona)": [{"provider": "p", "model": "own", "max_output_tokens": 5}]}}
+        """
+
+    @Test("the route is the persona's, else the domain's, else the tier's; of it the tier's models")
+    func routes() throws {
+        let (read, findings) = ModelConfiguration.read(Data(Self.routes.utf8), environment: [:])
+        #expect(findings == [])
+        let configuration = try #require(read)
+        let models = TierModels.routes(
+            configuration: configuration, keys: ProviderKeys(of: configuration, environment: [:]),
+            transfers: TransferPool(reactor: try Reactor(name: "routes")))
+        func model(_ tier: Tier, _ domain: Domain? = nil, _ persona: PersonaID? = nil) -> String {
+            models.model(tier, domain, persona).firstChoice.model
+        }
+        #expect(model(Tier("free")) == "standard" && model(Tier("free"), .mindset, .random()) == "standard")
+        #expect(model(Tier("free", models: ["small"])) == "small" && model(Tier("free", models: ["none"])) == "standard")
+        #expect(model(Tier("paid")) == "large" && model(Tier("paid", models: ["small"])) == "large")
+        #expect(model(Tier("paid"), .relationships) == "warm")
+        #expect(model(Tier("paid"), .relationships, Self.persona) == "own")
+    }
+
+    @Test("where no retention is required, only a provider that states it can be used")
+    func zeroRetention() {
+        func findings(_ statement: String) -> [String] {
+            let file = """
+                {"require_zero_retention": true, "providers": {"p": {"dialect": "openai", "base_url": "https://p.test"\(statement)}},
+                 "routes": {"default": [{"provider": "p", "model": "m", "max_output_tokens": 5}]}}
+                """
+            return ModelConfiguration.read(Data(file.utf8), environment: [:]).findings
+        }
+        #expect(
+            findings("") == ["models: routes.default has no provider that can be used; set models: providers.p.zero_retention"])
+        #expect(findings(#", "zero_retention": true"#) == [])
+    }
+}
