@@ -29,7 +29,7 @@ struct OrphanReceiptTests {
             let prices = [(0, 1_000), (10, 2_000)].map { first, price in
                 Price(
                     provider: sim.provider, model: sim.model, validFrom: CalendarDay(daysSinceEpoch: first),
-                    input: PicodollarsPerToken(Int64(price)), output: PicodollarsPerToken(0))
+                    rates: .init(input: PicodollarsPerToken(Int64(price)), output: PicodollarsPerToken(0)))
             }
             return OrphanCollector.receipt(
                 for: OrphanedTurn(facts: facts, content: "four words", answeredBy: sim, promptTokens: 40, durationMilliseconds: 9),

@@ -8,6 +8,41 @@ public struct Price: Hashable, Sendable {
         case prefix
     }
 
+    /// Prices of the classes of tokens.
+    public struct Rates: Hashable, Sendable {
+        public var input: PicodollarsPerToken
+        public var output: PicodollarsPerToken
+        /// nil: no price for this class of tokens; a call with such tokens has no cost.
+        public var cachedInput: PicodollarsPerToken?
+        /// nil: as `cachedInput`.
+        public var cacheWrite: PicodollarsPerToken?
+        /// nil: as `cachedInput`.
+        public var reasoning: PicodollarsPerToken?
+
+        public init(
+            input: PicodollarsPerToken, output: PicodollarsPerToken, cachedInput: PicodollarsPerToken? = nil,
+            cacheWrite: PicodollarsPerToken? = nil, reasoning: PicodollarsPerToken? = nil
+        ) {
+            self.input = input
+            self.output = output
+            self.cachedInput = cachedInput
+            self.cacheWrite = cacheWrite
+            self.reasoning = reasoning
+        }
+    }
+
+    /// The rates of all tokens of a call with a long prompt.
+    public struct ContextTier: Hashable, Sendable {
+        /// Holds for prompts with more tokens than this, cached ones included.
+        public var above: Int
+        public var rates: Rates
+
+        public init(above: Int, rates: Rates) {
+            self.above = above
+            self.rates = rates
+        }
+    }
+
     /// Provider name in `deploy/models.json`.
     public var provider: String
     /// Model name, or prefix of model names.
@@ -15,29 +50,23 @@ public struct Price: Hashable, Sendable {
     public var match: Match
     /// First day (UTC) of validity.
     public var validFrom: CalendarDay
-    public var input: PicodollarsPerToken
-    public var output: PicodollarsPerToken
-    /// nil: no price for this class of tokens; a call with such tokens has no cost.
-    public var cachedInput: PicodollarsPerToken?
-    /// nil: as `cachedInput`.
-    public var cacheWrite: PicodollarsPerToken?
-    /// nil: as `cachedInput`.
-    public var reasoning: PicodollarsPerToken?
+    /// Last day (UTC) of validity; nil: until the next price of the same entry. After it the model has no price.
+    public var validTo: CalendarDay?
+    public var rates: Rates
+    /// By `above`, ascending.
+    public var contextTiers: [ContextTier]
 
     public init(
-        provider: String, model: String, match: Match = .exact, validFrom: CalendarDay, input: PicodollarsPerToken,
-        output: PicodollarsPerToken, cachedInput: PicodollarsPerToken? = nil, cacheWrite: PicodollarsPerToken? = nil,
-        reasoning: PicodollarsPerToken? = nil
+        provider: String, model: String, match: Match = .exact, validFrom: CalendarDay, validTo: CalendarDay? = nil, rates: Rates,
+        contextTiers: [ContextTier] = []
     ) {
         self.provider = provider
         self.model = model
         self.match = match
         self.validFrom = validFrom
-        self.input = input
-        self.output = output
-        self.cachedInput = cachedInput
-        self.cacheWrite = cacheWrite
-        self.reasoning = reasoning
+        self.validTo = validTo
+        self.rates = rates
+        self.contextTiers = contextTiers
     }
 
     /// The cost of one call, summed in picodollars and rounded once, half up.
@@ -46,9 +75,12 @@ public struct Price: Hashable, Sendable {
     /// 64 bits. An unknown `cachedInput`, `cacheWrite` or `reasoning` counts as 0: providers omit classes that they do not have.
     public func cost(of usage: TokenUsage) -> Nanodollars? {
         guard let inputTokens = usage.input, let outputTokens = usage.output else { return nil }
+        let cached = (usage.cachedInput ?? 0, usage.cacheWrite ?? 0)
+        guard let prompt = Self.sum([inputTokens, cached.0, cached.1]) else { return nil }
+        let rates = contextTiers.last { prompt > $0.above }?.rates ?? rates
         let classes: [(Int, PicodollarsPerToken?)] = [
-            (inputTokens, input), (usage.cachedInput ?? 0, cachedInput), (usage.cacheWrite ?? 0, cacheWrite), (outputTokens, output),
-            (usage.reasoning ?? 0, reasoning),
+            (inputTokens, rates.input), (cached.0, rates.cachedInput), (cached.1, rates.cacheWrite), (outputTokens, rates.output),
+            (usage.reasoning ?? 0, rates.reasoning),
         ]
         var picodollars: Int64 = 0
         for (tokens, price) in classes where tokens != 0 {
@@ -59,5 +91,14 @@ public struct Price: Hashable, Sendable {
             picodollars = sum
         }
         return Nanodollars(picodollars / 1000 + (picodollars % 1000 >= 500 ? 1 : 0))
+    }
+
+    private static func sum(_ counts: [Int]) -> Int? {
+        counts.reduce(0) { sum, count in
+            sum.flatMap { sum in
+                let (total, overflows) = sum.addingReportingOverflow(count)
+                return overflows ? nil : total
+            }
+        }
     }
 }

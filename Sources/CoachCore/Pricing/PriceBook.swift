@@ -23,14 +23,26 @@ public struct PriceBook: Sendable, Equatable {
         }
     }
 
-    /// The newest price valid on the day: of the exact name, else of the longest prefix with a valid price; else nil.
+    /// The newest price that began by the day: of the exact name, else of the longest prefix with one; nil without one, and when it has ended.
     public func price(of name: ModelName, on day: CalendarDay) -> Price? {
-        if let price = exact[Key(provider: name.provider, model: name.model)]?.first(where: { $0.validFrom <= day }) { return price }
-        return prefixes[name.provider]?.first { $0.validFrom <= day && name.model.hasPrefix($0.model) }
+        let price =
+            exact[Key(provider: name.provider, model: name.model)]?.first { $0.validFrom <= day }
+            ?? prefixes[name.provider]?.first { $0.validFrom <= day && name.model.hasPrefix($0.model) }
+        return price.flatMap { price in price.validTo.map { day <= $0 } ?? true ? price : nil }
     }
 
     /// The cost of one call on the day; nil without a valid price, or when `Price.cost(of:)` is nil.
     public func cost(of usage: TokenUsage, at name: ModelName, on day: CalendarDay) -> Nanodollars? {
         price(of: name, on: day)?.cost(of: usage)
+    }
+
+    /// The bill of one call: of the usage that the provider reported, or of the estimate when it reported none.
+    public func bill(
+        of name: ModelName, on day: CalendarDay, reported: TokenUsage, estimate: @autoclosure () -> TokenUsage
+    ) -> TurnBill {
+        let isReported = reported.input != nil && reported.output != nil
+        let usage = isReported ? reported.storable : estimate()
+        return TurnBill(
+            provider: name.provider, model: name.model, usage: usage, cost: cost(of: usage, at: name, on: day), estimated: !isReported)
     }
 }

@@ -9,11 +9,13 @@ struct PriceBookTests {
     func price(
         _ model: String, _ raw: Int64, _ match: Price.Match = .exact, from: String = "2025-01-01", provider: String = "p"
     ) -> Price {
-        Price(provider: provider, model: model, match: match, validFrom: CalendarDay(from)!, input: .init(raw), output: .init(raw))
+        Price(
+            provider: provider, model: model, match: match, validFrom: CalendarDay(from)!,
+            rates: .init(input: .init(raw), output: .init(raw)))
     }
 
     func input(_ book: PriceBook, _ model: String, provider: String = "p", on day: String = "2026-03-01") -> Int64? {
-        book.price(of: ModelName(provider: provider, model: model), on: CalendarDay(day)!)?.input.raw
+        book.price(of: ModelName(provider: provider, model: model), on: CalendarDay(day)!)?.rates.input.raw
     }
 
     @Test("the newest valid price is used, in any order of the list")
@@ -25,6 +27,16 @@ struct PriceBookTests {
         #expect(input(book, "m", on: "2026-03-01") == 3)
         #expect(input(book, "m", on: "2026-03-31") == 3)
         #expect(input(book, "m", on: "2030-01-01") == 4)
+    }
+
+    @Test("after its last day a price is none, also where an older one would have held")
+    func ended() {
+        var ended = price("m", 2, from: "2026-01-01")
+        ended.validTo = CalendarDay("2026-02-28")!
+        let book = PriceBook([ended, price("m", 1), price("m", 3, from: "2026-04-01")])
+        #expect(input(book, "m", on: "2026-02-28") == 2)
+        #expect(input(book, "m", on: "2026-03-01") == nil)
+        #expect(input(book, "m", on: "2026-04-01") == 3)
     }
 
     @Test("an exact name has precedence over prefixes, and the longest prefix over shorter ones; an exact entry does not match as a prefix")

@@ -1,0 +1,64 @@
+import JSON
+
+/// Reads the widely used `model_prices_and_context_window.json` (LiteLLM): an object of models with US dollars per token as numbers.
+public enum PublicPriceList {
+    /// The prices of the chat models of some providers.
+    /// - Parameters:
+    ///   - providers: the file's names (`litellm_provider`) with those of `deploy/models.json`.
+    ///   - skipped: models of these providers whose prices cannot be used, with the reason.
+    public static func read(
+        _ file: [UInt8], providers: [String: String], validFrom: CalendarDay
+    ) throws(JSONError) -> (prices: [Price], skipped: [String]) {
+        let list = try JSONDocument(parsing: file).value
+        var prices: [Price] = []
+        var skipped: [String] = []
+        for member in list.members ?? [] {
+            guard let owner = member.value["litellm_provider"]?.string, let provider = providers[owner],
+                ["chat", "completion", "responses"].contains(member.value["mode"]?.string ?? "chat")
+            else { continue }
+            // "gemini/gemini-2.5-pro" is the model gemini-2.5-pro of the provider gemini.
+            let model = member.key.hasPrefix("\(owner)/") ? String(member.key.dropFirst(owner.count + 1)) : member.key
+            guard let rates = rates(member.value, above: "") else {
+                skipped.append("\(member.key): no exact price of input and output")
+                continue
+            }
+            let limits = thresholds(member.value)
+            let tiers = limits.compactMap { limit in
+                Self.rates(member.value, above: limit.suffix).map { Price.ContextTier(above: limit.tokens, rates: $0) }
+            }
+            guard tiers.count == limits.count else {
+                skipped.append("\(member.key): a price of long prompts is not exact")
+                continue
+            }
+            prices.append(Price(provider: provider, model: model, validFrom: validFrom, rates: rates, contextTiers: tiers))
+        }
+        return (prices, skipped)
+    }
+
+    /// The sizes of prompts from which other prices hold: `input_cost_per_token_above_200k_tokens`.
+    private static func thresholds(_ model: JSONValue) -> [(tokens: Int, suffix: String)] {
+        (model.members ?? []).compactMap { member in
+            guard member.key.hasPrefix("input_cost_per_token_above_"), member.key.hasSuffix("k_tokens") else { return nil }
+            let number = member.key.dropFirst("input_cost_per_token_above_".count).dropLast("k_tokens".count)
+            return Int(number).map { ($0 * 1_000, "_above_\(number)k_tokens") }
+        }.sorted { $0.tokens < $1.tokens }
+    }
+
+    /// nil when a price is not a whole number of picodollars, or there is none for input or output. Prices that hold for long prompts as for short
+    /// ones are not repeated in the file; reasoning tokens are output unless they have a price.
+    private static func rates(_ model: JSONValue, above suffix: String) -> Price.Rates? {
+        var isExact = true
+        func price(_ name: String) -> PicodollarsPerToken? {
+            guard let value = model[name + suffix] ?? model[name], value != .null else { return nil }
+            // The shortest text of a double is the text of the file, which has few digits.
+            let price = PicodollarsPerToken(dollarsPerToken: value.integer.map(String.init) ?? value.number?.description ?? "")
+            if price == nil { isExact = false }
+            return price
+        }
+        guard let input = price("input_cost_per_token"), let output = price("output_cost_per_token") else { return nil }
+        let rates = Price.Rates(
+            input: input, output: output, cachedInput: price("cache_read_input_token_cost"),
+            cacheWrite: price("cache_creation_input_token_cost"), reasoning: price("output_cost_per_reasoning_token") ?? output)
+        return isExact ? rates : nil
+    }
+}

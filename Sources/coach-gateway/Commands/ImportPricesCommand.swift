@@ -1,0 +1,46 @@
+import ArgumentParser
+import CoachCore
+import Foundation
+import JSON
+
+/// `import-prices`: rows for the price list from `model_prices_and_context_window.json`.
+struct ImportPricesCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import-prices", abstract: "Write a price list from a model_prices_and_context_window.json (LiteLLM).",
+        discussion: """
+            The list goes to standard output in the form of deploy/prices.json, for that file or for operator/prices. Models without an exact price are named \
+            on standard error and left out.
+            """)
+
+    @Argument(help: "The file.")
+    var file: String
+    @Option(help: "First day (UTC) of the prices, such as 2026-03-01.")
+    var validFrom: String
+    @Option(
+        name: .customLong("provider"),
+        help: "A provider of the file, with =NAME when deploy/models.json calls it otherwise; may be repeated.")
+    var providers: [String] = ["openai"]
+
+    func run() throws {
+        guard let day = CalendarDay(validFrom) else {
+            throw ValidationError("--valid-from: '\(validFrom)' is not a date such as 2026-03-01")
+        }
+        guard let data = FileManager.default.contents(atPath: file) else { throw ValidationError("\(file) cannot be read") }
+        let names = providers.map { $0.split(separator: "=", maxSplits: 1).map(String.init) }
+        guard names.allSatisfy({ !$0.isEmpty }) else { throw ValidationError("--provider: a name is empty") }
+        let map = Dictionary(names.map { ($0[0], $0.count == 2 ? $0[1] : $0[0]) }, uniquingKeysWith: { $1 })
+        let list: (prices: [Price], skipped: [String])
+        do {
+            list = try PublicPriceList.read(Array(data), providers: map, validFrom: day)
+        } catch {
+            throw ValidationError("\(file) is not JSON: \(error)")
+        }
+        for reason in list.skipped { Console.error("skipped \(reason)") }
+        let source = URL(fileURLWithPath: file).lastPathComponent
+        // A row on a line, as in deploy/prices.json.
+        let rows = list.prices.map { price in
+            "    " + String(decoding: JSONWriter.encode { price.write(source: source, to: &$0) }, as: UTF8.self)
+        }
+        Console.say("{\n  \"unit\": \"usd_per_million_tokens\",\n  \"prices\": [\n\(rows.joined(separator: ",\n"))\n  ]\n}")
+    }
+}

@@ -1,0 +1,94 @@
+import CoachCore
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+@Suite("The public price list")
+struct PublicPriceListTests {
+    private static let file = """
+        {"sample_spec": {"input_cost_per_token": 0.0, "litellm_provider": "one of …", "mode": "one of …"},
+         "gpt-4o": {"litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 2.5e-06, "output_cost_per_token": 1e-05,
+            "cache_read_input_token_cost": 1.25e-06, "supports_vision": true},
+         "gemini/gemini-2.5-pro": {"litellm_provider": "gemini", "mode": "chat", "input_cost_per_token": 1.25e-06,
+            "input_cost_per_token_above_200k_tokens": 2.5e-06, "output_cost_per_token": 1e-05,
+            "output_cost_per_token_above_200k_tokens": 1.5e-05, "cache_read_input_token_cost": 3.1e-07,
+            "output_cost_per_reasoning_token": 9e-06},
+         "dall-e-3": {"litellm_provider": "openai", "mode": "image_generation", "input_cost_per_pixel": 1e-08},
+         "odd": {"litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 1.23456789e-10, "output_cost_per_token": 0},
+         "free": {"litellm_provider": "openai", "mode": "chat", "output_cost_per_token": 0},
+         "other": {"litellm_provider": "mistral", "mode": "chat", "input_cost_per_token": 1e-06, "output_cost_per_token": 1e-06}}
+        """
+
+    @Test("is read exactly, with the prices of long prompts; what cannot be is skipped")
+    func read() throws {
+        let (prices, skipped) = try PublicPriceList.read(
+            Array(Self.file.utf8), providers: ["openai": "openai", "gemini": "google"], validFrom: CalendarDay("2026-11-01")!)
+        #expect(prices.map(\.model) == ["gpt-4o", "gemini-2.5-pro"] && prices.map(\.provider) == ["openai", "google"])
+        #expect(
+            prices[0].rates
+                == .init(input: .init(2_500_000), output: .init(10_000_000), cachedInput: .init(1_250_000), reasoning: .init(10_000_000)))
+        #expect(prices[1].contextTiers.map(\.above) == [200_000])
+        #expect(
+            prices[1].contextTiers[0].rates
+                == .init(
+                    input: .init(2_500_000), output: .init(15_000_000), cachedInput: .init(310_000), reasoning: .init(9_000_000)))
+        #expect(skipped.map { $0.prefix { $0 != ":" } } == ["odd", "free"])
+        // As rows of the price list it is the same.
+        let rows = JSONWriter.encode { writer in
+            writer.object { writer in
+                writer.member("unit", "usd_per_million_tokens")
+                writer.key("prices")
+                writer.array { writer in
+                    for price in prices { price.write(source: "test", to: &writer) }
+                }
+            }
+        }
+        let (book, findings) = PriceBook.read(rows)
+        #expect(findings.isEmpty && book == PriceBook(prices))
+    }
+
+    @Test("costs equal those of Python's decimal, to the last nanodollar")
+    func decimals() throws {
+        var random = SystemRandomNumberGenerator()
+        func price() -> Int64 { .random(in: 0...50_000_000, using: &random) }
+        func tokens() -> Int {
+            Bool.random(using: &random) ? .random(in: 0...50, using: &random) : .random(in: 0...3_000_000, using: &random)
+        }
+        func rates() -> Price.Rates {
+            .init(
+                input: .init(price()), output: .init(price()), cachedInput: .init(price()), cacheWrite: .init(price()),
+                reasoning: .init(price()))
+        }
+        func line(_ rates: Price.Rates) -> String {
+            [rates.input, rates.cachedInput, rates.cacheWrite, rates.output, rates.reasoning]
+                .map { $0?.dollarsPerMillionTokens ?? "" }.joined(separator: " ")
+        }
+        var lines: [String] = []
+        var costs: [String] = []
+        for _ in 0..<2_000 {
+            let price = Price(
+                provider: "p", model: "m", validFrom: CalendarDay(daysSinceEpoch: 0), rates: rates(),
+                contextTiers: [.init(above: 200_000, rates: rates())])
+            let usage = TokenUsage(input: tokens(), cachedInput: tokens(), cacheWrite: tokens(), output: tokens(), reasoning: tokens())
+            let counts = [usage.input, usage.cachedInput, usage.cacheWrite, usage.output, usage.reasoning].map { String($0 ?? 0) }
+            lines.append(([line(price.rates), line(price.contextTiers[0].rates)] + counts).joined(separator: " "))
+            costs.append(try #require(price.cost(of: usage)).raw.description)
+        }
+        let path = FileManager.default.temporaryDirectory.appending(path: "prices-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try Data(lines.joined(separator: "\n").utf8).write(to: URL(filePath: path))
+        let program = """
+            import decimal, sys
+            decimal.getcontext().prec = 60
+            for line in open(sys.argv[1]):
+                words = line.split()
+                counts = [int(word) for word in words[10:]]
+                rates = words[5:10] if sum(counts[:3]) > 200000 else words[:5]
+                dollars = sum(decimal.Decimal(rate) * count for rate, count in zip(rates, counts)) / 1000000
+                print((dollars * 10**9).to_integral_value(rounding=decimal.ROUND_HALF_UP))
+            """
+        let output = try ChildProcess.run(["python3", "-c", program, path])
+        #expect(output.split(separator: "\n").map(String.init) == costs)
+    }
+}

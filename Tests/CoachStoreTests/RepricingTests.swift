@@ -1,0 +1,64 @@
+import CoachCore
+import CoachStore
+import Foundation
+import PostgresClient
+import Testing
+
+@Suite("Repricing")
+struct RepricingTests {
+    private func rows(_ store: StoreFixture, _ turn: TurnIdentity) async throws -> String? {
+        try await store.value(
+            """
+            select string_agg(concat_ws('|', revision, tokens_in, coalesce(cost_usd::text, '-'), unpriced), ' ' order by revision)
+            from public.usage_logs where turn_id = \(turn.turnID.uuid)
+            """)
+    }
+
+    private func book(_ raw: Int64?) -> PriceBook {
+        PriceBook(
+            raw.map { raw in
+                let rate = PicodollarsPerToken(raw)
+                return [
+                    Price(
+                        provider: "sim", model: "", match: .prefix, validFrom: CalendarDay(daysSinceEpoch: 0),
+                        rates: .init(input: rate, output: rate, cachedInput: rate, cacheWrite: rate, reasoning: rate))
+                ]
+            } ?? [])
+    }
+
+    @Test("adds what differs as revisions, keeps the old figures, and a second run changes nothing")
+    func revisions() async throws {
+        // Its own database: it prices all calls of a day.
+        let store = try await StoreFixture()
+        let (caller, turns) = (Caller.someone(), store.turns())
+        let context = try await turns.begin(caller, TurnRequest(message: "Hello"), risk: .calm).begun
+        var receipt = TurnReceipt.complete(context.identity, of: caller)
+        receipt.bill = TurnBill(
+            provider: "sim", model: "m", usage: TokenUsage(input: 100, cachedInput: 20, cacheWrite: 0, output: 30, reasoning: nil),
+            cost: Nanodollars(5_000), estimated: false)
+        try await turns.finish(receipt)
+        let unpriced = try await turns.begin(caller, TurnRequest(message: "Hello again"), risk: .calm).begun
+        var second = TurnReceipt.complete(unpriced.identity, of: caller)
+        second.bill = TurnBill(
+            provider: "sim", model: "n", usage: TokenUsage(input: 10, output: 10), cost: nil, estimated: false)
+        try await turns.finish(second)
+
+        let dearer = Repricing(client: store.admin, prices: book(40_000))
+        let counted = try await dearer.price(context.day, books: false)
+        #expect(counted == .init(calls: 2, changed: 2, unpriced: 0, difference: Nanodollars(1_000 + 800)))
+        #expect(try await rows(store, context.identity) == "0|-|0 1|120|0.000005000|0")
+        #expect(try await dearer.price(context.day, books: true) == counted)
+        #expect(try await rows(store, context.identity) == "0|-|0 1|120|0.000005000|0 2|0|0.000001000|0")
+        #expect(try await rows(store, unpriced.identity) == "0|-|0 1|10|-|1 2|0|0.000000800|-1")
+        #expect(try await dearer.price(context.day, books: true) == .init(calls: 2))
+        let spent: Query = "select concat_ws('|', spent_usd, unpriced_turns) from public.budgets where user_id = \(caller.userID.uuid)"
+        #expect(try await store.value(spent) == "0.000006800|0")
+        let known = try #require(try await turns.load(context.identity.turnID, for: caller))
+        #expect(known.bill?.cost == Nanodollars(6_000) && known.bill?.usage.reasoning == nil && known.bill?.usage.input == 100)
+
+        let none = try await Repricing(client: store.admin, prices: book(nil)).price(context.day, books: true)
+        #expect(none == .init(calls: 2, changed: 2, unpriced: 2, difference: Nanodollars(-6_800)))
+        #expect(try await store.value(spent) == "0.000000000|2")
+        #expect(try await turns.load(context.identity.turnID, for: caller)?.bill?.cost == nil)
+    }
+}
