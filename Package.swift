@@ -152,7 +152,7 @@ let package = Package(
                 "coach-gateway", "CGatewayShims", "TestSupport", "HTTPTestServers", "CoachClient", "GatewayAPI", "CoachCore", "JSON",
                 "Webhooks",
             ],
-            exclude: ["KeepAlive/Clients", "OpenAPI/openapi.py", "Traces/otlp_collector.py", "Pages/Scripts"]),
+            exclude: ["KeepAlive/Clients", "OpenAPI/openapi.py", "Traces/otlp_collector.py", "Pages/Scripts", "OpenAI/openai_clients.py"]),
 
         // What micro-benchmarks repeat, and what deploy/instructions counts. Identity's stand apart: with them come minutes of cryptography to build.
         .target(

@@ -88,6 +88,7 @@ extension TurnContext: JSONReadable {
             callsModel: try json.required("calls_model"),
             profile: profile?.isEmpty == true ? nil : profile,
             summary: try json.optional("summary"),
+            unsummarised: try json.optional("unsummarised"),
             history: try json.required("history"),
             persona: try json.optional("persona"),
             safetyLevel: try json.required("safety_level", .choice),

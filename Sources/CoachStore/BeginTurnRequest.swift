@@ -68,10 +68,28 @@ extension TurnRequest {
         json.field("message", message)
         json.field("conversation_id", conversationID)
         json.field("persona_id", personaID)
+        json.field("persona_slug", personaSlug)
         json.field("share_token", shareToken)
         json.field("domain", pinnedDomain?.rawValue)
         json.field("idempotency_key", idempotencyKey)
         region.writeFields(to: &json)
+        if source != .app { json.field("source", source.rawValue) }
+        guard let supplied else { return }
+        if supplied.showsConcern { json.field("earlier_concern", true) }
+        // Only compared with that of a repeated request.
+        if idempotencyKey != nil { json.field("supplied", supplied) }
+    }
+}
+
+extension SuppliedContext: StoredWritable {
+    func write(to json: inout JSONWriter) {
+        json.array { json in
+            for text in clientTexts { json.string(text) }
+            for message in history {
+                json.string(message.role.rawValue)
+                json.string(message.content)
+            }
+        }
     }
 }
 

@@ -7,11 +7,12 @@ extension ConversationRepository {
     /// limits it to the caller's rows, as with PostgREST.
     public static func postgres(client: PostgresClient) -> ConversationRepository {
         ConversationRepository(
-            list: { caller, request in
+            list: { caller, source, request in
                 if let token = try request.changeToken {
-                    if let page = try await client.conversations(of: caller, changedAfter: token, limit: request.limit) { return page }
+                    let page = try await client.conversations(from: source, of: caller, changedAfter: token, limit: request.limit)
+                    if let page { return page }
                 }
-                return try await client.conversations(of: caller, request)
+                return try await client.conversations(from: source, of: caller, request)
             },
             get: { caller, id in try await client.conversation(id, of: caller) },
             create: { caller, draft in try await client.createConversation(draft, of: caller) },
@@ -29,8 +30,13 @@ extension ConversationRepository {
 extension PostgresClient {
     // MARK: Lists
 
-    fileprivate func conversations(of caller: Caller, _ request: PageRequest) async throws -> Page<ConversationRecord> {
-        var page: Query = "select * from public.conversations where user_id = \(caller.userID) and deleted_at is null"
+    fileprivate func conversations(
+        from source: ConversationSource, of caller: Caller, _ request: PageRequest
+    ) async throws -> Page<ConversationRecord> {
+        var page: Query = """
+            select * from public.conversations
+            where user_id = \(caller.userID) and deleted_at is null and source = \(source.rawValue)::public.conversation_source
+            """
         if let cursor = try request.pageCursor {
             page.append(" and (last_message_at, id) < (\(try cursor.timestamp), \(cursor.id))")
         }
@@ -48,13 +54,15 @@ extension PostgresClient {
 
     /// Nil when the token is no longer valid.
     fileprivate func conversations(
-        of caller: Caller, changedAfter token: ChangeToken, limit: Int
+        from source: ConversationSource, of caller: Caller, changedAfter token: ChangeToken, limit: Int
     ) async throws -> Page<ConversationRecord>? {
         let query: Query = """
             select \(ChangeCounter.columns), c.change, \(ConversationRecord.columns) from (\(ChangeCounter.query(for: caller))) counter
             left join lateral (
                 select * from public.conversations
-                where user_id = \(caller.userID) and (change, id) > (\(token.number), \(token.lastRow)) order by change, id limit \(limit + 1)
+                where user_id = \(caller.userID) and (change, id) > (\(token.number), \(token.lastRow))
+                    and source = \(source.rawValue)::public.conversation_source
+                order by change, id limit \(limit + 1)
             ) c on true order by c.change, c.id
             """
         let found = try await userRows(query, for: caller) {

@@ -52,8 +52,9 @@ struct StoredReceipt: StoredWritable, JSONReadable {
             bill: try json.optional("bill"), domain: try json.required("domain"), risk: try json.required("risk"),
             region: try Region(json),
             errorCode: try json.optional("error_code"), timeToFirstTokenMilliseconds: try json.optional("time_to_first_token_ms"),
-            durationMilliseconds: try json.required("duration_ms"), finalizedBy: try json.required("finalized_by", .choice),
-            crisis: try json.optional("crisis"), judgeBill: try json.optional("judge_bill"))
+            durationMilliseconds: try json.required("duration_ms"), summaryTokens: try json.optional("summary_tokens"),
+            finalizedBy: try json.required("finalized_by", .choice), crisis: try json.optional("crisis"),
+            judgeBill: try json.optional("judge_bill"))
     }
 }
 
@@ -70,6 +71,7 @@ extension TurnReceipt {
         region.writeFields(to: &json)
         json.field("time_to_first_token_ms", timeToFirstTokenMilliseconds)
         json.field("duration_ms", durationMilliseconds)
+        json.field("summary_tokens", summaryTokens)
         json.field("finalized_by", finalizedBy.rawValue)
         json.field("crisis", crisis)
         json.field("judge_bill", judgeBill)

@@ -105,7 +105,7 @@ extension KnownTurn: JSONReadable {
     public init(_ json: JSONReader) throws(JSONFinding) {
         self.init(
             userID: try json.required("user_id"), identity: try json.required("turn"), day: try json.required("day"),
-            status: try json.required("status", .choice),
+            startedAt: try json.optional("started_at"), status: try json.required("status", .choice),
             finishReason: try json.optional("finish_reason", .choice), errorCode: try json.optional("error_code"),
             content: try json.required("content"), bill: try json.optional("bill"), domain: try json.required("domain"),
             personaID: try json.optional("persona_id"), risk: try json.required("risk"), region: try Region(json),

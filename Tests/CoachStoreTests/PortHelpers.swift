@@ -57,9 +57,9 @@ struct TurnPorts: Sendable {
 
 extension ConversationRepository {
     func list(
-        _ caller: Caller, limit: Int, cursor: String? = nil, updatedSince: String? = nil
+        _ caller: Caller, source: ConversationSource = .app, limit: Int, cursor: String? = nil, updatedSince: String? = nil
     ) async throws -> Page<ConversationRecord> {
-        try await list(caller, PageRequest(limit: limit, cursor: cursor, updatedSince: updatedSince))
+        try await list(caller, source, PageRequest(limit: limit, cursor: cursor, updatedSince: updatedSince))
     }
 
     func messages(

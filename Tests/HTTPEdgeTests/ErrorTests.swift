@@ -39,7 +39,8 @@ struct ErrorTests {
             ("Application/JSON", .envelope),
         ] as [(String?, AnswerForm)])
     func forms(accept: String?, form: AnswerForm) {
-        #expect(AnswerForm(accept: accept) == form)
+        #expect(AnswerForm(accept: accept, path: "/api/v1/me") == form)
+        #expect(AnswerForm(accept: accept, path: "/v1/models") == .openAI)
     }
 
     @Test("an error for text/event-stream is one error event, with the error's status")

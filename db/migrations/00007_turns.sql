@@ -56,6 +56,8 @@ create table public.turns (
     started_at timestamptz not null default now(),
     finished_at timestamptz,
     updated_at timestamptz not null default now(),
+    -- When its texts were removed: see gateway.delete_response.
+    deleted_at timestamptz,
     primary key (user_id, id)
     -- A turn is written when it begins and when it ends; with room on its page the second write touches no index.
 ) with (fillfactor = 80);

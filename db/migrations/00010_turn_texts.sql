@@ -44,7 +44,9 @@ create type gateway.risk as (tier public.risk_tier, categories text[], subject p
 create function gateway.request_hash(request jsonb) returns bytea
     language sql stable
     return sha256(convert_to(
-        jsonb_build_array(request -> 'message', request ->> 'persona_id', request ->> 'domain')::text, 'UTF8'));
+        jsonb_build_array(
+            request -> 'message', request ->> 'persona_id', request ->> 'domain', request ->> 'persona_slug', request -> 'supplied')::text,
+        'UTF8'));
 
 create function gateway.to_usd(nanodollars bigint) returns numeric
     language sql immutable

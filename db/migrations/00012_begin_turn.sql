@@ -31,6 +31,7 @@ begin
                 'turn_id', t.id, 'conversation_id', t.conversation_id, 'user_message_id', t.user_message_id,
                 'message_id', t.message_id, 'attempt', t.attempt),
             'day', t.day,
+            'started_at', extract(epoch from t.started_at)::bigint,
             'status', t.status,
             'finish_reason', t.finish_reason,
             'error_code', t.error_code,
@@ -49,7 +50,7 @@ begin
         left join public.messages m on m.user_id = t.user_id and m.id = t.message_id
         left join gateway.running_turns r
             on r.user_id = t.user_id and r.conversation_id = t.conversation_id and r.turn_id = t.id and r.attempt = t.attempt
-        where t.user_id = gateway.user_id() and t.id = $2);
+        where t.user_id = gateway.user_id() and t.id = $2 and t.deleted_at is null);
 end $$;
 
 -- Supersedes the answers to a user's message because the turn begins again: they are kept, but not sent to the model.
@@ -102,6 +103,8 @@ create type gateway.turn_plan as (
     -- False: the turn is answered by the fixed text, and no model is called.
     calls_model boolean,
     conversation_id uuid,
+    -- Of a conversation that begins with this turn.
+    source public.conversation_source,
     -- The user's message in its conversation.
     seq integer,
     persona_id uuid,
@@ -201,7 +204,7 @@ begin
     return persona;
 end $$;
 
--- The persona that a request asks for, by id or by a share link, which it redeems. NULL when it is not open to the user.
+-- The persona that a request asks for, by id, by its slug, or by a share link, which it redeems. NULL when it is not open to the user.
 create function gateway.requested_persona(uid uuid, request jsonb) returns public.persona_versions
     language plpgsql as $$
 declare
@@ -214,6 +217,8 @@ begin
             return null;
         end if;
         requested := shared;
+    elsif request ->> 'persona_slug' is not null then
+        select p.id into requested from public.coaching_personas p where p.slug = request ->> 'persona_slug';
     end if;
     return gateway.find_persona(uid, requested, null);
 end $$;
@@ -397,12 +402,16 @@ end $$;
 
 -- What begin_turn reads about the conversation.
 create type gateway.turn_conversation as (
-    id uuid, persona_id uuid, persona_version integer, last_seq integer, domain public.coaching_domain, summary text, title text);
+    id uuid, persona_id uuid, persona_version integer, last_seq integer, domain public.coaching_domain, summary text, title text,
+    -- The last message that the summary covers; NULL: the conversation is never summarised.
+    summarised_through integer);
 
 create function gateway.turn_conversation(uid uuid, conversation_id uuid) returns setof gateway.turn_conversation
     language sql stable
 begin atomic
-    select c.id, c.persona_id, c.persona_version, c.last_seq, c.domain, c.summary, c.title::text from public.conversations c
+    select c.id, c.persona_id, c.persona_version, c.last_seq, c.domain, c.summary, c.title::text,
+        case when not c.ephemeral then c.summarised_through_seq end
+    from public.conversations c
     where c.user_id = gateway.user_id() and c.id = $2 and c.deleted_at is null;
 end;
 
@@ -414,8 +423,9 @@ declare
     seq integer;
 begin
     if is_new then
-        insert into public.conversations (user_id, id, persona_id, persona_version, title, last_seq, last_message_at, change)
-        values (uid, plan.conversation_id, plan.persona_id, plan.persona_version, $5, 2, plan.moment, plan.change);
+        insert into public.conversations (user_id, id, persona_id, persona_version, source, title, last_seq, last_message_at, change)
+        values (
+            uid, plan.conversation_id, plan.persona_id, plan.persona_version, plan.source, $5, 2, plan.moment, plan.change);
         return 1;
     end if;
     update public.conversations c
@@ -445,8 +455,12 @@ end $$;
 -- finalizes it, within about a second of noticing the death.
 --
 -- request: {
---   message, conversation_id?, persona_id?, share_token?, domain?, idempotency_key?, locale?, country?,
---   retry_of?,                                                a turn; then none of the line above, and no risk
+--   message, conversation_id?, persona_id?, persona_slug?, share_token?, domain?, idempotency_key?, locale?, country?,
+--   source?: of a new conversation,
+--   supplied?,                                                the messages that the client sends beside the message: part of what a repeated
+--                                                             request must have in common
+--   earlier_concern?: true,                                   one of those messages shows danger: the stored level is at least 1
+--   retry_of?,                                                a turn; then none of the lines above, and no risk
 --   risk: {tier, categories, subject, patterns},              assessment of the message
 --   limits: {tiers: [{name, requests_per_minute, messages_per_day, concurrent_turns, domains: [those allowed],
 --                     budgets: {tokens_per_day, tokens_per_month, nanodollars_per_day, nanodollars_per_month},
@@ -460,6 +474,7 @@ end $$;
 --   exhausted?: [shared budgets with nothing left: installation, tier/<name>, persona/<id>] }
 --   An absent limit does not limit.
 -- result: {outcome: begun,   rate, turn: {turn_id, conversation_id, user_message_id, message_id, attempt}, day, tier, profile, summary,
+--                            unsummarised: earlier messages that the summary does not cover; NULL: no summary is made,
 --                            calls_model: false when the allowance is spent, too: then the fixed text is the answer,
 --                            seq: of the message in its conversation, is_minor, disclosure: the notice of talking to a machine that is due,
 --                            history: [{role, content}], persona, safety_level, conversation_domain, pinned_domain, country,
@@ -512,8 +527,12 @@ begin
     if person.was_in_danger then
         select max(gateway.level_at(s.level, s.raised_at, plan.moment)) into danger from public.safety_states s where s.user_id = uid;
     end if;
+    if request ? 'earlier_concern' then
+        danger := greatest(danger, 1);
+    end if;
     if is_retry then
-        select * into former from public.turns t where t.user_id = uid and t.id = (request ->> 'retry_of')::uuid;
+        select * into former from public.turns t
+        where t.user_id = uid and t.id = (request ->> 'retry_of')::uuid and t.deleted_at is null;
         risk := (former.risk_tier, former.risk_categories, former.risk_subject, former.risk_patterns);
         pinned := former.pinned_domain;
         conversation_id := former.conversation_id;
@@ -566,7 +585,7 @@ begin
     end if;
 
     -- The persona: the conversation keeps the one of its first turn, in the version of then.
-    if request ->> 'persona_id' is not null or request ->> 'share_token' is not null then
+    if coalesce(request ->> 'persona_id', request ->> 'persona_slug', request ->> 'share_token') is not null then
         persona := gateway.requested_persona(uid, request);
         if persona.persona_id is null and not exempt then
             return gateway.refuse(uid, ('unknown_persona', null, null, null), danger, 0, tier, person);
@@ -617,6 +636,7 @@ begin
     if not coalesce((person.consents ->> 'memory')::boolean, not request ? 'requires_memory_consent') then
         person.profile := null;
         conversation.summary := null;
+        conversation.summarised_through := null;
     end if;
 
     -- The notice of talking to a machine, at the first turn and after every three hours; an attempt keeps that of its turn. A time in the future
@@ -638,6 +658,7 @@ begin
     plan.owner_epoch := request #>> '{owner,epoch}';
     plan.change := gateway.next_change(uid);
     plan.conversation_id := coalesce(conversation.id, gen_random_uuid());
+    plan.source := coalesce(request ->> 'source', 'app');
     plan.seq := gateway.extend_conversation(
         uid, plan, is_new, case when again or is_retry then 0 else 2 end,
         case when conversation.title is null then gateway.title_of(message) end);
@@ -658,6 +679,8 @@ begin
     end if;
     if risk.tier > 0 and not is_retry then
         perform gateway.raise_safety(uid, persona.persona_id, risk.tier, true, plan.moment);
+    elsif request ? 'earlier_concern' then
+        perform gateway.raise_safety(uid, persona.persona_id, 1, false, plan.moment);
     end if;
     if begun.seq > 1 then
         past := gateway.history(
@@ -681,12 +704,13 @@ begin
         'disclosure', plan.disclosure,
         'profile', person.profile,
         'summary', conversation.summary,
+        'unsummarised', begun.seq - 1 - conversation.summarised_through,
         'history', coalesce(past, '[]'),
         'persona', case when persona.persona_id is not null then json_build_object(
             'id', persona.persona_id, 'name', persona.name, 'domain', gateway.domain_of(persona.domain),
             'tone', gateway.prompt_text(persona.tone), 'methodology', gateway.prompt_text(persona.methodology),
             'personality', gateway.prompt_text(persona.personality)) end,
-        'safety_level', coalesce(safety_level, 0),
+        'safety_level', greatest(coalesce(safety_level, 0), case when request ? 'earlier_concern' then 1 end),
         'conversation_domain', conversation.domain,
         'pinned_domain', pinned,
         'country', person.country,

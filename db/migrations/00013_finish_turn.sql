@@ -192,6 +192,7 @@ end $$;
 --           bill: null | {provider, model, input, cached_input, cache_write, output, reasoning, cost_nanodollars, estimated},
 --           domain: {domain, confidence, source}, risk: {tier, categories, subject, patterns}, country?, locale?,
 --           crisis?: of gateway.record_crisis, judge_bill?: as bill,
+--           summary_tokens?: the history no longer fits into so many tokens, and the conversation is to be summarised,
 --           time_to_first_token_ms?, duration_ms, finalized_by?: owner (default) | recovery}
 -- result: {outcome: finalized}          written now
 --       | {outcome: already_finalized}  written before
@@ -268,6 +269,10 @@ begin
                 set spent_usd = b.spent_usd + excluded.spent_usd, tokens = b.tokens + excluded.tokens,
                     unpriced_turns = b.unpriced_turns + excluded.unpriced_turns;
         end if;
+    end if;
+    if receipt ? 'summary_tokens' then
+        perform gateway.request_summary(
+            uid, turn.conversation_id, ended_id, nth, (receipt ->> 'summary_tokens')::integer);
     end if;
     return jsonb_build_object('outcome', 'finalized');
 end $$;

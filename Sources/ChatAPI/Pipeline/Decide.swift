@@ -1,4 +1,5 @@
 import CoachCore
+import Foundation
 
 extension TurnPipeline {
     /// The decisions about a turn before the model call.
@@ -31,7 +32,8 @@ extension TurnPipeline {
         let facts = TurnFacts(
             userID: http.caller.userID, identity: context.identity, day: context.day, domain: domain, personaID: context.persona?.id,
             model: model.firstChoice, risk: safety.risk, region: http.region(request, profile: context.region),
-            disclosure: context.disclosure)
+            disclosure: context.disclosure, summaryTokens: context.needsSummary ? tier.history.tokens : nil,
+            startedAt: Int(Date().timeIntervalSince1970))
         return Decision(
             facts: facts, safety: safety, card: coaching.card(facts.risk, in: facts.region), model: model, callsModel: context.callsModel)
     }

@@ -90,6 +90,6 @@ extension TurnFacts {
     init(_ known: KnownTurn, firstChoice: ModelName) {
         self.init(
             userID: known.userID, identity: known.identity, day: known.day, domain: known.domain, personaID: known.personaID,
-            model: firstChoice, risk: known.risk, region: known.region, disclosure: known.disclosure)
+            model: firstChoice, risk: known.risk, region: known.region, disclosure: known.disclosure, startedAt: known.startedAt)
     }
 }

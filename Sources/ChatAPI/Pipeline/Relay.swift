@@ -15,6 +15,15 @@ extension TurnPipeline {
     /// The response that streams a turn from a cursor on. Throws `BIZ_2010` when the turn has too many streams.
     func relay(_ subscription: TurnSubscription, from cursor: Cursor, _ http: TurnHTTPRequest) throws(GatewayError) -> Response {
         let turn = subscription.turn
+        return try relay(
+            subscription, from: cursor, as: EventFormat(openingEvents: openingEvents(turn, http), facts: turn.facts), http)
+    }
+
+    /// The same in another wire format.
+    func relay(
+        _ subscription: TurnSubscription, from cursor: Cursor, as format: any StreamFormat, _ http: TurnHTTPRequest
+    ) throws(GatewayError) -> Response {
+        let turn = subscription.turn
         var subscriber = Subscriber()
         if !turn.add(subscriber, limit: Self.maximumSubscribers) {
             subscriber = Subscriber(deliversAtEnd: subscription.isRepeated)
@@ -22,7 +31,6 @@ extension TurnPipeline {
                 throw rejected(GatewayError(.rateLimited, "too many streams of one turn", retryAfter: 1), subscription)
             }
         }
-        let format = EventFormat(openingEvents: openingEvents(turn, http), facts: turn.facts)
         let stream = TurnStream(turn: turn, cursor: cursor, format: format, streamLoop: streamLoop)
         return stream.response(subscriber: subscriber, channel: http.context.channel, rate: subscription.rate)
     }
@@ -58,7 +66,7 @@ extension TurnPipeline {
             safety: card(of: turn))
     }
 
-    private func card(of turn: LiveTurn) -> StreamSafety? {
+    func card(of turn: LiveTurn) -> StreamSafety? {
         coaching.card(turn.facts.risk, in: turn.facts.region).map(StreamSafety.init)
     }
 }

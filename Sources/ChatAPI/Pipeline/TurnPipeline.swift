@@ -27,17 +27,21 @@ struct TurnPipeline: Sendable {
         let parsed = try parse(http)
         let assessment = await http.trace.step("assess") { assess(parsed.request) }
         try await checkDomain(parsed, assessment, http)
-        switch try await http.trace.step("begin", { try await begin(parsed.request, assessment, http) }) {
+        return try relay(try await start(parsed.request, assessment, http), from: .start, http)
+    }
+
+    /// Begins the turn of a valid request, or finds the existing one of a repeated request.
+    func start(_ request: TurnRequest, _ assessment: MessageAssessment, _ http: TurnHTTPRequest) async throws -> TurnSubscription {
+        switch try await http.trace.step("begin", { try await begin(request, assessment, http) }) {
         case .begun(let context, let rate):
-            let reservation = try await reserve(parsed.request, assessment, context, rate, http)
-            let (assessment, judgeCall) = await lookAgain(parsed.request, assessment, context)
-            let turn = answer(parsed.request, assessment, context, reservation, judgeCall, http)
-            return try relay(TurnSubscription(turn: turn, rate: rate), from: .start, http)
+            let reservation = try await reserve(request, assessment, context, rate, http)
+            let (assessment, judgeCall) = await lookAgain(request, assessment, context)
+            return TurnSubscription(turn: answer(request, assessment, context, reservation, judgeCall, http), rate: rate)
         case .known(let known, let rate):
             http.trace.end()
-            return try relay(TurnSubscription(turn: await attach(known), rate: rate, isRepeated: true), from: .start, http)
+            return TurnSubscription(turn: await attach(known), rate: rate, isRepeated: true)
         case .refused(let rejection, let rate):
-            throw rejected(rejection, rate, parsed.request, assessment, http)
+            throw rejected(rejection, rate, request, assessment, http)
         }
     }
 
@@ -46,6 +50,7 @@ struct TurnPipeline: Sendable {
         _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ reservation: BudgetReservation?,
         _ judgeCall: JudgeCall.Result?, _ http: TurnHTTPRequest
     ) -> LiveTurn {
+        let context = context.adding(request.supplied, within: tiers.current.tier(named: context.tier).history)
         let decision = decide(request, assessment, context, http)
         var prompt = compose(request, context, decision)
         prompt.trace = http.trace.startCall(decision.model.firstChoice)

@@ -14,7 +14,7 @@ import TokenRelay
 struct TurnStream: Sendable {
     let turn: LiveTurn
     let cursor: Cursor
-    let format: EventFormat
+    let format: any StreamFormat
     let streamLoop: StreamLoop
 
     /// The response. Its head and first event are sent before the model's first token.

@@ -49,7 +49,7 @@ public struct TurnFinalizer: Sendable {
             domain: turn.facts.domain, risk: turn.facts.risk, region: turn.facts.region,
             errorCode: outcome.finishReason == nil ? "EXT_4001" : nil,
             timeToFirstTokenMilliseconds: released.firstAt.map { (arrivedAt.duration(to: $0)).milliseconds },
-            durationMilliseconds: arrivedAt.duration(to: .now).milliseconds,
+            durationMilliseconds: arrivedAt.duration(to: .now).milliseconds, summaryTokens: turn.facts.summaryTokens,
             crisis: CrisisRecord(
                 risk: turn.facts.risk, region: turn.facts.region, hasFixedText: outcome.hasFixedText, replaced: outcome.replaced,
                 versions: versions),
@@ -190,14 +190,11 @@ public struct TurnFinalizer: Sendable {
         _ answeredBy: ModelName?, _ reportedUsage: TokenUsage, _ promptTokens: Int, _ text: some Sequence<UInt8>, withheldBytes: Int = 0,
         on day: CalendarDay
     ) -> TurnBill? {
-        guard let name = answeredBy else { return nil }
-        let reported = reportedUsage.input != nil && reportedUsage.output != nil
-        let usage =
-            reported
-            ? reportedUsage.storable : TokenEstimate.usage(promptTokens: promptTokens, answer: text, withheldBytes: withheldBytes)
-        return TurnBill(
-            provider: name.provider, model: name.model, usage: usage, cost: prices.current.cost(of: usage, at: name, on: day),
-            estimated: !reported)
+        answeredBy.map { name in
+            prices.current.bill(
+                of: name, on: day, reported: reportedUsage,
+                estimate: TokenEstimate.usage(promptTokens: promptTokens, answer: text, withheldBytes: withheldBytes))
+        }
     }
 
     private func log(_ receipt: TurnReceipt, _ outcome: TurnOutcome, requestID: String) {

@@ -12,7 +12,7 @@ public struct ChatRoutes: Feature {
     private let common: TurnPipeline
 
     /// The pipeline for one request, with the current coaching configuration, which does not change during the request.
-    private var pipeline: TurnPipeline {
+    var pipeline: TurnPipeline {
         var pipeline = common
         pipeline.coaching = coaching.current
         return pipeline

@@ -25,7 +25,10 @@ public struct ConversationRoutes: Feature {
         let users = routes.authenticated("Conversations")
         users.get(
             "/api/v1/conversations",
-            .init("List conversations", parameters: PageQuery.parameters, response: .list(ConversationResource.schema))
+            .init(
+                "List conversations",
+                parameters: PageQuery.parameters + [.init("source", in: .query, .values(ConversationSource.allCases.map(\.rawValue)))],
+                response: .list(ConversationResource.schema))
         ) { try await list($0, $1) }
         users.create(
             "/api/v1/conversations", "Create an empty conversation", body: Self.draft, read: Draft.init
@@ -63,7 +66,11 @@ public struct ConversationRoutes: Feature {
     ]).named("ConversationDraft")
 
     private func list(_ request: Request, _ context: Authenticated) async throws -> Response {
-        let page = try await conversations.list(context.caller, try PageQuery.read(request))
+        let text = request.uri.queryParameters["source"].map(String.init)
+        guard let source = text.map(ConversationSource.init) ?? .app else {
+            throw GatewayError(.invalidInput, "source must be app or openai").naming(field: "source")
+        }
+        let page = try await conversations.list(context.caller, source, try PageQuery.read(request))
         return .list(request, context, page, ConversationResource.init)
     }
 

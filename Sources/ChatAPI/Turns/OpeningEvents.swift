@@ -84,7 +84,8 @@ struct TerminalEvents: Sendable {
             costUSD: MoneyText.format(nanodollars: 0), estimated: false)
     }
 
-    private var failure: StreamFailure {
+    /// The `error` event of a turn that ended without a finish reason.
+    var failure: StreamFailure {
         if !ending.isSaved { return ending.status == .failed ? refused : unsaved }
         let row = ErrorMapping.row(.providersUnavailable)
         // `partial` also if the client has text that is not kept, which it must drop.

@@ -4,7 +4,7 @@
 /// user.
 public struct ConversationRepository: Sendable {
     /// Most recently active first; with `updatedSince`, those changed after it, in the order of their changes, with deleted ones.
-    public var list: @Sendable (Caller, PageRequest) async throws -> Page<ConversationRecord>
+    public var list: @Sendable (Caller, ConversationSource, PageRequest) async throws -> Page<ConversationRecord>
     public var get: @Sendable (Caller, ConversationID) async throws -> ConversationRecord
     /// Creates an empty conversation, or returns the caller's that has the draft's id.
     public var create: @Sendable (Caller, ConversationDraft) async throws -> ConversationRecord
@@ -16,7 +16,7 @@ public struct ConversationRepository: Sendable {
     public var messages: @Sendable (Caller, ConversationID, PageRequest) async throws -> Page<MessageRecord>
 
     public init(
-        list: @escaping @Sendable (Caller, PageRequest) async throws -> Page<ConversationRecord>,
+        list: @escaping @Sendable (Caller, ConversationSource, PageRequest) async throws -> Page<ConversationRecord>,
         get: @escaping @Sendable (Caller, ConversationID) async throws -> ConversationRecord,
         create: @escaping @Sendable (Caller, ConversationDraft) async throws -> ConversationRecord,
         patch: @escaping @Sendable (Caller, ConversationID, ConversationPatch) async throws -> ConversationRecord,

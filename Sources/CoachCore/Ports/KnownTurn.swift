@@ -4,6 +4,8 @@ public struct KnownTurn: Sendable, Equatable {
     public var identity: TurnIdentity
     /// UTC day on which the current attempt began, on the database's clock.
     public var day: CalendarDay
+    /// Unix seconds at which the current attempt began.
+    public var startedAt: Int?
     public var status: TurnStatus
     public var finishReason: FinishReason?
     public var errorCode: String?
@@ -17,7 +19,8 @@ public struct KnownTurn: Sendable, Equatable {
     public var disclosure: DisclosureKind?
 
     public init(
-        userID: UserID, identity: TurnIdentity, day: CalendarDay, status: TurnStatus, finishReason: FinishReason?, errorCode: String?,
+        userID: UserID, identity: TurnIdentity, day: CalendarDay, startedAt: Int? = nil, status: TurnStatus, finishReason: FinishReason?,
+        errorCode: String?,
         content: String,
         bill: TurnBill?, domain: DomainDecision, personaID: PersonaID?, risk: RiskAssessment, region: Region,
         disclosure: DisclosureKind? = nil
@@ -25,6 +28,7 @@ public struct KnownTurn: Sendable, Equatable {
         self.userID = userID
         self.identity = identity
         self.day = day
+        self.startedAt = startedAt
         self.status = status
         self.finishReason = finishReason
         self.errorCode = errorCode

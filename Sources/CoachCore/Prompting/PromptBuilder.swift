@@ -1,15 +1,15 @@
-/// Builds the prompt of a turn, in the order system, domain, safety, persona, context, summary, rules for minors, safety addendum,
-/// opening, history, message.
+/// Builds the prompt of a turn, in the order system, domain, safety, persona, context, client's texts, summary, rules for minors, safety
+/// addendum, opening, history, message.
 ///
 /// Untrusted text is either a message with its own role or `DelimitedData`. A persona only fills placeholders of a server template, after
 /// the safety text; at tier 2 and above the addendum suspends the persona.
 public struct PromptBuilder: Sendable {
-    private let templates: PromptTemplates
+    let templates: PromptTemplates
     /// The domain section of each domain, filled once at start.
     private let domainTexts: [Domain: String]
     private let maximumOutputTokens: Int
 
-    /// Maximum length of a persona text or of the summary, in Unicode scalars.
+    /// Maximum length of a persona text, of the client's texts together, or of the summary, in Unicode scalars.
     static let maximumTextScalars = 4_000
     /// Maximum length of a profile statement, in Unicode scalars.
     public static let maximumStatementScalars = 500
@@ -34,6 +34,12 @@ public struct PromptBuilder: Sendable {
         ]
         if let persona = context.persona { sections.append(text(of: persona)) }
         if let profile = context.profile, !profile.isEmpty { sections.append(text(of: profile)) }
+        if !context.clientTexts.isEmpty {
+            let texts = context.clientTexts.joined(separator: "\n\n")
+            sections.append(
+                templates.filled(
+                    .client, ["texts": DelimitedData.block(texts, tag: "client_texts", limit: PromptBuilder.maximumTextScalars)]))
+        }
         if let summary = context.summary, !summary.isEmpty {
             sections.append(
                 templates.filled(

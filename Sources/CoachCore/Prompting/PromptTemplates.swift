@@ -15,6 +15,8 @@ public struct PromptTemplates: Sendable, Equatable {
         case minor
         case judge
         case opening
+        case summaryRequest = "summary-request"
+        case client
         case concern = "safety-concern"
         case crisis = "safety-crisis"
         case guidanceSuicide = "guidance-suicide"
@@ -35,6 +37,7 @@ public struct PromptTemplates: Sendable, Equatable {
             case .persona: ["name", "tone", "methodology", "personality"]
             case .context: ["values", "goals", "situation"]
             case .summary: ["summary"]
+            case .client: ["texts"]
             case .crisis: ["guidance", "resources"]
             case .opening: ["opening"]
             default: []

@@ -11,6 +11,8 @@ public struct TurnContext: Sendable, Equatable {
     public var profile: ContextProfile?
     /// Summary of the messages that `history` no longer includes.
     public var summary: String?
+    /// Earlier messages that the summary does not cover; nil: no summary is made of the conversation.
+    public var unsummarised: Int?
     /// Earlier messages, oldest first, limited by a token budget.
     public var history: [HistoryMessage]
     /// The persona of the request or of the conversation; nil for the plain coach.
@@ -29,10 +31,12 @@ public struct TurnContext: Sendable, Equatable {
     public var isMinor: Bool
     /// The notice of talking to a machine, when it is due.
     public var disclosure: DisclosureKind?
+    /// Texts of roles `system` and `developer` that the client sent. Untrusted; see `DelimitedData`.
+    public var clientTexts: [String] = []
 
     public init(
         identity: TurnIdentity, day: CalendarDay, tier: String = "", callsModel: Bool = true, profile: ContextProfile?, summary: String?,
-        history: [HistoryMessage], persona: Persona?,
+        unsummarised: Int? = nil, history: [HistoryMessage], persona: Persona?,
         safetyLevel: SafetyLevel, conversationDomain: Domain?, pinnedDomain: Domain? = nil, region: Region = .unknown,
         turnNumber: Int = 1, isMinor: Bool = false, disclosure: DisclosureKind? = nil
     ) {
@@ -42,6 +46,7 @@ public struct TurnContext: Sendable, Equatable {
         self.callsModel = callsModel
         self.profile = profile
         self.summary = summary
+        self.unsummarised = unsummarised
         self.history = history
         self.persona = persona
         self.safetyLevel = safetyLevel
@@ -51,6 +56,25 @@ public struct TurnContext: Sendable, Equatable {
         self.turnNumber = turnNumber
         self.isMinor = isMinor
         self.disclosure = disclosure
+    }
+}
+
+extension TurnContext {
+    /// Whether messages are neither in the history nor in the summary.
+    public var needsSummary: Bool { unsummarised.map { $0 > history.count } ?? false }
+
+    /// The context with what the client sent: of its messages the newest that fit into the tier's history.
+    public func adding(_ supplied: SuppliedContext?, within limit: Tier.History) -> TurnContext {
+        guard let supplied else { return self }
+        var context = self
+        context.clientTexts = supplied.clientTexts
+        var tokens = 0
+        let fitting = (history + supplied.history).reversed().prefix(limit.messages).prefix { message in
+            tokens += TokenEstimate.tokens(in: message.content.utf8) + TokenEstimate.perMessage
+            return tokens <= limit.tokens
+        }
+        context.history = fitting.reversed()
+        return context
     }
 }
 

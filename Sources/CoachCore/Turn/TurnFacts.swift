@@ -14,10 +14,14 @@ public struct TurnFacts: Sendable, Equatable {
     public var region: Region
     /// The notice of talking to a machine in the `start` event.
     public var disclosure: DisclosureKind?
+    /// The history's limit when earlier messages no longer fit into it and the conversation is to be summarised; else nil.
+    public var summaryTokens: Int?
+    /// Unix seconds at which the attempt began; nil when it is not known.
+    public var startedAt: Int?
 
     public init(
         userID: UserID, identity: TurnIdentity, day: CalendarDay, domain: DomainDecision, personaID: PersonaID?, model: ModelName,
-        risk: RiskAssessment, region: Region, disclosure: DisclosureKind? = nil
+        risk: RiskAssessment, region: Region, disclosure: DisclosureKind? = nil, summaryTokens: Int? = nil, startedAt: Int? = nil
     ) {
         self.userID = userID
         self.identity = identity
@@ -28,6 +32,8 @@ public struct TurnFacts: Sendable, Equatable {
         self.risk = risk
         self.region = region
         self.disclosure = disclosure
+        self.summaryTokens = summaryTokens
+        self.startedAt = startedAt
     }
 }
 

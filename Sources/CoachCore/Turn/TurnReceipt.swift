@@ -47,6 +47,8 @@ public struct TurnReceipt: Sendable, Equatable {
     public var timeToFirstTokenMilliseconds: Int?
     /// From the request's arrival to the end.
     public var durationMilliseconds: Int
+    /// `TurnFacts.summaryTokens`.
+    public var summaryTokens: Int?
     public var finalizedBy: Finalizer
     /// nil without danger and without replaced sentences.
     public var crisis: CrisisRecord?
@@ -56,7 +58,7 @@ public struct TurnReceipt: Sendable, Equatable {
     public init(
         userID: UserID, identity: TurnIdentity, status: TurnStatus, finishReason: FinishReason?, content: String, bill: TurnBill?,
         domain: DomainDecision, risk: RiskAssessment, region: Region = .unknown, errorCode: String?,
-        timeToFirstTokenMilliseconds: Int?, durationMilliseconds: Int,
+        timeToFirstTokenMilliseconds: Int?, durationMilliseconds: Int, summaryTokens: Int? = nil,
         finalizedBy: Finalizer = .owner, crisis: CrisisRecord? = nil, judgeBill: TurnBill? = nil
     ) {
         self.userID = userID
@@ -71,6 +73,7 @@ public struct TurnReceipt: Sendable, Equatable {
         self.errorCode = errorCode
         self.timeToFirstTokenMilliseconds = timeToFirstTokenMilliseconds
         self.durationMilliseconds = durationMilliseconds
+        self.summaryTokens = summaryTokens
         self.finalizedBy = finalizedBy
         self.crisis = crisis
         self.judgeBill = judgeBill

@@ -5,6 +5,8 @@ public struct TurnRequest: Sendable, Equatable {
     /// nil: `begin_turn` creates a conversation.
     public var conversationID: ConversationID?
     public var personaID: PersonaID?
+    /// Names the persona when there is no `personaID`.
+    public var personaSlug: String?
     /// Token of the share link that gives access to the persona.
     public var shareToken: String?
     /// The domain pinned by the client.
@@ -13,17 +15,48 @@ public struct TurnRequest: Sendable, Equatable {
     public var idempotencyKey: String?
     /// As the request gives it.
     public var region: Region
+    /// Of a conversation that begins with this turn.
+    public var source: ConversationSource
+    /// nil: the client sends the message alone.
+    public var supplied: SuppliedContext?
 
     public init(
-        message: String, conversationID: ConversationID? = nil, personaID: PersonaID? = nil, shareToken: String? = nil,
-        pinnedDomain: Domain? = nil, idempotencyKey: String? = nil, region: Region = .unknown
+        message: String, conversationID: ConversationID? = nil, personaID: PersonaID? = nil, personaSlug: String? = nil,
+        shareToken: String? = nil, pinnedDomain: Domain? = nil, idempotencyKey: String? = nil, region: Region = .unknown,
+        source: ConversationSource = .app, supplied: SuppliedContext? = nil
     ) {
         self.message = message
         self.conversationID = conversationID
         self.personaID = personaID
+        self.personaSlug = personaSlug
         self.shareToken = shareToken
         self.pinnedDomain = pinnedDomain
         self.idempotencyKey = idempotencyKey
         self.region = region
+        self.source = source
+        self.supplied = supplied
+    }
+}
+
+/// The kind of client that began a conversation. Raw values are those of `conversations.source`.
+public enum ConversationSource: String, Sendable, CaseIterable {
+    case app
+    /// Through the OpenAI-compatible routes (CONTRACT §7).
+    case openai
+}
+
+/// What a client that keeps the conversation itself sends beside the newest message.
+public struct SuppliedContext: Sendable, Equatable {
+    /// Earlier messages, oldest first.
+    public var history: [HistoryMessage]
+    /// Texts of roles `system` and `developer`. Untrusted: data of the user, never instructions.
+    public var clientTexts: [String]
+    /// An earlier message shows danger.
+    public var showsConcern: Bool
+
+    public init(history: [HistoryMessage], clientTexts: [String], showsConcern: Bool = false) {
+        self.history = history
+        self.clientTexts = clientTexts
+        self.showsConcern = showsConcern
     }
 }

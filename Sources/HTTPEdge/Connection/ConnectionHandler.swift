@@ -165,7 +165,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private func reject(_ fault: RequestFault, _ context: ChannelHandlerContext) {
         let error = GatewayError(fault)
         let requestID = RequestIdentifier.choose { rejectedHead?.headers.first(name: $0.rawName) }
-        let form = AnswerForm(accept: rejectedHead?.headers.first(name: "accept"))
+        let form = AnswerForm(accept: rejectedHead?.headers.first(name: "accept"), path: rejectedHead?.uri)
         let (status, fields, body) = error.rendered(form: form, requestID: requestID)
         var head = HTTPResponseHead(
             version: isHTTP10 ? .http1_0 : .http1_1, status: HTTPResponseStatus(statusCode: status.code), headers: HTTPHeaders(fields))

@@ -17,7 +17,7 @@ extension GatewayError {
     /// Status, headers and body of `response`.
     func rendered(form: AnswerForm, requestID: String) -> (status: HTTPResponse.Status, fields: HTTPFields, body: [UInt8]) {
         let row = ErrorMapping.row(code)
-        let code = self.status ?? row.status
+        let code = form == .openAI ? OpenAIError.status(self) : self.status ?? row.status
         // The phrase is RFC 9457's `title`, too.
         let status = HTTPResponse.Status(code: code, reasonPhrase: HTTPResponseStatus(statusCode: code).reasonPhrase)
         let meta = ResponseMeta(requestID: requestID, timestamp: .now)
@@ -38,17 +38,30 @@ extension GatewayError {
         case .eventStream:
             fields.writeEventStream()
             bytes = events(row)
+        case .openAI:
+            fields[.contentType] = "application/json; charset=utf-8"
+            // A client of that protocol repeats every 429 and 5xx unless it is told not to.
+            if !isRepeatable { fields[.shouldRetry] = "false" }
+            bytes = OpenAIError(self).encoded
         }
         return (status, fields, bytes)
     }
 
     private func body(_ row: ErrorMapping.Row) -> ErrorBody {
+        ErrorBody(
+            code: code, message: message, userMessage: userMessage ?? row.userMessage, action: action ?? row.action, retryAfter: retryAfter,
+            details: allDetails)
+    }
+
+    /// The details and the crisis resources; nil without any.
+    var allDetails: JSONValue? {
         var members = details.map { JSONMember($0.0, $0.1) }
         if let safety, let json = try? JSONValue(parsing: JSONWriter.encode(safety.write)) { members.append(JSONMember("safety", json)) }
-        return ErrorBody(
-            code: code, message: message, userMessage: userMessage ?? row.userMessage, action: action ?? row.action, retryAfter: retryAfter,
-            details: members.isEmpty ? nil : .object(members))
+        return members.isEmpty ? nil : .object(members)
     }
+
+    /// Whether the same request may succeed later, and does not begin a second turn.
+    private var isRepeatable: Bool { !hasBegunTurn && (action ?? ErrorMapping.row(code).action).isRetryable }
 
     /// The `safety` event, when there are resources, and the `error` event.
     private func events(_ row: ErrorMapping.Row) -> [UInt8] {

@@ -18,10 +18,14 @@ public struct GatewayError: Error, Sendable {
     public var retryAfter: Int?
     /// Machine-readable extras, such as `field` and `limit`.
     public var details: [(String, JSONValue)] = []
+    /// The code of OpenAI's protocol, where it differs from that of the error's kind.
+    public var openAICode: String?
     /// Further response headers, such as `Allow`.
     public var headers: [(String, String)] = []
     /// Crisis resources, when the message or the stored safety level requires them.
     public var safety: StreamSafety?
+    /// A turn was begun and ended without an answer, so that a repeated request would begin another one.
+    public var hasBegunTurn = false
     /// Written as the rate-limit headers of an authenticated response.
     public var rate: RateLimit?
 

@@ -22,7 +22,7 @@ struct EdgeMiddleware: RouterMiddleware {
             }
         } catch {
             response = log.errors.clientError(for: await counted(error, request, context), requestID: context.requestID)
-                .response(form: AnswerForm(accept: request.headers[.accept]), requestID: context.requestID)
+                .response(form: AnswerForm(accept: request.headers[.accept], path: request.uri.path), requestID: context.requestID)
         }
         crossOrigin.write(to: &response.headers, for: request)
         response.headers[.requestID] = context.requestID

@@ -6,9 +6,15 @@ enum AnswerForm: Sendable, Equatable {
     case problem
     /// An event stream with one `error` event, for clients that read a stream whatever its status.
     case eventStream
+    /// The error object of OpenAI's protocol (CONTRACT §7).
+    case openAI
 
-    /// The preferred format of an `Accept` header; the envelope when it has none of them.
-    init(accept: String?) {
+    /// The form of a path's errors: OpenAI's below `/v1/`, else the preferred form of the `Accept` header; an envelope when it names none.
+    init(accept: String?, path: String?) {
+        self = path?.hasPrefix("/v1/") == true ? .openAI : AnswerForm(accept: accept)
+    }
+
+    private init(accept: String?) {
         let forms = WeightedValues.parse(accept?.lowercased()).lazy.compactMap { type -> AnswerForm? in
             switch type {
             case "text/event-stream": .eventStream

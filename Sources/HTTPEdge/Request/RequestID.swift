@@ -31,6 +31,7 @@ extension HTTPField.Name {
     static let rateLimitPolicy = Self("RateLimit-Policy")!
     public static let idempotencyKey = Self("Idempotency-Key")!
     public static let lastEventID = Self("Last-Event-ID")!
+    static let shouldRetry = Self("x-should-retry")!
     static let link = Self("Link")!
     static let accelBuffering = Self("X-Accel-Buffering")!
 }

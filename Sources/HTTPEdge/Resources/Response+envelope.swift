@@ -1,3 +1,4 @@
+import CoachCore
 import GatewayAPI
 import HTTPTypes
 import Hummingbird
@@ -12,6 +13,13 @@ extension Response {
         let bytes = Envelope.success(
             meta: ResponseMeta(requestID: context.requestID, timestamp: .now), pagination: pagination, data: data)
         return Response(bytes: bytes, type: "application/json; charset=utf-8", status: status)
+    }
+
+    /// A JSON value without an envelope, with the caller's rate limit unless the middleware counted.
+    public static func json(_ bytes: [UInt8], rate: RateLimit? = nil) -> Response {
+        var response = Response(bytes: bytes, type: "application/json; charset=utf-8")
+        rate?.write(to: &response.headers)
+        return response
     }
 
     /// A response with these bytes and `Cache-Control: no-store`.

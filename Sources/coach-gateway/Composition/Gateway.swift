@@ -98,9 +98,13 @@ struct Gateway {
         let queue = JobQueue(client: database, instance: slot.instance)
         let inbox = BillingInbox.postgres(client: database, includingSandbox: configuration.webhooks.includesSandbox)
         let reconciliation = configuration.webhooks.reconciliation(outbound, inbox)
+        let summarizer = ConversationSummarizer(
+            repository: .postgres(client: database, consents: configuration.requiredConsents), coaching: documents.coaching,
+            model: models.standard, prices: documents.prices)
         let handlers = JobHandlers(
-            housekeeping: housekeeping, removal: UserRemoval(client: database), indexer: MessageIndexer(client: database), queue: queue,
-            reconciliation: reconciliation, playPurchases: configuration.webhooks.playPurchases(outbound, inbox), logger: logger
+            housekeeping: housekeeping, removal: UserRemoval(client: database), indexer: MessageIndexer(client: database),
+            summarizer: summarizer, queue: queue, reconciliation: reconciliation,
+            playPurchases: configuration.webhooks.playPurchases(outbound, inbox), logger: logger
         ).all
         let jobMetrics = JobMetrics(kinds: handlers.map(\.kind))
         let jobs = JobRunner(queue: queue, handlers: handlers, metrics: jobMetrics, logger: logger)
@@ -124,15 +128,16 @@ struct Gateway {
         let personas = PersonaRepository.postgres(client: database)
         let sharing = PersonaSharing.postgres(client: database)
         let counter = RequestCounter.postgres(client: database, tiers: { tiers.current })
+        let chat = ChatRoutes(
+            coaching: documents.coaching, repository: repository, recovery: recovery, counter: counter, tiers: tiers, models: models,
+            judge: try SafetyJudge(configuration: files.models, keys: keys, transfers: transfers), budgets: budgets, finalizer: finalizer,
+            registry: registry, remoteTurns: remoteTurns, admission: admission,
+            streamLoop: streamLoop)
         let application = GatewayApplication(
             .init(host: configuration.listen.host, port: configuration.listen.port, corsOrigins: configuration.corsOrigins),
             features: try [
-                ChatRoutes(
-                    coaching: documents.coaching, repository: repository, recovery: recovery, counter: counter, tiers: tiers,
-                    models: models, judge: SafetyJudge(configuration: files.models, keys: keys, transfers: transfers), budgets: budgets,
-                    finalizer: finalizer, registry: registry, remoteTurns: remoteTurns,
-                    admission: admission,
-                    streamLoop: streamLoop),
+                chat, ChatCompletionRoutes(chat: chat), ResponseRoutes(chat: chat, removal: .postgres(client: database)),
+                ModelRoutes(personas: personas),
                 SafetyRoutes(coaching: documents.coaching, safetyProtocol: files.coachingParts.safetyProtocol),
                 ConversationRoutes(
                     conversations: .postgres(client: database), registry: registry, recovery: recovery),

@@ -1,4 +1,5 @@
 import BackgroundJobs
+import ChatAPI
 import CoachCore
 import CoachStore
 import Foundation
@@ -10,6 +11,7 @@ struct JobHandlers {
     let housekeeping: Housekeeping
     let removal: UserRemoval
     let indexer: MessageIndexer
+    let summarizer: ConversationSummarizer
     let queue: JobQueue
     /// nil when it is not configured, as the next.
     let reconciliation: Reconciliation?
@@ -17,7 +19,7 @@ struct JobHandlers {
     let logger: Logger
 
     var all: [JobHandler] {
-        [deleteUser, purgeDeletedContent, indexMessages] + (reconciliation.map(reconcile) ?? [])
+        [deleteUser, purgeDeletedContent, indexMessages, summarise] + (reconciliation.map(reconcile) ?? [])
             + (playPurchases.map { [lookUp($0)] } ?? [])
     }
 
@@ -37,6 +39,15 @@ struct JobHandlers {
     private var indexMessages: JobHandler {
         JobHandler(.indexMessages, concurrency: 1, payload: \.userID) { [indexer] userID in
             while try await indexer.indexPart(of: userID) { try Task.checkCancellation() }
+        }
+    }
+
+    private var summarise: JobHandler {
+        JobHandler(
+            .summariseConversation, concurrency: 2,
+            payload: { job in job.userID.flatMap { userID in SummaryRequest(of: job).map { (userID, $0) } } }
+        ) { [summarizer] userID, request in
+            while try await summarizer.summarizePart(request, of: userID) { try Task.checkCancellation() }
         }
     }
 

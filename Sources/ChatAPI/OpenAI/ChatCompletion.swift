@@ -1,0 +1,66 @@
+import CoachCore
+import GatewayAPI
+import HTTPEdge
+import JSON
+import TokenRelay
+
+/// A chat completion: a turn in OpenAI's oldest protocol.
+struct ChatCompletion: Sendable {
+    let turn: LiveTurn
+    /// As the request names it.
+    let model: String
+    /// The card, which precedes the answer; empty below tier 2.
+    let card: String
+
+    /// The whole answer.
+    func encoded(_ ending: TurnEnding) -> [UInt8] {
+        JSONWriter.encode { writer in
+            writer.object { writer in
+                writeHead(to: &writer, object: "chat.completion")
+                writer.key(literal: "choices")
+                writer.array { writer in
+                    writer.object { writer in
+                        writer.member("index", 0)
+                        writer.key(literal: "message")
+                        writer.object { writer in
+                            writer.member("role", "assistant")
+                            writer.member("content", card + String(decoding: turn.released.text, as: UTF8.self))
+                            writer.member("refusal", nil as String?)
+                        }
+                        writer.member("logprobs", nil as String?)
+                        writer.member("finish_reason", Self.finishReason(ending))
+                    }
+                }
+                writer.key(literal: "usage")
+                Self.writeUsage(of: ending, to: &writer)
+            }
+        }
+    }
+
+    /// The members that every chunk has.
+    func writeHead(to writer: inout JSONWriter, object: String) {
+        writer.member("id", "chatcmpl-\(turn.facts.identity.turnID)")
+        writer.member("object", object)
+        writer.member("created", turn.facts.startedAt ?? 0)
+        writer.member("model", model)
+        writer.member("system_fingerprint", nil as String?)
+    }
+
+    /// A stopped answer is as good as a whole one for these clients, and so is the fixed text of a crisis: some hide an answer that was filtered.
+    static func finishReason(_ ending: TurnEnding) -> String { ending.finishReason == .length ? "length" : "stop" }
+
+    /// The usage object, or `null` when the counts are unknown.
+    static func writeUsage(of ending: TurnEnding, to writer: inout JSONWriter) {
+        let usage = ending.bill?.usage ?? TokenUsage(input: 0, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0)
+        guard let input = usage.totalInput, let output = usage.totalOutput else { return writer.null() }
+        writer.object { writer in
+            writer.member("prompt_tokens", input)
+            writer.member("completion_tokens", output)
+            writer.member("total_tokens", input + output)
+            writer.key(literal: "prompt_tokens_details")
+            writer.object { $0.member("cached_tokens", usage.cachedInput ?? 0) }
+            writer.key(literal: "completion_tokens_details")
+            writer.object { $0.member("reasoning_tokens", usage.reasoning ?? 0) }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+import CoachCore
+import GatewayAPI
+import HTTPEdge
+import Hummingbird
+import TokenRelay
+
+/// `POST /v1/chat/completions`: a turn for clients of OpenAI's chat completions.
+public struct ChatCompletionRoutes: Feature {
+    private let chat: ChatRoutes
+
+    public init(chat: ChatRoutes) { self.chat = chat }
+
+    public func register(on routes: RouteTable) {
+        routes.authenticated("OpenAI").counting(.byHandler).post(
+            "/v1/chat/completions",
+            .init(
+                "Answer a conversation that the client keeps; with stream: true as chunks",
+                parameters: [.init("Idempotency-Key", in: .header, .text(maximumLength: 128))],
+                body: ChatCompletionRequest.schema, response: .media("application/json"))
+        ) { try await create($0, $1) }
+    }
+
+    private func create(_ request: Request, _ context: Authenticated) async throws -> Response {
+        let http = TurnHTTPRequest(request, context, body: try await request.collectBytes())
+        let pipeline = chat.pipeline
+        let body = try pipeline.read(http, ChatCompletionRequest.init)
+        let subscription = try await pipeline.start(body.conversation, model: body.model, http)
+        let completion = ChatCompletion(
+            turn: subscription.turn, model: body.model, card: pipeline.cardText(of: subscription.turn))
+        if body.streams {
+            return try pipeline.relay(
+                subscription, from: .start, as: ChatCompletionFormat(completion, includesUsage: body.includesUsage), http)
+        }
+        let ending = try await pipeline.ending(of: subscription)
+        guard ending.finishReason != nil else { throw pipeline.failure(ending, subscription) }
+        return .json(completion.encoded(ending), rate: subscription.rate)
+    }
+}

@@ -1,0 +1,84 @@
+import CoachCore
+import GatewayAPI
+import HTTPEdge
+import Hummingbird
+import JSON
+import TokenRelay
+
+/// What the OpenAI-compatible routes have in common: another wire format of the same turns (CONTRACT §7).
+extension TurnPipeline {
+    /// Earlier messages that are assessed, from the newest: what is older says little about now.
+    private static let assessedMessages = 50
+    /// Longer than the time limit of a turn and the attempts to save it.
+    private static let longestTurn = Duration.seconds(240)
+
+    /// Reads the body of a request. The error of a malformed one has crisis resources when its newest message shows danger.
+    func read<Body>(
+        _ http: TurnHTTPRequest, _ body: (JSONReader) throws(JSONFinding) -> Body
+    ) throws(GatewayError) -> Body {
+        do throws(JSONFindings) {
+            return try JSONReader.read(requestBody: http.body, body)
+        } catch {
+            var rejection = GatewayError(error)
+            if let text = ClientConversation.newestText(in: http.body) {
+                rejection.safety = coaching.crisisResources(
+                    coaching.assessor.assess(text).risk, in: http.region(TurnRequest(message: text)))
+            }
+            throw rejection
+        }
+    }
+
+    /// Begins the turn of a request, or finds that of a repeated one. `conversation`: the one to continue; nil begins one.
+    func start(
+        _ input: ClientConversation, model name: String, in conversation: ConversationID? = nil, _ http: TurnHTTPRequest
+    ) async throws -> TurnSubscription {
+        var request = TurnRequest(message: input.message, conversationID: conversation, source: .openai)
+        let assessment = assess(request)
+        let model = try model(name, assessment, http)
+        request.personaID = model.personaID
+        request.personaSlug = model.slug
+        do throws(JSONFinding) {
+            request.idempotencyKey = try IdempotencyKey.resolve(header: http.idempotencyKey, body: nil)?.text
+        } catch {
+            throw GatewayError(error)
+        }
+        request.supplied = SuppliedContext(
+            history: input.history, clientTexts: input.clientTexts, showsConcern: showsConcern(input.history))
+        return try await start(request, assessment, http)
+    }
+
+    /// The newest message alone has a tier; earlier ones raise the stored level to 1 at most.
+    private func showsConcern(_ history: [HistoryMessage]) -> Bool {
+        history.suffix(Self.assessedMessages).contains { $0.role == .user && coaching.assessor.assess($0.content).risk.tier > .none }
+    }
+
+    /// An unknown model is 404, but for a user in danger: they get the plain coach, as for an unknown persona (CONTRACT §4).
+    private func model(_ name: String, _ assessment: MessageAssessment, _ http: TurnHTTPRequest) throws(GatewayError) -> CoachModel {
+        if let model = CoachModel(name) { return model }
+        guard assessment.risk.tier < .crisis else { return .plain }
+        throw GatewayError(.personaOrDomainUnavailable, "the model does not exist: coach does").naming(field: "model")
+    }
+
+    /// Waits for the end of a turn.
+    func ending(of subscription: TurnSubscription) async throws(GatewayError) -> TurnEnding {
+        if let ending = await subscription.turn.ending(within: Self.longestTurn) { return ending }
+        throw begun(GatewayError(.overloaded, "the turn has not ended in time"), subscription)
+    }
+
+    /// The error of a turn that ended without a finish reason.
+    func failure(_ ending: TurnEnding, _ subscription: TurnSubscription) -> GatewayError {
+        let turn = subscription.turn
+        let kept = turn.releasedBytes
+        let failure = TerminalEvents(facts: turn.facts, ending: ending, keptBytes: kept, cursor: kept).failure
+        return begun(GatewayError(failure.code, failure.message, retryAfter: failure.retryAfter), subscription)
+    }
+
+    private func begun(_ error: GatewayError, _ subscription: TurnSubscription) -> GatewayError {
+        var error = rejected(error, subscription)
+        error.hasBegunTurn = true
+        return error
+    }
+
+    /// The card of a turn as the beginning of its text; empty below tier 2.
+    func cardText(of turn: LiveTurn) -> String { card(of: turn).map { $0.text + "\n\n" } ?? "" }
+}

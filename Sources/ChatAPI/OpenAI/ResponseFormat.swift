@@ -1,0 +1,127 @@
+import CoachCore
+import EventStream
+import HTTPEdge
+import JSON
+import TokenRelay
+
+/// A turn as the events of a streamed response, from after any of them.
+struct ResponseFormat: StreamFormat {
+    /// The reconnection delay for a client that must resume on another instance.
+    private static let retryMilliseconds = 500
+
+    private let object: ResponseObject
+    private let numbers: ResponseNumbers
+    /// The number of the last event that the client has; -1: none.
+    private let last: Int
+    /// A text event up to its number, and from behind the number up to its text.
+    private let beforeNumber: [UInt8]
+    private let beforeText: [UInt8]
+
+    init(_ object: ResponseObject, after last: Int? = nil) {
+        self.object = object
+        self.last = last ?? -1
+        numbers = ResponseNumbers(hasCard: !object.card.isEmpty)
+        let name = "response.output_text.delta"
+        beforeNumber = Array("event: \(name)\ndata: {\"type\":\"\(name)\",\"sequence_number\":".utf8)
+        beforeText = Array(
+            ",\"item_id\":\"\(object.itemID)\",\"output_index\":0,\"content_index\":0,\"logprobs\":[],\"delta\":\"".utf8)
+    }
+
+    /// Where the client stands.
+    var cursor: Cursor { numbers.cursor(after: last) }
+
+    func appendOpeningEvents(into output: inout [UInt8]) {
+        append(0, "response.created", into: &output) { writeResponse(nil, isEmpty: true, to: &$0) }
+        append(1, "response.in_progress", into: &output) { writeResponse(nil, isEmpty: true, to: &$0) }
+        append(2, "response.output_item.added", into: &output) { writer in
+            writer.member("output_index", 0)
+            writer.key(literal: "item")
+            object.writeItem(nil, text: nil, to: &writer)
+        }
+        append(3, "response.content_part.added", into: &output) { writePart("", to: &$0) }
+        if !object.card.isEmpty, last < 4 { object.card.utf8.withContiguousStorageIfAvailable { appendText($0, number: 4, into: &output) } }
+    }
+
+    func appendText(_ piece: UnsafeBufferPointer<UInt8>, cursor: Int, into output: inout [UInt8]) {
+        appendText(piece, number: numbers.text(endingAt: cursor), into: &output)
+    }
+
+    func appendTerminalEvents(_ ending: TurnEnding, keptBytes: Int, cursor: Int, into output: inout [UInt8]) {
+        func number(_ index: Int) -> Int { numbers.closing(index, length: keptBytes) }
+        if cursor > keptBytes, ending.finishReason == nil || object.turn.facts.identity.attempt > 1 {
+            return append(last + 1, "error", into: &output) { writer in
+                writer.member("code", "server_error")
+                writer.member("message", TerminalEvents.lost.message)
+                writer.member("param", nil as String?)
+            }
+        }
+        let text = object.text
+        append(number(0), "response.output_text.done", into: &output) { writer in
+            writePlace(to: &writer)
+            writer.member("text", text)
+            writer.key(literal: "logprobs")
+            writer.array { _ in }
+        }
+        append(number(1), "response.content_part.done", into: &output) { writePart(text, to: &$0) }
+        append(number(2), "response.output_item.done", into: &output) { writer in
+            writer.member("output_index", 0)
+            writer.key(literal: "item")
+            object.writeItem(ending, text: text, to: &writer)
+        }
+        let name: StaticString =
+            switch object.status(ending) {
+            case .inProgress, .completed: "response.completed"
+            // The protocol has no event for a cancelled response.
+            case .incomplete, .cancelled: "response.incomplete"
+            case .failed: "response.failed"
+            }
+        append(number(3), name, into: &output) { writeResponse(ending, isEmpty: false, to: &$0) }
+    }
+
+    func appendHeartbeat(into output: inout [UInt8]) { EventStreamEncoder.appendPing(into: &output) }
+
+    func appendRetry(into output: inout [UInt8]) {
+        EventStreamEncoder.appendRetry(milliseconds: Self.retryMilliseconds, into: &output)
+    }
+
+    // MARK: Events
+
+    /// Appends an event that the client does not have yet.
+    private func append(_ number: Int, _ name: StaticString, into output: inout [UInt8], _ members: (inout JSONWriter) -> Void) {
+        guard number > last else { return }
+        output.append(contentsOf: "event: \(name)\ndata: ".utf8)
+        JSONWriter.append(to: &output) { writer in
+            writer.object { writer in
+                writer.member("type", "\(name)")
+                writer.member("sequence_number", number)
+                members(&writer)
+            }
+        }
+        EventStreamEncoder.endEvent(into: &output)
+    }
+
+    private func appendText(_ piece: UnsafeBufferPointer<UInt8>, number: Int, into output: inout [UInt8]) {
+        output.append(contentsOf: beforeNumber)
+        JSONWriter.appendDecimal(number, into: &output)
+        output.append(contentsOf: beforeText)
+        JSONWriter.appendEscaped(piece, to: &output)
+        output.append(contentsOf: "\"}\n\n".utf8)
+    }
+
+    private func writeResponse(_ ending: TurnEnding?, isEmpty: Bool, to writer: inout JSONWriter) {
+        writer.key(literal: "response")
+        object.write(ending, isEmpty: isEmpty, to: &writer)
+    }
+
+    private func writePlace(to writer: inout JSONWriter) {
+        writer.member("item_id", object.itemID)
+        writer.member("output_index", 0)
+        writer.member("content_index", 0)
+    }
+
+    private func writePart(_ text: String, to writer: inout JSONWriter) {
+        writePlace(to: &writer)
+        writer.key(literal: "part")
+        ResponseObject.writePart(text, to: &writer)
+    }
+}

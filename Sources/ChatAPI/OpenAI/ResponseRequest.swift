@@ -1,0 +1,64 @@
+import CoachCore
+import GatewayAPI
+import JSON
+
+/// The body of `POST /v1/responses`.
+struct ResponseRequest: Sendable {
+    var model: String
+    var conversation: ClientConversation
+    var streams: Bool
+    /// Answers at once, while the turn runs.
+    var isBackground: Bool
+    /// The response whose conversation this one continues.
+    var previous: TurnID?
+
+    init(_ body: JSONReader) throws(JSONFinding) {
+        model = try body.required("model", .text(1...200))
+        let input = try body.member("input")
+        if input == nil { try body.report("input", .missing) }
+        if let text = input?.value.string {
+            conversation = try ClientConversation([ClientMessage(user: text)], "input", of: body)
+        } else {
+            conversation = try ClientConversation(try body.required("input"), "input", of: body)
+        }
+        if let instructions = try body.optional("instructions", as: String.self) { conversation.clientTexts.insert(instructions, at: 0) }
+        streams = try body.optional("stream") ?? false
+        isBackground = try body.optional("background") ?? false
+        previous = try body.optional("previous_response_id", .responseID)
+        if try body.value("conversation") != nil {
+            try body.report("conversation", .invalid("is not supported: use previous_response_id"))
+        }
+        try body.rejectUnsupported()
+        try body.member("text")?.rejectFormat("format")
+    }
+
+    static let schema = Schema.object([
+        .init("model", .text.described("coach, or coach: with a persona's slug or id")),
+        .init("input", .any.described("a text, or an array of messages")), .optional("instructions", .text),
+        .optional("previous_response_id", .text), .optional("stream", .boolean), .optional("background", .boolean),
+    ]).named("ResponseRequest")
+}
+
+extension ClientMessage {
+    fileprivate init(user text: String) {
+        role = .user
+        self.text = text
+    }
+}
+
+/// The id of a response: `resp_` and the id of its turn.
+enum ResponseID {
+    static func text(_ id: TurnID) -> String { "\(prefix)\(id)" }
+
+    static func parse(_ text: some StringProtocol) -> TurnID? {
+        text.hasPrefix(prefix) ? TurnID(validating: text.dropFirst(prefix.count)) : nil
+    }
+
+    private static let prefix = "resp_"
+}
+
+extension JSONField<TurnID> {
+    fileprivate static var responseID: Self {
+        .parsed("the id of a response", placeholder: TurnID.random()) { ResponseID.parse($0) }
+    }
+}

@@ -1,0 +1,126 @@
+import CoachCore
+import GatewayAPI
+import HTTPEdge
+import Hummingbird
+import JSON
+import TokenRelay
+
+/// `/v1/responses`: a turn for clients of OpenAI's responses. The id of a response is that of its turn.
+public struct ResponseRoutes: Feature {
+    private let chat: ChatRoutes
+    private let removal: ResponseRemoval
+
+    public init(chat: ChatRoutes, removal: ResponseRemoval) {
+        self.chat = chat
+        self.removal = removal
+    }
+
+    public func register(on routes: RouteTable) {
+        let turns = routes.authenticated("OpenAI")
+        turns.counting(.byHandler).post(
+            "/v1/responses",
+            .init(
+                "Create a response; with stream: true as events, with background: true at once",
+                parameters: [.init("Idempotency-Key", in: .header, .text(maximumLength: 128))],
+                body: ResponseRequest.schema, response: .media("application/json"))
+        ) { try await create($0, $1) }
+        let running = turns.counting(.beforeHandlerIfPossible)
+        running.get(
+            "/v1/responses/{id}",
+            .init(
+                "Get a response; with stream=true its events after a sequence number",
+                parameters: [
+                    .init("id", in: .path, .text), .init("stream", in: .query, .boolean),
+                    .init("starting_after", in: .query, .integer(0...Int(Int32.max))),
+                ], response: .media("application/json"))
+        ) { try await get($0, $1) }
+        running.post(
+            "/v1/responses/{id}/cancel",
+            .init("Stop a response", parameters: [.init("id", in: .path, .text)], response: .media("application/json"))
+        ) { try await cancel($0, $1) }
+        turns.delete(
+            "/v1/responses/{id}",
+            .init(
+                "Delete a response and its texts, and with the last one their conversation", parameters: [.init("id", in: .path, .text)],
+                response: .media("application/json"))
+        ) { try await delete($0, $1) }
+    }
+
+    private func create(_ request: Request, _ context: Authenticated) async throws -> Response {
+        let http = TurnHTTPRequest(request, context, body: try await request.collectBytes())
+        let pipeline = chat.pipeline
+        let body = try pipeline.read(http, ResponseRequest.init)
+        let conversation = try await conversation(of: body.previous, pipeline, http)
+        let subscription = try await pipeline.start(body.conversation, model: body.model, in: conversation, http)
+        let object = ResponseObject(
+            turn: subscription.turn, model: body.model, card: pipeline.cardText(of: subscription.turn), isBackground: body.isBackground,
+            previous: body.previous)
+        if body.streams { return try pipeline.relay(subscription, from: .start, as: ResponseFormat(object), http) }
+        if !body.isBackground {
+            let ending = try await pipeline.ending(of: subscription)
+            if ending.status == .failed { throw pipeline.failure(ending, subscription) }
+        }
+        return .json(object.encoded(), rate: subscription.rate)
+    }
+
+    /// The conversation of an earlier response.
+    private func conversation(
+        of previous: TurnID?, _ pipeline: TurnPipeline, _ http: TurnHTTPRequest
+    ) async throws -> ConversationID? {
+        guard let previous else { return nil }
+        do {
+            return try await pipeline.find(previous, http).facts.identity.conversationID
+        } catch let error as GatewayError where error.code == .notFound {
+            var error = GatewayError(.invalidInput, "the previous response does not exist").naming(field: "previous_response_id")
+            error.openAICode = "previous_response_not_found"
+            throw error
+        }
+    }
+
+    private func get(_ request: Request, _ context: Authenticated) async throws -> Response {
+        let http = TurnHTTPRequest(request, context)
+        let pipeline = chat.pipeline
+        let streams = try request.flag("stream")
+        let last = try request.integer("starting_after")
+        if let last, last < 0 { throw GatewayError(.invalidInput, "starting_after must not be negative").naming(field: "starting_after") }
+        let object = object(try await pipeline.find(try turnID(context), http), pipeline)
+        guard streams else { return .json(object.encoded()) }
+        let format = ResponseFormat(object, after: last)
+        return try pipeline.relay(TurnSubscription(turn: object.turn), from: format.cursor, as: format, http)
+    }
+
+    private func cancel(_ request: Request, _ context: Authenticated) async throws -> Response {
+        let http = TurnHTTPRequest(request, context)
+        let pipeline = chat.pipeline
+        let id = try turnID(context)
+        let turn = try await pipeline.find(id, http)
+        _ = try await pipeline.stop(id, http)
+        return .json(object(turn, pipeline).encoded())
+    }
+
+    private func delete(_ request: Request, _ context: Authenticated) async throws -> Response {
+        let id = try turnID(context)
+        guard try await chat.pipeline.stop(id, TurnHTTPRequest(request, context)) != .running else {
+            throw GatewayError(.turnInProgress, "the response is still in progress", retryAfter: 1)
+        }
+        guard try await removal.delete(context.caller, id) else { throw GatewayError.notFound }
+        return .json(
+            JSONWriter.encode { writer in
+                writer.object { writer in
+                    writer.member("id", ResponseID.text(id))
+                    writer.member("object", "response")
+                    writer.member("deleted", true)
+                }
+            })
+    }
+
+    private func object(_ turn: LiveTurn, _ pipeline: TurnPipeline) -> ResponseObject {
+        ResponseObject(turn: turn, model: CoachModel.name(turn.facts.personaID), card: pipeline.cardText(of: turn))
+    }
+
+    /// 404 for a malformed id, too.
+    private func turnID(_ context: Authenticated) throws(GatewayError) -> TurnID {
+        guard let id = context.parameters.get("id").flatMap({ ResponseID.parse($0) }) else { throw .notFound }
+        return id
+    }
+}

@@ -1,0 +1,92 @@
+import CoachCore
+import HTTPEdge
+import Logging
+import Synchronization
+import TokenRelay
+
+/// Makes the rolling summary of a conversation, in a job after the turn that no longer fitted its history into the prompt.
+public struct ConversationSummarizer: Sendable {
+    private let repository: SummaryRepository
+    private let coaching: LiveValue<Coaching>
+    private let model: LanguageModel
+    private let prices: LiveValue<PriceBook>
+
+    public init(repository: SummaryRepository, coaching: LiveValue<Coaching>, model: LanguageModel, prices: LiveValue<PriceBook>) {
+        self.repository = repository
+        self.coaching = coaching
+        self.model = model
+        self.prices = prices
+    }
+
+    /// One model call; false when nothing is left to summarise. Every call that a provider accepted is billed, also one without a usable text.
+    /// Throws `StoreFault`, and `SummaryFailed` when the call made no summary.
+    public func summarizePart(_ request: SummaryRequest, of userID: UserID) async throws -> Bool {
+        guard let task = try await repository.begin(userID, request) else { return false }
+        let prompt = coaching.current.prompts.summaryPrompt(of: task.messages, after: task.summary)
+        let answer = await SummaryCall.run(prompt, model)
+        let bill = answer.acceptedBy.map { name in
+            prices.current.bill(
+                of: name, on: task.day, reported: answer.usage,
+                estimate: TokenEstimate.usage(promptTokens: TokenEstimate.tokens(in: prompt), answer: answer.text))
+        }
+        let text = answer.end.isFault ? "" : String(decoding: answer.text.filter { $0 != 0 }, as: UTF8.self)
+        let isReplaced = try await repository.finish(
+            userID, SummaryReceipt(request: request, task: task, summary: PromptBuilder.summary(text), bill: bill))
+        if !isReplaced, text.allSatisfy(\.isWhitespace) { throw SummaryFailed(end: answer.end) }
+        return isReplaced
+    }
+}
+
+/// A model call made no summary.
+public struct SummaryFailed: Error, CustomStringConvertible {
+    let end: ModelEnd
+    public var description: String { if case .failed(let fault) = end { "\(fault.kind.rawValue): \(fault.detail)" } else { "no text" } }
+}
+
+/// A model call whose whole answer is awaited.
+private final class SummaryCall: Sendable {
+    struct Answer: Sendable {
+        var acceptedBy: ModelName?
+        var text: [UInt8] = []
+        var usage = TokenUsage()
+        var end = ModelEnd.cancelled
+    }
+
+    private struct State {
+        var answer = Answer()
+        var generation: Generation?
+        var isOver = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Cancelling the task cancels the call.
+    static func run(_ prompt: Prompt, _ model: LanguageModel) async -> Answer {
+        let call = SummaryCall()
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let generation = model.generate(prompt) { update in
+                    if let answer = call.received(update) { continuation.resume(returning: answer) }
+                }
+                call.state.withLock { if !$0.isOver { $0.generation = generation } }
+                if Task.isCancelled { generation.cancel() }
+            }
+        } onCancel: {
+            call.state.withLock(\.generation)?.cancel()
+        }
+    }
+
+    /// The whole answer with the last update.
+    private func received(_ update: ModelUpdate) -> Answer? {
+        state.withLock { state in
+            if let name = update.acceptedBy { state.answer.acceptedBy = name }
+            state.answer.text.append(contentsOf: update.text)
+            if let usage = update.usage { state.answer.usage = usage }
+            guard let end = update.end else { return nil }
+            state.answer.end = end
+            state.isOver = true
+            state.generation = nil
+            return state.answer
+        }
+    }
+}

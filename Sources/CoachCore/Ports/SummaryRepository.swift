@@ -1,0 +1,72 @@
+/// Port to the rolling summaries of conversations. `CoachStore` implements it on PostgreSQL. Closures throw `StoreFault`.
+public struct SummaryRepository: Sendable {
+    /// What is to be summarised now, with its call recorded in the ledger; nil when there is nothing, or summaries are not allowed.
+    public var begin: @Sendable (UserID, SummaryRequest) async throws -> SummaryTask?
+    /// Books the call and replaces the summary, unless another one was made since or the text is empty. Returns whether it was replaced. Idempotent.
+    public var finish: @Sendable (UserID, SummaryReceipt) async throws -> Bool
+
+    public init(
+        begin: @escaping @Sendable (UserID, SummaryRequest) async throws -> SummaryTask?,
+        finish: @escaping @Sendable (UserID, SummaryReceipt) async throws -> Bool
+    ) {
+        self.begin = begin
+        self.finish = finish
+    }
+}
+
+/// The conversation to summarise, and the turn after which.
+public struct SummaryRequest: Sendable, Equatable {
+    public var conversationID: ConversationID
+    public var turnID: TurnID
+    public var attempt: Int
+    /// The limit of the history in a prompt.
+    public var tokens: Int
+
+    public init(conversationID: ConversationID, turnID: TurnID, attempt: Int, tokens: Int) {
+        self.conversationID = conversationID
+        self.turnID = turnID
+        self.attempt = attempt
+        self.tokens = tokens
+    }
+}
+
+/// One call of a model that makes a summary.
+public struct SummaryTask: Sendable, Equatable {
+    /// The call's day (UTC) in the ledger.
+    public var day: CalendarDay
+    /// The call's number among those of the turn's attempt.
+    public var call: Int
+    /// The places of messages in the conversation: those after `from`, up to `through`.
+    public var from: Int
+    public var through: Int
+    /// Of the messages up to `from`.
+    public var summary: String?
+    /// Oldest first.
+    public var messages: [HistoryMessage]
+
+    public init(day: CalendarDay, call: Int, from: Int, through: Int, summary: String?, messages: [HistoryMessage]) {
+        self.day = day
+        self.call = call
+        self.from = from
+        self.through = through
+        self.summary = summary
+        self.messages = messages
+    }
+}
+
+/// The result of a call.
+public struct SummaryReceipt: Sendable, Equatable {
+    public var request: SummaryRequest
+    public var task: SummaryTask
+    /// Empty when the call failed.
+    public var summary: String
+    /// nil when no provider accepted the call.
+    public var bill: TurnBill?
+
+    public init(request: SummaryRequest, task: SummaryTask, summary: String, bill: TurnBill?) {
+        self.request = request
+        self.task = task
+        self.summary = summary
+        self.bill = bill
+    }
+}

@@ -1,0 +1,27 @@
+extension PromptBuilder {
+    /// Maximum tokens of a summary.
+    private static let maximumSummaryTokens = 500
+
+    /// The prompt for the summary of messages that leave the history. `summary`: the one of the messages before them.
+    public func summaryPrompt(of messages: [HistoryMessage], after summary: String?) -> Prompt {
+        let lines = messages.map { message in
+            "\(message.role == .user ? "Person" : "Coach"): \(DelimitedData.escaped(message.content, limit: Self.maximumMessageScalars))"
+        }
+        let notes = DelimitedData.block(summary, tag: "notes", limit: Self.maximumTextScalars)
+        let conversation = "<messages>\n\(lines.joined(separator: "\n"))\n</messages>"
+        return Prompt(
+            messages: [
+                Prompt.Message(role: .system, content: templates.filled(.summaryRequest)),
+                Prompt.Message(role: .user, content: "\(notes)\n\n\(conversation)"),
+            ], maximumOutputTokens: Self.maximumSummaryTokens)
+    }
+
+    /// A model's text as a summary: without white space around it, and no longer than a prompt takes.
+    public static func summary(_ text: String) -> String {
+        let scalars = text.unicodeScalars.drop(while: \.properties.isWhitespace)
+        return String(String.UnicodeScalarView(scalars.prefix(maximumTextScalars)))
+    }
+
+    /// As a message can be.
+    private static let maximumMessageScalars = 8_000
+}

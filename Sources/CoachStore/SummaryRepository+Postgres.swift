@@ -1,0 +1,78 @@
+import CoachCore
+import JSON
+import PostgresClient
+
+extension SummaryRepository {
+    /// Summaries in PostgreSQL. `requiresConsent`: whether the consent `memory` must have been given.
+    public static func postgres(client: PostgresClient, consents: RequiredConsents) -> SummaryRepository {
+        let requiresConsent = consents.kinds.contains(.memory)
+        return SummaryRepository(
+            begin: { userID, request in
+                let call: Query = """
+                    gateway.begin_summary(\(userID), \(request.conversationID), \(request.turnID), \(request.attempt)::integer, \
+                    \(request.tokens)::integer, \(requiresConsent))
+                    """
+                let text: String? = try await client.call(call, boundTo: userID)
+                return try text.map { try StoredJSON.decode(SummaryTask.self, from: $0) }
+            },
+            finish: { userID, receipt in
+                let argument = StoredJSON.encode(receipt)
+                return try await client.call("gateway.finish_summary(\(userID), \(argument)::jsonb, \(requiresConsent))", boundTo: userID)
+            })
+    }
+}
+
+extension PostgresClient {
+    /// Calls a function of schema `gateway` for a user without their token, and again while another transaction is in its way. Throws `StoreFault`.
+    fileprivate func call<Value: ColumnValue & Sendable>(
+        _ function: Query, boundTo userID: UserID, as type: Value.Type = Value.self
+    ) async throws -> Value {
+        let query = Claims.gateway(for: userID, calling: function)
+        return try await StoreFault.translating {
+            try await repeatingContended { try await value(of: query, for: userID, as: type) }
+        }
+    }
+}
+
+extension SummaryTask: JSONReadable {
+    public init(_ json: JSONReader) throws(JSONFinding) {
+        self.init(
+            day: try json.required("day"), call: try json.required("call"), from: try json.required("from"),
+            through: try json.required("through"), summary: try json.optional("summary"), messages: try json.required("messages"))
+    }
+}
+
+extension SummaryReceipt: StoredWritable {
+    func write(to json: inout JSONWriter) {
+        json.object { json in
+            json.field("conversation_id", request.conversationID)
+            json.field("turn_id", request.turnID)
+            json.field("attempt", request.attempt)
+            json.field("day", task.day.description)
+            json.field("call", task.call)
+            json.field("from", task.from)
+            json.field("through", task.through)
+            json.field("summary", summary)
+            json.field("bill", bill)
+        }
+    }
+}
+
+extension JobKind {
+    /// Summarises the older messages of a conversation.
+    public static let summariseConversation = JobKind(rawValue: "summarise_conversation")
+}
+
+extension SummaryRequest: JSONReadable {
+    /// The payload of a job; nil for another one.
+    public init?(of job: Job) {
+        guard let request = try? SummaryRequest(JSONReader(job.payload)) else { return nil }
+        self = request
+    }
+
+    public init(_ json: JSONReader) throws(JSONFinding) {
+        self.init(
+            conversationID: try json.required("conversation_id"), turnID: try json.required("turn_id"),
+            attempt: try json.required("attempt"), tokens: try json.required("tokens"))
+    }
+}

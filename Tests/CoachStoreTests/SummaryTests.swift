@@ -1,0 +1,116 @@
+import CoachCore
+import CoachStore
+import PostgresClient
+import Testing
+
+@Suite("Summaries in the database")
+struct SummaryTests {
+    private let consents = RequiredConsents()
+
+    /// A conversation of so many turns, each with 50 tokens of question and the answer's 25 (`TurnReceipt.complete`), and the request for its summary.
+    private func conversation(_ store: StoreFixture, _ caller: Caller, turns count: Int = 6) async throws -> SummaryRequest {
+        let turns = store.turns()
+        var last: TurnIdentity?
+        for number in 1...count {
+            last = try await turns.talk(
+                caller, "Question \(number) \(String(repeating: "word ", count: 38))", in: last?.conversationID, answer: "Answer \(number)")
+        }
+        let identity = try #require(last)
+        return SummaryRequest(conversationID: identity.conversationID, turnID: identity.turnID, attempt: identity.attempt, tokens: 200)
+    }
+
+    private func receipt(_ request: SummaryRequest, _ task: SummaryTask, _ text: String) -> SummaryReceipt {
+        let bill = TurnBill(
+            provider: "sim", model: "m", usage: TokenUsage(input: 10, cachedInput: 0, cacheWrite: 0, output: 5, reasoning: 0),
+            cost: Nanodollars(700), estimated: false)
+        return SummaryReceipt(request: request, task: task, summary: text, bill: bill)
+    }
+
+    private func state(_ store: StoreFixture, _ request: SummaryRequest) async throws -> String? {
+        try await store.value(
+            """
+            select concat_ws('|', coalesce(summary, '-'), summarised_through_seq) from public.conversations
+            where id = \(request.conversationID.uuid)
+            """)
+    }
+
+    private func rows(_ store: StoreFixture, _ request: SummaryRequest) async throws -> String? {
+        try await store.value(
+            """
+            select string_agg(concat_ws('|', call, revision, purpose, coalesce(cost_usd::text, '-')), ' ' order by call, revision)
+            from public.usage_logs where turn_id = \(request.turnID.uuid) and purpose = 'summary'
+            """)
+    }
+
+    @Test("the older messages up to a user's message are summarised once, and the call is in the ledger")
+    func once() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, summaries) = (Caller.someone(), SummaryRepository.postgres(client: store.gateway, consents: consents))
+        let request = try await conversation(store, caller)
+        let task = try #require(try await summaries.begin(caller.userID, request))
+        #expect(task.from == 0 && task.through % 2 == 0 && task.through < 12 && task.summary == nil)
+        #expect(task.messages.count == task.through && task.messages.first?.content.hasPrefix("Question 1") == true)
+        #expect(task.messages.last?.role == .assistant && task.call == 2)
+        // A second run of the job at the same time.
+        let other = try #require(try await summaries.begin(caller.userID, request))
+        #expect(other.through == task.through && other.call == 3)
+        #expect(try await summaries.finish(caller.userID, receipt(request, task, "They want to run.")))
+        #expect(try await summaries.finish(caller.userID, receipt(request, other, "Too late.")) == false)
+        #expect(try await state(store, request) == "They want to run.|\(task.through)")
+        #expect(
+            try await rows(store, request)
+                == "2|0|summary|- 2|1|summary|0.000000700 3|0|summary|- 3|1|summary|0.000000700")
+        // Delivered again: nothing changes.
+        #expect(try await summaries.finish(caller.userID, receipt(request, task, "Twice.")) == false)
+        #expect(try await state(store, request) == "They want to run.|\(task.through)")
+        let spent = try await store.value("select spent_usd::text from public.budgets where user_id = \(caller.userID.uuid)")
+        let booked = try await store.value(
+            "select sum(l.cost_usd)::text from public.usage_logs l join public.users u using (account_id) where u.id = \(caller.userID.uuid)"
+        )
+        #expect(spent == booked)
+        let context = try await store.turns().begin(
+            caller, TurnRequest(message: "And now?", conversationID: request.conversationID), risk: .calm
+        ).begun
+        #expect(context.summary == "They want to run." && context.unsummarised == 12 - task.through)
+    }
+
+    @Test("an empty summary replaces nothing, and is billed")
+    func empty() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, summaries) = (Caller.someone(), SummaryRepository.postgres(client: store.gateway, consents: consents))
+        let request = try await conversation(store, caller)
+        let first = try #require(try await summaries.begin(caller.userID, request))
+        #expect(try await summaries.finish(caller.userID, receipt(request, first, " \n")) == false)
+        #expect(try await state(store, request) == "-|0")
+        #expect(try await rows(store, request) == "2|0|summary|- 2|1|summary|0.000000700")
+    }
+
+    @Test("without the consent nothing is read, and what was made meanwhile is not kept")
+    func consent() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, summaries) = (Caller.someone(), SummaryRepository.postgres(client: store.gateway, consents: consents))
+        let request = try await conversation(store, caller)
+        let required = SummaryRepository.postgres(client: store.gateway, consents: RequiredConsents([.memory]))
+        #expect(try await required.begin(caller.userID, request) == nil)
+        let task = try #require(try await summaries.begin(caller.userID, request))
+        try await store.admin.execute("update public.users set consents = '{\"memory\": false}' where id = \(caller.userID.uuid)")
+        #expect(try await summaries.finish(caller.userID, receipt(request, task, "They want to run.")) == false)
+        #expect(try await state(store, request) == "-|0")
+        #expect(try await summaries.begin(caller.userID, request) == nil)
+        let context = try await store.turns().begin(
+            caller, TurnRequest(message: "And now?", conversationID: request.conversationID), risk: .calm
+        ).begun
+        #expect(context.unsummarised == nil && !context.needsSummary)
+    }
+
+    @Test("a short conversation has nothing to summarise, nor has somebody else's")
+    func nothing() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, summaries) = (Caller.someone(), SummaryRepository.postgres(client: store.gateway, consents: consents))
+        let request = try await conversation(store, caller, turns: 1)
+        #expect(try await summaries.begin(caller.userID, request) == nil)
+        let (long, stranger) = (try await conversation(store, caller), Caller.someone())
+        try await store.turns().talk(stranger, "Hello")
+        #expect(try await summaries.begin(stranger.userID, long) == nil)
+    }
+}

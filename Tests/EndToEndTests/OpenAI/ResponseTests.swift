@@ -1,0 +1,130 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Responses", .paced)
+struct ResponseTests {
+    private static let path = "/v1/responses"
+
+    private func create(_ user: TestUser, _ input: Any, _ more: [String: Any] = [:]) async throws -> Answer {
+        try await user.send("POST", Self.path, ["model": "coach", "input": input].merging(more) { $1 })
+    }
+
+    private func outputText(_ response: JSONObject) -> String {
+        response.objects("output").flatMap { $0.objects("content") }.compactMap { $0["text"] }.joined()
+    }
+
+    private func deltas(_ events: [Event]) -> String {
+        events.filter { $0.type == "response.output_text.delta" }.compactMap { $0["delta"] }.joined()
+    }
+
+    private func numbers(_ events: [Event]) -> [Int] { events.compactMap { $0.fields.number("sequence_number") } }
+
+    @Test("are created, retrieved and continued, and a deleted one is gone")
+    func life() async throws {
+        let stage = try await Stage.shared()
+        let user = stage.testUser()
+        let mark = marker()
+        let first = try await create(user, "I want to run. \(mark) \(sim(["text": "Good."]))", ["instructions": "be \(mark) brief"])
+        #expect(first.status == 200 && first.json["status"] == "completed" && outputText(first.json) == "Good.", "\(first.text)")
+        let id = try #require(first.json["id"])
+        #expect(try #require(try await stage.simulator.requests(containing: mark).last).system.contains("be \(mark) brief"))
+        let read = try await user.send("GET", "\(Self.path)/\(id)")
+        #expect(read.json["id"] == id && outputText(read.json) == "Good." && read.json.number("created_at") ?? 0 > 1_700_000_000)
+        let second = try await create(
+            user, [["role": "user", "content": "How far? \(sim(["words": 2]))"]], ["previous_response_id": id])
+        #expect(second.json["previous_response_id"] == id, "\(second.text)")
+        let request = try #require(try await stage.simulator.requests(containing: mark).last)
+        #expect(request.messages.map(\.role) == ["system", "user", "assistant", "user"] && request.messages[2].content == "Good.")
+        #expect(try await stage.testUser().send("GET", "\(Self.path)/\(id)").status == 404)
+        #expect(try await stage.testUser().send("DELETE", "\(Self.path)/\(id)").status == 404)
+        #expect(try await user.send("DELETE", "\(Self.path)/\(id)").json.flag("deleted") == true)
+        #expect(try await user.send("GET", "\(Self.path)/\(id)").status == 404)
+        #expect(try await user.send("DELETE", "\(Self.path)/\(id)").status == 404)
+        let rows = try await stage.database.row(
+            "select count(*) as n from messages where user_id = '\(user.id)' and content like '%\(mark)%'")
+        #expect(rows.number("n") == 0)
+        let last = try #require(second.json["id"])
+        #expect(try await user.send("GET", "\(Self.path)/\(last)").status == 200)
+        #expect(try await user.send("DELETE", "\(Self.path)/\(last)").status == 200)
+        #expect(try await user.send("GET", "/api/v1/conversations?source=openai").list.isEmpty)
+        let unknown = try await create(user, "Hello", ["previous_response_id": id])
+        #expect(unknown.status == 400 && unknown.error["code"] == "previous_response_not_found")
+        let app = try await user.say("Hello \(sim(["words": 2]))")
+        let turn = try #require(app.first("start")?["turn_id"])
+        #expect(try await user.send("DELETE", "\(Self.path)/resp_\(turn)").status == 404, "a turn of an app is not theirs to delete")
+    }
+
+    @Test("stream the protocol's events in order, and any event's number resumes the stream, on another instance, too")
+    func resume() async throws {
+        let pair = try await Pair.shared()
+        let user = TestUser(gateway: pair.one)
+        let text = "One step, then — another 🌱 and a third."
+        let answer = try await create(user, "I want to kill myself \(sim(["text": text]))", ["stream": true])
+        let types = answer.events.map(\.type).reduce(into: [String]()) { if $0.last != $1 { $0.append($1) } }
+        #expect(
+            types == [
+                "response.created", "response.in_progress", "response.output_item.added", "response.content_part.added",
+                "response.output_text.delta", "response.output_text.done", "response.content_part.done", "response.output_item.done",
+                "response.completed",
+            ])
+        let numbers = numbers(answer.events)
+        #expect(numbers == numbers.sorted() && Set(numbers).count == numbers.count && numbers.first == 0)
+        let whole = deltas(answer.events)
+        #expect(whole.hasSuffix(text) && answer.events[4].fields.number("sequence_number") == 4, "the card is the first content")
+        let completed = try #require(answer.events.last).fields.object("response")
+        #expect(outputText(completed) == whole)
+        let id = try #require(completed["id"])
+        let elsewhere = TestUser(gateway: pair.other, id: user.id)
+        for (index, event) in answer.events.enumerated() {
+            let number = try #require(event.fields.number("sequence_number"))
+            let rest = try await elsewhere.send("GET", "\(Self.path)/\(id)?stream=true&starting_after=\(number)")
+            #expect(deltas(Array(answer.events[...index])) + deltas(rest.events) == whole)
+            #expect(self.numbers(rest.events).allSatisfy { $0 > number })
+            #expect(rest.events.last?.type == (index == answer.events.count - 1 ? nil : "response.completed"))
+        }
+        let replay = try await elsewhere.send("GET", "\(Self.path)/\(id)?stream=true")
+        #expect(replay.events.first?.type == "response.created" && deltas(replay.events) == whole)
+        #expect(try await user.send("GET", "\(Self.path)/\(id)?stream=true&starting_after=-1").status == 400)
+    }
+
+    @Test("run in the background, are read while they run, on another instance, too, and cancelled")
+    func background() async throws {
+        let pair = try await Pair.shared()
+        let user = TestUser(gateway: pair.one)
+        let slow = "Tell me all. \(sim(["words": 4000, "pace_ms": 10]))"
+        let created = try await create(user, slow, ["background": true])
+        #expect(created.status == 200 && created.json["status"] == "in_progress" && created.json.flag("background") == true)
+        let id = try #require(created.json["id"])
+        let elsewhere = TestUser(gateway: pair.other, id: user.id)
+        try await eventually("text of the running response") {
+            try await !outputText(user.send("GET", "\(Self.path)/\(id)").json).isEmpty
+        }
+        #expect(try await elsewhere.send("GET", "\(Self.path)/\(id)").json["status"] == "in_progress")
+        let cancelled = try await elsewhere.send("POST", "\(Self.path)/\(id)/cancel")
+        #expect(cancelled.status == 200 && cancelled.json["status"] == "cancelled", "\(cancelled.text)")
+        let read = try await user.send("GET", "\(Self.path)/\(id)").json
+        #expect(read["status"] == "cancelled" && !outputText(read).isEmpty)
+        let stream = try await user.send("GET", "\(Self.path)/\(id)?stream=true&starting_after=3")
+        #expect(stream.events.last?.type == "response.incomplete")
+        #expect(try await user.send("POST", "\(Self.path)/\(id)/cancel").json["status"] == "cancelled")
+    }
+
+    @Test("that fail are failed, and their creation is not repeated")
+    func failure() async throws {
+        let user = try await Stage.shared().testUser()
+        let failing = "Hello \(sim(["http_error": ["status": 500]]))"
+        let refused = try await create(user, failing)
+        #expect(refused.status == 503 && refused.headers["x-should-retry"] == "false", "\(refused.text)")
+        let stream = try await create(user, failing, ["stream": true])
+        let response = try #require(stream.events.last).fields.object("response")
+        #expect(stream.events.last?.type == "response.failed" && response["status"] == "failed", "\(stream.text)")
+        #expect(response.object("error")["code"] == "server_error")
+        for more in [["conversation": "conv_1"], ["previous_response_id": "x"], ["text": ["format": ["type": "json_schema"]]]]
+            as [[String: Any]]
+        {
+            let answer = try await create(user, "Hello", more)
+            #expect(answer.status == 400 && answer.error["param"]?.hasPrefix(more.keys.first ?? "-") == true, "\(answer.text)")
+        }
+    }
+}

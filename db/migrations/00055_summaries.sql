@@ -1,0 +1,139 @@
+-- Rolling summaries: when a conversation no longer fits into a prompt, a model summarises its older messages, after the turn and by a job. The messages
+-- stay. The job's calls are in the ledger under the turn that caused it, with purpose `summary`.
+
+-- Enqueues the summary of a conversation. The key allows one job until the summary has moved, and another one ten turns later, in case the job died.
+create function gateway.request_summary(uid uuid, conversation_id uuid, turn_id uuid, attempt integer, tokens integer) returns void
+    language plpgsql set search_path = '' as $$
+declare
+    progress record;
+begin
+    select c.summarised_through_seq as through, c.last_seq into progress from public.conversations c
+    where c.user_id = gateway.user_id() and c.id = $2 and c.deleted_at is null and not c.ephemeral;
+    if found then
+        perform gateway.enqueue_job(
+            uid, 'summarise_conversation',
+            jsonb_build_object('conversation_id', $2, 'turn_id', $3, 'attempt', $4, 'tokens', $5),
+            concat_ws(' ', $2, progress.through, progress.last_seq / 20), clock_timestamp(), 5);
+    end if;
+end $$;
+
+-- Whether summaries may be made of the user's messages: not once `memory` is refused, or required and not given (CONTRACT §5).
+create function gateway.allows_summaries(uid uuid, requires_consent boolean) returns boolean
+    language sql stable set search_path = ''
+begin atomic
+    select coalesce((u.consents ->> 'memory')::boolean, not $2) from public.users u where u.id = gateway.user_id();
+end;
+
+-- What is to be summarised now, and the record of the call in the ledger, before it is made; NULL when there is nothing. All but the newest messages
+-- with half of so many tokens, so that the next summary is due many turns later; at most so many tokens at once. The cut is before a user's message.
+-- result: {day, call, from, through, summary: the one so far, messages: [{role, content}]}, of the messages after `from` up to `through`
+create function gateway.begin_summary(
+    uid uuid, conversation_id uuid, turn_id uuid, attempt integer, tokens integer, requires_consent boolean) returns jsonb
+    language plpgsql set search_path = '' set lock_timeout = '100ms' as $$
+declare
+    conversation public.conversations;
+    kept_from integer;
+    through integer;
+    past jsonb;
+    today constant date := clock_timestamp() at time zone 'UTC';
+    account uuid;
+    nth integer;
+begin
+    perform gateway.check_caller(uid);
+    select c.* into conversation from public.conversations c
+    where c.user_id = gateway.user_id() and c.id = $2 and c.deleted_at is null and not c.ephemeral;
+    if not found or not gateway.allows_summaries(uid, requires_consent) then
+        return null;
+    end if;
+
+    -- The newest turn is always kept.
+    select coalesce(min(recent.seq), max(recent.newest)) into kept_from
+    from (
+        select m.seq, m.role, max(m.seq) filter (where m.role = 'user') over () as newest,
+            sum(m.token_count + 4) over (order by m.seq desc rows unbounded preceding) as tokens_so_far
+        from public.messages m
+        where m.user_id = gateway.user_id() and m.conversation_id = $2 and m.seq > conversation.summarised_through_seq
+            and m.status in ('complete', 'stopped', 'interrupted') and m.content <> ''
+    ) recent
+    where (recent.role = 'user' and recent.tokens_so_far <= tokens / 2) or recent.seq = recent.newest;
+    if kept_from is null or kept_from - 1 <= conversation.summarised_through_seq then
+        return null;
+    end if;
+    select coalesce(min(older.seq) filter (where older.tokens_before > tokens and older.role = 'user'), kept_from) - 1 into through
+    from (
+        select m.seq, m.role,
+            sum(m.token_count + 4) over (order by m.seq rows between unbounded preceding and 1 preceding) as tokens_before
+        from public.messages m
+        where m.user_id = gateway.user_id() and m.conversation_id = $2
+            and m.seq > conversation.summarised_through_seq and m.seq < kept_from
+            and m.status in ('complete', 'stopped', 'interrupted') and m.content <> ''
+    ) older;
+    select jsonb_agg(jsonb_build_object('role', m.role, 'content', m.content) order by m.seq) into past
+    from public.messages m
+    where m.user_id = gateway.user_id() and m.conversation_id = $2
+        and m.seq > conversation.summarised_through_seq and m.seq <= through
+        and m.status in ('complete', 'stopped', 'interrupted') and m.content <> '';
+    if past is null then
+        update public.conversations c set summarised_through_seq = through
+        where c.user_id = gateway.user_id() and c.id = $2 and c.summarised_through_seq = conversation.summarised_through_seq;
+        return null;
+    end if;
+
+    select u.account_id into strict account from public.users u where u.id = gateway.user_id();
+    select greatest(1, max(l.call)) + 1 into nth from public.usage_logs l
+    where l.account_id = account and l.day = today and l.turn_id = $3 and l.attempt = $4;
+    insert into public.usage_logs (account_id, day, turn_id, attempt, call, revision, purpose, conversation_id, persona_id, tier)
+    select account, today, t.id, $4, coalesce(nth, 2), 0, 'summary', $2, t.persona_id, t.tier
+    from public.turns t where t.user_id = gateway.user_id() and t.id = $3;
+    return jsonb_build_object(
+        'day', today, 'call', coalesce(nth, 2), 'from', conversation.summarised_through_seq, 'through', through,
+        'summary', conversation.summary, 'messages', past);
+end $$;
+
+-- Books a call and replaces the summary, unless another one was made since, the text is empty, or the consent was withdrawn. Idempotent. Returns
+-- whether the summary was replaced.
+-- receipt: {conversation_id, turn_id, attempt, day, call, from, through, summary, bill: null | as in gateway.finish_turn}
+create function gateway.finish_summary(uid uuid, receipt jsonb, requires_consent boolean) returns boolean
+    language plpgsql set search_path = '' set lock_timeout = '100ms' as $$
+declare
+    bill constant jsonb := nullif(receipt -> 'bill', 'null');
+    cost constant numeric := gateway.to_usd((bill ->> 'cost_nanodollars')::bigint);
+    account uuid;
+begin
+    perform gateway.check_caller(uid);
+    select u.account_id into account from public.users u where u.id = gateway.user_id();
+    if bill is not null and account is not null then
+        insert into public.usage_logs (
+            account_id, day, turn_id, attempt, call, revision, purpose, finalized_by, conversation_id, persona_id, tier,
+            provider, model, input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, tokens_in, tokens_out,
+            cost_usd, unpriced, estimated)
+        select
+            account, (receipt ->> 'day')::date, t.id, (receipt ->> 'attempt')::integer, (receipt ->> 'call')::integer, 1, 'summary', 'owner',
+            t.conversation_id, t.persona_id, t.tier, bill ->> 'provider', bill ->> 'model', (bill ->> 'input')::bigint,
+            (bill ->> 'cached_input')::bigint, (bill ->> 'cache_write')::bigint, (bill ->> 'output')::bigint,
+            (bill ->> 'reasoning')::bigint, gateway.tokens_in(bill), gateway.tokens_out(bill), cost, (cost is null)::integer,
+            (bill ->> 'estimated')::boolean
+        from public.turns t where t.user_id = gateway.user_id() and t.id = (receipt ->> 'turn_id')::uuid
+        on conflict do nothing;
+        if found then
+            insert into public.budgets as b (user_id, day, spent_usd, tokens, unpriced_turns)
+            values (
+                uid, (receipt ->> 'day')::date, coalesce(cost, 0), gateway.tokens_in(bill) + gateway.tokens_out(bill), (cost is null)::integer)
+            on conflict (user_id, day) do update
+                set spent_usd = b.spent_usd + excluded.spent_usd, tokens = b.tokens + excluded.tokens,
+                    unpriced_turns = b.unpriced_turns + excluded.unpriced_turns;
+        end if;
+    end if;
+    update public.conversations c
+    set summary = receipt ->> 'summary', summarised_through_seq = (receipt ->> 'through')::integer
+    where c.user_id = gateway.user_id() and c.id = (receipt ->> 'conversation_id')::uuid and c.deleted_at is null
+        and c.summarised_through_seq = (receipt ->> 'from')::integer and receipt ->> 'summary' ~ '\S'
+        and gateway.allows_summaries(uid, requires_consent);
+    return found;
+end $$;
+
+revoke all on all functions in schema gateway from public, anon, authenticated;
+grant execute on function
+    gateway.request_summary(uuid, uuid, uuid, integer, integer), gateway.allows_summaries(uuid, boolean),
+    gateway.begin_summary(uuid, uuid, uuid, integer, integer, boolean), gateway.finish_summary(uuid, jsonb, boolean)
+    to coach_gateway;
