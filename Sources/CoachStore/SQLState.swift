@@ -3,4 +3,7 @@ enum SQLState {
     static let insufficientPrivilege = "42501"
     static let checkViolation = "23514"
     static let noDataFound = "P0002"
+    static let invalidParameter = "22023"
+    /// Texts that are not of the type they are read as.
+    static let invalidTexts: Set<String> = ["22P02", "22007", "22008"]
 }

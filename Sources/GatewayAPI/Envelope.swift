@@ -9,10 +9,26 @@ public struct ResponseMeta: Sendable, Equatable {
     public var requestID: String
     /// The time at which the response was created.
     public var timestamp: Timestamp
+    /// Present on figures only.
+    public var figures: FigureMeta?
 
-    public init(requestID: String, timestamp: Timestamp) {
+    public init(requestID: String, timestamp: Timestamp, figures: FigureMeta? = nil) {
         self.requestID = requestID
         self.timestamp = timestamp
+        self.figures = figures
+    }
+}
+
+/// What `meta` tells about figures.
+public struct FigureMeta: Sendable, Equatable {
+    /// Everything that was booked before is included; nil: not known yet.
+    public var asOf: Timestamp?
+    /// Path and query of the list of calls behind the figures, to which the keys of a row are added as parameters; nil: there is none.
+    public var trace: String?
+
+    public init(asOf: Timestamp?, trace: String? = nil) {
+        self.asOf = asOf
+        self.trace = trace
     }
 }
 
@@ -110,6 +126,10 @@ public enum Envelope {
             writer.member("request_id", meta.requestID)
             writer.member("timestamp", meta.timestamp)
             writer.member("version", ResponseMeta.version)
+            if let figures = meta.figures {
+                writer.member("as_of", figures.asOf)
+                if let trace = figures.trace { writer.member("trace", trace) }
+            }
         }
     }
 }

@@ -21,6 +21,16 @@ struct CatalogueTests {
         "gateway.push_token_owners",
         // Jobs are taken across users, and some have no user; idempotency keys of users begin with the user.
         "gateway.jobs", "gateway.done_jobs",
+        // Rollups of the ledger, by account where they are not sums over all.
+        "gateway.usage_quarters", "gateway.usage_hours",
+        "gateway.usage_days", "gateway.persona_quarters",
+        "gateway.persona_days", "gateway.account_usage_days",
+        "gateway.account_days", "gateway.conversation_days",
+        "gateway.activity_days", "gateway.retention_weeks",
+        "gateway.error_days", "gateway.latency_hours",
+        "gateway.latency_days", "gateway.rollup_state",
+        "gateway.rollup_marks", "gateway.figures",
+        "gateway.alerts", "gateway.instance_readings",
     ]
 
     /// The column with the user, for the tables of users.

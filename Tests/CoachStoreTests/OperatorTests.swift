@@ -18,7 +18,12 @@ struct OperatorTests {
     }
 
     private static let calls: [String] = [
-        "operator.costs(current_date, current_date, '{}')",
+        "operator.costs(now(), now(), '{}', 'day', 'UTC')", "operator.usage(now(), now(), '{day}', 'day', 'UTC')",
+        "operator.retention(now(), now(), '{}', 'day', 'UTC')", "operator.domains(now(), now(), '{domain}', 'day', 'UTC')",
+        "operator.latency(now(), now(), '{}', 'day', 'UTC')", "operator.providers(now(), now(), '{provider}', 'day', 'UTC')",
+        "operator.errors(date_trunc('day', now(), 'UTC'), date_trunc('day', now(), 'UTC'), '{}', 'day', 'UTC')",
+        "operator.calls(now(), now(), '{}', null, 1)", "operator.reports(null, null, 1)",
+        "operator.alerts(null, null, 1)",
         "operator.user_status(gen_random_uuid())",
         "operator.suspend_user(gen_random_uuid(), 'x', null)",
         "operator.unsuspend_user(gen_random_uuid(), 'x', null)",
@@ -67,44 +72,6 @@ struct OperatorTests {
             """
         ) { rows in try rows.map { row in try row.value(0, as: String.self) } }
         #expect(Set(functions) == Set(Self.calls.map { String($0.prefix { $0 != "(" }) }))
-    }
-
-    @Test("costs are summed by group, a correction counts once, and an unknown price is not a cost")
-    func costs() async throws {
-        let store = try await StoreFixture()
-        let (alice, bob, turns) = (Caller.someone(), Caller.someone(), store.turns())
-        for caller in [alice, alice, bob] { try await turns.talk(caller, "Hello") }
-        let unpriced = try await turns.begin(bob, TurnRequest(message: "Hi"), risk: .calm).begun.identity
-        try await turns.finish(.complete(unpriced, of: bob, domain: .fitness, cost: nil))
-        // Recorded before the model call, without a receipt: not a cost yet.
-        _ = try await turns.begin(bob, TurnRequest(message: "Still running"), risk: .calm).begun
-        // An estimate of recovery, and the owner's receipt that replaces it.
-        let late = try await turns.begin(alice, TurnRequest(message: "Late"), risk: .calm).begun.identity
-        var estimate = TurnReceipt.complete(late, of: alice, "Part", cost: Nanodollars(1_000_000))
-        estimate.finalizedBy = .recovery
-        try await turns.finish(estimate)
-        try await turns.finish(.complete(late, of: alice, "Whole"))
-
-        let admin = Caller.someone(role: .operator)
-        func costs(_ groups: String, grain: String = "day") async throws -> [[String?]] {
-            try await call(
-                "operator.costs((now() at time zone 'UTC')::date - 1, (now() at time zone 'UTC')::date + 1, \(groups)::text[], \(grain))",
-                as: admin, store)
-        }
-        // bucket, model, provider, domain, persona, user, tier, turns, input, cached, output, cost, unpriced
-        #expect(try await costs("{}").map { Array($0[7...]) } == [["5", "450", "50", "100", "0.000493824", "1"]])
-        let byDomain = try await costs("{domain}")
-        #expect(byDomain.map { [$0[3], $0[7], $0[11], $0[12]] } == [["mindset", "4", "0.000493824", "0"], ["fitness", "1", nil, "1"]])
-        let byUser = try await costs("{user,model,day}")
-        let today = try await store.value("select date_trunc('day', now(), 'UTC')::text")
-        #expect(Set(byUser.map { $0[5] }) == [alice.userID.description, bob.userID.description])
-        #expect(byUser.allSatisfy { $0[0] == today && $0[1] == "coach-sim" && $0[2] == nil })
-        for grain in ["hour", "week"] {
-            let truncated = try await store.value("select date_trunc(\(grain), now(), 'UTC')::text")
-            #expect(try await costs("{day}", grain: grain).map { $0[0] } == [truncated])
-        }
-        await #expect(throws: PostgresError.self) { try await costs("{message}") }
-        await #expect(throws: PostgresError.self) { try await costs("{day}", grain: "minute") }
     }
 
     @Test("an operator suspends a user, whose requests are rejected, and ends the suspension; both are logged")

@@ -1,6 +1,7 @@
 import CoachCore
 import CoachStore
 import PostgresClient
+import TestSupport
 
 /// The turn ports of one owner, as a gateway has them.
 struct TurnPorts: Sendable {
@@ -83,6 +84,17 @@ extension RequestCounter {
             return nil
         } catch let rejected as CountedRejection {
             return rejected.rejection.reason
+        }
+    }
+}
+
+extension StoreFixture {
+    /// Folds until everything that this database has is in the rollups: a transaction elsewhere in the cluster may hold the watermark back.
+    func foldRollups() async throws {
+        try await eventually("everything is folded") {
+            try await Rollups(client: gateway).fold()
+            return try await count(
+                "select count(*) from public.usage_logs l where l.booked_in >= (select s.watermark from gateway.rollup_state s)") == 0
         }
     }
 }

@@ -11,6 +11,8 @@ package struct StoreAPI: Sendable {
         package var path: String
         package var authorization: String?
         package var body: String
+        /// Names in lower case.
+        package var headers: [String: String]
     }
 
     private struct Answer: Encodable {

@@ -1,6 +1,8 @@
 -- The ledger of model calls. Rows are only added: a correction is another row with the difference.
 
 create type public.usage_purpose as enum ('chat', 'judge', 'summary', 'preview');
+create type public.turn_status as enum ('running', 'complete', 'stopped', 'interrupted', 'failed');
+create type public.domain_source as enum ('pinned', 'persona', 'message', 'conversation', 'abstained');
 
 create table public.usage_logs (
     -- public.users.account_id. The ledger outlives users, conversations and turns, so it refers to none of them by a foreign key.
@@ -14,7 +16,7 @@ create table public.usage_logs (
     -- 0: the call was recorded before its request left, and nothing is known of it yet. Then the receipt, and corrections of it.
     revision integer not null,
     purpose public.usage_purpose not null,
-    -- Source of the receipt; NULL in revision 0.
+    -- Source of the receipt; NULL in revision 0, and when the attempt ended without one because no provider accepted the call.
     finalized_by public.finalizer,
     conversation_id uuid,
     message_id uuid,
@@ -39,11 +41,21 @@ create table public.usage_logs (
     unpriced integer not null default 0,
     -- The provider reported no usage; tokens were counted from the text.
     estimated boolean not null default false,
+    -- How the turn's attempt ended, in rows of its first call after revision 0; the latest revision counts.
+    status public.turn_status,
+    error_code text,
+    domain_confidence real,
+    domain_source public.domain_source,
+    time_to_first_token_ms integer,
+    duration_ms integer,
     -- Readers that follow the ledger by snapshots see each transaction's rows once.
     booked_in xid8 not null default pg_current_xact_id(),
     booked_at timestamptz not null default clock_timestamp(),
     primary key (account_id, day, turn_id, attempt, call, revision)
 ) partition by range (day);
+
+-- For the folder of the rollups.
+create index idx_usage_logs_booked_in on public.usage_logs (booked_in);
 
 -- Partitions are in their own schema, to which no role has access: they are read and written through the table.
 create schema ledger;
@@ -104,5 +116,5 @@ create view public.model_calls with (security_invoker = true) as
     from public.usage_logs l
     join public.users u on u.account_id = l.account_id
     group by u.id, l.day, l.turn_id, l.attempt, l.call, l.purpose, l.conversation_id, l.message_id, l.persona_id, l.tier
-    having max(l.revision) > 0;
+    having count(l.finalized_by) > 0;
 comment on view public.model_calls is 'Tokens and cost of each model call: the sums of its rows in the ledger.';

@@ -1,8 +1,6 @@
 -- A turn: one message of a user and the answer to it, over all attempts.
 
-create type public.turn_status as enum ('running', 'complete', 'stopped', 'interrupted', 'failed');
 create type public.finish_reason as enum ('stop', 'length', 'stopped', 'safety');
-create type public.domain_source as enum ('pinned', 'persona', 'message', 'conversation', 'abstained');
 create type public.risk_subject as enum ('self', 'other', 'unclear');
 create domain public.risk_tier as smallint check (value between 0 and 4);
 create domain public.idempotency_key as text check (octet_length(value) between 1 and 128 and value !~ '[^\x20-\x7E]');

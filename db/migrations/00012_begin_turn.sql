@@ -15,7 +15,7 @@ begin
         from public.usage_logs l
         where l.account_id = (select u.account_id from public.users u where u.id = gateway.user_id())
             and l.day = $4 and l.turn_id = $2 and l.attempt = $3 and l.call = 1
-        having max(l.revision) > 0);
+        having count(l.finalized_by) > 0);
 end $$;
 
 -- The current state of a turn, for subscribers and replays; NULL when it does not exist, belongs to another user, or its conversation is deleted.

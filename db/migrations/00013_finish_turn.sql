@@ -12,7 +12,7 @@ create function gateway.tokens_out(bill jsonb) returns bigint
 -- Books the bill of an ended attempt as the difference to its ledger rows. An owner's bill replaces an estimate of recovery; an estimate replaces
 -- nothing. The day is that on which the attempt began. Planned at each call, so that only the partitions of the days between are read.
 create function gateway.finalize_late(
-    uid uuid, turn public.turns, nth integer, bill jsonb, decided public.coaching_domain, finalizer public.finalizer)
+    uid uuid, turn public.turns, nth integer, receipt jsonb, bill jsonb, finalizer public.finalizer)
     returns void
     language plpgsql set search_path = '' set plan_cache_mode = force_custom_plan as $$
 declare
@@ -39,10 +39,10 @@ begin
     insert into public.usage_logs as l (
         account_id, day, turn_id, attempt, call, revision, purpose, finalized_by, conversation_id, message_id, persona_id, domain, tier,
         provider, model, input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, tokens_in, tokens_out,
-        cost_usd, unpriced, estimated)
+        cost_usd, unpriced, estimated, status, error_code, domain_confidence, domain_source, time_to_first_token_ms, duration_ms)
     values (
         account, coalesce(former.day, turn.day), turn.id, nth, 1, former.revision + 1, 'chat', finalizer, turn.conversation_id,
-        turn.message_id, turn.persona_id, decided, turn.tier, bill ->> 'provider', bill ->> 'model',
+        turn.message_id, turn.persona_id, (receipt #>> '{domain,domain}')::public.coaching_domain, turn.tier, bill ->> 'provider', bill ->> 'model',
         case when is_free then 0 else (bill ->> 'input')::bigint end - coalesce(former.input_tokens, 0),
         case when is_free then 0 else (bill ->> 'cached_input')::bigint end - coalesce(former.cached_input_tokens, 0),
         case when is_free then 0 else (bill ->> 'cache_write')::bigint end - coalesce(former.cache_write_tokens, 0),
@@ -54,7 +54,9 @@ begin
             when is_free then -coalesce(former.cost_usd, 0)
             when cost is not null or former.cost_usd is not null then coalesce(cost, 0) - coalesce(former.cost_usd, 0) end,
         (bill is not null and cost is null)::integer - former.unpriced,
-        coalesce((bill ->> 'estimated')::boolean, false))
+        coalesce((bill ->> 'estimated')::boolean, false), (receipt ->> 'status')::public.turn_status, receipt ->> 'error_code',
+        (receipt #>> '{domain,confidence}')::real, (receipt #>> '{domain,source}')::public.domain_source,
+        (receipt ->> 'time_to_first_token_ms')::integer, (receipt ->> 'duration_ms')::integer)
     returning * into booked;
 
     insert into public.budgets as b (user_id, day, spent_usd, tokens, unpriced_turns)
@@ -100,13 +102,16 @@ begin
         insert into public.usage_logs (
             account_id, day, turn_id, attempt, call, revision, purpose, finalized_by, conversation_id, message_id, persona_id, domain, tier,
             provider, model, input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, tokens_in, tokens_out,
-            cost_usd, unpriced, estimated)
+            cost_usd, unpriced, estimated, status, error_code, domain_confidence, domain_source, time_to_first_token_ms, duration_ms)
         select
-            turn.account_id, turn.day, turn.id, nth, 1, 1, 'chat', finalizer, turn.conversation_id, turn.message_id, turn.persona_id, turn.domain,
+            turn.account_id, turn.day, turn.id, nth, 1, 1, 'chat', case when bill is not null then finalizer end, turn.conversation_id, turn.message_id, turn.persona_id, turn.domain,
             turn.tier, bill ->> 'provider', bill ->> 'model', (bill ->> 'input')::bigint, (bill ->> 'cached_input')::bigint,
             (bill ->> 'cache_write')::bigint, (bill ->> 'output')::bigint, (bill ->> 'reasoning')::bigint,
-            gateway.tokens_in(bill), gateway.tokens_out(bill), cost, (cost is null)::integer, (bill ->> 'estimated')::boolean
-        where bill is not null and turn.account_id is not null
+            gateway.tokens_in(bill), gateway.tokens_out(bill), cost, (bill is not null and cost is null)::integer,
+            coalesce((bill ->> 'estimated')::boolean, false), turn.status, receipt ->> 'error_code', (receipt #>> '{domain,confidence}')::real,
+            (receipt #>> '{domain,source}')::public.domain_source, (receipt ->> 'time_to_first_token_ms')::integer,
+            (receipt ->> 'duration_ms')::integer
+        where turn.account_id is not null
     )
     update public.conversations c set domain = coalesce(turn.domain, c.domain), updated_at = moment, change = turn.change
     where c.user_id = gateway.user_id() and c.id = turn.conversation_id and turn.status <> 'failed';
@@ -149,7 +154,7 @@ begin
         return 'unknown_turn';
     end if;
     if ended.attempt > nth then
-        perform gateway.finalize_late(uid, ended, nth, bill, decided, finalizer);
+        perform gateway.finalize_late(uid, ended, nth, receipt, bill, finalizer);
         return 'superseded';
     end if;
     if finalizer <> 'owner' or ended.finalized_by is distinct from 'recovery' then
@@ -181,7 +186,7 @@ begin
         update public.messages m set status = 'complete', updated_at = moment, change = turn.change
         where m.user_id = gateway.user_id() and m.id = ended.user_message_id;
     end if;
-    perform gateway.finalize_late(uid, ended, nth, bill, decided, finalizer);
+    perform gateway.finalize_late(uid, ended, nth, receipt, bill, finalizer);
     perform gateway.write_answer(uid, turn, nth, receipt, bill, finalizer, moment);
     return 'finalized';
 end $$;
@@ -280,7 +285,7 @@ end $$;
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
     gateway.tokens_in(jsonb), gateway.tokens_out(jsonb),
-    gateway.finalize_late(uuid, public.turns, integer, jsonb, public.coaching_domain, public.finalizer),
+    gateway.finalize_late(uuid, public.turns, integer, jsonb, jsonb, public.finalizer),
     gateway.write_answer(uuid, gateway.ended_turn, integer, jsonb, jsonb, public.finalizer, timestamptz),
     gateway.finish_late(uuid, uuid, integer, jsonb, jsonb, public.finalizer, timestamptz), gateway.finish_turn(uuid, jsonb)
     to coach_gateway;

@@ -17,55 +17,6 @@ begin
     end if;
 end $$;
 
--- Tokens and cost by group, of calls on days (UTC) from `first_day` to `last_day`, both included.
---
--- group_by: of day, model, provider, domain, persona, user, tier; columns of other groups are NULL. grain: hour, day or week (from Monday), the
--- length of `bucket` when grouped by day. An hour is that of the booking; days and weeks are the ledger's. Only calls with a receipt count;
--- corrections count in the call they correct. A cost is the sum of the priced calls, NULL when there is none; unpriced_turns is the number of turns
--- missing from it. Turns of removed users have no user_id.
-create function operator.costs(first_day date, last_day date, group_by text[], grain text default 'day')
-    returns table (
-        bucket timestamptz, model text, provider text, domain public.coaching_domain, persona_id uuid, user_id uuid, tier text,
-        turns bigint, input_tokens bigint, cached_input_tokens bigint, output_tokens bigint, cost_usd numeric, unpriced_turns bigint)
-    language plpgsql stable security definer set search_path = ''
-    -- Only the partitions of these days are read.
-    set plan_cache_mode = force_custom_plan as $$
-begin
-    perform operator.require_operator();
-    if not group_by <@ array['day', 'model', 'provider', 'domain', 'persona', 'user', 'tier'] or grain not in ('hour', 'day', 'week') then
-        raise exception 'unknown group or grain' using errcode = 'invalid_parameter_value';
-    end if;
-    return query
-        select
-            case when 'day' = any (group_by) then case grain
-                when 'hour' then date_trunc('hour', c.booked_at, 'UTC')
-                when 'week' then date_trunc('week', c.day::timestamp at time zone 'UTC', 'UTC')
-                else c.day::timestamp at time zone 'UTC' end end,
-            case when 'model' = any (group_by) then c.model end,
-            case when 'provider' = any (group_by) then c.provider end,
-            case when 'domain' = any (group_by) then c.domain end,
-            case when 'persona' = any (group_by) then c.persona_id end,
-            case when 'user' = any (group_by) then u.id end,
-            case when 'tier' = any (group_by) then c.tier end,
-            count(distinct c.turn_id),
-            sum(c.input_tokens)::bigint, sum(c.cached_input_tokens)::bigint, sum(c.output_tokens)::bigint,
-            sum(c.cost_usd), count(distinct c.turn_id) filter (where c.unpriced > 0)
-        from (
-            select l.account_id, l.day, l.turn_id, l.persona_id, l.tier, min(l.booked_at) filter (where l.revision > 0) as booked_at,
-                (array_agg(l.domain order by l.revision desc))[1] as domain,
-                (array_agg(l.provider order by l.revision desc) filter (where l.provider is not null))[1] as provider,
-                (array_agg(l.model order by l.revision desc) filter (where l.model is not null))[1] as model,
-                sum(l.input_tokens) as input_tokens, sum(l.cached_input_tokens) as cached_input_tokens,
-                sum(l.output_tokens) as output_tokens, sum(l.cost_usd) as cost_usd, sum(l.unpriced) as unpriced
-            from public.usage_logs l
-            where l.day between first_day and last_day
-            group by l.account_id, l.day, l.turn_id, l.attempt, l.call, l.persona_id, l.tier
-            having max(l.revision) > 0) c
-        left join public.users u on 'user' = any (group_by) and u.account_id = c.account_id
-        group by 1, 2, 3, 4, 5, 6, 7
-        order by 1, 2, 3, 4, 5, 6, 7;
-end $$;
-
 -- An account as operators see it; no row when there is no such user. Nothing that the user wrote.
 create function operator.user_status(user_id uuid)
     returns table (

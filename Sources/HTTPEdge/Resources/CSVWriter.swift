@@ -1,13 +1,12 @@
-import GatewayAPI
 import JSON
 
 /// CSV rows (RFC 4180) that are safe to open in a spreadsheet.
 enum CSVWriter {
-    /// One row of a resource, in the order of its fields. Strings are written as they are, numbers and booleans as JSON, `null` as an empty
-    /// cell, arrays and objects as JSON text.
-    static func row<Resource: WireResource>(of resource: Resource) -> [UInt8] {
-        let json = (try? JSONValue(parsing: JSONWriter.encode(resource.write))) ?? .null
-        return row(Resource.fields.map { cell(json[$0.name] ?? .null) })
+    /// One row of the JSON object that `write` writes, with these members. Strings are written as they are, numbers and booleans as JSON, `null` as an
+    /// empty cell, arrays and objects as JSON text.
+    static func row(_ names: [String], of write: (inout JSONWriter) -> Void) -> [UInt8] {
+        let json = (try? JSONValue(parsing: JSONWriter.encode(write))) ?? .null
+        return row(names.map { cell(json[$0] ?? .null) })
     }
 
     static func row(_ cells: [String]) -> [UInt8] {

@@ -8,10 +8,11 @@ import NIOCore
 extension Response {
     /// A success response in the JSON envelope. `data` must write exactly one JSON value.
     public static func envelope(
-        _ context: some EdgeContext, status: HTTPResponse.Status = .ok, pagination: Pagination? = nil, data: (inout JSONWriter) -> Void
+        _ context: some EdgeContext, status: HTTPResponse.Status = .ok, pagination: Pagination? = nil, figures: FigureMeta? = nil,
+        data: (inout JSONWriter) -> Void
     ) -> Response {
         let bytes = Envelope.success(
-            meta: ResponseMeta(requestID: context.requestID, timestamp: .now), pagination: pagination, data: data)
+            meta: ResponseMeta(requestID: context.requestID, timestamp: .now, figures: figures), pagination: pagination, data: data)
         return Response(bytes: bytes, type: "application/json; charset=utf-8", status: status)
     }
 

@@ -11,21 +11,30 @@ extension Response {
     public static func list<Record: Sendable, Element: WireResource>(
         _ request: Request, _ context: some EdgeContext, _ page: Page<Record>, _ element: (Record) -> Element
     ) -> Response {
+        list(request, context, page, fields: Element.fields) { record, writer in element(record).write(to: &writer) }
+    }
+
+    /// The same for elements whose fields are known when the route is declared. `write` writes one JSON object.
+    public static func list<Record: Sendable>(
+        _ request: Request, _ context: some EdgeContext, _ page: Page<Record>, fields: [Schema.Field], figures: FigureMeta? = nil,
+        write: (Record, inout JSONWriter) -> Void
+    ) -> Response {
         let form = ListForm(accept: request.headers[.accept])
         let pagination = Pagination(page)
         switch form {
         case .envelope:
-            return .envelope(context, pagination: pagination) { writer in
-                writer.array { writer in for record in page.items { element(record).write(to: &writer) } }
+            return .envelope(context, pagination: pagination, figures: figures) { writer in
+                writer.array { writer in for record in page.items { write(record, &writer) } }
             }
         case .csv:
-            var bytes = CSVWriter.row(Element.fields.map(\.name))
-            for record in page.items { bytes += CSVWriter.row(of: element(record)) }
+            let names = fields.map(\.name)
+            var bytes = CSVWriter.row(names)
+            for record in page.items { bytes += CSVWriter.row(names) { write(record, &$0) } }
             return Response(bytes: bytes, type: "text/csv; charset=utf-8; header=present").linking(request, pagination)
         case .jsonLines:
             var bytes: [UInt8] = []
             for record in page.items {
-                JSONWriter.append(to: &bytes) { element(record).write(to: &$0) }
+                JSONWriter.append(to: &bytes) { write(record, &$0) }
                 bytes.append(UInt8(ascii: "\n"))
             }
             return Response(bytes: bytes, type: form.mediaType).linking(request, pagination)

@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
 
-/// Verifies bodies signed with HMAC-SHA256 over `"{t}.{raw body}"` and a header `t=<unix seconds>,v1=<hex>[,v1=…]`: RevenueCat's and
+/// Verifies, and signs, bodies with HMAC-SHA256 over `"{t}.{raw body}"` and a header `t=<unix seconds>,v1=<hex>[,v1=…]`: RevenueCat's and
 /// Stripe's scheme (facts: their documentation). Several secrets and several `v1` allow a rotation; other schemes in the header are ignored.
 public struct SignedBody: Sendable {
     /// The permitted difference between the sender's clock and ours in seconds, in both directions.
@@ -22,13 +22,25 @@ public struct SignedBody: Sendable {
         guard !overflow, abs(age) <= Self.tolerance else { return false }
         var isValid = false
         for secret in secrets {
-            var code = HMAC<SHA256>(key: secret)
-            code.update(data: Array((parsed.time + ".").utf8))
-            code.update(data: body)
-            let expected = code.finalize()
+            let expected = Self.code(of: body, at: parsed.time, secret)
             for signature in parsed.signatures where expected == signature { isValid = true }
         }
         return isValid
+    }
+
+    /// The header that signs the body at this time, with every secret.
+    public func header(of body: [UInt8], unixSeconds now: Int64) -> String {
+        let codes = secrets.map { secret in
+            "v1=" + Self.code(of: body, at: "\(now)", secret).map { String(format: "%02x", $0) }.joined()
+        }
+        return (["t=\(now)"] + codes).joined(separator: ",")
+    }
+
+    private static func code(of body: [UInt8], at time: String, _ secret: SymmetricKey) -> HMAC<SHA256>.MAC {
+        var code = HMAC<SHA256>(key: secret)
+        code.update(data: Array((time + ".").utf8))
+        code.update(data: body)
+        return code.finalize()
     }
 
     private struct Header {

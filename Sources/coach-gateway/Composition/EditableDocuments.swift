@@ -8,11 +8,13 @@ struct EditableDocuments: Sendable {
     let coaching: LiveValue<Coaching>
     let prices: LiveValue<PriceBook>
     let tiers: LiveValue<TierBook>
+    let alertRules: LiveValue<AlertRules>
     let domains: DocumentType
     let priceList: DocumentType
     let limits: DocumentType
+    let alerts: DocumentType
 
-    var types: [DocumentType] { [domains, priceList, limits] }
+    var types: [DocumentType] { [domains, priceList, limits, alerts] }
 
     /// Begins with the shipped versions.
     init(_ files: ProductFiles) {
@@ -22,9 +24,12 @@ struct EditableDocuments: Sendable {
         let tiers = LiveValue(files.tiers)
         self.prices = prices
         self.tiers = tiers
+        let alertRules = LiveValue(files.alertRules)
+        self.alertRules = alertRules
         domains = Self.domains(files.coachingParts) { coaching.replace(with: $0) }
         priceList = .single(.prices, shipped: files.priceBody) { prices.replace(with: $0) }
         limits = .single(.limits, shipped: files.tierBody) { tiers.replace(with: $0) }
+        alerts = .single(.alertRules, shipped: files.alertBody) { alertRules.replace(with: $0) }
     }
 
     private static func domains(_ parts: CoachingParts, swap: @escaping @Sendable (Coaching) -> Void) -> DocumentType {

@@ -104,10 +104,17 @@ struct Gateway {
         let handlers = JobHandlers(
             housekeeping: housekeeping, removal: UserRemoval(client: database), indexer: MessageIndexer(client: database),
             summarizer: summarizer, queue: queue, reconciliation: reconciliation,
-            playPurchases: configuration.webhooks.playPurchases(outbound, inbox), logger: logger
+            playPurchases: configuration.webhooks.playPurchases(outbound, inbox),
+            alertWebhook: configuration.alertWebhook?.webhook(outbound), logger: logger
         ).all
         let jobMetrics = JobMetrics(kinds: handlers.map(\.kind))
         let jobs = JobRunner(queue: queue, handlers: handlers, metrics: jobMetrics, logger: logger)
+        let figures = FigureUpdates(
+            rollups: Rollups(client: database),
+            alerts: AlertEvaluation(
+                alerts: Alerts(client: database, instance: slot.instance, isDelivered: configuration.alertWebhook != nil),
+                rules: documents.alertRules, receipts: slot.receipts, hasClassifier: files.coachingParts.classifier != nil),
+            jobs: jobs, logger: logger)
 
         // The edge.
         let keySet = try Self.keySet(configuration, client: outbound, logger: logger)
@@ -152,8 +159,9 @@ struct Gateway {
                     path: "domain-configs", title: "domain configurations", type: documents.domains, documents: documentStore),
                 DocumentRoutes(path: "prices", title: "prices", type: documents.priceList, documents: documentStore),
                 DocumentRoutes(path: "limits", title: "tiers and limits", type: documents.limits, documents: documentStore),
+                DocumentRoutes(path: "alert-rules", title: "rules of alerts", type: documents.alerts, documents: documentStore),
                 AuditRoutes(log: .postgres(client: database)), UserAdministrationRoutes(users: .postgres(client: database)),
-                CostRoutes(reports: .postgres(client: database)), SafetyFigureRoutes(reports: .postgres(client: database)),
+                FigureRoutes(figures: .postgres(client: database)), SafetyFigureRoutes(reports: .postgres(client: database)),
                 PersonaRoutes(personas: personas), PersonaVersionRoutes(personas: personas),
                 CharacterCardRoutes(personas: personas), AvatarRoutes(avatars: .postgres(client: database)),
                 ShareLinkRoutes(sharing: sharing, personas: personas),
@@ -219,6 +227,7 @@ struct Gateway {
             PeriodicJob("job figures", PeriodicSchedule(every: .seconds(15), firstAfter: .seconds(1), jitter: 0.2), logger: logger) {
                 jobMetrics.record(try await queue.figures())
             },
+            figures,
             Background { try await HeapTrimming(isStreaming: { registry.count > 0 }, logger: logger).run() },
             Background {
                 try await Self.serveMetrics(configuration, readiness: readiness, metrics: metrics, registry: registry, logger: logger)

@@ -16,11 +16,12 @@ struct JobHandlers {
     /// nil when it is not configured, as the next.
     let reconciliation: Reconciliation?
     let playPurchases: PlayPurchases?
+    let alertWebhook: AlertWebhook?
     let logger: Logger
 
     var all: [JobHandler] {
         [deleteUser, purgeDeletedContent, indexMessages, summarise] + (reconciliation.map(reconcile) ?? [])
-            + (playPurchases.map { [lookUp($0)] } ?? [])
+            + (playPurchases.map { [lookUp($0)] } ?? []) + (alertWebhook.map { [deliverAlert($0)] } ?? [])
     }
 
     private var deleteUser: JobHandler {
@@ -67,6 +68,15 @@ struct JobHandlers {
     private func lookUp(_ purchases: PlayPurchases) -> JobHandler {
         JobHandler(PlayPurchases.kind, concurrency: 4, timeLimit: .seconds(60), payload: PlayLookUp.of) { lookUp, messageID in
             try await Self.asking { try await purchases.lookUp(lookUp, messageID: messageID) }
+        }
+    }
+
+    private func deliverAlert(_ webhook: AlertWebhook) -> JobHandler {
+        JobHandler(
+            Alerts.delivery, concurrency: 2, timeLimit: .seconds(60), payload: { job in job.idempotencyKey.map { (job.payload, $0) } }
+        ) {
+            alert, key in
+            try await webhook.deliver(alert, id: key)
         }
     }
 

@@ -15,6 +15,9 @@ struct ProductFiles {
     var tiers: TierBook
     /// The file of `tiers`.
     var tierBody: JSONValue
+    var alertRules: AlertRules
+    /// The file of `alertRules`.
+    var alertBody: JSONValue
     /// Findings of the coaching files that do not keep a gateway from serving.
     var coachingWarnings: [String]
 
@@ -41,10 +44,15 @@ struct ProductFiles {
             tierBody = (try? JSONValue(parsing: bytes)) ?? .null
             return TierBook.read(bytes)
         }
-        guard findings.isEmpty, let coachingParts, let models, let prices, let tiers else { return (nil, findings) }
+        var alertBody = JSONValue.null
+        let alertRules = parse("deploy/alert-rules.json") { bytes in
+            alertBody = (try? JSONValue(parsing: bytes)) ?? .null
+            return AlertRules.read(bytes)
+        }
+        guard findings.isEmpty, let coachingParts, let models, let prices, let tiers, let alertRules else { return (nil, findings) }
         let files = ProductFiles(
             coachingParts: coachingParts, models: models, prices: prices, priceBody: priceBody, tiers: tiers,
-            tierBody: tierBody, coachingWarnings: coachingWarnings)
+            tierBody: tierBody, alertRules: alertRules, alertBody: alertBody, coachingWarnings: coachingWarnings)
         return (files, [])
     }
 

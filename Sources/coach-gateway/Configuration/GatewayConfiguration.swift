@@ -47,6 +47,7 @@ struct GatewayConfiguration: Sendable {
     var webhooks: WebhookSettings
     var appLinks: AppLinks
     var traces: TraceSettings
+    var alertWebhook: AlertWebhookSettings?
     /// The process environment: provider keys are looked up in it by the names that `deploy/models.json` gives. The simulator takes any
     /// key, so it gets one.
     var processEnvironment: [String: String]
@@ -71,6 +72,7 @@ struct GatewayConfiguration: Sendable {
         let webhooks = WebhookSettings(&settings)
         let appLinks = AppLinks(&settings)
         let traces = TraceSettings(&settings)
+        let alertWebhook = AlertWebhookSettings(&settings)
         let root = DataFolders.find(settings.text(.root))
         if root == nil { settings.complain(.root, "no folder with db, prompts, domains and deploy was found") }
         if let secret = settings.text(.jwtSecret), secret.utf8.count < 32 { settings.complain(.jwtSecret, "is shorter than 32 bytes") }
@@ -109,7 +111,7 @@ struct GatewayConfiguration: Sendable {
             stateDirectory: settings.text(.stateDirectory).map { URL(fileURLWithPath: $0) }
                 ?? root.appendingPathComponent(".coach/state"),
             drain: .seconds(drain), drainNotice: .seconds(notice), maximumTurns: turns, deletedContentDays: deletedDays,
-            requiredConsents: consents, webhooks: webhooks, appLinks: appLinks, traces: traces,
+            requiredConsents: consents, webhooks: webhooks, appLinks: appLinks, traces: traces, alertWebhook: alertWebhook,
             processEnvironment: environment.merging(["COACH_SIMULATOR_KEY": "any"]) { own, _ in own })
         return (configuration, [])
     }

@@ -16,8 +16,8 @@ struct SettingKey: Sendable {
         androidApps,
         revenueCatAuthorization, revenueCatSecret, revenueCatSignatureHeader, revenueCatAPIKey, revenueCatAPI, stripeSecret,
         appStoreBundleID, appStoreAppID, appStoreRoot,
-        playAudience, playEmail, playPackage, playServiceAccount, playAPI, storeProducts, foldStoreEvents, billingSandbox,
-        tracesEndpoint, tracesHeaders, tracesSampled, traceServiceName,
+        playAudience, playEmail, playPackage, playServiceAccount, playAPI, storeProducts, foldStoreEvents, billingSandbox, alertWebhookURL,
+        alertWebhookSecret, tracesEndpoint, tracesHeaders, tracesSampled, traceServiceName,
     ]
 
     static let environment = SettingKey(
@@ -150,4 +150,9 @@ struct SettingKey: Sendable {
         meaning: "share of turns to trace, 0 to 1; a request's `traceparent` decides for its turn")
     static let traceServiceName = SettingKey(
         name: "OTEL_SERVICE_NAME", fallback: "coach-gateway", meaning: "`service.name` of the spans")
+    static let alertWebhookURL = SettingKey(
+        name: "COACH_ALERT_WEBHOOK_URL", fallback: nil, meaning: "address that is told when an alert begins and ends")
+    static let alertWebhookSecret = SettingKey(
+        name: "COACH_ALERT_WEBHOOK_SECRET", fallback: nil,
+        meaning: "signs these requests: `X-Webhook-Signature: t=…,v1=…`, HMAC-SHA256 of `{t}.{raw body}`", secret: true)
 }

@@ -19,9 +19,9 @@ struct AccessMatrixTests {
             select format('%s.%s', n.nspname, c.relname) from pg_class c join pg_namespace n on n.oid = c.relnamespace
             where n.nspname in ('public', 'gateway', 'operator') and c.relkind in ('r', 'p', 'v', 'm', 'f')
             """)
-        #expect(names == Set(TableExpectation.all.map(\.name)))
+        #expect(names == Set(TableExpectation.every.map(\.name)))
 
-        for table in TableExpectation.all {
+        for table in TableExpectation.every {
             for actor in Actor.allCases {
                 var found = ""
                 for verb in Verb.allCases {
@@ -35,7 +35,7 @@ struct AccessMatrixTests {
     @Test("users may write the columns that the matrix lists and no others", arguments: Server.allCases)
     func columns(server: Server) async throws {
         let ground = try await AccessGround.on(server)
-        for table in TableExpectation.all {
+        for table in TableExpectation.every {
             for (verb, expected) in [("INSERT", table.insertable), ("UPDATE", table.updatable)] {
                 let columns = try await ground.names(
                     """

@@ -30,7 +30,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def stub(self, body):
         with lock:
             requests.append({
-                "method": self.command, "path": self.path, "authorization": self.headers.get("Authorization"), "body": body.decode()})
+                "method": self.command, "path": self.path, "authorization": self.headers.get("Authorization"), "body": body.decode(),
+                "headers": {name.lower(): value for name, value in self.headers.items()}})
             answer = answers.get(self.path, {"status": 404, "body": "{}"})
         self.reply(answer["status"], answer.get("headers", {}), answer["body"].encode())
 

@@ -1,0 +1,110 @@
+extension Figure {
+    /// The figures that are read from the rollups.
+    public static let all = [costs, usage, retention, domains, latency, providers, errors]
+
+    /// CONTRACT §5.
+    public static let costs = Figure(
+        "costs", "Tokens and cost of all users by group",
+        groups: [
+            Group("day"), Group("model"), Group("provider"), Group("domain"), Group("persona", column: "persona_id"),
+            Group("user", column: "user_id"), Group("tier"),
+        ],
+        isTraceable: true, needsUTCDays: { $0.contains("user") },
+        columns: [
+            .key("day", .time), .key("model"), .key("provider"), .key("domain"), .key("persona_id", .id), .key("user_id", .id),
+            .key("tier"),
+            .measure("turns"), .measure("input_tokens", isNullable: true), .measure("cached_input_tokens", isNullable: true),
+            .measure("output_tokens", isNullable: true), .measure("cost_usd", .money, isNullable: true), .measure("unpriced_turns"),
+        ])
+
+    static let usage = Figure(
+        "usage", "Active users, conversations, messages and errors by UTC day", groups: [Group("day")], by: ["day"], isTraceable: true,
+        needsUTCDays: { _ in true },
+        columns: [
+            .key("day", .time, isNullable: false), .measure("active_users"), .measure("weekly_active_users"),
+            .measure("monthly_active_users"), .measure("conversations"), .measure("messages"),
+            .measure("messages_per_conversation", .number, isNullable: true), .measure("turns"), .measure("errors"),
+        ])
+
+    static let retention = Figure(
+        "usage/retention", "Users by the week of their first message, and how many wrote in the weeks after it", function: "retention",
+        needsUTCDays: { _ in true },
+        columns: [
+            .key("cohort", .time, isNullable: false), .key("week", .integer, isNullable: false), .measure("users"),
+            .measure("cohort_users"),
+            .measure("share", .number),
+        ])
+
+    static let domains = Figure(
+        "domains", "Turns, confidence, abstentions, latency and cost by domain; null is the generic answer",
+        groups: [Group("day"), Group("domain")], by: ["day", "domain"], isTraceable: true,
+        columns: joined(
+            [
+                .key("day", .time), .key("domain"), .measure("turns"), .measure("share", .number, isNullable: true),
+                .measure("confidence", .number, isNullable: true), .measure("abstentions"),
+            ], percentiles("first_token", [50, 95]), [.measure("cost_usd", .money, isNullable: true), .measure("unpriced_turns")]))
+
+    static let latency = Figure(
+        "latency", "Milliseconds to the first token, per further token and of complete turns, by group",
+        groups: [Group("day"), Group("provider"), Group("model"), Group("domain")], isTraceable: true,
+        needsUTCDays: { $0.contains("domain") },
+        columns: joined(
+            [.key("day", .time), .key("provider"), .key("model"), .key("domain"), .measure("turns")],
+            percentiles("first_token", [50, 90, 95, 99]), percentiles("per_token", [50, 90, 95, 99]),
+            percentiles("whole_turn", [50, 90, 95, 99])))
+
+    static let providers = Figure(
+        "providers", "Calls, errors and latency by provider",
+        groups: [Group("day"), Group("provider"), Group("model")], by: ["provider"], isTraceable: true,
+        columns: joined(
+            [
+                .key("day", .time), .key("provider"), .key("model"), .measure("calls"), .measure("errors"),
+                .measure("error_share", .number, isNullable: true),
+            ], percentiles("first_token", [50, 95]), percentiles("per_token", [50]), percentiles("whole_turn", [95])))
+
+    static let errors = Figure(
+        "errors", "Attempts of turns that ended with an error, by code and UTC day",
+        groups: [Group("day"), Group("code"), Group("provider")], by: ["day", "code"], needsUTCDays: { _ in true },
+        columns: [
+            .key("day", .time), .key("code"), .key("provider"), .measure("errors"), .measure("share", .number, isNullable: true),
+        ])
+
+    private static func joined(_ parts: [FigureColumn]...) -> [FigureColumn] { parts.flatMap { $0 } }
+
+    private static func percentiles(_ measure: String, _ percents: [Int]) -> [FigureColumn] {
+        percents.map { .measure("\(measure)_p\($0)_ms", .number, isNullable: true) }
+    }
+
+    /// Calls behind a row: ids, times and counts.
+    public static let calls = Figure(
+        "calls", "List the model calls behind a figure, newest day first",
+        columns: [
+            .key("day"), .key("turn_id", .id), .key("attempt", .integer), .key("call", .integer), .measure("purpose", .text),
+            .measure("user_id", .id, isNullable: true), .measure("conversation_id", .id, isNullable: true),
+            .measure("persona_id", .id, isNullable: true), .measure("domain", .text, isNullable: true), .measure("tier", .text),
+            .measure("provider", .text, isNullable: true), .measure("model", .text, isNullable: true),
+            .measure("input_tokens", isNullable: true), .measure("cached_input_tokens", isNullable: true),
+            .measure("output_tokens", isNullable: true), .measure("cost_usd", .money, isNullable: true), .measure("unpriced", .flag),
+            .measure("estimated", .flag), .measure("status", .text, isNullable: true), .measure("error_code", .text, isNullable: true),
+            .measure("time_to_first_token_ms", isNullable: true), .measure("duration_ms", isNullable: true), .measure("started_at", .time),
+            .measure("booked_at", .time),
+        ])
+
+    /// Alerts, of the rules in the document `alert-rules`.
+    public static let alerts = Figure(
+        "alerts", "List alerts, newest first",
+        columns: [
+            .key("id", .integer), .measure("rule", .text), .measure("measure", .text), .measure("severity", .text),
+            .measure("state", .text),
+            .measure("value", .number), .measure("threshold", .number), .measure("started_at", .time),
+            .measure("resolved_at", .time, isNullable: true),
+        ])
+
+    /// What users report; the comment is the reporter's.
+    public static let reports = Figure(
+        "reports", "List users' reports of personas and answers, newest first",
+        columns: [
+            .key("id", .id), .measure("created_at", .time), .measure("user_id", .id), .measure("persona_id", .id, isNullable: true),
+            .measure("message_id", .id, isNullable: true), .measure("reason", .text), .measure("comment", .text, isNullable: true),
+        ])
+}

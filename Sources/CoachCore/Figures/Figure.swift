@@ -1,0 +1,90 @@
+import JSON
+
+/// A figure for operators: a function of schema `operator` and the columns of its rows. To add one, write the function and declare it in
+/// `Figure+all.swift`.
+public struct Figure: Sendable {
+    /// A name in a group of `group_by`, and the column that it fills.
+    public struct Group: Sendable, Equatable {
+        public var name: String
+        public var column: String
+
+        /// `column`: when it is called otherwise.
+        public init(_ name: String, column: String? = nil) {
+            self.name = name
+            self.column = column ?? name
+        }
+    }
+
+    /// Below `/api/v1/operator`.
+    public var path: String
+    /// One line.
+    public var summary: String
+    /// In schema `operator`.
+    public var function: String
+    public var columns: [FigureColumn]
+    /// What rows may be grouped by.
+    public var groups: [Group]
+    /// Names of the groups of a request without `group_by`.
+    public var defaultGroups: [String]
+    /// Whether groups need whole UTC days: the figure is not kept by hours for them.
+    public var needsUTCDays: @Sendable (_ groups: [String]) -> Bool
+    /// Whether the rows of the ledger behind a row can be listed.
+    public var isTraceable: Bool
+
+    public init(
+        _ path: String, _ summary: String, function: String? = nil, groups: [Group] = [], by defaultGroups: [String] = [],
+        isTraceable: Bool = false, needsUTCDays: @escaping @Sendable (_ groups: [String]) -> Bool = { _ in false }, columns: [FigureColumn]
+    ) {
+        self.path = path
+        self.summary = summary
+        self.function = function ?? path
+        self.groups = groups
+        self.defaultGroups = defaultGroups
+        self.isTraceable = isTraceable
+        self.needsUTCDays = needsUTCDays
+        self.columns = columns
+    }
+}
+
+/// A column of a figure, as it is called on the wire. The order is that of the function's columns.
+public struct FigureColumn: Sendable, Equatable {
+    public enum Kind: Sendable {
+        /// In the database a time stamp.
+        case time
+        /// A UUID.
+        case id
+        case text
+        case integer
+        /// A decimal number.
+        case number
+        /// In the database nanodollars.
+        case money
+        case flag
+    }
+
+    public var name: String
+    public var kind: Kind
+    public var isNullable: Bool
+    /// Tells rows of one answer from each other; the others are measures.
+    public var isKey: Bool
+
+    public static func key(_ name: String, _ kind: Kind = .text, isNullable: Bool = true) -> Self {
+        Self(name: name, kind: kind, isNullable: isNullable, isKey: true)
+    }
+
+    public static func measure(_ name: String, _ kind: Kind = .integer, isNullable: Bool = false) -> Self {
+        Self(name: name, kind: kind, isNullable: isNullable, isKey: false)
+    }
+}
+
+/// A value of a column.
+public enum FigureValue: Sendable, Hashable {
+    case null
+    case time(Timestamp)
+    case text(String)
+    case integer(Int64)
+    /// A JSON number.
+    case number(String)
+    case money(Nanodollars)
+    case flag(Bool)
+}

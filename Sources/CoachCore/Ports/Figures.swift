@@ -1,0 +1,88 @@
+import Foundation
+
+/// Port to the figures of all users, for operators. `CoachStore` implements it on PostgreSQL. Closures throw `StoreFault`, and `NotAllowed` when the
+/// caller is not an operator.
+public struct Figures: Sendable {
+    /// A row for each group, in the order of the keys. Throws `InvalidFigureQuery`.
+    public var table: @Sendable (Caller, Figure, FigureQuery) async throws -> FigureTable
+    /// A page of `Figure.calls`. Throws `InvalidCursor`.
+    public var calls: @Sendable (Caller, CallQuery, PageRequest) async throws -> FigureTable
+    /// A page of `Figure.reports`. Throws `InvalidCursor`.
+    public var reports: @Sendable (Caller, PageRequest) async throws -> FigureTable
+    /// A page of `Figure.alerts`; `isFiring`: nil: all. Throws `InvalidCursor`.
+    public var alerts: @Sendable (Caller, _ isFiring: Bool?, PageRequest) async throws -> FigureTable
+
+    public init(
+        table: @escaping @Sendable (Caller, Figure, FigureQuery) async throws -> FigureTable,
+        calls: @escaping @Sendable (Caller, CallQuery, PageRequest) async throws -> FigureTable,
+        reports: @escaping @Sendable (Caller, PageRequest) async throws -> FigureTable,
+        alerts: @escaping @Sendable (Caller, _ isFiring: Bool?, PageRequest) async throws -> FigureTable
+    ) {
+        self.table = table
+        self.calls = calls
+        self.reports = reports
+        self.alerts = alerts
+    }
+}
+
+/// Which part of a figure is wanted.
+public struct FigureQuery: Sendable, Equatable {
+    /// The length of a bucket when grouped by day. Raw values are those of the functions.
+    public enum Grain: String, Sendable, CaseIterable {
+        case hour, day, week
+    }
+
+    /// `end` is not included; whole quarters of an hour.
+    public var period: Range<Date>
+    /// Names of groups of the figure.
+    public var groups: [String]
+    public var grain: Grain
+    /// Of days and weeks; IANA.
+    public var timeZone: String
+    public var limit: Int
+    /// Rows before the first one wanted.
+    public var offset: Int
+
+    public init(period: Range<Date>, groups: [String], grain: Grain, timeZone: String = "UTC", limit: Int = 10_000, offset: Int = 0) {
+        self.period = period
+        self.groups = groups
+        self.grain = grain
+        self.timeZone = timeZone
+        self.limit = limit
+        self.offset = offset
+    }
+}
+
+/// Which calls are wanted.
+public struct CallQuery: Sendable, Equatable {
+    /// As in `FigureQuery`.
+    public var period: Range<Date>
+    /// Columns of `Figure.costs` that have a value; nil: none.
+    public var filter: [String: String?]
+
+    public init(period: Range<Date>, filter: [String: String?]) {
+        self.period = period
+        self.filter = filter
+    }
+}
+
+/// Rows of a figure.
+public struct FigureTable: Sendable, Equatable {
+    /// Everything that was booked before is included; nil: not known yet.
+    public var asOf: Date?
+    /// Values in the order of the figure's columns.
+    public var rows: [[FigureValue]]
+    /// Of the next page; nil on the last one.
+    public var nextCursor: String?
+
+    public init(asOf: Date? = nil, rows: [[FigureValue]], nextCursor: String? = nil) {
+        self.asOf = asOf
+        self.rows = rows
+        self.nextCursor = nextCursor
+    }
+}
+
+/// The database does not know the time zone.
+public struct InvalidFigureQuery: Error, Sendable, Equatable {
+    public init() {}
+}

@@ -1,0 +1,167 @@
+import CoachCore
+import Foundation
+import JSON
+import PostgresClient
+
+extension Figures {
+    /// Sums of the rollups in PostgreSQL, through functions that check the caller's role.
+    public static func postgres(client: PostgresClient) -> Figures {
+        Figures(
+            table: { caller, figure, query in
+                var statement: Query = "select \(asOf)"
+                statement.append(Query(unsafeSQL: ", " + figure.values))
+                // The rows' numbers tell a table without rows from one row of nulls.
+                statement.append(Query(unsafeSQL: ", f.number from (values (1)) as one (n) left join lateral operator.\(figure.function)"))
+                statement.append(
+                    """
+                    (\(query.period.lowerBound.epoch), \(query.period.upperBound.epoch), \(query.groups)::text[], \(query.grain.rawValue), \
+                    \(query.timeZone)) with ordinality
+                    """)
+                statement.append(Query(unsafeSQL: " as f (\(figure.names), number) on true "))
+                statement.append("limit \(query.limit + 1)::bigint offset \(query.offset)::bigint")
+                let limit = query.limit
+                do {
+                    return try await client.operatorQuery(statement, for: caller, except: [SQLState.invalidParameter]) { rows in
+                        var table = try FigureTable(rows, figure, from: 1)
+                        table.asOf = try rows.first { row in try row.date(0) } ?? nil
+                        if table.rows.count > limit {
+                            table.rows.removeLast(table.rows.count - limit)
+                            table.nextCursor = "\(query.offset + limit)"
+                        }
+                        return table
+                    }
+                } catch let error as PostgresError where error.sqlState == SQLState.invalidParameter {
+                    throw InvalidFigureQuery()
+                }
+            },
+            calls: { caller, query, page in
+                let cursor = try page.keys(count: 5)
+                let filter = JSONWriter.encode { json in
+                    json.object { json in
+                        for (name, value) in query.filter {
+                            json.key(name)
+                            if let value { json.string(value) } else { json.null() }
+                        }
+                    }
+                }
+                let statement: Query = """
+                    select \(asOf), day, turn_id, attempt, call, purpose, user_id, conversation_id, persona_id, domain, tier, provider, model,
+                        input_tokens, cached_input_tokens, output_tokens, cost, unpriced, estimated, status, error_code,
+                        time_to_first_token_ms, duration_ms, (extract(epoch from started_at) * 1000000)::bigint,
+                        (extract(epoch from booked_at) * 1000000)::bigint, concat_ws('/', day, account_id, turn_id, attempt, call)
+                    from operator.calls(
+                        \(query.period.lowerBound.epoch), \(query.period.upperBound.epoch), \(String(decoding: filter, as: UTF8.self))::jsonb,
+                        \(cursor)::text[], \(page.limit + 1)::integer)
+                    """
+                return try await client.page(statement, for: caller, .calls, page, from: 1)
+            },
+            reports: { caller, page in
+                let cursor = try page.keys(count: 2)
+                let statement: Query = """
+                    select null::bigint, id, (extract(epoch from created_at) * 1000000)::bigint, user_id, persona_id, message_id, reason, comment,
+                        concat_ws('/', (extract(epoch from created_at) * 1000000)::bigint, id)
+                    from operator.reports(
+                        to_timestamp(\(cursor?[0])::numeric / 1000000), \(cursor?[1])::uuid, \(page.limit + 1)::integer)
+                    """
+                return try await client.page(statement, for: caller, .reports, page, from: 1)
+            },
+            alerts: { caller, isFiring, page in
+                let cursor = try page.keys(count: 1)
+                let statement: Query = """
+                    select null::bigint, id, rule, measure, severity, state, value, threshold, (extract(epoch from started_at) * 1000000)::bigint,
+                        (extract(epoch from resolved_at) * 1000000)::bigint, id
+                    from operator.alerts(\(isFiring)::boolean, \(cursor?[0])::bigint, \(page.limit + 1)::integer)
+                    """
+                return try await client.page(statement, for: caller, .alerts, page, from: 1)
+            })
+    }
+
+    private static let asOf: Query = "(extract(epoch from gateway.figures_as_of()) * 1000000)::bigint"
+}
+
+extension PostgresClient {
+    /// A page by keys: the column after the figure's is the cursor of the row.
+    fileprivate func page(
+        _ statement: Query, for caller: Caller, _ figure: Figure, _ page: PageRequest, from first: Int
+    ) async throws -> FigureTable {
+        do {
+            return try await operatorQuery(statement, for: caller, except: SQLState.invalidTexts) { rows in
+                var table = try FigureTable(rows, figure, from: first, isNumbered: false)
+                table.asOf = try rows.first { row in try row.date(0) } ?? nil
+                if table.rows.count > page.limit {
+                    table.rows.removeLast(table.rows.count - page.limit)
+                    table.nextCursor = rows.text(page.limit - 1, first + figure.columns.count)
+                }
+                return table
+            }
+        } catch let error as PostgresError where SQLState.invalidTexts.contains(error.sqlState ?? "") {
+            throw InvalidCursor()
+        }
+    }
+}
+
+extension PageRequest {
+    /// The keys of the last row of the page before; nil for the first page. Throws `InvalidCursor`.
+    fileprivate func keys(count: Int) throws(InvalidCursor) -> [String]? {
+        guard let cursor else { return nil }
+        let keys = cursor.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        guard keys.count == count else { throw InvalidCursor() }
+        return keys
+    }
+}
+
+extension Figure {
+    /// The columns of the function by position.
+    fileprivate var names: String { columns.indices.map { "c\($0)" }.joined(separator: ", ") }
+
+    fileprivate var values: String {
+        columns.enumerated().map { index, column in
+            column.kind == .time ? "(extract(epoch from f.c\(index)) * 1000000)::bigint" : "f.c\(index)"
+        }.joined(separator: ", ")
+    }
+}
+
+extension FigureTable {
+    /// `first`: the figure's first column. `isNumbered`: the column after the last is the row's number, NULL when there are no rows.
+    fileprivate init(_ rows: borrowing Rows, _ figure: Figure, from first: Int, isNumbered: Bool = true) throws {
+        var table: [[FigureValue]] = []
+        for index in 0..<rows.count where !isNumbered || !rows.isNull(index, first + figure.columns.count) {
+            table.append(
+                try figure.columns.enumerated().map { column, declared in
+                    guard let text = rows.text(index, first + column) else { return .null }
+                    guard let value = FigureValue(text, declared.kind) else {
+                        throw StoreFault.unexpected("the column \(declared.name) is not of its kind")
+                    }
+                    return value
+                })
+        }
+        self.init(rows: table)
+    }
+}
+
+extension FigureValue {
+    /// From the server's text form.
+    fileprivate init?(_ text: String, _ kind: FigureColumn.Kind) {
+        switch kind {
+        case .time:
+            guard let microseconds = Int64(text) else { return nil }
+            self = .time(Timestamp(Date(microseconds: microseconds)))
+        case .id, .text: self = .text(text)
+        case .integer:
+            guard let number = Int64(text) else { return nil }
+            self = .integer(number)
+        case .number:
+            guard let number = Double(text), number.isFinite else { return nil }
+            self = .number(text)
+        case .money:
+            guard let number = Int64(text) else { return nil }
+            self = .money(Nanodollars(number))
+        case .flag: self = .flag(text == "t")
+        }
+    }
+}
+
+extension Date {
+    /// As a parameter.
+    fileprivate var epoch: Query { "to_timestamp(\(timeIntervalSince1970)::double precision)" }
+}

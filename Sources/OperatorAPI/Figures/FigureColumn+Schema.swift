@@ -1,0 +1,58 @@
+import CoachCore
+import GatewayAPI
+import HTTPEdge
+import JSON
+
+extension Figure {
+    /// A row.
+    var schema: Schema {
+        let words = path.split { $0 == "/" || $0 == "-" }.map { $0.prefix(1).uppercased() + $0.dropFirst() }
+        return .object(columns.map(\.field)).named("Figure" + words.joined())
+    }
+
+    var parameters: [RouteParameter] {
+        var parameters = FigurePeriod.parameters
+        if groups.count > 1 {
+            let names = groups.map(\.name).joined(separator: ", ")
+            parameters.append(.init("group_by", in: .query, .text.described("any of \(names), separated by commas")))
+        }
+        if groups.contains(where: { $0.name == "day" }) {
+            parameters.append(.init("grain", in: .query, .values(FigureQuery.Grain.allCases.map(\.rawValue))))
+            parameters.append(.init("tz", in: .query, .text.described("an IANA time zone, of days and weeks; UTC by default")))
+        }
+        return parameters + [
+            .init("compare", in: .query, .values(["previous"]).described("adds previous_… of the period before to each measure")),
+            .init("limit", in: .query, .integer(1...FigureRoutes.longestTable)), .init("cursor", in: .query, .text),
+        ]
+    }
+}
+
+extension FigureColumn {
+    var field: Schema.Field {
+        let schema: Schema =
+            switch kind {
+            case .time: .time
+            case .id: .id
+            case .text: .text
+            case .integer: .integer
+            case .number: .number
+            case .money: .money
+            case .flag: .boolean
+            }
+        return .init(name, isNullable ? schema.nullable : schema)
+    }
+}
+
+extension FigureValue {
+    func write(to writer: inout JSONWriter) {
+        switch self {
+        case .null: writer.null()
+        case .time(let time): writer.string(time.rfc3339)
+        case .text(let text): writer.string(text)
+        case .integer(let number): writer.integer(number)
+        case .number(let text): writer.raw(text.utf8)
+        case .money(let amount): writer.string(MoneyText.format(nanodollars: amount.raw))
+        case .flag(let flag): writer.bool(flag)
+        }
+    }
+}

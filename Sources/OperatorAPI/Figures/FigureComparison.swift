@@ -1,0 +1,79 @@
+import CoachCore
+import Foundation
+import JSON
+
+/// A figure beside the same figure of the period before: each measure has a column `previous_…` after it.
+struct FigureComparison {
+    let figure: Figure
+    let query: FigureQuery
+    /// Seconds from the period before to the period: its length, in whole buckets.
+    private let distance: Double
+
+    init(_ figure: Figure, _ query: FigureQuery) {
+        self.figure = figure
+        self.query = query
+        let length = query.period.upperBound.timeIntervalSince(query.period.lowerBound)
+        let bucket: Double =
+            switch query.grain {
+            case _ where !query.groups.contains("day"): 1
+            case .hour: 3_600
+            case .day: 86_400
+            case .week: 7 * 86_400
+            }
+        distance = (length / bucket).rounded(.up) * bucket
+    }
+
+    /// All of the period before: its rows have other places than those that they are compared with.
+    var previous: FigureQuery {
+        var previous = query
+        previous.period = query.period.lowerBound.addingTimeInterval(-distance)..<query.period.upperBound.addingTimeInterval(-distance)
+        previous.limit = FigureRoutes.longestTable
+        previous.offset = 0
+        return previous
+    }
+
+    static func columns(of figure: Figure) -> [FigureColumn] {
+        figure.columns.flatMap { column in
+            guard !column.isKey else { return [column] }
+            var previous = column
+            previous.name = "previous_" + column.name
+            previous.isNullable = true
+            return [column, previous]
+        }
+    }
+
+    /// The rows of `table` with the measures of those with the same keys in `former`; null where there is none. On the last page also the rows that
+    /// only `former` has, without measures of their own, when no page came before.
+    func rows(_ table: FigureTable, _ former: FigureTable) -> [[FigureValue]] {
+        let keys = figure.columns.indices.filter { figure.columns[$0].isKey }
+        var measures = Dictionary(
+            former.rows.map { row in (keys.map { moved(row[$0]) }, row) }, uniquingKeysWith: { first, _ in first })
+        var rows = table.rows.map { row in merged(row, measures.removeValue(forKey: keys.map { row[$0] })) }
+        if query.offset == 0, table.nextCursor == nil {
+            for row in former.rows {
+                guard let row = measures.removeValue(forKey: keys.map { moved(row[$0]) }) else { continue }
+                rows.append(
+                    figure.columns.enumerated().flatMap { index, column -> [FigureValue] in
+                        column.isKey
+                            ? [moved(row[index])] : [column.isNullable || column.kind != .integer ? .null : .integer(0), row[index]]
+                    })
+            }
+        }
+        return rows
+    }
+
+    private func merged(_ row: [FigureValue], _ former: [FigureValue]?) -> [FigureValue] {
+        figure.columns.enumerated().flatMap { index, column in column.isKey ? [row[index]] : [row[index], former?[index] ?? .null] }
+    }
+
+    /// A key of the period before as one of the period. Days and weeks are moved by the calendar of their time zone.
+    private func moved(_ key: FigureValue) -> FigureValue {
+        guard case .time(let time) = key else { return key }
+        guard query.grain != .hour, let zone = TimeZone(identifier: query.timeZone) else {
+            return .time(Timestamp(time.date.addingTimeInterval(distance)))
+        }
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = zone
+        return .time(Timestamp(calendar.date(byAdding: .day, value: Int(distance / 86_400), to: time.date) ?? time.date))
+    }
+}

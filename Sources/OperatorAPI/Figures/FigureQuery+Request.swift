@@ -1,0 +1,78 @@
+import CoachCore
+import Foundation
+import GatewayAPI
+import HTTPEdge
+import Hummingbird
+import JSON
+
+extension FigureQuery {
+    /// Reads `from`, `to`, `group_by`, `grain`, `tz`, `limit` and `cursor`. A figure that is kept by UTC days only takes the days that a period touches.
+    init(_ request: Request, _ figure: Figure, now: Date) throws(GatewayError) {
+        let query = request.uri.queryParameters
+        let period = try FigurePeriod(request, now: now).range
+        let names = query["group_by"].map { $0.split(separator: ",").map(String.init) } ?? figure.defaultGroups
+        guard names.allSatisfy({ name in figure.groups.contains { $0.name == name } }) else {
+            throw GatewayError(.invalidInput, "group_by has an unknown group").naming(field: "group_by")
+        }
+        guard let grain = Grain(rawValue: query["grain"].map(String.init) ?? Grain.day.rawValue) else {
+            throw GatewayError(.invalidInput, "grain must be hour, day or week").naming(field: "grain")
+        }
+        let zone = query["tz"].map(String.init) ?? "UTC"
+        guard zone == "UTC" || (zone.contains("/") && TimeZone(identifier: zone) != nil) else {
+            throw GatewayError(.invalidInput, "tz must be a name of the IANA time zone database").naming(field: "tz")
+        }
+        let isByDays = figure.needsUTCDays(names)
+        if isByDays, zone != "UTC" { throw GatewayError(.invalidInput, "this figure is by UTC days").naming(field: "tz") }
+        if isByDays, grain == .hour, names.contains("day") {
+            throw GatewayError(.invalidInput, "this figure is by UTC days").naming(field: "grain")
+        }
+        let limit = try request.integer("limit") ?? FigureRoutes.longestTable
+        guard (1...FigureRoutes.longestTable).contains(limit) else {
+            throw GatewayError(.invalidInput, "limit must be a number from 1 to \(FigureRoutes.longestTable)").naming(field: "limit")
+        }
+        let offset = query["cursor"].map { Int($0) ?? -1 } ?? 0
+        guard offset >= 0 else {
+            throw GatewayError(.invalidInput, "cursor is not one of this list").naming(field: "cursor")
+        }
+        self.init(
+            period: isByDays ? period.wholeUTCDays : period, groups: names, grain: grain, timeZone: zone, limit: limit, offset: offset)
+    }
+
+    /// The list of calls of the period.
+    var trace: String {
+        "/api/v1/operator/calls?from=\(Timestamp(period.lowerBound).rfc3339)&to=\(Timestamp(period.upperBound).rfc3339)"
+    }
+}
+
+extension Request {
+    /// Reads `compare`.
+    func comparesWithPrevious() throws(GatewayError) -> Bool {
+        guard let value = uri.queryParameters["compare"] else { return false }
+        guard value == "previous" else { throw GatewayError(.invalidInput, "compare must be previous").naming(field: "compare") }
+        return true
+    }
+}
+
+extension Figure {
+    /// Parameters of the list of calls: keys of costs.
+    static let traceKeys = costs.columns.filter { $0.isKey && $0.kind != .time }.map(\.name)
+}
+
+extension CallQuery {
+    /// Reads the period and the keys; a key with an empty value means calls without one.
+    init(_ request: Request, now: Date) throws(GatewayError) {
+        let query = request.uri.queryParameters
+        var filter: [String: String?] = [:]
+        for column in Figure.costs.columns where Figure.traceKeys.contains(column.name) {
+            guard let value = query[Substring(column.name)].map(String.init) else { continue }
+            guard column.kind != .id || value.isEmpty || UUID(uuidString: value) != nil, column.name != "domain" || Self.isDomain(value)
+            else {
+                throw GatewayError(.invalidInput, "\(column.name) is not one").naming(field: column.name)
+            }
+            filter[column.name] = .some(value.isEmpty ? nil : value)
+        }
+        self.init(period: try FigurePeriod(request, now: now).range, filter: filter)
+    }
+
+    private static func isDomain(_ value: String) -> Bool { value.isEmpty || Domain(rawValue: value) != nil }
+}

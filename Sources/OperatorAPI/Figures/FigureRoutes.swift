@@ -1,0 +1,95 @@
+import CoachCore
+import Foundation
+import GatewayAPI
+import HTTPEdge
+import Hummingbird
+import JSON
+
+/// `/api/v1/operator/…`: figures of all users as JSON, CSV or JSON Lines, the calls behind them, and users' reports. No content of messages.
+public struct FigureRoutes: Feature {
+    /// Rows of an answer.
+    static let longestTable = 10_000
+
+    private let figures: Figures
+    private let now: @Sendable () -> Date
+
+    public init(figures: Figures, now: @escaping @Sendable () -> Date = { Date() }) {
+        self.figures = figures
+        self.now = now
+    }
+
+    public func register(on routes: RouteTable) {
+        let operators = routes.authenticated("Figures").require(.operator)
+        for figure in Figure.all {
+            operators.get(
+                "/api/v1/operator/\(figure.path)",
+                .init("\(figure.summary); the last 30 days by default", parameters: figure.parameters, response: .list(figure.schema))
+            ) { try await table(figure, $0, $1) }
+        }
+        operators.get(
+            "/api/v1/operator/calls",
+            .init(
+                Figure.calls.summary,
+                parameters: FigurePeriod.parameters + PageQuery.cursorParameters
+                    + Figure.traceKeys.map { RouteParameter($0, in: .query, .text.described("empty: calls without one")) },
+                response: .list(Figure.calls.schema))
+        ) { request, context in
+            let query = try CallQuery(request, now: now())
+            let table = try await figures.calls(context.caller, query, try PageQuery.read(request))
+            return respond(request, context, table, Figure.calls.columns)
+        }
+        operators.get(
+            "/api/v1/operator/reports",
+            .init(Figure.reports.summary, parameters: PageQuery.cursorParameters, response: .list(Figure.reports.schema))
+        ) { request, context in
+            let table = try await figures.reports(context.caller, try PageQuery.read(request))
+            return respond(request, context, table, Figure.reports.columns)
+        }
+        operators.get(
+            "/api/v1/operator/alerts",
+            .init(
+                Figure.alerts.summary,
+                parameters: PageQuery.cursorParameters + [.init("state", in: .query, .values(["firing", "resolved"]))],
+                response: .list(Figure.alerts.schema))
+        ) { request, context in
+            let state = request.uri.queryParameters["state"].map(String.init)
+            guard state == nil || state == "firing" || state == "resolved" else {
+                throw GatewayError(.invalidInput, "state must be firing or resolved").naming(field: "state")
+            }
+            let table = try await figures.alerts(context.caller, state.map { $0 == "firing" }, try PageQuery.read(request))
+            return respond(request, context, table, Figure.alerts.columns)
+        }
+    }
+
+    private func table(_ figure: Figure, _ request: Request, _ context: Authenticated) async throws -> Response {
+        let query = try FigureQuery(request, figure, now: now())
+        do {
+            var table = try await figures.table(context.caller, figure, query)
+            var columns = figure.columns
+            if try request.comparesWithPrevious() {
+                let comparison = FigureComparison(figure, query)
+                table.rows = comparison.rows(table, try await figures.table(context.caller, figure, comparison.previous))
+                columns = FigureComparison.columns(of: figure)
+            }
+            return respond(request, context, table, columns, trace: figure.isTraceable ? query.trace : nil)
+        } catch is InvalidFigureQuery {
+            throw GatewayError(.invalidInput, "tz must be a name of the IANA time zone database").naming(field: "tz")
+        }
+    }
+
+    private func respond(
+        _ request: Request, _ context: Authenticated, _ table: FigureTable, _ columns: [FigureColumn], trace: String? = nil
+    ) -> Response {
+        .list(
+            request, context, Page(items: table.rows, nextCursor: table.nextCursor), fields: columns.map(\.field),
+            figures: FigureMeta(asOf: table.asOf.map { Timestamp($0) }, trace: trace)
+        ) { row, writer in
+            writer.object { writer in
+                for (column, value) in zip(columns, row) {
+                    writer.key(column.name)
+                    value.write(to: &writer)
+                }
+            }
+        }
+    }
+}

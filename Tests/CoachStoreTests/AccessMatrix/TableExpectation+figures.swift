@@ -1,0 +1,31 @@
+extension TableExpectation {
+    static let every = all + figures
+
+    /// Rollups and alerts: written and read by functions with their owner's rights alone. Values to insert, and a column to update.
+    private static let statements: [String: (values: String, column: String)] = [
+        "figures": ("default values", "calls"),
+        "usage_quarters": ("(bucket, tier) values (now(), '')", "calls"),
+        "usage_hours": ("(bucket, tier) values (now(), '')", "calls"),
+        "usage_days": ("(day, tier) values (now(), '')", "calls"),
+        "persona_quarters": ("(bucket, tier) values (now(), '')", "calls"),
+        "persona_days": ("(day, tier) values (now(), '')", "calls"),
+        "account_usage_days": ("(day, account_id, tier) values (now(), gen_random_uuid(), '')", "calls"),
+        "account_days": ("(account_id, day) values (gen_random_uuid(), now())", "calls"),
+        "conversation_days": ("values (gen_random_uuid(), now(), gen_random_uuid())", "day"),
+        "activity_days": ("(day) values (now())", "active"),
+        "retention_weeks": ("values (now(), now())", "accounts"),
+        "error_days": ("values (now(), '', '')", "errors"),
+        "latency_hours": ("values (now(), '', '', 'first_token', 1)", "turns"),
+        "latency_days": ("values (now(), '', '', null, 'first_token', 1)", "turns"),
+        "rollup_state": ("default values", "as_of"),
+        "rollup_marks": ("values (now(), '1')", "at"),
+        "alerts": ("(rule, measure, severity, threshold, value) values ('', '', '', 0, 0)", "value"),
+        "instance_readings": ("values (gen_random_uuid(), '', 0)", "value"),
+    ]
+
+    private static let figures: [TableExpectation] = statements.map { table, statement in
+        .init(
+            name: "gateway.\(table)", allowed: [:], insert: "insert into gateway.\(table) \(statement.values)",
+            update: "set \(statement.column) = \(statement.column)")
+    }
+}

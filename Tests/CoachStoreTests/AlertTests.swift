@@ -1,0 +1,91 @@
+import CoachCore
+import CoachStore
+import Foundation
+import PostgresClient
+import Testing
+
+@Suite("Alerts")
+struct AlertTests {
+    private static func rule(_ id: String, _ measure: AlertRule.Measure, above: Double) -> AlertRule {
+        AlertRule(id: id, measure: measure, above: above, windowMinutes: 60, minimum: 1, severity: .warning)
+    }
+
+    @Test("an alert begins once on several instances, is resolved once, and both are delivered by a job; operators list it")
+    func life() async throws {
+        let store = try await StoreFixture()
+        let instances = (0..<3).map { _ in Alerts(client: store.gateway, instance: UUID(), isDelivered: true) }
+        let rules = AlertRules(rules: [Self.rule("spool", .spooledReceipts, above: 1)])
+        func evaluate(_ readings: [Double]) async throws -> Set<[String]> {
+            try await withThrowingTaskGroup(of: [String].self) { group in
+                for (alerts, reading) in zip(instances, readings) {
+                    group.addTask { try await alerts.evaluate(rules, readings: [.spooledReceipts: reading]) }
+                }
+                return try await group.reduce(into: []) { $0.insert($1) }
+            }
+        }
+        _ = try await evaluate([0, 1, 0])
+        #expect(try await evaluate([0, 1, 0]) == [[]], "one receipt of all instances is not above 1")
+        _ = try await evaluate([1, 1, 0])
+        #expect(try await evaluate([1, 1, 0]) == [["spool"]])
+        _ = try await evaluate([0, 0, 0])
+        #expect(try await evaluate([0, 0, 0]) == [[]])
+        _ = try await evaluate([5, 0, 0])
+        _ = try await evaluate([5, 0, 0])
+
+        let figures = Figures.postgres(client: store.gateway)
+        let admin = Caller.someone(role: .operator)
+        let all = try await figures.alerts(admin, nil, PageRequest(limit: 10))
+        let state = try #require(Figure.alerts.columns.firstIndex { $0.name == "state" })
+        #expect(all.rows.map { $0[state] } == [.text("firing"), .text("resolved")])
+        #expect(try await figures.alerts(admin, true, PageRequest(limit: 10)).rows == [all.rows[0]])
+        let page = try await figures.alerts(admin, nil, PageRequest(limit: 1))
+        #expect(try await figures.alerts(admin, nil, PageRequest(limit: 1, cursor: page.nextCursor)).rows == [all.rows[1]])
+        await #expect(throws: NotAllowed.self) { try await figures.alerts(.someone(), nil, PageRequest(limit: 1)) }
+        let jobs = try await store.admin.query("select payload ->> 'state' from gateway.jobs where kind = 'deliver_alert' order by id") {
+            rows in
+            try rows.map { row in try row.value(0, as: String.self) }
+        }
+        #expect(jobs == ["firing", "resolved", "firing"])
+        // A rule that is gone fires no more.
+        #expect(try await instances[0].evaluate(AlertRules(rules: []), readings: [:]) == [])
+        #expect(try await figures.alerts(admin, true, PageRequest(limit: 10)).rows.isEmpty)
+    }
+
+    @Test("measures of the rollups and of the queue are above their thresholds when something happened, and at rest before")
+    func measures() async throws {
+        let store = try await StoreFixture()
+        let alerts = Alerts(client: store.gateway, instance: UUID(), isDelivered: false)
+        let rules = AlertRules(
+            rules: AlertRule.Measure.allCases.filter { $0 != .costGrowth && $0 != .jobLag }.map { measure in
+                let threshold: Double =
+                    switch measure {
+                    case .cost: 0.0001
+                    case .errorShare: 0.4
+                    case .firstTokenP95: 100
+                    default: 0
+                    }
+                return Self.rule(measure.rawValue, measure, above: threshold)
+            })
+        #expect(try await alerts.evaluate(rules, readings: [.spooledReceipts: 0, .missingClassifiers: 0]) == [])
+        let (caller, turns) = (Caller.someone(), store.turns())
+        try await turns.talk(caller, "Hello")
+        try await turns.talk(caller, "Nobody answers", status: .failed)
+        let unpriced = try await turns.begin(caller, TurnRequest(message: "Hi"), risk: .calm).begun.identity
+        var receipt = TurnReceipt.complete(unpriced, of: caller, cost: nil)
+        receipt.errorCode = "EXT_4001"
+        try await turns.finish(receipt)
+        try await store.admin.execute(
+            "insert into gateway.jobs (kind, due_at, max_attempts, state) values ('x', now() - interval '1 minute', 1, 'dead')")
+        try await store.foldRollups()
+        let firing = try await alerts.evaluate(rules, readings: [.spooledReceipts: 1, .missingClassifiers: 1])
+        #expect(Set(firing) == Set(rules.rules.map(\.id)))
+    }
+
+    @Test("the shipped rules are valid, and each mistake of others has a finding")
+    func rules() throws {
+        let shipped = try Data(contentsOf: Project.root.appendingPathComponent("deploy/alert-rules.json"))
+        #expect(AlertRules.read(shipped).findings == [])
+        let wrong = #"{"rules":[{"id":"A b","measure":"x","above":-1,"window_minutes":1,"more":1},{"id":"a"}],"other":1}"#
+        #expect(AlertRules.read(Array(wrong.utf8)).findings.count >= 6)
+    }
+}

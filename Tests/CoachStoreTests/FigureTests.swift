@@ -1,0 +1,205 @@
+import CoachCore
+import CoachStore
+import Foundation
+import PostgresClient
+import Testing
+
+@Suite("Operators' figures")
+struct FigureTests {
+    private static let today = Date(timeIntervalSince1970: (Date().timeIntervalSince1970 / 86_400).rounded(.down) * 86_400)
+    /// With the days before and after, whenever the test runs.
+    private static let period = today.addingTimeInterval(-86_400)..<today.addingTimeInterval(2 * 86_400)
+
+    private static func query(_ groups: [String], _ grain: FigureQuery.Grain = .day, tz: String = "UTC", limit: Int = 100) -> FigureQuery {
+        FigureQuery(period: period, groups: groups, grain: grain, timeZone: tz, limit: limit)
+    }
+
+    /// Values of columns by name, as text.
+    private func read(_ table: FigureTable, _ figure: Figure, _ names: [String]) -> [[String]] {
+        table.rows.map { row in
+            names.map { name in
+                guard let index = figure.columns.firstIndex(where: { $0.name == name }) else { return "no column \(name)" }
+                return switch row[index] {
+                case .null: "-"
+                case .time(let time): time.rfc3339
+                case .text(let text), .number(let text): text
+                case .integer(let number): "\(number)"
+                case .money(let amount): "\(amount.raw)"
+                case .flag(let flag): "\(flag)"
+                }
+            }
+        }
+    }
+
+    @Test("costs are sums of calls in the wanted groups, a correction counts once, and an unknown price is no cost")
+    func costs() async throws {
+        let store = try await StoreFixture()
+        let (alice, bob, turns) = (Caller.someone(), Caller.someone(), store.turns())
+        for caller in [alice, alice, bob] { try await turns.talk(caller, "Hello") }
+        let unpriced = try await turns.begin(bob, TurnRequest(message: "Hi"), risk: .calm).begun.identity
+        try await turns.finish(.complete(unpriced, of: bob, domain: .fitness, cost: nil))
+        // Recorded before its request, without a receipt: not a cost yet. Nor is a call that nobody accepted.
+        _ = try await turns.begin(bob, TurnRequest(message: "Still running"), risk: .calm).begun
+        try await turns.talk(.someone(), "Nobody answers", status: .failed)
+        // An estimate of recovery, and the owner's receipt that replaces it.
+        let late = try await turns.begin(alice, TurnRequest(message: "Late"), risk: .calm).begun.identity
+        var estimate = TurnReceipt.complete(late, of: alice, "Part", cost: Nanodollars(1_000_000))
+        estimate.finalizedBy = .recovery
+        try await turns.finish(estimate)
+        try await turns.finish(.complete(late, of: alice, "Whole"))
+        try await store.foldRollups()
+
+        let (figures, admin) = (Figures.postgres(client: store.gateway), Caller.someone(role: .operator))
+        func costs(_ groups: [String], _ grain: FigureQuery.Grain = .day, tz: String = "UTC") async throws -> FigureTable {
+            try await figures.table(admin, .costs, Self.query(groups, grain, tz: tz))
+        }
+        let measures = ["turns", "input_tokens", "cached_input_tokens", "output_tokens", "cost_usd", "unpriced_turns"]
+        for (grain, tz) in [(FigureQuery.Grain.day, "UTC"), (.hour, "UTC"), (.day, "Asia/Kolkata"), (.week, "Europe/Berlin")] {
+            let total = try await costs([], grain, tz: tz)
+            #expect(read(total, .costs, measures) == [["5", "450", "50", "100", "493824", "1"]], "\(grain) \(tz)")
+            let days = try await costs(["day"], grain, tz: tz)
+            #expect(read(days, .costs, ["turns"]).compactMap { Int($0[0]) }.reduce(0, +) == 5, "\(grain) \(tz)")
+            for row in read(days, .costs, ["day"]) {
+                let start = try await store.value(
+                    """
+                    select to_char(date_trunc(\(grain.rawValue), \(row[0])::timestamptz, \(tz)) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.000"Z"')
+                    """)
+                #expect(row[0] == start, "\(grain) \(tz)")
+            }
+        }
+        let total = try await costs([])
+        let age = try #require(total.asOf).timeIntervalSinceNow
+        #expect(age < 1 && age > -60)
+        #expect(
+            read(try await costs(["domain"]), .costs, ["domain", "turns", "cost_usd", "unpriced_turns"]) == [
+                ["mindset", "4", "493824", "0"], ["fitness", "1", "-", "1"],
+            ])
+        for groups in [["user", "model", "day"], ["user"], ["persona", "user", "tier"]] {
+            let rows = read(try await costs(groups), .costs, ["user_id", "turns", "cost_usd"])
+            #expect(Set(rows) == [[alice.userID.description, "3", "370368"], [bob.userID.description, "2", "123456"]], "\(groups)")
+        }
+        #expect(read(try await costs(["persona", "provider"]), .costs, ["persona_id", "provider", "turns"]) == [["-", "simulator", "5"]])
+        await #expect(throws: InvalidFigureQuery.self) { try await costs(["message"]) }
+        await #expect(throws: InvalidFigureQuery.self) { try await costs(["day"], tz: "Mars/Olympus") }
+        await #expect(throws: NotAllowed.self) { try await figures.table(alice, .costs, Self.query([])) }
+
+        let page = try await figures.table(admin, .costs, Self.query(["user"], limit: 1))
+        #expect(page.rows.count == 1 && page.nextCursor == "1")
+        var rest = Self.query(["user"], limit: 1)
+        rest.offset = 1
+        let last = try await figures.table(admin, .costs, rest)
+        #expect(last.rows.count == 1 && last.nextCursor == nil && last.rows != page.rows)
+    }
+
+    @Test("usage, domains, errors, providers and latency of the same turns fit each other")
+    func others() async throws {
+        let store = try await StoreFixture()
+        let turns = store.turns()
+        let caller = Caller.someone()
+        let first = try await turns.begin(caller, TurnRequest(message: "Hello"), risk: .calm).begun
+        try await turns.finish(.complete(first.identity, of: caller))
+        try await turns.talk(caller, "Again", in: first.identity.conversationID)
+        let stranger = Caller.someone()
+        let generic = try await turns.begin(stranger, TurnRequest(message: "Hm"), risk: .calm).begun.identity
+        try await turns.finish(.complete(generic, of: stranger, domain: nil))
+        try await turns.talk(stranger, "Nobody answers", status: .failed)
+        try await store.foldRollups()
+
+        let (figures, admin) = (Figures.postgres(client: store.gateway), Caller.someone(role: .operator))
+        func table(_ figure: Figure, _ groups: [String], _ columns: [String], _ grain: FigureQuery.Grain = .day) async throws -> [[String]]
+        {
+            read(try await figures.table(admin, figure, Self.query(groups, grain)), figure, columns)
+        }
+        let usage = try await table(
+            .all("usage"), ["day"],
+            [
+                "active_users", "weekly_active_users", "monthly_active_users", "conversations", "messages", "messages_per_conversation",
+                "turns", "errors",
+            ])
+        #expect(usage == [["0", "0", "0", "0", "0", "-", "0", "0"], ["2", "2", "2", "3", "4", "1.33", "3", "1"]])
+        #expect(try await table(.all("usage/retention"), [], ["week", "users", "cohort_users", "share"]) == [["0", "2", "2", "1.0000"]])
+        #expect(
+            try await table(.all("domains"), ["domain"], ["domain", "turns", "share", "confidence", "abstentions", "first_token_p50_ms"])
+                == [["mindset", "3", "0.7500", "0.7500", "0", "115.098"], ["-", "1", "0.2500", "-", "1", "115.098"]])
+        #expect(
+            try await table(.all("errors"), ["day", "code"], ["code", "errors", "share"]) == [["EXT_4001", "1", "0.2500"]])
+        #expect(
+            try await table(.all("providers"), ["provider"], ["provider", "calls", "errors", "whole_turn_p95_ms"])
+                == [["simulator", "3", "0", "920.782"], ["-", "0", "1", "-"]])
+        // 120 ms, 900 ms and 780 ms for 19 further tokens, within 4.4 %.
+        for grain in [FigureQuery.Grain.day, .hour] {
+            let names = ["model", "first_token_p50_ms", "first_token_p99_ms", "per_token_p95_ms", "whole_turn_p90_ms", "turns"]
+            let rows = try await table(.all("latency"), ["day", "model"], names, grain)
+            #expect(rows.allSatisfy { $0.dropLast() == ["coach-sim", "115.098", "115.098", "40.693", "920.782"] }, "\(grain): \(rows)")
+            #expect(rows.compactMap { Int($0[5]) }.reduce(0, +) == 3)
+        }
+        await #expect(throws: InvalidFigureQuery.self) { try await table(.all("latency"), ["day", "domain"], [], .hour) }
+    }
+
+    @Test("a figure's calls are found by its keys, page by page, and add up to it")
+    func trace() async throws {
+        let store = try await StoreFixture()
+        let (caller, other, turns) = (Caller.someone(), Caller.someone(), store.turns())
+        for number in 0..<5 {
+            let identity = try await turns.begin(caller, TurnRequest(message: "Hello"), risk: .calm).begun.identity
+            try await turns.finish(.complete(identity, of: caller, domain: number == 0 ? nil : .mindset))
+        }
+        // Its correction is of another domain.
+        let moved = try await turns.begin(other, TurnRequest(message: "Hello"), risk: .calm).begun.identity
+        var estimate = TurnReceipt.complete(moved, of: other)
+        estimate.finalizedBy = .recovery
+        try await turns.finish(estimate)
+        try await turns.finish(.complete(moved, of: other, domain: .fitness))
+        try await store.foldRollups()
+
+        let (figures, admin) = (Figures.postgres(client: store.gateway), Caller.someone(role: .operator))
+        func calls(_ filter: [String: String?], limit: Int = 100) async throws -> [[String]] {
+            var rows: [[String]] = []
+            var cursor: String?
+            repeat {
+                let table = try await figures.calls(
+                    admin, CallQuery(period: Self.period, filter: filter), PageRequest(limit: limit, cursor: cursor))
+                #expect(table.rows.count <= limit && table.asOf != nil)
+                rows += read(table, .calls, ["turn_id", "domain", "cost_usd", "user_id", "status"])
+                cursor = table.nextCursor
+            } while cursor != nil
+            return rows
+        }
+        let mindset = try await calls(["domain": "mindset", "model": "coach-sim"], limit: 3)
+        #expect(mindset.count == 4 && Set(mindset.map { $0[0] }).count == 4)
+        #expect(mindset.allSatisfy { $0[1] == "mindset" && $0[2] == "123456" && $0[3] == caller.userID.description && $0[4] == "complete" })
+        #expect(try await calls(["domain": nil]).count == 1)
+        #expect(try await calls(["user_id": other.userID.description]).map { [$0[0], $0[1]] } == [[moved.turnID.description, "fitness"]])
+        #expect(try await calls([:], limit: 2).count == 6)
+        #expect(try await calls(["user_id": UserID.random().description]).isEmpty)
+        await #expect(throws: InvalidCursor.self) {
+            try await figures.calls(admin, CallQuery(period: Self.period, filter: [:]), PageRequest(limit: 1, cursor: "x/y"))
+        }
+    }
+
+    @Test("operators read the reports of all users, newest first")
+    func reports() async throws {
+        let store = try await StoreFixture()
+        let (caller, admin) = (Caller.someone(), Caller.someone(role: .operator))
+        try await store.turns().talk(caller, "Hello")
+        for number in 0..<3 {
+            try await store.admin.execute(
+                """
+                insert into public.reports (user_id, message_id, reason, comment, created_at)
+                values (\(caller.userID.uuid), gen_random_uuid(), 'harmful', \("comment \(number)"), now() + make_interval(secs => \(number)))
+                """)
+        }
+        let figures = Figures.postgres(client: store.gateway)
+        let first = try await figures.reports(admin, PageRequest(limit: 2))
+        #expect(read(first, .reports, ["comment", "reason"]) == [["comment 2", "harmful"], ["comment 1", "harmful"]])
+        let second = try await figures.reports(admin, PageRequest(limit: 2, cursor: first.nextCursor))
+        #expect(read(second, .reports, ["comment", "user_id"]) == [["comment 0", caller.userID.description]] && second.nextCursor == nil)
+        await #expect(throws: InvalidCursor.self) { try await figures.reports(admin, PageRequest(limit: 2, cursor: "1")) }
+        await #expect(throws: NotAllowed.self) { try await figures.reports(caller, PageRequest(limit: 2)) }
+    }
+}
+
+extension Figure {
+    /// The figure at a path.
+    fileprivate static func all(_ path: String) -> Figure { all.first { $0.path == path } ?? costs }
+}

@@ -1,0 +1,158 @@
+import CoachCore
+import CoachStore
+import Foundation
+import PostgresClient
+import TestSupport
+import Testing
+
+@Suite("Rollups")
+struct RollupTests {
+    /// Every row of every rollup, in an order of its own. Sums that came to zero are no rows of a rebuilt one.
+    private func everything(_ store: StoreFixture) async throws -> [String] {
+        let parts = [
+            "usage_quarters", "usage_hours", "usage_days", "persona_quarters", "persona_days", "account_usage_days", "account_days",
+        ].map { "select '\($0) ' || to_jsonb(t)::text from gateway.\($0) t where (t.calls, t.attempts, t.cost_nanodollars) <> (0, 0, 0)" }
+        let others = [
+            "latency_hours": "turns <> 0", "latency_days": "turns <> 0", "error_days": "errors <> 0", "retention_weeks": "accounts <> 0",
+            "activity_days": "(active, weekly_change, monthly_change, conversations) <> (0, 0, 0, 0)", "conversation_days": "true",
+        ].map { "select '\($0.key) ' || to_jsonb(t)::text from gateway.\($0.key) t where \($0.value)" }
+        return try await store.admin.query(Query(unsafeSQL: (parts + others).joined(separator: " union all ") + " order by 1")) { rows in
+            try rows.map { row in try row.value(0) }
+        }
+    }
+
+    /// Days of turns with failures, estimates, corrections of cost, domain and model, and receipts that come late.
+    private func talk(_ store: StoreFixture, _ callers: [Caller], _ random: inout SeededGenerator) async throws {
+        let turns = store.turns()
+        for _ in 0..<40 {
+            let caller = callers[Int.random(in: 0..<callers.count, using: &random)]
+            let identity = try await turns.begin(caller, TurnRequest(message: "Hello"), risk: .calm).begun.identity
+            if Int.random(in: 0..<3, using: &random) == 0 {
+                // As if it had begun on an earlier day.
+                let days = Int.random(in: 0..<40, using: &random)
+                for (table, key) in [("turns", "id"), ("usage_logs", "turn_id")] {
+                    try await store.admin.execute(
+                        Query(unsafeSQL: "update public.\(table) set day = day - \(days) where \(key) = '\(identity.turnID)'"))
+                }
+                try await store.admin.execute(
+                    """
+                    update public.usage_logs set booked_at = booked_at - make_interval(days => \(days)::integer)
+                    where turn_id = \(identity.turnID.uuid)
+                    """)
+                try await store.admin.execute(
+                    """
+                    update public.turns set created_at = created_at - make_interval(days => \(days)::integer) where id = \(identity.turnID.uuid)
+                    """)
+                try await store.admin.execute(
+                    "update gateway.running_turns set day = day - \(days)::integer where turn_id = \(identity.turnID.uuid)")
+            }
+            if Int.random(in: 0..<2, using: &random) == 0 { _ = try await store.value("select gateway.fold_rollups(7)::text") }
+            if Int.random(in: 0..<5, using: &random) == 0 {
+                try await turns.finish(.failed(identity, of: caller))
+                continue
+            }
+            var receipt = TurnReceipt.complete(
+                identity, of: caller, domain: ([.mindset, .fitness, nil] as [Domain?]).randomElement(using: &random) ?? nil,
+                cost: Int.random(in: 0..<4, using: &random) == 0 ? nil : Nanodollars(.random(in: 0..<1_000_000, using: &random)))
+            receipt.timeToFirstTokenMilliseconds = 100 + Int.random(in: 0..<900, using: &random)
+            receipt.durationMilliseconds = 2_000 + Int.random(in: 0..<9_000, using: &random)
+            if Int.random(in: 0..<3, using: &random) == 0 {
+                receipt.finalizedBy = .recovery
+                try await turns.finish(receipt)
+                if Int.random(in: 0..<2, using: &random) == 0 { _ = try await store.value("select gateway.fold_rollups(3)::text") }
+                receipt.finalizedBy = .owner
+                receipt.bill?.model = "coach-sim-2"
+                receipt.bill?.cost = Nanodollars(.random(in: 0..<1_000_000, using: &random))
+                receipt.domain = DomainDecision(domain: .leadership, confidence: 0.9, source: .message)
+            }
+            try await turns.finish(receipt)
+        }
+    }
+
+    @Test("rollups folded in steps, with late rows, corrections and a folder that is killed, equal those made anew from the ledger")
+    func rebuild() async throws {
+        let store = try await StoreFixture()
+        var random = SeededGenerator(state: 7)
+        let callers = (0..<5).map { _ in Caller.someone() }
+        try await talk(store, callers, &random)
+        // Ended between its work and its commit.
+        await #expect(throws: (any Error).self) {
+            try await store.admin.withTransaction { lease in
+                try await lease.execute("select gateway.fold_rollups(10000)")
+                throw CancellationError()
+            }
+        }
+        try await talk(store, callers, &random)
+        try await store.foldRollups()
+        let folded = try await everything(store)
+        try await store.admin.execute("select gateway.rebuild_rollups()")
+        #expect(try await everything(store) == folded)
+        #expect(folded.count > 100)
+
+        let ledger: Query = """
+            select concat_ws('|', count(distinct turn_id) filter (where finalized_by is not null), sum(input_tokens), gateway.to_nanodollars(sum(cost_usd)))
+            from public.usage_logs
+            """
+        for table in [
+            "usage_quarters", "usage_hours", "usage_days", "persona_quarters", "persona_days", "account_usage_days", "account_days",
+        ] {
+            let rollup = Query(
+                unsafeSQL: "select concat_ws('|', sum(turns), sum(input_tokens), sum(cost_nanodollars)) from gateway.\(table)")
+            #expect(try await store.value(rollup) == store.value(ledger), "\(table)")
+        }
+    }
+
+    @Test("accounts that were active within a day, a week and a month are those of the ledger, and cohorts keep who came back")
+    func activity() async throws {
+        let store = try await StoreFixture()
+        var random = SeededGenerator(state: 11)
+        try await talk(store, (0..<6).map { _ in .someone() }, &random)
+        try await talk(store, (0..<6).map { _ in .someone() }, &random)
+        try await store.foldRollups()
+        let wrong = try await store.count(
+            """
+            with ended as (select distinct account_id, day from public.usage_logs where status is not null), counted as (
+                select day, active, sum(weekly_change) over (order by day) as weekly, sum(monthly_change) over (order by day) as monthly
+                from gateway.activity_days)
+            select count(*) from counted c
+            where c.active <> (select count(*) from ended e where e.day = c.day)
+                or c.weekly <> (select count(distinct e.account_id) from ended e where e.day between c.day - 6 and c.day)
+                or c.monthly <> (select count(distinct e.account_id) from ended e where e.day between c.day - 29 and c.day)
+            """)
+        #expect(wrong == 0)
+        let cohorts = try await store.value(
+            """
+            select (select sum(accounts) from gateway.retention_weeks where cohort = week)
+                = (select count(distinct account_id) from public.usage_logs where status is not null)
+                and (select sum(accounts) from gateway.retention_weeks)
+                = (select count(distinct (account_id, date_trunc('week', day::timestamp))) from public.usage_logs where status is not null)
+            """)
+        #expect(cohorts == "true")
+    }
+
+    @Test("one instance folds at a time, a row of a transaction that is under way is not passed over, and the figures say how far they are")
+    func watermark() async throws {
+        let store = try await StoreFixture()
+        let (early, late) = (Caller.someone(), Caller.someone())
+        let folded: Query = "select coalesce(sum(turns), 0)::integer from gateway.usage_days"
+        let begun = try await store.turns().begin(early, TurnRequest(message: "Hello"), risk: .calm).begun.identity
+        try await store.admin.withTransaction { lease in
+            // Takes its number before the turn of the other, and is still under way when that is folded.
+            try await lease.execute(
+                """
+                insert into public.usage_logs (account_id, day, turn_id, attempt, call, revision, purpose, tier, finalized_by, cost_usd)
+                select account_id, (now() at time zone 'UTC')::date, \(begun.turnID.uuid), 1, 1, 1, 'chat', 'free', 'owner', 0.5
+                from public.users where id = \(early.userID.uuid)
+                """)
+            try await store.turns().talk(late, "Hello")
+            _ = try await lease.query("select gateway.fold_rollups(100)") { rows in try rows.only { row in try row.value(0, as: Int?.self) }
+            }
+            // This transaction holds the row of the folder: another one does not wait.
+            #expect(try await store.value("select gateway.fold_rollups(100)::text") == nil)
+        }
+        try await store.foldRollups()
+        #expect(try await store.count(folded) == 2)
+        #expect(try await store.value("select sum(cost_nanodollars) > 500000000 from gateway.usage_days") == "t")
+        #expect(try await store.value("select as_of <= clock_timestamp() from gateway.rollup_state") == "t")
+    }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import HTTPTestServers
+import TestSupport
+import Testing
+
+/// Figures are of all users: these tests have a database of their own.
+@Suite("Operators' figures", .paced, .serialized)
+struct FigureTests {
+    private static let path = "/api/v1/operator/"
+
+    @Test("figures of real turns are those of the ledger within 5 s, as JSON, CSV and JSON Lines, compared and traced")
+    func figures() async throws {
+        let database = try await Database.ofItsOwn()
+        let gateway = try await Gateway(database: database.gatewayURL, simulator: try await Stage.shared().simulator.url)
+        let editor = TestUser(gateway: gateway, role: "operator")
+        func get(_ path: String, accept: String? = nil) async throws -> Answer {
+            try await editor.browser.send("GET", Self.path + path, headers: accept.map { ["Accept": $0] } ?? [:])
+        }
+        let users = (0..<3).map { _ in gateway.testUser() }
+        for user in users { expectDone(try await user.say("Hello \(sim(["words": 5]))", ["domain": "fitness"])) }
+        expectDone(try await users[0].say("Hello again \(sim(["words": 3]))", ["domain": "mindset"]))
+        try await eventually("the figures") { try await get("costs").json.objects("data").first?.number("turns") == 4 }
+
+        let total = try await get("costs")
+        let ledger = try await database.row(
+            "select sum(input_tokens)::text as input, sum(output_tokens)::text as output, to_char(sum(cost_usd), 'FM0.000000999') as cost from usage_logs"
+        )
+        let row = try #require(total.json.objects("data").first)
+        #expect(
+            row.number("input_tokens").map { "\($0)" } == ledger["input"] && row.number("output_tokens").map { "\($0)" } == ledger["output"]
+        )
+        #expect(row["cost_usd"] == ledger["cost"], "\(total.text)")
+        let asOf = try #require(total.json.object("meta")["as_of"])
+        let age = -(try #require(try? Date(asOf, strategy: .iso8601.year().month().day().time(includingFractionalSeconds: true))))
+            .timeIntervalSinceNow
+        #expect(age < 60, "\(age) s behind on a busy machine")
+
+        let domains = try await get("costs?group_by=domain,day&grain=hour&tz=Europe/Berlin")
+        #expect(domains.json.objects("data").compactMap { $0.number("turns") }.reduce(0, +) == 4, "\(domains.text)")
+        #expect(Set(domains.json.objects("data").compactMap { $0["domain"] }) == ["fitness", "mindset"])
+        let byUser = try await get("costs?group_by=user", accept: "text/csv")
+        let lines = byUser.text.split(separator: "\r\n").map(String.init)
+        #expect(lines.first?.hasPrefix("day,model,provider,domain,persona_id,user_id,tier,turns,input_tokens,") == true)
+        #expect(lines.count == 4 && users.allSatisfy { user in lines.contains { $0.contains(user.id) } }, "\(byUser.text)")
+        let streamed = try await get("domains?group_by=domain", accept: "application/x-ndjson")
+        #expect(
+            streamed.text.split(separator: "\n").map { JSONObject(String($0))["domain"] } == ["mindset", "fitness"], "\(streamed.text)")
+
+        let compared = try await get("costs?compare=previous&group_by=domain")
+        #expect(compared.json.objects("data").allSatisfy { $0.isNull("previous_turns") && $0.number("turns") != nil }, "\(compared.text)")
+        let tomorrow = ISO8601DateFormatter.string(
+            from: Date(timeIntervalSinceNow: 86_400), timeZone: .gmt, formatOptions: [.withFullDate, .withDashSeparatorInDate])
+        let before = try await get("costs?compare=previous&group_by=domain&from=\(tomorrow)&to=\(tomorrow)")
+        #expect(before.json.objects("data").map { $0.number("previous_turns") } == [1, 3], "\(before.text)")
+
+        let trace = try #require(total.json.object("meta")["trace"])
+        let calls = try await editor.browser.send("GET", trace + "&domain=fitness&limit=2")
+        #expect(calls.json.objects("data").count == 2 && calls.json.object("pagination").flag("has_next") == true, "\(calls.text)")
+        #expect(calls.json.objects("data").allSatisfy { $0["status"] == "complete" && $0["domain"] == "fitness" && $0["content"] == nil })
+
+        let usage = try await get("usage").json.objects("data").last
+        #expect(usage?.number("active_users") == 3 && usage?.number("messages") == 4 && usage?.number("monthly_active_users") == 3)
+        for path in [
+            "latency", "providers", "usage/retention", "latency?group_by=day,domain", "errors", "reports", "alerts", "alert-rules",
+        ] {
+            let answer = try await get(path)
+            #expect(answer.status == 200, "\(path): \(answer.text)")
+            #expect(try await users[0].browser.send("GET", Self.path + path).errorCode == "AUTH_1003", "\(path)")
+        }
+    }
+
+    @Test(
+        "a wrong parameter is named",
+        arguments: [
+            ("costs?group_by=message", "group_by"), ("costs?grain=minute", "grain"), ("costs?tz=Mars/Olympus", "tz"),
+            ("costs?tz=EST", "tz"),
+            ("costs?group_by=user&tz=Europe/Berlin", "tz"), ("costs?compare=next", "compare"), ("costs?limit=0", "limit"),
+            ("costs?cursor=-1", "cursor"), ("costs?from=x", "from"), ("latency?group_by=day,domain&grain=hour", "grain"),
+            ("errors?grain=hour", "grain"), ("calls?user_id=x", "user_id"), ("calls?domain=astrology", "domain"),
+            ("alerts?state=x", "state"),
+        ])
+    func wrong(path: String, field: String) async throws {
+        let editor = TestUser(gateway: try await Stage.shared().gateway, role: "operator")
+        let answer = try await editor.browser.send("GET", Self.path + path)
+        #expect(answer.status == 422 && answer.error.object("details")["field"] == field, "\(path): \(answer.text)")
+    }
+
+    @Test("an edited rule fires, is on the metrics page, and is told to a webhook with a signature")
+    func alerts() async throws {
+        let (receiver, database) = (try StoreAPI(), try await Database.ofItsOwn())
+        try await receiver.answer("/alerts", "{}")
+        let gateway = try await Gateway(
+            database: database.gatewayURL, simulator: try await Stage.shared().simulator.url,
+            environment: ["COACH_ALERT_WEBHOOK_URL": receiver.url + "/alerts", "COACH_ALERT_WEBHOOK_SECRET": "whsec_test"])
+        let editor = TestUser(gateway: gateway, role: "operator")
+        let rules: [String: Any] = ["rules": [["id": "any-cost", "measure": "cost_usd", "above": 0, "severity": "info"]]]
+        let saved = try await editor.send("PUT", Self.path + "alert-rules", ["body": rules], headers: ["If-Match": "*"])
+        #expect(saved.status == 200, "\(saved.text)")
+        expectDone(try await gateway.testUser().say("Hello \(sim(["words": 3]))"))
+        try await eventually(within: .seconds(60), "the webhook") { try await receiver.requests().count == 1 }
+        let request = try #require(try await receiver.requests().first)
+        #expect(
+            request.headers["x-webhook-signature"]?.hasPrefix("t=") == true && request.body.contains(#""rule": "any-cost""#)
+                || request.body.contains(#""rule":"any-cost""#))
+        let list = try await editor.browser.send("GET", Self.path + "alerts?state=firing").json.objects("data")
+        #expect(list.map { $0["rule"] } == ["any-cost"] && list.first?["severity"] == "info")
+    }
+}

@@ -1,0 +1,355 @@
+-- Rollups of the ledger: what operators' figures are read from.
+--
+-- gateway.fold_rollups folds the ledger rows of transactions that are finished, in their order, and notes how far it came (the watermark). For each
+-- turn and day that a new row belongs to it subtracts what the turn counted for before and adds what it counts for now. So a rollup is always the sum
+-- over all turns of what they count for at the watermark, whatever the sizes of the steps were, and folding everything at once gives the same.
+
+-- What calls and turns add up to. Tables of rollups are made like this one, which stays empty.
+create table gateway.figures (
+    -- Calls with a receipt, and turns with one. A turn counts once a day, where its first call of purpose chat is.
+    calls bigint not null default 0,
+    turns bigint not null default 0,
+    -- Sums over the calls whose number is known, and how many those are.
+    input_tokens bigint not null default 0,
+    input_known bigint not null default 0,
+    cached_input_tokens bigint not null default 0,
+    cached_input_known bigint not null default 0,
+    output_tokens bigint not null default 0,
+    output_known bigint not null default 0,
+    cost_nanodollars bigint not null default 0,
+    priced_calls bigint not null default 0,
+    -- Turns with a call of unknown cost.
+    unpriced_turns bigint not null default 0,
+    -- Attempts that ended, those that ended with an error, and turns of which one ended: a message of a user each.
+    attempts bigint not null default 0,
+    errors bigint not null default 0,
+    messages bigint not null default 0,
+    -- Of messages with a domain: how many, and the sum of confidences in millionths. abstentions: messages for which no domain was sure enough.
+    routed bigint not null default 0,
+    confidence bigint not null default 0,
+    abstentions bigint not null default 0
+);
+
+-- By quarters of an hour in which calls began, by hours and by days of the ledger (UTC); a call stays within its ledger's day. Names compare by
+-- bytes, which is faster.
+create table gateway.usage_quarters (
+    bucket timestamptz not null, tier text collate "C" not null, provider text collate "C", model text collate "C", domain public.coaching_domain,
+    like gateway.figures including defaults,
+    unique nulls not distinct (bucket, tier, provider, model, domain));
+create table gateway.usage_hours (like gateway.usage_quarters including all);
+create table gateway.usage_days (
+    day date not null, tier text collate "C" not null, provider text collate "C", model text collate "C", domain public.coaching_domain,
+    like gateway.figures including defaults,
+    unique nulls not distinct (day, tier, provider, model, domain));
+-- With personas there are many more rows, which most figures do not need.
+create table gateway.persona_quarters (
+    bucket timestamptz not null, tier text collate "C" not null, provider text collate "C", model text collate "C", domain public.coaching_domain,
+    persona_id uuid,
+    like gateway.figures including defaults,
+    unique nulls not distinct (bucket, tier, provider, model, domain, persona_id));
+create table gateway.persona_days (
+    day date not null, tier text collate "C" not null, provider text collate "C", model text collate "C", domain public.coaching_domain,
+    persona_id uuid,
+    like gateway.figures including defaults,
+    unique nulls not distinct (day, tier, provider, model, domain, persona_id));
+create table gateway.account_usage_days (
+    day date not null, account_id uuid not null, tier text collate "C" not null, provider text collate "C", model text collate "C",
+    domain public.coaching_domain, persona_id uuid,
+    like gateway.figures including defaults,
+    unique nulls not distinct (day, account_id, tier, provider, model, domain, persona_id));
+-- A row for each day on which an account had a turn.
+create table gateway.account_days (
+    account_id uuid not null, day date not null, like gateway.figures including defaults, primary key (account_id, day));
+create index idx_account_days_day on gateway.account_days (day);
+
+-- Conversations with a turn on a day.
+create table gateway.conversation_days (
+    account_id uuid not null, day date not null, conversation_id uuid not null, primary key (account_id, day, conversation_id));
+
+-- Accounts and conversations by day. Accounts that were active within 7 and 30 days, this one included: the sums of the changes up to the day.
+create table gateway.activity_days (
+    day date primary key,
+    active bigint not null default 0,
+    weekly_change bigint not null default 0,
+    monthly_change bigint not null default 0,
+    conversations bigint not null default 0);
+
+-- Accounts with a turn in a week, by the week of their first turn. Weeks begin on Mondays.
+create table gateway.retention_weeks (
+    cohort date not null, week date not null, accounts bigint not null default 0, primary key (cohort, week));
+
+create table gateway.error_days (
+    day date not null, code text collate "C" not null, provider text collate "C", errors bigint not null default 0, unique nulls not distinct (day, code, provider));
+
+-- From the request's arrival: to the first released byte, to the end (of complete turns); per_token: the rest of the time by the tokens after the
+-- first.
+create type gateway.latency_measure as enum ('first_token', 'per_token', 'whole_turn');
+
+-- Histograms. Bin n holds times above 2^((n-1)/8) and up to 2^(n/8) microseconds, so its middle is off by 4.4 % at most.
+create table gateway.latency_hours (
+    bucket timestamptz not null, provider text collate "C", model text collate "C", measure gateway.latency_measure not null, bin smallint not null,
+    turns bigint not null default 0, unique nulls not distinct (bucket, provider, model, measure, bin));
+create table gateway.latency_days (
+    day date not null, provider text collate "C", model text collate "C", domain public.coaching_domain,
+    measure gateway.latency_measure not null, bin smallint not null, turns bigint not null default 0, unique nulls not distinct (day, provider, model, domain, measure, bin));
+
+-- The bin of a time in microseconds.
+create function gateway.latency_bin(microseconds double precision) returns smallint
+    language sql immutable
+    return ceil(8 * ln(greatest(microseconds, 1)) / ln(2::double precision))::smallint;
+
+-- The middle of a bin in milliseconds; NULL for NULL.
+create function gateway.latency_of(bin smallint) returns numeric
+    language sql immutable
+    return round((2 ^ ((bin - 0.5::double precision) / 8) / 1000)::numeric, 3);
+
+-- One row. Rows of transactions below the watermark are in the rollups.
+create table gateway.rollup_state (
+    is_only boolean primary key default true check (is_only),
+    watermark xid8 not null default '0',
+    -- Every row that was booked before is in the rollups; NULL: not known yet.
+    as_of timestamptz);
+insert into gateway.rollup_state default values;
+
+-- At a time every transaction that had an id was below `before`. Once the watermark reaches it, rows booked until that time are in the rollups.
+create table gateway.rollup_marks (at timestamptz primary key, before xid8 not null);
+
+-- The statement that folds: $1 and $2 are the watermarks before and after, $3 the days of new rows; NULL: everything is folded at once.
+create function gateway.folding_statement(is_rebuild boolean) returns text
+    language plpgsql stable set search_path = '' as $$
+declare
+    measures constant text[] := (
+        select array_agg(a.attname::text order by a.attnum) from pg_attribute a
+        where a.attrelid = 'gateway.figures'::regclass and a.attnum > 0 and not a.attisdropped);
+    list constant text := array_to_string(measures, ', ');
+    sums constant text := (select string_agg(format('sum(d.%1$I)::bigint as %1$I', m), ', ') from unnest(measures) as m);
+    any_change constant text := (select string_agg(format('sum(d.%I) <> 0', m), ' or ') from unnest(measures) as m);
+    updates constant text := (select string_agg(format('%1$I = t.%1$I + excluded.%1$I', m), ', ') from unnest(measures) as m);
+    -- %1$s: table, %2$s: its keys, %3$s: what they are made of. Into empty tables nothing conflicts.
+    upsert constant text := format(
+        'insert into gateway.%%1$I as t (%%2$s, %1$s) select %%3$s, %2$s from delta d group by %%3$s having %3$s', list, sums, any_change)
+        || case when is_rebuild then '' else format(' on conflict (%%2$s) do update set %1$s', updates) end;
+    -- The same for other tables: their keys, and a column that is counted.
+    add constant text := case when is_rebuild then '' else ' on conflict (%1$s) do update set %2$I = t.%2$I + excluded.%2$I' end;
+begin
+    return
+        -- All rows of the turns and days that new rows belong to.
+        case when is_rebuild then 'with line as (select l.* from public.usage_logs l where l.booked_in < $2 and $3::date[] is null)'
+        else $sql$
+            with touched as materialized (
+                select distinct l.account_id, l.day, l.turn_id from public.usage_logs l
+                where l.booked_in >= $1 and l.booked_in < $2 and l.day = any ($3)
+            ), line as (
+                select r.* from touched t cross join lateral (
+                    select l.* from public.usage_logs l
+                    where l.account_id = t.account_id and l.day = t.day and l.day = any ($3) and l.turn_id = t.turn_id and l.booked_in < $2
+                    offset 0) as r
+            )
+        $sql$ end || $sql$
+        , call as (
+            -- Once as of now, and once as of before, to be subtracted.
+            select side.sign, l.account_id, l.day, l.turn_id, l.attempt, l.call,
+                bool_or(l.purpose <> 'chat') as is_extra, max(l.tier) as tier,
+                greatest(l.day::timestamp at time zone 'UTC', least(
+                    date_bin('15 minutes', min(l.booked_at), 'epoch'), (l.day + 1)::timestamp at time zone 'UTC' - interval '15 minutes')) as bucket,
+                (array_agg(l.persona_id order by l.revision))[1] as persona_id,
+                (array_agg(l.conversation_id order by l.revision))[1] as conversation_id,
+                (array_agg(l.domain order by l.revision desc))[1] as domain,
+                (array_agg(l.provider order by l.revision desc) filter (where l.provider is not null))[1] as provider,
+                (array_agg(l.model order by l.revision desc) filter (where l.model is not null))[1] as model,
+                count(l.finalized_by) > 0 as has_receipt,
+                sum(l.input_tokens)::bigint as input_tokens, sum(l.cached_input_tokens)::bigint as cached_input_tokens,
+                sum(l.output_tokens)::bigint as output_tokens, gateway.to_nanodollars(sum(l.cost_usd)) as cost, sum(l.unpriced) as unpriced,
+                (array_agg(l.status order by l.revision desc) filter (where l.status is not null))[1] as status,
+                (array_agg(l.error_code order by l.revision desc) filter (where l.status is not null))[1] as error_code,
+                (array_agg(l.domain_confidence order by l.revision desc) filter (where l.status is not null))[1] as confidence,
+                (array_agg(l.domain_source order by l.revision desc) filter (where l.status is not null))[1] as source,
+                (array_agg(l.time_to_first_token_ms order by l.revision desc) filter (where l.status is not null))[1] as first_token,
+                (array_agg(l.duration_ms order by l.revision desc) filter (where l.status is not null))[1] as duration
+            from line l
+            join (values (1), (-1)) as side (sign) on side.sign = 1 or l.booked_in < $1
+            group by side.sign, l.account_id, l.day, l.turn_id, l.attempt, l.call
+            having count(l.finalized_by) > 0 or count(l.status) > 0
+        ), ranked as materialized (
+            select c.*,
+                c.has_receipt and 1 = row_number() over (
+                    partition by c.sign, c.account_id, c.day, c.turn_id, c.has_receipt order by c.is_extra, c.attempt, c.call) as is_turn,
+                c.status is not null and 1 = row_number() over (
+                    partition by c.sign, c.account_id, c.day, c.turn_id, c.status is not null order by c.attempt desc, c.call) as is_message,
+                c.unpriced > 0 and 1 = row_number() over (
+                    partition by c.sign, c.account_id, c.day, c.turn_id, c.unpriced > 0 order by c.attempt, c.call) as is_unpriced
+            from call c
+        ), delta as materialized (
+            select r.account_id, r.day, r.bucket, r.tier, r.provider, r.model, r.domain, r.persona_id,
+                sum(r.sign * r.has_receipt::integer) as calls, sum(r.sign * r.is_turn::integer) as turns,
+                coalesce(sum(r.sign * r.input_tokens) filter (where r.has_receipt), 0) as input_tokens,
+                coalesce(sum(r.sign) filter (where r.has_receipt and r.input_tokens is not null), 0) as input_known,
+                coalesce(sum(r.sign * r.cached_input_tokens) filter (where r.has_receipt), 0) as cached_input_tokens,
+                coalesce(sum(r.sign) filter (where r.has_receipt and r.cached_input_tokens is not null), 0) as cached_input_known,
+                coalesce(sum(r.sign * r.output_tokens) filter (where r.has_receipt), 0) as output_tokens,
+                coalesce(sum(r.sign) filter (where r.has_receipt and r.output_tokens is not null), 0) as output_known,
+                coalesce(sum(r.sign * r.cost) filter (where r.has_receipt), 0) as cost_nanodollars,
+                coalesce(sum(r.sign) filter (where r.has_receipt and r.unpriced = 0 and r.cost is not null), 0) as priced_calls,
+                sum(r.sign * r.is_unpriced::integer) as unpriced_turns,
+                sum(r.sign * (r.status is not null)::integer) as attempts, sum(r.sign * (r.error_code is not null)::integer) as errors,
+                sum(r.sign * r.is_message::integer) as messages,
+                sum(r.sign * (r.is_message and r.domain is not null)::integer) as routed,
+                coalesce(sum(r.sign * round(r.confidence::numeric * 1000000)) filter (where r.is_message and r.domain is not null), 0)
+                    as confidence,
+                sum(r.sign * (r.is_message and r.source = 'abstained')::integer) as abstentions
+            from ranked r
+            group by r.account_id, r.day, r.bucket, r.tier, r.provider, r.model, r.domain, r.persona_id
+        ),
+        $sql$ || format(
+            'quarters as (%s), hours as (%s), days as (%s), persona_quarters as (%s), persona_days as (%s), account_usage as (%s),
+            account_day as (%s returning t.account_id, t.day, t.xmax = 0 as is_new),',
+            format(upsert, 'usage_quarters', 'bucket, tier, provider, model, domain', 'bucket, tier, provider, model, domain'),
+            format(upsert, 'usage_hours', 'bucket, tier, provider, model, domain',
+                'date_trunc(''hour'', bucket, ''UTC''), tier, provider, model, domain'),
+            format(upsert, 'usage_days', 'day, tier, provider, model, domain', 'day, tier, provider, model, domain'),
+            format(upsert, 'persona_quarters', 'bucket, tier, provider, model, domain, persona_id',
+                'bucket, tier, provider, model, domain, persona_id'),
+            format(upsert, 'persona_days', 'day, tier, provider, model, domain, persona_id', 'day, tier, provider, model, domain, persona_id'),
+            format(upsert, 'account_usage_days', 'day, account_id, tier, provider, model, domain, persona_id',
+                'day, account_id, tier, provider, model, domain, persona_id'),
+            format(upsert, 'account_days', 'account_id, day', 'account_id, day')) || $sql$
+        new_day as materialized (
+            select n.account_id, n.day from account_day n where n.is_new
+        ), conversation as (
+            insert into gateway.conversation_days (account_id, day, conversation_id)
+            select distinct r.account_id, r.day, r.conversation_id from ranked r where r.conversation_id is not null
+            on conflict do nothing
+            returning day
+        ), error as (
+            insert into gateway.error_days as t (day, code, provider, errors)
+            select r.day, r.error_code, r.provider, sum(r.sign) from ranked r where r.error_code is not null
+            group by 1, 2, 3 having sum(r.sign) <> 0 $sql$ || format(add, 'day, code, provider', 'errors') || $sql$
+        ), latency as materialized (
+            select r.sign, r.day, r.bucket, r.provider, r.model, r.domain, m.measure, gateway.latency_bin(m.microseconds) as bin
+            from ranked r
+            cross join lateral (values
+                ('first_token'::gateway.latency_measure, 1000.0 * r.first_token),
+                ('per_token', case when r.output_tokens > 1 and r.duration >= r.first_token
+                    then 1000.0 * (r.duration - r.first_token) / (r.output_tokens - 1) end),
+                ('whole_turn', case when r.status = 'complete' then 1000.0 * r.duration end)) as m (measure, microseconds)
+            where r.has_receipt and m.microseconds is not null
+        ), latency_hour as (
+            insert into gateway.latency_hours as t (bucket, provider, model, measure, bin, turns)
+            select date_trunc('hour', l.bucket, 'UTC'), l.provider, l.model, l.measure, l.bin, sum(l.sign) from latency l
+            group by 1, 2, 3, 4, 5 having sum(l.sign) <> 0 $sql$ || format(add, 'bucket, provider, model, measure, bin', 'turns') || $sql$
+        ), latency_day as (
+            insert into gateway.latency_days as t (day, provider, model, domain, measure, bin, turns)
+            select l.day, l.provider, l.model, l.domain, l.measure, l.bin, sum(l.sign) from latency l
+            group by 1, 2, 3, 4, 5, 6 having sum(l.sign) <> 0 $sql$ || format(add, 'day, provider, model, domain, measure, bin', 'turns') || $sql$
+        ), visited as (
+            -- Days of accounts with a new one, before (sign -1) and now. This statement does not see its own changes of account_days.
+            select v.sign, v.account_id, v.day from (select distinct n.account_id from new_day n) as a
+            cross join lateral (
+                select side.sign, a.account_id, d.day from gateway.account_days d cross join (values (1), (-1)) as side (sign)
+                where d.account_id = a.account_id offset 0) as v
+            union all
+            select 1, n.account_id, n.day from new_day n
+        ), span as (
+            -- The days of a window in which an account counts because of a day, and of none later.
+            select v.sign, v.day as first, w.length,
+                least(v.day + w.length, lead(v.day) over (partition by v.sign, v.account_id, w.length order by v.day)) as end
+            from visited v cross join (values (7), (30)) as w (length)
+        ), activity as (
+            select s.first as day, 0 as active, case s.length when 7 then s.sign else 0 end as weekly,
+                case s.length when 30 then s.sign else 0 end as monthly, 0 as conversations from span s
+            union all
+            select s.end, 0, case s.length when 7 then -s.sign else 0 end, case s.length when 30 then -s.sign else 0 end, 0 from span s
+            union all
+            select n.day, 1, 0, 0, 0 from new_day n
+            union all
+            select c.day, 0, 0, 0, 1 from conversation c
+        ), active as (
+            insert into gateway.activity_days as t (day, active, weekly_change, monthly_change, conversations)
+            select a.day, sum(a.active), sum(a.weekly), sum(a.monthly), sum(a.conversations) from activity a group by a.day
+            having sum(a.active) <> 0 or sum(a.weekly) <> 0 or sum(a.monthly) <> 0 or sum(a.conversations) <> 0
+            on conflict (day) do update
+                set active = t.active + excluded.active, weekly_change = t.weekly_change + excluded.weekly_change,
+                    monthly_change = t.monthly_change + excluded.monthly_change, conversations = t.conversations + excluded.conversations
+        ), week as (
+            select distinct v.sign, v.account_id, date_trunc('week', v.day::timestamp)::date as week,
+                date_trunc('week', (min(v.day) over (partition by v.sign, v.account_id))::timestamp)::date as cohort
+            from visited v
+        ), retention as (
+            insert into gateway.retention_weeks as t (cohort, week, accounts)
+            select w.cohort, w.week, sum(w.sign) from week w group by 1, 2 having sum(w.sign) <> 0
+            on conflict (cohort, week) do update set accounts = t.accounts + excluded.accounts
+        )
+        select count(*) from ranked
+        $sql$;
+end $$;
+
+-- Folds ledger rows of finished transactions, of at most about so many rows, or of one transaction; returns how many there were. NULL: another
+-- instance folds. Runs with its owner's rights, because the gateway's role sees the ledger of one user at a time.
+create function gateway.fold_rollups(at_most integer) returns integer
+    language plpgsql security definer set search_path = '' set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
+declare
+    state gateway.rollup_state;
+    -- Rows of transactions below it are complete: none of them is running.
+    upper constant xid8 := pg_snapshot_xmin(pg_current_snapshot());
+    next xid8;
+    found_rows integer;
+    days date[];
+begin
+    select * into state from gateway.rollup_state for update skip locked;
+    if not found then
+        return null;
+    end if;
+    -- The statement's time is before this snapshot, so what was booked until then has a lower id.
+    insert into gateway.rollup_marks (at, before) values (statement_timestamp(), pg_snapshot_xmax(pg_current_snapshot())) on conflict do nothing;
+    select count(*), max(f.booked_in), array_agg(distinct f.day) into found_rows, next, days
+    from (
+        select l.booked_in, l.day from public.usage_logs l
+        where l.booked_in >= state.watermark and l.booked_in < upper
+        order by l.booked_in limit at_most + 1) as f;
+    if found_rows <= at_most then
+        -- Another instance may have come further since this one looked.
+        next := greatest(upper, state.watermark);
+    elsif not exists (select from public.usage_logs l where l.booked_in >= state.watermark and l.booked_in < next) then
+        -- All of them are of one transaction, which is folded whole.
+        next := (next::text::bigint + 1)::text::xid8;
+        days := (select array_agg(distinct l.day) from public.usage_logs l where l.booked_in >= state.watermark and l.booked_in < next);
+    end if;
+    if found_rows > 0 then
+        execute gateway.folding_statement(false) using state.watermark, next, days;
+    end if;
+    update gateway.rollup_state s
+    set watermark = next, as_of = coalesce((select max(m.at) from gateway.rollup_marks m where m.before <= next), s.as_of);
+    delete from gateway.rollup_marks m where m.at < (select s.as_of from gateway.rollup_state s);
+    return found_rows;
+end $$;
+
+-- Makes the rollups anew from the whole ledger, for the owner of the tables; folding waits meanwhile.
+create function gateway.rebuild_rollups() returns void
+    language plpgsql set search_path = '' set work_mem = '256MB' as $$
+declare
+    upper xid8;
+begin
+    perform from gateway.rollup_state for update;
+    upper := pg_snapshot_xmin(pg_current_snapshot());
+    truncate gateway.usage_quarters, gateway.usage_hours, gateway.usage_days, gateway.persona_quarters, gateway.persona_days, gateway.account_usage_days, gateway.account_days, gateway.conversation_days,
+        gateway.activity_days, gateway.retention_weeks, gateway.error_days, gateway.latency_hours, gateway.latency_days;
+    execute gateway.folding_statement(true) using '0'::xid8, upper, null::date[];
+    update gateway.rollup_state s
+    set watermark = upper, as_of = coalesce((select max(m.at) from gateway.rollup_marks m where m.before <= upper), s.as_of);
+end $$;
+
+do $$
+declare
+    name text;
+begin
+    foreach name in array array[
+        'figures', 'usage_quarters', 'usage_hours', 'usage_days', 'persona_quarters', 'persona_days', 'account_usage_days', 'account_days', 'conversation_days', 'activity_days',
+        'retention_weeks', 'error_days', 'latency_hours', 'latency_days', 'rollup_state', 'rollup_marks']
+    loop
+        execute format('revoke all on gateway.%I from public, anon, authenticated, coach_gateway', name);
+        execute format('alter table gateway.%I enable row level security', name);
+    end loop;
+end $$;
+revoke all on all functions in schema gateway from public, anon, authenticated;
+revoke all on function gateway.folding_statement(boolean), gateway.rebuild_rollups() from coach_gateway;
+grant execute on function gateway.fold_rollups(integer) to coach_gateway;
