@@ -119,9 +119,6 @@ struct Gateway {
         // The edge.
         let keySet = try Self.keySet(configuration, client: outbound, logger: logger)
         let webhooks = try configuration.webhooks.senders(outbound)
-        let accounts = AccountRepository.postgres(client: database)
-        let consents = ConsentRepository.postgres(client: database)
-        let profiles = ContextProfileRepository.postgres(client: database)
         let readiness: @Sendable () async -> InstanceReadiness = {
             InstanceReadiness(
                 // Until it is registered it can begin no turn; until the documents are read it would use the shipped ones.
@@ -132,8 +129,8 @@ struct Gateway {
                     "turns": "\(registry.count)", "executor_takeover": "\(ExecutorTakeover.isInstalled)", "instance": "\(instance.id)",
                 ])
         }
-        let personas = PersonaRepository.postgres(client: database)
-        let sharing = PersonaSharing.postgres(client: database)
+        let resources = ResourceFeatures(
+            database: database, configuration: configuration, documents: documents, documentStore: documentStore, inbox: inbox)
         let counter = RequestCounter.postgres(client: database, tiers: { tiers.current })
         let chat = ChatRoutes(
             coaching: documents.coaching, repository: repository, recovery: recovery, counter: counter, tiers: tiers, models: models,
@@ -144,32 +141,12 @@ struct Gateway {
             .init(host: configuration.listen.host, port: configuration.listen.port, corsOrigins: configuration.corsOrigins),
             features: try [
                 chat, ChatCompletionRoutes(chat: chat), ResponseRoutes(chat: chat, removal: .postgres(client: database)),
-                ModelRoutes(personas: personas),
+                ModelRoutes(personas: resources.personas),
                 SafetyRoutes(coaching: documents.coaching, safetyProtocol: files.coachingParts.safetyProtocol),
                 ConversationRoutes(
                     conversations: .postgres(client: database), registry: registry, recovery: recovery),
-                WebhookRoutes(senders: webhooks.senders, inbox: inbox), SubscriptionRoutes(inbox: inbox),
-                AccountRoutes(accounts: accounts), DomainRoutes { documents.coaching.current.domains },
-                ConsentRoutes(consents: consents, required: configuration.requiredConsents),
-                ContextProfileRoutes(profiles: profiles, consents: consents, required: configuration.requiredConsents),
-                ExportRoutes(accounts: accounts, consents: consents, profiles: profiles, contents: .postgres(client: database)),
-                SearchRoutes(messages: .postgres(client: database)), ReportRoutes(reports: .postgres(client: database)),
-                SyncRoutes(sync: .postgres(client: database)),
-                DocumentRoutes(
-                    path: "domain-configs", title: "domain configurations", type: documents.domains, documents: documentStore),
-                DocumentRoutes(path: "prices", title: "prices", type: documents.priceList, documents: documentStore),
-                DocumentRoutes(path: "limits", title: "tiers and limits", type: documents.limits, documents: documentStore),
-                DocumentRoutes(path: "alert-rules", title: "rules of alerts", type: documents.alerts, documents: documentStore),
-                AuditRoutes(log: .postgres(client: database)), UserAdministrationRoutes(users: .postgres(client: database)),
-                FigureRoutes(figures: .postgres(client: database)), SafetyFigureRoutes(reports: .postgres(client: database)),
-                PersonaRoutes(personas: personas), PersonaVersionRoutes(personas: personas),
-                CharacterCardRoutes(personas: personas), AvatarRoutes(avatars: .postgres(client: database)),
-                ShareLinkRoutes(sharing: sharing, personas: personas),
-                PublicPersonaRoutes(sharing: sharing, links: configuration.appLinks),
-                SubscriptionAdministrationRoutes(
-                    subscriptions: .postgres(client: database, includingSandbox: configuration.webhooks.includesSandbox)),
-                DashboardRoutes(charts: ChartLibrary.debian),
-            ] + configuration.developmentFeatures(),
+                WebhookRoutes(senders: webhooks.senders, inbox: inbox),
+            ] + resources.all + configuration.developmentFeatures(),
             authenticator: Authenticator(
                 identity: try Self.verifier(configuration, keySet: keySet),
                 sessions: SessionAuthentication(store: .postgres(client: database), publicOrigin: configuration.appLinks.origin),

@@ -1,0 +1,58 @@
+import AccountAPI
+import CoachCore
+import CoachStore
+import HTTPEdge
+import OperatorAPI
+import PersonaAPI
+import PostgresClient
+
+/// The routes of users, creators and operators that need nothing of the running turns but the database.
+struct ResourceFeatures {
+    let database: PostgresClient
+    let configuration: GatewayConfiguration
+    let documents: EditableDocuments
+    let documentStore: VersionedDocuments
+    let inbox: BillingInbox
+
+    var all: [any Feature] { account + creators + operators }
+
+    var personas: PersonaRepository { .postgres(client: database) }
+
+    private var account: [any Feature] {
+        let accounts = AccountRepository.postgres(client: database)
+        let consents = ConsentRepository.postgres(client: database)
+        let profiles = ContextProfileRepository.postgres(client: database)
+        let (required, coaching) = (configuration.requiredConsents, documents.coaching)
+        return [
+            SubscriptionRoutes(inbox: inbox), AccountRoutes(accounts: accounts), DomainRoutes { coaching.current.domains },
+            ConsentRoutes(consents: consents, required: required),
+            ContextProfileRoutes(profiles: profiles, consents: consents, required: required),
+            ExportRoutes(accounts: accounts, consents: consents, profiles: profiles, contents: .postgres(client: database)),
+            SearchRoutes(messages: .postgres(client: database)), ReportRoutes(reports: .postgres(client: database)),
+            SyncRoutes(sync: .postgres(client: database)),
+        ]
+    }
+
+    private var creators: [any Feature] {
+        let sharing = PersonaSharing.postgres(client: database)
+        return [
+            PersonaRoutes(personas: personas), PersonaVersionRoutes(personas: personas), CharacterCardRoutes(personas: personas),
+            AvatarRoutes(avatars: .postgres(client: database)), ShareLinkRoutes(sharing: sharing, personas: personas),
+            PublicPersonaRoutes(sharing: sharing, links: configuration.appLinks),
+        ]
+    }
+
+    private var operators: [any Feature] {
+        [
+            DocumentRoutes(path: "domain-configs", title: "domain configurations", type: documents.domains, documents: documentStore),
+            DocumentRoutes(path: "prices", title: "prices", type: documents.priceList, documents: documentStore),
+            DocumentRoutes(path: "limits", title: "tiers and limits", type: documents.limits, documents: documentStore),
+            DocumentRoutes(path: "alert-rules", title: "rules of alerts", type: documents.alerts, documents: documentStore),
+            AuditRoutes(log: .postgres(client: database)), UserAdministrationRoutes(users: .postgres(client: database)),
+            FigureRoutes(figures: .postgres(client: database)), SafetyFigureRoutes(reports: .postgres(client: database)),
+            SubscriptionAdministrationRoutes(
+                subscriptions: .postgres(client: database, includingSandbox: configuration.webhooks.includesSandbox)),
+            DashboardRoutes(charts: ChartLibrary.debian),
+        ]
+    }
+}
