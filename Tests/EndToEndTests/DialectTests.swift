@@ -97,7 +97,9 @@ struct DialectTests {
             #expect(answer.story == ["start", "token", "usage", "done"], "\(answer.text)")
             #expect(answer.first("usage")?["provider"] == "simulator")
             let asked = try await stage.simulator.requests(containing: word).map { $0.entry["path"] }
-            #expect(asked == [dialect.path, "/v1/chat/completions"], "\(fault)")
+            // Without money the second key is tried, too; Bedrock's requests are signed.
+            let attempts = fault.contains("402") && dialect != .bedrock ? 2 : 1
+            #expect(asked == Array(repeating: dialect.path, count: attempts) + ["/v1/chat/completions"], "\(fault)")
         }
         let log = gateway.log.filter { $0["provider"] == dialect.rawValue }
         #expect(log.contains { $0["level"] == "error" && $0["detail"]?.contains("402") == true }, "\(gateway.program.output)")
