@@ -11,14 +11,14 @@ extension OpenAPIDocument {
             h1{font-size:1.625rem;letter-spacing:-.01em}h2{font-size:1.0625rem;margin:2.5rem 0 0}a{color:light-dark(#0d6466,#74c6bf)}
             code{font:14px/1.5 ui-monospace,monospace;overflow-wrap:anywhere}
             article{padding:.8rem 0;border-bottom:1px solid light-dark(#e3e0d8,#2d3339)}small{color:light-dark(#5c6370,#a1aab3)}</style>
-            <h1>Coach Gateway API \(ResponseMeta.version)</h1><p>The whole document: <a href="/openapi.json">openapi.json</a></p>
+            <main><h1>Coach Gateway API \(ResponseMeta.version)</h1><p>The whole document: <a href="/openapi.json">openapi.json</a></p>
             """
         for tag in tags {
             html += "<section><h2>\(HTMLText.escaped(tag))</h2>"
             for entry in entries where entry.description.tag == tag { html += Self.article(entry) }
             html += "</section>"
         }
-        return Array((html + "</html>\n").utf8)
+        return Array((html + "</main></html>\n").utf8)
     }
 
     /// In the order of declaration.

@@ -36,6 +36,8 @@ def show_costs(browser):
 
 with Browser(origin) as browser:
     browser.look(LAPTOP, "light")
+    browser.open("/docs")
+    browser.check("docs")
     browser.open("/operator/costs")
     assert browser.all("form[action='/operator/session']"), "the form to sign in"
     browser.check("sign-in", allowed=("/operator/session",))
