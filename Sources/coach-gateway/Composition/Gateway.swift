@@ -1,4 +1,3 @@
-import AccountAPI
 import BackgroundJobs
 import ChatAPI
 import CoachCore
@@ -11,7 +10,6 @@ import Logging
 import ModelProviders
 import OperatorAPI
 import OutboundHTTP
-import PersonaAPI
 import PostgresClient
 import Reactor
 import ServiceLifecycle
