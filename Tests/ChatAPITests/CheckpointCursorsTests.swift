@@ -32,6 +32,25 @@ struct CheckpointTests {
         #expect(!fourth[0].isFirst && fourth[0].text == "!" && fourth[0].fromByte == 6)
     }
 
+    @Test("a model that accepts the call after an opening was saved is saved with the next text, once")
+    func opening() {
+        let model = FakeModel()
+        var facts = TurnFacts.sample
+        facts.identity.turnID = TurnID(UUID(uuid: (0, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 16)))
+        let turn = model.turn(facts, opening: "I'm here.", isAccepted: false)
+        var cursors = CheckpointCursors()
+        let first = cursors.tick([turn])
+        #expect(first[0].isFirst && first[0].text == "I'm here." && first[0].answeredBy == nil)
+        cursors.saved(first, as: 1)
+        model.accept()
+        model.emit("Hi")
+        let second = cursors.tick([turn])
+        #expect(second[0].isFirst && second[0].text == "\n\nHi" && second[0].answeredBy?.model == "sim" && second[0].fromByte == 9)
+        cursors.saved(second, as: 2)
+        model.emit("!")
+        #expect(!cursors.tick([turn])[0].isFirst)
+    }
+
     @Test("each turn is saved completely once in an interval, at different ticks; earlier checkpoints are not needed")
     func wholes() {
         let models = (0..<64).map { _ in FakeModel() }

@@ -6,17 +6,20 @@ import TokenRelay
 final class FakeModel: Sendable {
     private let receive = Mutex<LanguageModel.Receiver?>(nil)
 
-    func turn(_ facts: TurnFacts = .sample) -> LiveTurn {
-        let turn = LiveTurn(facts: facts)
-        let name = ModelName(provider: "simulator", model: "sim")
+    private let name = ModelName(provider: "simulator", model: "sim")
+
+    func turn(_ facts: TurnFacts = .sample, opening: String = "", isAccepted: Bool = true) -> LiveTurn {
+        let turn = LiveTurn(facts: facts, opening: Array(opening.utf8))
         turn.generate(
             with: LanguageModel(firstChoice: name) { [self] _, receive in
                 self.receive.withLock { $0 = receive }
-                _ = receive(ModelUpdate(acceptedBy: name))
+                if isAccepted { _ = receive(ModelUpdate(acceptedBy: name)) }
                 return Generation {}
             }, Prompt(messages: [], maximumOutputTokens: 1))
         return turn
     }
+
+    func accept() { _ = receive.withLock { $0 }?(ModelUpdate(acceptedBy: name)) }
 
     func emit(_ text: String) {
         let receive = receive.withLock { $0 }

@@ -13,6 +13,7 @@ final class FakeRepository: Sendable {
         /// Rejects receipts that do not come from recovery.
         var refuses = false
         var failure: TurnReceipt?
+        var receipt: TurnReceipt?
         var attempts = 0
         var finished = 0
         var kept = 0
@@ -37,6 +38,8 @@ final class FakeRepository: Sendable {
 
     func refuse() { state.withLock { $0.refuses = true } }
     var failure: TurnReceipt? { state.withLock { $0.failure } }
+    /// The last one that was written.
+    var receipt: TurnReceipt? { state.withLock { $0.receipt } }
 
     func becomeReachable() { state.withLock { $0.failuresLeft = 0 } }
 
@@ -60,6 +63,7 @@ final class FakeRepository: Sendable {
                         throw StoreFault.unavailable(retryAfter: 1)
                     }
                     state.finished += 1
+                    state.receipt = receipt
                 }
                 return outcome
             })

@@ -39,6 +39,16 @@ struct OrphanReceiptTests {
         #expect(cost(9) == Nanodollars(40) && cost(10) == Nanodollars(80))
     }
 
+    @Test("danger is recorded for it, without the versions of the instance that died")
+    func danger() {
+        var facts = TurnFacts.sample
+        facts.risk = RiskAssessment(tier: .crisis, categories: [.abuse], subject: .user, patterns: ["model.abuse"])
+        let receipt = OrphanCollector.receipt(
+            for: OrphanedTurn(facts: facts, content: "x", answeredBy: nil, promptTokens: 0, durationMilliseconds: 9), prices: PriceBook([]))
+        #expect(receipt.crisis?.events.map(\.action) == [.card] && receipt.crisis?.events.first?.stage == .model)
+        #expect(receipt.crisis?.versions == nil && self.receipt("x", answeredBy: sim).crisis == nil)
+    }
+
     @Test("without text the turn has failed; without a model nothing is billed")
     func withoutText() {
         #expect(receipt("", answeredBy: sim).status == .failed)

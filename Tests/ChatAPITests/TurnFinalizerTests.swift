@@ -40,6 +40,23 @@ struct TurnFinalizerTests {
         #expect(recorder.signals == [.handOver])
     }
 
+    @Test("an opening is not billed, and a turn in danger is recorded with what was done")
+    func opening() async throws {
+        let repository = FakeRepository(failures: 0)
+        let model = FakeModel()
+        var facts = TurnFacts.sample
+        facts.risk = RiskAssessment(tier: .high, categories: [.suicide], subject: .user, patterns: ["en.x"], score: 1)
+        let turn = model.turn(facts, opening: String(repeating: "I'm here. ", count: 20))
+        model.emit("hello")
+        model.end(.stop)
+        await repository.finalize(turn)
+        let receipt = try #require(repository.receipt)
+        #expect(receipt.content.hasSuffix("I'm here. \n\nhello"))
+        #expect(receipt.bill?.usage.output == TokenEstimate.tokens(in: "\n\nhello".utf8))
+        let event = try #require(receipt.crisis?.events.first)
+        #expect(event.action == .opening && event.stage == .grammar && event.scoreBucket == 9 && receipt.crisis?.events.count == 1)
+    }
+
     @Test("while the database is unavailable the receipt is on disk, subscribers receive the end, and it is delivered once")
     func away() async throws {
         let repository = FakeRepository(failures: 3)

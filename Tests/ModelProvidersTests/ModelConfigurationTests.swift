@@ -91,6 +91,26 @@ struct ModelConfigurationTests {
         #expect(noDefault.findings == ["models: routes.default is required"])
     }
 
+    @Test("a judge has a route and a lowest score, and waits 600 ms at most; there is none by default")
+    func judge() {
+        #expect(self.read(["OPENAI_API_KEY": "k"]).configuration?.judge == nil)
+        func read(_ judge: String) -> (configuration: ModelConfiguration?, findings: [String]) {
+            let file = """
+                {"providers": {"a": {"dialect": "openai", "base_url": "http://h:1"}}, "judge": \(judge),
+                 "routes": {"default": [{"provider": "a", "model": "m", "max_output_tokens": 9}],
+                            "judge": [{"provider": "a", "model": "j", "max_output_tokens": 9}]}}
+                """
+            return self.read([:], Data(file.utf8))
+        }
+        let judge = read(#"{"route": "judge", "lowest_score": 0.02}"#).configuration?.judge
+        #expect(judge?.route.first.name.model == "j" && judge?.lowestScore == 0.02 && judge?.timeLimit == .milliseconds(600))
+        #expect(
+            read(#"{"route": "x", "lowest_score": 2, "time_limit_ms": 601}"#).findings == [
+                "models: judge.lowest_score must be a number from 0.0 to 1.0",
+                "models: judge.time_limit_ms must be a whole number from 1 to 600", "models: judge.route must be one of the routes",
+            ])
+    }
+
     @Test("addresses are normalised, odd ones refused")
     func addresses() {
         #expect(BaseURL.normalized("http://h:1", path: "/v1") == "http://h:1/v1")
