@@ -7,7 +7,8 @@ import JSON
 /// `/operator`: the dashboard, for operators who have signed in (CONTRACT §5). Its figures are those of `/api/v1/operator`.
 public struct DashboardRoutes: Feature {
     private let assets: PageAssets
-    private let dashboard: PageFile
+    /// The element that loads Chart.js; empty without it.
+    private let chartElement: String
     private let chartHash: String?
 
     public init(charts: ChartLibrary) {
@@ -15,8 +16,7 @@ public struct DashboardRoutes: Feature {
         let assets = PageAssets(folder: "/operator/assets", DashboardFiles.all.merging(chart.map { [name: $0] } ?? [:]) { $1 })
         self.assets = assets
         chartHash = chart?.hash
-        let element = chart.map { #"<script src="\#(assets.path(name))" integrity="\#($0.hash)" defer></script>"# }
-        dashboard = assets.filled(PackageResources.dashboard_html, ["chart": element ?? ""])
+        chartElement = chart.map { #"<script src="\#(assets.path(name))" integrity="\#($0.hash)" defer></script>"# } ?? ""
     }
 
     public func register(on routes: RouteTable) {
@@ -51,12 +51,13 @@ public struct DashboardRoutes: Feature {
 
     /// While the database is unavailable the dashboard itself reports it.
     private func respond(_ request: Request, _ context: GatewayContext, _ sessions: BrowserSessions) async throws -> Response {
+        var expiresAt = ""
         do throws(GatewayError) {
-            _ = try await sessions.expiry(request, context)
+            expiresAt = Timestamp(try await sessions.expiry(request, context)).rfc3339
         } catch {
             if error.code == .unauthenticated || error.code == .forbidden { return signInPage() }
         }
-        return dashboard.page(scriptHash: chartHash)
+        return assets.filled(PackageResources.dashboard_html, ["chart": chartElement, "expires": expiresAt]).page(scriptHash: chartHash)
     }
 
     private func signIn(_ request: Request, _ context: GatewayContext, _ sessions: BrowserSessions) async throws -> Response {

@@ -116,6 +116,6 @@ document.getElementById("sign-out").addEventListener("click", async () => {
   location.assign("/operator");
 });
 
-const session = await fetch("/operator/session", { cache: "no-store" }).then((response) => response.json()).catch(() => null);
-if (session?.data) document.getElementById("session").textContent = `Signed in until ${time(session.data.expires_at)} UTC`;
+const session = document.getElementById("session");
+if (session.dataset.expires) session.textContent = `Signed in until ${time(session.dataset.expires)} UTC`;
 await show();
