@@ -34,6 +34,10 @@ def show_costs(browser):
     return found is not None and Decimal(found) == Decimal(cost) and figures(browser, "Turns") == turns
 
 
+def require_figures(browser):
+    assert not browser.all("main [role=alert].problem"), f"{browser.driver.current_url}: {browser.text('main')}"
+
+
 with Browser(origin) as browser:
     browser.look(LAPTOP, "light")
     browser.open("/docs")
@@ -71,9 +75,13 @@ with Browser(origin) as browser:
         browser.look(width, scheme)
         for name in some:
             browser.open(name)
-            assert not browser.all("main [role=alert].problem"), f"{name}: {browser.text('main')}"
+            require_figures(browser)
             # A period that begins before the ledger cannot be compared.
             browser.check(f"{name.rsplit('/', 1)[-1]}-{width}-{scheme}", allowed=("compare=previous",))
+    # The figures of a day by the hour.
+    for name in names:
+        browser.open(f"{name}?days=1")
+        require_figures(browser)
     browser.click("Menu")
     browser.check("menu")
     browser.look(LAPTOP, "light")
