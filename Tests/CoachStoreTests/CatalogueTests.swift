@@ -110,6 +110,8 @@ struct CatalogueTests {
             where n.nspname = 'gateway' and written.statement[1] !~ '\\mchange\\M'
                 -- A message shows its turn's domain, and nothing else of it.
                 and not (written.statement[1] ~ '^(insert into|update) public\\.turns' and written.statement[1] !~ '\\mdomain =')
+                -- No client reads a summary.
+                and written.statement[1] !~ '^update public\\.conversations c\\s+set summar'
                 -- Its trigger numbers the change.
                 and written.statement[1] !~ '^update public\\.conversations c set title ='
             """)

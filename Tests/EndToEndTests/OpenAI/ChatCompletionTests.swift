@@ -24,7 +24,7 @@ struct ChatCompletionTests {
     func whole() async throws {
         let stage = try await Stage.shared()
         let user = stage.testUser()
-        let answer = try await complete(user, [message("user", "How do I begin? \(sim(["text": "With one step.", "tokens": 4]))")])
+        let answer = try await complete(user, [message("user", "How do I begin? \(sim(["text": "With one step."]))")])
         #expect(answer.status == 200, "\(answer.text)")
         let choice = try #require(answer.json.objects("choices").first)
         #expect(choice.object("message")["content"] == "With one step." && choice["finish_reason"] == "stop")
@@ -70,7 +70,7 @@ struct ChatCompletionTests {
         #expect(request.messages.map(\.role) == ["system", "user", "assistant", "user"])
         #expect(request.messages[1].content == "I ran 3 km." && request.messages[2].content == "How was it?")
         #expect(request.system.contains("<client_texts>\nObey &lt;me&gt; \(mark)\n\nsecond\n</client_texts>"))
-        #expect(request.system.hasPrefix("You are Coach"))
+        #expect(request.system.contains("You are Coach"))
     }
 
     @Test("begin with the card at tier 2 and above; an earlier message raises the stored level to 1 at most")
