@@ -95,7 +95,7 @@ let package = Package(
             "OperatorAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", .crypto, .hummingbird],
             resources: [.embedInCode("Static")]),
         module("PersonaAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", .hummingbird]),
-        module("CoachClient", ["GatewayAPI", "JSON", "EventStream"]),
+        module("CoachClient", ["GatewayAPI", "JSON", "EventStream"], exclude: ["README.md"]),
         module("ProviderSimulator", ["JSON", "EventStream", .nio, .nioPosix, .nioHTTP1, .serviceLifecycle], exclude: ["README.md"]),
         .executableTarget(
             name: "coach-gateway",
@@ -152,7 +152,10 @@ let package = Package(
                 "coach-gateway", "CGatewayShims", "TestSupport", "HTTPTestServers", "CoachClient", "GatewayAPI", "CoachCore", "JSON",
                 "Webhooks",
             ],
-            exclude: ["KeepAlive/Clients", "OpenAPI/openapi.py", "Traces/otlp_collector.py", "Pages/Scripts", "OpenAI/openai_clients.py"]),
+            exclude: [
+                "KeepAlive/Clients", "OpenAPI/openapi.py", "OpenAPI/cases.py", "OpenAPI/persona_life.py", "Traces/otlp_collector.py",
+                "Pages/Scripts", "OpenAI/openai_clients.py",
+            ]),
 
         // What micro-benchmarks repeat, and what deploy/instructions counts. Identity's stand apart: with them come minutes of cryptography to build.
         .target(

@@ -37,7 +37,7 @@ public struct AccountRoutes: Feature {
                 minutes
                 """,
                 parameters: [.init("confirmation", in: .query, .text)],
-                response: .data(.object([.init("status", .values(["removing"]))]), status: .accepted))
+                response: .data(.object([.init("status", .values(["removing"]))]), status: .accepted), failures: [412, 428])
         ) { try await remove($0, $1) }
     }
 

@@ -72,9 +72,7 @@ public struct ContextProfileRoutes: Feature {
 
     private func save(_ edit: ContextProfileEdit, _ request: Request, _ context: Authenticated) async throws -> Response {
         guard required.allowsMemory(try await consents.current(context.caller)) else {
-            var error = GatewayError(.consentRequired, "the consent \(ConsentKind.memory.rawValue) has not been given")
-            error.details.append(("consent", .string(ConsentKind.memory.rawValue)))
-            throw error
+            throw Rejection(reason: .consentMissing, missingConsents: [.memory])
         }
         do {
             return respond(request, context, try await profiles.edit(context.caller, edit))

@@ -48,7 +48,7 @@ public struct ReportRoutes: Feature {
 }
 
 extension ReportResource {
-    fileprivate init(_ report: Report) {
+    init(_ report: Report) {
         var (persona, message): (UUID?, UUID?) = (nil, nil)
         switch report.subject {
         case .persona(let id): persona = id.uuid

@@ -4,7 +4,7 @@ import GatewayAPI
 import HTTPEdge
 import Hummingbird
 
-/// `GET /api/v1/sync`: every change of the user's profile, conversations and messages since a token, in the order of commits.
+/// `GET /api/v1/sync`: every change of the user's profile, conversations, messages and personas since a token, in the order of commits.
 public struct SyncRoutes: Feature {
     private let sync: SyncRepository
 
@@ -14,7 +14,7 @@ public struct SyncRoutes: Feature {
         routes.authenticated("Synchronisation").get(
             "/api/v1/sync",
             .init(
-                "List what changed since an earlier answer, deleted conversations included; without `since` everything",
+                "List what changed since an earlier answer, deleted conversations and personas included; without `since` everything",
                 parameters: [.init("since", in: .query, .text), PageQuery.limitParameter], response: .data(SyncResource.schema))
         ) { request, context in
             let limit = try PageQuery.limit(request)
@@ -36,6 +36,9 @@ extension SyncResource {
                 case .profile(let profile): .profile(ContextProfileResource(profile))
                 case .conversation(let conversation): .conversation(ConversationResource(conversation))
                 case .message(let message, let conversation): .message(MessageResource(message), conversationID: conversation.uuid)
+                case .persona(let persona): .persona(PublishedPersonaResource(persona))
+                case .ownPersona(let persona): .ownPersona(PersonaResource(persona))
+                case .personaRemoved(let id): .personaRemoved(id.uuid)
                 }
             }, next: page.changes.next, hasMore: page.changes.hasMore, reset: page.changes.isReset)
     }

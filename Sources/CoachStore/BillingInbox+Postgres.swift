@@ -69,11 +69,31 @@ extension PostgresClient {
     }
 
     fileprivate func fold(_ event: BillingEvent, of delivery: BillingDelivery, includingSandbox: Bool) async throws -> BillingReceipt {
+        var (event, delivery) = (event, delivery)
+        let pseudonyms = try await pseudonyms(of: event)
+        if !pseudonyms.isEmpty {
+            event = event.renaming(pseudonyms)
+            // Nothing of a removed user but what the fold reads.
+            delivery.body = event.json.bytes
+            delivery.followUp = []
+        }
         guard let folded = try await folded(event, includingSandbox: includingSandbox) else { return .known }
         var call: Query = "gateway.fold_billing_event("
         call.append(folded.arguments(delivery))
         call.append(")")
         return try await receipt(of: call)
+    }
+
+    /// The ids of the event that are of removed users, with what stands for them.
+    private func pseudonyms(of event: BillingEvent) async throws -> [SubscriberID: SubscriberID] {
+        let query: Query = "select removed, pseudonyms from gateway.removed_subscriber_ids(\(event.links.joined().map(\.text)))"
+        let (removed, names) = try await self.query(query) { rows in
+            try rows.only { row in (try row.value(0, as: [String].self), try row.value(1, as: [String].self)) }
+        }
+        let pairs = zip(removed, names).compactMap { id, name in
+            SubscriberID(id).flatMap { id in SubscriberID(name).map { (id, $0) } }
+        }
+        return Dictionary(pairs) { first, _ in first }
     }
 
     private func receipt(of call: Query) async throws -> BillingReceipt {

@@ -9,14 +9,10 @@ extension ConsentRepository {
             current: { caller in
                 try await client.userRows(
                     """
-                    select distinct on (kind) kind, version, granted, (extract(epoch from decided_at) * 1000000)::bigint
+                    select distinct on (kind) \(ConsentRecord.columns)
                     from public.consents where user_id = \(caller.userID) order by kind, sequence desc
                     """, for: caller
-                ) { row in
-                    ConsentRecord(
-                        kind: try .stored(try row.value(0)), version: try row.value(1), isGranted: try row.value(2),
-                        decidedAt: Date(microseconds: try row.value(3)))
-                }
+                ) { try ConsentRecord(row: $0, at: 0) }
             },
             record: { caller, kind, version, granted in
                 let _: String? = try await client.call(
@@ -24,5 +20,15 @@ extension ConsentRepository {
                     gateway.record_consent(\(caller.userID), \(kind.rawValue)::public.consent_kind, \(version), \(granted))
                     """, for: caller)
             })
+    }
+}
+
+extension ConsentRecord {
+    static let columns: Query = "kind, version, granted, (extract(epoch from decided_at) * 1000000)::bigint"
+
+    init(row: borrowing Row, at first: Int) throws {
+        self.init(
+            kind: try .stored(try row.value(first)), version: try row.value(first + 1), isGranted: try row.value(first + 2),
+            decidedAt: Date(microseconds: try row.value(first + 3)))
     }
 }

@@ -28,6 +28,8 @@ extension MessageRecord {
         m.id, m.role, m.content, m.status, coalesce(m.domain, t.domain), (extract(epoch from m.created_at) * 1000000)::bigint, \
         (extract(epoch from m.updated_at) * 1000000)::bigint, m.turn_id, m.seq
         """
+    /// The number of `columns`.
+    static let width = 9
 
     init(row: borrowing Row, at first: Int) throws {
         self.init(

@@ -57,6 +57,12 @@ public struct Housekeeping: Sendable {
             + (try await purge(atMost: atMost, "select gateway.purge_deleted(make_interval(days => \(daysKept)::integer), 20)"))
     }
 
+    /// Removes previews that began ten minutes ago: longer than a turn may last, and than a lost connection is resumed. Throws `StoreFault`.
+    @discardableResult
+    public func purgePreviews(after seconds: Int = 600) async throws -> Int {
+        try await purge(atMost: 10_000, "select gateway.purge_previews(make_interval(secs => \(seconds)::integer), 20)")
+    }
+
     private func purge(atMost: Int, _ statement: Query) async throws -> Int {
         var purged = 0
         while purged < atMost {

@@ -16,8 +16,9 @@ extension IdempotentRequests {
                 let _: String? = try await client.call(
                     "gateway.complete_idempotency_key(\(caller.userID), \(key), \(answer.status)::integer, \(data))", for: caller)
             },
-            release: { caller, key in
-                let _: String? = try await client.call("gateway.release_idempotency_key(\(caller.userID), \(key))", for: caller)
+            release: { caller, key, createdNothing in
+                let _: String? = try await client.call(
+                    "gateway.release_idempotency_key(\(caller.userID), \(key), \(createdNothing))", for: caller)
             })
     }
 }

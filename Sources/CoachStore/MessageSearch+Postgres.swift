@@ -23,6 +23,7 @@ extension PostgresClient {
             from public.message_words w
             join public.messages m on m.user_id = w.user_id and m.id = w.message_id
             join public.conversations c on c.user_id = m.user_id and c.id = m.conversation_id and c.deleted_at is null
+                and c.source <> 'preview'
             left join public.turns t on t.user_id = m.user_id and t.id = m.turn_id
             where w.user_id = \(caller.userID) and m.status <> 'superseded'
                 and w.words @@ websearch_to_tsquery(

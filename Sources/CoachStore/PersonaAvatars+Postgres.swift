@@ -26,6 +26,13 @@ extension PersonaAvatars {
                     try await client.query(query) { rows in try rows.map { row in try AvatarImage(row: row) }.first }
                 }
             },
+            hasShared: { token in
+                let query: Query = """
+                    select exists (
+                        select from public.persona_avatars a where a.persona_id = (select s.id from (\(PersonaSharing.shared(by: token))) s))
+                    """
+                return try await StoreFault.translating { try await client.value(of: query) }
+            },
             put: { caller, id, image in
                 let upsert: Query = """
                     insert into public.persona_avatars as a (persona_id, format, content)

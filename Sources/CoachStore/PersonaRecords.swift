@@ -20,14 +20,18 @@ extension PersonaRecord {
         (name, description, domain, tone, methodology, personality, starters, languages) = row (\(values))
         """
 
-    init(row: borrowing Row) throws {
-        guard let status = Status(rawValue: try row.value(2)), let visibility = PersonaVisibility(rawValue: try row.value(3)) else {
-            throw StoreFault.unexpected("a persona has an unknown status or visibility")
-        }
+    /// The number of `columns`.
+    static let width = 10
+
+    init(row: borrowing Row, at first: Int = 0) throws {
+        guard let status = Status(rawValue: try row.value(first + 2)),
+            let visibility = PersonaVisibility(rawValue: try row.value(first + 3))
+        else { throw StoreFault.unexpected("a persona has an unknown status or visibility") }
         self.init(
-            id: PersonaID(try row.value(0)), slug: try row.value(1), status: status, visibility: visibility,
-            publishedVersion: try row.value(4), publishedAt: try row.date(5), createdAt: Date(microseconds: try row.value(6)),
-            updatedAt: Date(microseconds: try row.value(7)), revision: try row.value(8), content: try .stored(try row.value(9)))
+            id: PersonaID(try row.value(first)), slug: try row.value(first + 1), status: status, visibility: visibility,
+            publishedVersion: try row.value(first + 4), publishedAt: try row.date(first + 5),
+            createdAt: Date(microseconds: try row.value(first + 6)), updatedAt: Date(microseconds: try row.value(first + 7)),
+            revision: try row.value(first + 8), content: try .stored(try row.value(first + 9)))
     }
 }
 
@@ -55,10 +59,10 @@ extension PublishedPersona {
         'languages', coalesce(languages, '[]'))
         """
 
-    init(row: borrowing Row) throws {
+    init(row: borrowing Row, at first: Int = 0) throws {
         self.init(
-            id: PersonaID(try row.value(0)), slug: try row.value(1), version: try row.value(2),
-            publishedAt: Date(microseconds: try row.value(3)), content: try .stored(try row.value(4)))
+            id: PersonaID(try row.value(first)), slug: try row.value(first + 1), version: try row.value(first + 2),
+            publishedAt: Date(microseconds: try row.value(first + 3)), content: try .stored(try row.value(first + 4)))
     }
 }
 

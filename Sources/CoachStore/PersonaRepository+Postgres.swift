@@ -5,8 +5,8 @@ import PostgresClient
 
 extension PersonaRepository {
     /// Personas in PostgreSQL. Drafts are read and written as role `authenticated` with the caller's claims, as with PostgREST; only
-    /// functions of schema `gateway` change the status.
-    public static func postgres(client: PostgresClient) -> PersonaRepository {
+    /// functions of schema `gateway` change the status. `tiers` is called for every publication.
+    public static func postgres(client: PostgresClient, tiers: @escaping @Sendable () -> TierBook) -> PersonaRepository {
         PersonaRepository(
             published: { caller, request in try await client.publishedPersonas(for: caller, request) },
             publishedOne: { caller, id in
@@ -68,15 +68,19 @@ extension PersonaRepository {
                     throw Rejection(reason: .notFound)
                 }
             },
-            publish: { caller, id, visibility in
-                let call: Query = "gateway.publish_persona(\(caller.userID), \(id), \(visibility?.rawValue))"
-                if try await client.call(call, for: caller, as: Int?.self) != nil { return true }
-                // Not found, or withdrawn.
-                _ = try await client.persona(id, of: caller)
-                return false
+            publish: { caller, id, visibility, requestID in
+                let tiers = tiers()
+                let call: Query = """
+                    gateway.publish_within_tier(
+                        \(caller.userID), \(id), \(visibility?.rawValue), \(StoredJSON.encode(RequestLimits(tiers: tiers)))::jsonb,
+                        \(tiers.maximumPersonas)::integer[], \(requestID))
+                    """
+                let answer = try await client.call(call, for: caller, as: String.self)
+                return try StoredJSON.decode(PublicationAnswer.self, from: answer).isPublished
             },
-            unpublish: { caller, id in
-                if try await !client.call("gateway.unpublish_persona(\(caller.userID), \(id))", for: caller, as: Bool.self) {
+            unpublish: { caller, id, requestID in
+                let call: Query = "gateway.end_publication(\(caller.userID), \(id), \(requestID))"
+                if try await !client.call(call, for: caller, as: Bool.self) {
                     throw Rejection(reason: .notFound)
                 }
             },
@@ -170,6 +174,36 @@ extension PostgresClient {
             """, for: caller
         ) { try PersonaVersion(row: $0) }.first
     }
+}
+
+/// The result of `gateway.publish_within_tier`.
+private struct PublicationAnswer: JSONReadable {
+    private enum Outcome: String, CaseIterable {
+        case published, withdrawn, refused
+        case notFound = "not_found"
+    }
+
+    private let outcome: Outcome
+    private let rejection: Rejection?
+
+    init(_ json: JSONReader) throws(JSONFinding) {
+        outcome = try json.required("outcome", .choice)
+        rejection = outcome == .refused ? try Rejection(json) : nil
+    }
+
+    /// False for a withdrawn persona.
+    var isPublished: Bool {
+        get throws(Rejection) {
+            if let rejection { throw rejection }
+            if outcome == .notFound { throw Rejection(reason: .notFound) }
+            return outcome == .published
+        }
+    }
+}
+
+extension TierBook {
+    /// An array of PostgreSQL: personas that a creator may have published, in the order of the tiers.
+    fileprivate var maximumPersonas: String { "{\(tiers.map { $0.publishedPersonas.map { "\($0)" } ?? "NULL" }.joined(separator: ","))}" }
 }
 
 extension PersonaContent {

@@ -3,18 +3,23 @@ import Foundation
 import PostgresClient
 
 extension SyncRepository {
-    /// A user's changes in PostgreSQL, ordered by change number. Every writer takes its number under the user's lock, so a reader that sees
-    /// a number also sees all rows with lower numbers.
+    /// Changes in PostgreSQL, by the numbers that every writer takes under a lock: a reader that sees a number sees all rows with lower ones.
     public static func postgres(client: PostgresClient) -> SyncRepository {
         SyncRepository { caller, since, limit in
-            if let since {
-                let token = try ChangeToken(text: since)
-                if let page = try await client.changes(of: caller, after: token, limit: limit) { return page }
+            var token = try since.map { try SyncToken(text: $0) }
+            var own = try await client.changes(of: caller, after: token?.own, limit: limit)
+            if own == nil {
+                token = nil
+                own = try await client.changes(of: caller, after: nil, limit: limit)
             }
-            guard var page = try await client.changes(of: caller, after: nil, limit: limit) else {
-                throw StoreFault.unexpected("a synchronisation from the beginning is always valid")
+            guard var page = own else { throw StoreFault.unexpected("a synchronisation from the beginning is always valid") }
+            var next = SyncToken(
+                own: try ChangeToken(text: page.changes.next), personas: token?.personas ?? -1, lastPersona: token?.lastPersona)
+            if !page.changes.hasMore {
+                page.changes.hasMore = try await client.addPersonaChanges(of: caller, to: &page.items, limit: limit, &next)
             }
-            page.changes.isReset = since != nil
+            page.changes.next = next.text
+            page.changes.isReset = since != nil && token == nil
             return page
         }
     }
@@ -38,10 +43,12 @@ extension PostgresClient {
                     select greatest(m.change, t.change), 2, m.id from public.conversations c
                     join public.messages m on m.user_id = c.user_id and m.conversation_id = c.id
                     left join public.turns t on t.user_id = m.user_id and t.id = m.turn_id
-                    where c.user_id = \(caller.userID) and c.deleted_at is null) k
+                    where c.user_id = \(caller.userID) and c.deleted_at is null
+                    union all
+                    select r.change, 3, r.persona_id from public.persona_redemptions r where r.user_id = \(caller.userID)) k
                 where counter.last_change > \(seen)::bigint and (k.change, k.id) > (\(number)::bigint, \(row))
                 order by k.change, k.id limit \(limit + 1))
-            select \(ChangeCounter.columns), page.change, page.id, page.kind, p.*, c.*, m.* from counter
+            select \(ChangeCounter.columns), page.change, page.id, page.kind, p.*, c.*, m.*, r.* from counter
             left join page on true
             left join lateral (
                 select \(ContextProfileVersion.currentColumns) from public.context_profiles p where p.user_id = \(caller.userID)) p
@@ -53,6 +60,8 @@ extension PostgresClient {
                 select m.conversation_id, \(MessageRecord.columns) from public.messages m
                 left join public.turns t on t.user_id = m.user_id and t.id = m.turn_id
                 where m.user_id = \(caller.userID) and m.id = page.id) m on page.kind = 2
+            left join lateral (
+                select \(PublishedPersona.columns) from public.published_personas where id = page.id) r on page.kind = 3
             order by page.change, page.id
             """
         let found = try await userRows(query, for: caller) { try Counted<KeyedChange>(row: $0) { try KeyedChange(row: $0, at: $1) } }
@@ -70,7 +79,7 @@ private struct KeyedChange: Sendable {
     let id: UUID
     let change: SyncChange
 
-    /// From number, id and kind, then the columns of a profile, a conversation and a message; only those of the kind are not NULL.
+    /// Number, id and kind, then the columns of a profile, a conversation, a message and a persona, of which those of the kind are there.
     init(row: borrowing Row, at first: Int) throws {
         number = try row.value(first)
         id = try row.value(first + 1)
@@ -80,8 +89,12 @@ private struct KeyedChange: Sendable {
         switch try row.value(first + 2, as: Int.self) {
         case 0: change = .profile(try ContextProfileVersion(row: row, at: profile))
         case 1: change = .conversation(try ConversationRecord(row: row, at: conversation))
+        case 2: change = .message(try MessageRecord(row: row, at: message + 1), in: ConversationID(try row.value(message)))
         default:
-            change = .message(try MessageRecord(row: row, at: message + 1), in: ConversationID(try row.value(message)))
+            let persona = message + 1 + MessageRecord.width
+            change =
+                try row.value(persona, as: UUID?.self) == nil
+                ? .personaRemoved(PersonaID(id)) : .persona(try PublishedPersona(row: row, at: persona))
         }
     }
 }

@@ -20,7 +20,10 @@ public struct AvatarRoutes: Feature {
             Self.respond(try await avatars.get(context.caller, try context.personaID))
         }
         creators.put(
-            path, .init("Set the avatar; the body is a PNG, JPEG or WebP file of at most 512 KiB", response: .data(.any))
+            path,
+            .init(
+                "Set the avatar; the body is a PNG, JPEG or WebP file of at most 512 KiB",
+                uploads: AvatarImage.Format.allCases.map(\.rawValue), response: .data(.any))
         ) { request, context in
             let id = try context.personaID
             let bytes = try await request.collectBytes(upTo: AvatarImage.maximumBytes)

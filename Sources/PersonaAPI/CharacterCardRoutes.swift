@@ -4,40 +4,74 @@ import HTTPEdge
 import Hummingbird
 import JSON
 
-/// `/api/v1/personas/{id}/card`: import and export of character cards (V2 and V3, JSON).
+/// `/api/v1/personas/{id}/card`: import and export of character cards (V2 and V3), as JSON and inside PNG pictures.
 public struct CharacterCardRoutes: Feature {
     private let personas: PersonaRepository
+    private let avatars: PersonaAvatars
 
-    public init(personas: PersonaRepository) { self.personas = personas }
+    public init(personas: PersonaRepository, avatars: PersonaAvatars) {
+        self.personas = personas
+        self.avatars = avatars
+    }
 
     public func register(on routes: RouteTable) {
         let creators = routes.authenticated("Personas").require(.creator)
         let path = "/api/v1/personas/{id}/card"
         creators.get(
-            path, .init("Export the draft as a character card, with all that was imported", response: .media("application/json"))
-        ) { _, context in
-            let id = try context.personaID
-            let (record, card) = (try await personas.get(context.caller, id), try await personas.card(context.caller, id))
-            return Response(bytes: CharacterCard.exported(record.content, imported: card).bytes, type: "application/json; charset=utf-8")
-        }
+            path,
+            .init(
+                "Export the draft as a character card, with all that was imported; for `Accept: image/png` inside the avatar",
+                response: .media(["application/json": .any, "image/png": .binary]))
+        ) { try await export($0, $1) }
         creators.put(
             path,
             .init(
-                "Replace the draft by a character card; its system prompt is kept and never used", parameters: [.ifMatch],
+                """
+                Replace the draft by a character card; its system prompt is kept and never used. The body may be a PNG picture with a card in it, \
+                which becomes the avatar
+                """, parameters: [.ifMatch],
                 body: Schema.object([
                     .init("spec", .values(["chara_card_v2", "chara_card_v3"])), .init("data", .any.described("an object with `name`")),
-                ]).named("CharacterCard"), response: PersonaRoutes.versioned)
+                ]).named("CharacterCard"), uploads: [AvatarImage.Format.png.rawValue], response: PersonaRoutes.versioned)
         ) { request, context in
             let (id, expected) = (try context.personaID, try request.expectedVersion(required: true))
             let body = try await request.collectBytes(upTo: CharacterCard.maximumBytes)
-            let card = try JSONReader.read(requestBody: body, CharacterCard.init)
+            let picture = try Self.picture(body)
+            let card = try JSONReader.read(requestBody: picture?.card ?? body, CharacterCard.init)
             do {
                 let record = try await personas.importCard(context.caller, id, card, expected.versions)
+                if let picture { try await avatars.put(context.caller, id, picture.image) }
                 return .envelope(context) { PersonaResource(record).write(to: &$0) }.tagged(record.tag, for: request)
             } catch is StaleVersion {
                 let current = try await personas.get(context.caller, id)
                 throw GatewayError.stale(PersonaResource(current), current.tag)
             }
         }
+    }
+
+    private func export(_ request: Request, _ context: Authenticated) async throws -> Response {
+        let id = try context.personaID
+        let (record, imported) = (try await personas.get(context.caller, id), try await personas.card(context.caller, id))
+        let card = CharacterCard.exported(record.content, imported: imported)
+        guard request.headers[.accept]?.lowercased().contains(AvatarImage.Format.png.rawValue) == true else {
+            return Response(bytes: card.bytes, type: "application/json; charset=utf-8")
+        }
+        var avatar: AvatarImage?
+        do {
+            avatar = try await avatars.get(context.caller, id)
+        } catch let rejection as Rejection where rejection.reason == .notFound {}
+        return Response(bytes: CardPicture.picture(of: card, in: avatar), type: AvatarImage.Format.png.rawValue)
+    }
+
+    /// The card in a picture, and its pixels; nil for a body that is no picture.
+    private static func picture(_ body: [UInt8]) throws(GatewayError) -> (card: [UInt8], image: AvatarImage)? {
+        guard CardPicture.isPicture(body) else { return nil }
+        do throws(AvatarImage.Flaw) {
+            let image = try AvatarImage(body)
+            if let card = try CardPicture.card(in: body) { return (card, image) }
+        } catch {
+            throw GatewayError(.invalidInput, error.text).naming(field: "data")
+        }
+        throw GatewayError(.invalidInput, "the picture has no character card").naming(field: "data")
     }
 }

@@ -6,9 +6,11 @@ import JSON
 struct PersonaPage {
     private let persona: PublishedPersona
     private let address: String?
+    private let hasPicture: Bool
 
     /// - Parameter address: the page's own; nil when it is not known.
-    init(_ persona: PublishedPersona, address: String?) {
+    init(_ persona: PublishedPersona, address: String?, hasPicture: Bool) {
+        self.hasPicture = hasPicture
         self.persona = persona
         self.address = address
     }
@@ -24,7 +26,10 @@ struct PersonaPage {
             "<meta property=\"og:title\" content=\"\(name)\">", "<meta property=\"og:description\" content=\"\(description)\">",
             "<meta name=\"description\" content=\"\(description)\">", "<title>\(name)</title>",
         ]
-        if let address { head.append("<meta property=\"og:url\" content=\"\(HTMLText.escaped(address))\">") }
+        if let address {
+            head.append("<meta property=\"og:url\" content=\"\(HTMLText.escaped(address))\">")
+            if hasPicture { head.append("<meta property=\"og:image\" content=\"\(HTMLText.escaped(address))/avatar\">") }
+        }
         return """
             <!doctype html><html><head>\(head.joined(separator: "\n"))
             <style>body{font:18px/1.5 system-ui,sans-serif;max-width:36rem;margin:3rem auto;padding:0 1rem}</style></head>

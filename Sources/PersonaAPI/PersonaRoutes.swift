@@ -9,8 +9,12 @@ public struct PersonaRoutes: Feature {
     private static let path = "/api/v1/personas"
 
     private let personas: PersonaRepository
+    private let tiers: LiveValue<TierBook>
 
-    public init(personas: PersonaRepository) { self.personas = personas }
+    public init(personas: PersonaRepository, tiers: LiveValue<TierBook>) {
+        self.personas = personas
+        self.tiers = tiers
+    }
 
     public func register(on routes: RouteTable) {
         let users = routes.authenticated("Personas")
@@ -62,7 +66,7 @@ public struct PersonaRoutes: Feature {
             "\(Self.path)/{id}/unpublish", .init("End the publication; conversations keep their version", response: Self.versioned)
         ) { request, context in
             let id = try context.personaID
-            try await personas.unpublish(context.caller, id)
+            try await personas.unpublish(context.caller, id, context.requestID)
             return respond(request, context, try await personas.get(context.caller, id))
         }
         creators.get(
@@ -99,8 +103,14 @@ public struct PersonaRoutes: Feature {
         // What came in behind PostgREST was not validated.
         let draft = try await personas.get(context.caller, id)
         _ = try JSONReader.read(requestBody: draft.content.bytes, PersonaContent.init)
-        guard try await personas.publish(context.caller, id, visibility) else {
-            throw GatewayError(.forbidden, "an operator has withdrawn this persona")
+        do {
+            guard try await personas.publish(context.caller, id, visibility, context.requestID) else {
+                throw GatewayError(.forbidden, "an operator has withdrawn this persona")
+            }
+        } catch let rejection as Rejection {
+            var error = GatewayError(rejection)
+            error.offerUpgrade(after: rejection, in: tiers.current)
+            throw error
         }
         return respond(request, context, try await personas.get(context.caller, id))
     }

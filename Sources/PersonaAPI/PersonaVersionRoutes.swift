@@ -79,7 +79,7 @@ public struct PersonaVersionRoutes: Feature {
             let current = try await personas.get(context.caller, id)
             throw GatewayError.stale(PersonaResource(current), current.tag)
         }
-        if record.status == .published, try await personas.publish(context.caller, id, nil) {
+        if record.status == .published, try await personas.publish(context.caller, id, nil, context.requestID) {
             record = try await personas.get(context.caller, id)
         }
         return .envelope(context) { [record] in PersonaResource(record).write(to: &$0) }.tagged(record.tag, for: request)

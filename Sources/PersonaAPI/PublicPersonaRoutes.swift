@@ -8,10 +8,12 @@ import JSON
 /// `GET /p/{token}`: the public page of a shared persona, and the files by which apps open such links.
 public struct PublicPersonaRoutes: Feature {
     private let sharing: PersonaSharing
+    private let avatars: PersonaAvatars
     private let links: AppLinks
 
-    public init(sharing: PersonaSharing, links: AppLinks) {
+    public init(sharing: PersonaSharing, avatars: PersonaAvatars, links: AppLinks) {
         self.sharing = sharing
+        self.avatars = avatars
         self.links = links
     }
 
@@ -21,7 +23,8 @@ public struct PublicPersonaRoutes: Feature {
             "/p/{token}",
             .init(
                 "Get the public card of a shared persona: HTML, or the envelope for `Accept: application/json`",
-                parameters: [.init("token", in: .path, .text)], response: .media("text/html", .text))
+                parameters: [.init("token", in: .path, .text)],
+                response: .media(["text/html": .text, "application/json": Envelope.schema(data: PublishedPersonaResource.schema)]))
         ) { try await page($0, $1) }
         if !links.appleAppIDs.isEmpty { file(group, ".well-known/apple-app-site-association", links.appleAppSiteAssociation) }
         if !links.androidApps.isEmpty { file(group, ".well-known/assetlinks.json", links.assetLinks) }
@@ -43,7 +46,8 @@ public struct PublicPersonaRoutes: Feature {
         if accept.contains("application/json"), !accept.contains("text/html") {
             response = .envelope(context) { PublishedPersonaResource(persona).write(to: &$0) }
         } else {
-            let html = PersonaPage(persona, address: links.origin.map { "\($0)/p/\(token)" }).html
+            let hasPicture = if links.origin != nil { try await avatars.hasShared(token) } else { false }
+            let html = PersonaPage(persona, address: links.origin.map { "\($0)/p/\(token)" }, hasPicture: hasPicture).html
             response = Response(bytes: Array(html.utf8), type: "text/html; charset=utf-8")
             // No scripts, no foreign resources.
             response.headers[.contentSecurityPolicy] = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"

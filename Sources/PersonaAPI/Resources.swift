@@ -17,26 +17,9 @@ extension PersonaRecord {
     var tag: EntityTag { EntityTag(version: Int64(revision)) }
 }
 
-extension PersonaResource {
-    init(_ record: PersonaRecord) {
-        self.init(
-            id: record.id.uuid, slug: record.slug, status: record.status.rawValue, visibility: record.visibility.rawValue,
-            publishedVersion: record.publishedVersion, publishedAt: record.publishedAt.map { Timestamp($0) },
-            createdAt: Timestamp(record.createdAt), updatedAt: Timestamp(record.updatedAt), content: record.content)
-    }
-}
-
 extension PersonaVersionResource {
     init(_ version: PersonaVersion) {
         self.init(version: version.version, createdAt: Timestamp(version.createdAt), content: version.content)
-    }
-}
-
-extension PublishedPersonaResource {
-    init(_ persona: PublishedPersona) {
-        self.init(
-            id: persona.id.uuid, slug: persona.slug, version: persona.version, publishedAt: Timestamp(persona.publishedAt),
-            content: persona.content)
     }
 }
 

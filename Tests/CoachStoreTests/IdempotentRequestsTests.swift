@@ -38,11 +38,23 @@ struct IdempotentRequestsTests {
         let store = try await StoreFixture.shared()
         let (caller, requests) = try await newcomer(store)
         _ = try await requests.claim(caller, Self.request)
-        try await requests.release(caller, Self.request.key)
+        try await requests.release(caller, Self.request.key, true)
         guard case .claimed = try await requests.claim(caller, Self.request) else { throw StoreFault.unexpected("not free") }
         try await requests.complete(caller, Self.request.key, Self.answer)
-        try await requests.release(caller, Self.request.key)
+        try await requests.release(caller, Self.request.key, true)
         #expect(try await requests.claim(caller, Self.request) == .completed(Self.answer))
+    }
+
+    @Test("a key whose creation may have been committed is claimed again at once, with the same id, and by no other request")
+    func unknown() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, requests) = try await newcomer(store)
+        let first = try await requests.claim(caller, Self.request)
+        try await requests.release(caller, Self.request.key, false)
+        let other = IdempotentRequest(key: Self.request.key, route: "POST /others", body: Self.request.body)
+        #expect(try await requests.claim(caller, other) == .conflict)
+        #expect(try await requests.claim(caller, Self.request) == first)
+        #expect(try await requests.claim(caller, Self.request) == .inProgress)
     }
 
     @Test("of many concurrent claims one succeeds")

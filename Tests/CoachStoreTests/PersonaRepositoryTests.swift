@@ -9,7 +9,7 @@ import Testing
 struct PersonaRepositoryTests {
     private let page = PageRequest(limit: 20)
 
-    private func repository(_ store: StoreFixture) -> PersonaRepository { .postgres(client: store.gateway) }
+    private func repository(_ store: StoreFixture) -> PersonaRepository { store.personas() }
 
     private func newcomer(_ store: StoreFixture, _ role: Role? = .creator) async throws -> Caller {
         let caller = Caller.someone(role: role)
@@ -98,6 +98,39 @@ struct PersonaRepositoryTests {
         let target = "persona/\(id)"
         #expect(try await store.value("select string_agg(reason, ',') from gateway.audit_log where target = \(target)") == "harmful")
         await #expect(throws: Rejection(reason: .notFound)) { try await personas.publishedOne(creator, id) }
+    }
+
+    @Test("a tier's number of published personas holds, also at once; publications are in the audit log under a pseudonym")
+    func publications() async throws {
+        let store = try await StoreFixture.shared()
+        let creator = try await newcomer(store)
+        let personas = store.personas(TierBook([Tier("free", publishedPersonas: 2), Tier("paid", entitlements: ["pro"])]))
+        var ids: [PersonaID] = []
+        for number in 0..<6 { ids.append(try await personas.create(creator, .random(), try .named("P \(number)")).id) }
+        let drafts = ids
+        let published = await withTaskGroup(of: PersonaID?.self) { group in
+            for id in drafts { group.addTask { (try? await personas.publish(creator, id, nil)) == true ? id : nil } }
+            return await group.reduce(into: [PersonaID]()) { if let id = $1 { $0.append(id) } }
+        }
+        #expect(published.count == 2)
+        let full = Rejection(reason: .tooManyPersonas, limit: 2, tier: "free")
+        let third = try #require(ids.first { !published.contains($0) })
+        await #expect(throws: full) { try await personas.publish(creator, third, nil) }
+        #expect(try await personas.publish(creator, published[0], nil), "again")
+        try await personas.unpublish(creator, published[0])
+        try await personas.unpublish(creator, published[0])
+        #expect(try await personas.publish(creator, third, nil))
+        try await store.entitle(creator, to: "pro", for: 60)
+        #expect(try await personas.publish(creator, published[0], nil))
+
+        let target = "persona/\(published[0])"
+        let log: Query = """
+            select string_agg(a.action || ' ' || a.actor_role, ', ' order by a.sequence) from gateway.audit_log a
+            join public.users u on u.account_id = a.actor_id and u.id = \(creator.userID.uuid) where a.target = \(target)
+            """
+        #expect(
+            try await store.value(log)
+                == "persona.publish creator, persona.publish creator, persona.unpublish creator, persona.publish creator")
     }
 
     @Test("statistics are returned from 20 users on")

@@ -11,7 +11,7 @@ struct PersonaSharingTests {
         let creator = Caller.someone(role: .creator)
         let persona: PersonaID
         var sharing: PersonaSharing { .postgres(client: store.gateway) }
-        var personas: PersonaRepository { .postgres(client: store.gateway) }
+        var personas: PersonaRepository { store.personas() }
 
         init() async throws {
             store = try await StoreFixture.shared()

@@ -76,6 +76,14 @@ extension ConversationRepository {
     }
 }
 
+extension PersonaRepository {
+    func publish(_ caller: Caller, _ id: PersonaID, _ visibility: PersonaVisibility?) async throws -> Bool {
+        try await publish(caller, id, visibility, "request")
+    }
+
+    func unpublish(_ caller: Caller, _ id: PersonaID) async throws { try await unpublish(caller, id, "request") }
+}
+
 extension RequestCounter {
     /// Nil when the request was counted.
     func rejection(of caller: Caller) async throws -> Rejection.Reason? {

@@ -74,6 +74,7 @@ final class StoreFixture: Sendable {
             try pooler?.url(direct) ?? direct, reactor, listeningAt: direct, statements: pooler == nil ? .prepared : .unnamed)
     }
 
+    func personas(_ tiers: TierBook = TierBook()) -> PersonaRepository { .postgres(client: gateway, tiers: { tiers }) }
     var conversations: ConversationRepository { .postgres(client: gateway) }
     /// CONTRACT §1: 600 requests a minute by default.
     func requests(perMinute: Int = 600) -> RequestCounter {

@@ -15,6 +15,8 @@ private struct OfflineCopy {
     var profile: ContextProfileVersion?
     var conversations: [ConversationID: ConversationRecord] = [:]
     var messages: [MessageID: MessageRecord] = [:]
+    var personas: [PersonaID: PublishedPersona] = [:]
+    var ownPersonas: [PersonaID: PersonaRecord] = [:]
     var token: String?
     var resets = 0
 
@@ -24,7 +26,7 @@ private struct OfflineCopy {
             pages.increment()
             #expect(page.items.count <= limit)
             if page.changes.isReset {
-                (profile, conversations, messages) = (nil, [:], [:])
+                (profile, conversations, messages, personas, ownPersonas) = (nil, [:], [:], [:], [:])
                 resets += 1
             }
             for change in page.items { apply(change) }
@@ -42,6 +44,9 @@ private struct OfflineCopy {
         case .message(let record, let conversation):
             messages[record.id] = record
             owners[record.id] = conversation
+        case .persona(let persona): personas[persona.id] = persona
+        case .ownPersona(let persona): ownPersonas[persona.id] = persona
+        case .personaRemoved(let id): (personas[id], ownPersonas[id]) = (nil, nil)
         }
     }
     private var owners: [MessageID: ConversationID] = [:]
@@ -68,11 +73,16 @@ struct SyncTests {
         #expect(copy.messages.count == count)
         let profile = try await ContextProfileRepository.postgres(client: store.gateway).get(copy.caller)
         #expect(copy.profile ?? profile == profile && (copy.profile != nil || profile.version == 0))
+        let (page, personas) = (PageRequest(limit: 10_000), store.personas())
+        let own = try await personas.own(copy.caller, page).items
+        #expect(copy.ownPersonas == Dictionary(uniqueKeysWithValues: own.map { ($0.id, $0) }))
+        let published = try await personas.published(copy.caller, page).items.filter { persona in !own.contains { $0.id == persona.id } }
+        #expect(copy.personas == Dictionary(uniqueKeysWithValues: published.map { ($0.id, $0) }))
     }
 
     @Test("returns profile, conversations and messages in pages, then only changes and tombstones")
     func pages() async throws {
-        let store = try await StoreFixture.shared()
+        let store = try await StoreFixture()
         let (caller, other) = (Caller.someone(), Caller.someone())
         let first = try await store.turns().talk(caller, "One").conversationID
         let second = try await store.turns().talk(caller, "Two").conversationID
@@ -99,10 +109,47 @@ struct SyncTests {
     /// COACH_TEST_CHANGES=5000: ten thousand changes by two writers, for an occasional run.
     private static let changes = ProcessInfo.processInfo.environment["COACH_TEST_CHANGES"].flatMap { Int($0) } ?? 500
 
+    @Test("brings personas: own drafts, listed and redeemed ones, and takes away what the user may not use any more")
+    func personas() async throws {
+        let store = try await StoreFixture()
+        let (caller, creator) = (Caller.someone(role: .creator), Caller.someone(role: .creator))
+        for user in [caller, creator] { _ = try await store.requests().take(user) }
+        let (personas, sharing) = (store.personas(), PersonaSharing.postgres(client: store.gateway))
+        let own = try await personas.create(caller, .random(), try .named("Own")).id
+        let listed = try await store.persona(of: creator.userID)
+        let linked = try await store.persona(visibility: "link", of: creator.userID)
+        _ = try await store.persona(status: "draft", of: creator.userID)
+        var copy = OfflineCopy(store, caller)
+        try await copy.synchronise(limit: 1)
+        try await expectEqual(copy, store)
+        #expect(Array(copy.ownPersonas.keys) == [own] && Array(copy.personas.keys) == [listed])
+
+        let link = try await sharing.create(creator, linked, .random(), ShareLinkDraft())
+        _ = try await sharing.redeem(caller, link.token)
+        _ = try await personas.put(creator, linked, try .named("New"), nil)
+        _ = try await personas.publish(creator, linked, nil)
+        try await copy.synchronise(limit: 2)
+        try await expectEqual(copy, store)
+        #expect(copy.personas[linked]?.content["name"] == "New")
+        let quiet = try await copy.sync.changes(caller, copy.token, 10)
+        #expect(quiet.items.isEmpty && !quiet.changes.hasMore && quiet.changes.next == copy.token)
+
+        try await personas.delete(caller, own)
+        try await personas.unpublish(creator, listed)
+        try await store.admin.execute("delete from public.coaching_personas where id = \(linked.uuid)")
+        try await copy.synchronise(limit: 2)
+        try await expectEqual(copy, store)
+        #expect(copy.ownPersonas.isEmpty && copy.personas.isEmpty && copy.resets == 0)
+        // What was never open to a user is not even named.
+        let stranger = try await copy.sync.changes(.someone(), nil, 100).items
+        #expect(!stranger.contains(.personaRemoved(linked)) && stranger.contains(.personaRemoved(listed)))
+    }
+
     @Test("after random changes by two writers with delayed commits the copy equals the database", .timeLimit(.minutes(10)))
     func random() async throws {
-        let store = try await StoreFixture.shared()
-        let caller = Caller.someone()
+        let store = try await StoreFixture()
+        let (caller, creator) = (Caller.someone(role: .creator), Caller.someone(role: .creator))
+        for user in [caller, creator] { _ = try await store.requests().take(user) }
         var ids: [ConversationID] = []
         for number in 0..<5 { ids.append(try await store.turns().talk(caller, "\(number)").conversationID) }
         let conversations = ids
@@ -113,7 +160,9 @@ struct SyncTests {
             defer { isDone.withLock { $0 = true } }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for seed in 0..<2 {
-                    group.addTask { try await Self.write(Self.changes, seed: UInt64(seed), conversations, caller, store, pages) }
+                    group.addTask {
+                        try await Self.write(Self.changes, seed: UInt64(seed), conversations, caller, creator, store, pages)
+                    }
                 }
                 try await group.waitForAll()
             }
@@ -128,10 +177,16 @@ struct SyncTests {
     /// Random edits; one in fifty is committed after a page that was read meanwhile (the reader waits behind the other
     /// writer, who waits for the lock: most of a second).
     private static func write(
-        _ count: Int, seed: UInt64, _ conversations: [ConversationID], _ caller: Caller, _ store: StoreFixture, _ pages: PageCounter
+        _ count: Int, seed: UInt64, _ conversations: [ConversationID], _ caller: Caller, _ creator: Caller,
+        _ store: StoreFixture, _ pages: PageCounter
     ) async throws {
         var random = SeededGenerator(state: seed)
         let profiles = ContextProfileRepository.postgres(client: store.gateway)
+        // Own ones and another creator's.
+        var personas: [(owner: Caller, id: PersonaID)] = []
+        for owner in [caller, creator] {
+            for _ in 0..<3 { personas.append((owner, try await store.personas().create(owner, .random(), try .named("P")).id)) }
+        }
         for number in 0..<count {
             let conversation = conversations[Int.random(in: 0..<conversations.count, using: &random)]
             switch Int.random(in: 0..<100, using: &random) {
@@ -148,6 +203,9 @@ struct SyncTests {
                 }
             case 2..<12: _ = try await profiles.edit(caller, .init(fields: [.goals: [.string("\(seed) \(number)")]], expectedVersions: nil))
             case 12..<22: _ = try await store.conversations.create(caller, title: "\(seed) \(number)")
+            case 32..<62:
+                let persona = personas[Int.random(in: 0..<personas.count, using: &random)]
+                try await change(persona.id, of: persona.owner, as: "\(seed) \(number)", caller, store, &random)
             case 22..<32:
                 let page = try await store.conversations.list(caller, limit: 1)
                 if let newest = page.items.first, !conversations.contains(newest.id) {
@@ -160,17 +218,35 @@ struct SyncTests {
         }
     }
 
+    /// One random change of a persona.
+    private static func change(
+        _ id: PersonaID, of owner: Caller, as name: String, _ caller: Caller, _ store: StoreFixture, _ random: inout SeededGenerator
+    ) async throws {
+        let (personas, sharing) = (store.personas(), PersonaSharing.postgres(client: store.gateway))
+        switch Int.random(in: 0..<6, using: &random) {
+        case 0, 1: _ = try await personas.put(owner, id, try .named("P \(name)"), nil)
+        case 2: _ = try await personas.publish(owner, id, .listed)
+        case 3: _ = try await personas.publish(owner, id, .link)
+        // Draft persons were never published.
+        case 4: try? await personas.unpublish(owner, id)
+        default:
+            let link = try await sharing.create(owner, id, .random(), ShareLinkDraft())
+            _ = try? await sharing.redeem(caller, link.token)
+            try await sharing.revoke(owner, id, link.id)
+        }
+    }
+
     @Test("an expired token returns everything again, and a malformed one is rejected")
     func reset() async throws {
-        let store = try await StoreFixture.shared()
+        let store = try await StoreFixture()
         let caller = Caller.someone()
         try await store.turns().talk(caller, "One")
         var copy = OfflineCopy(store, caller)
         try await copy.synchronise()
-        let foreign = "\(UUID().uuidString.lowercased())_1"
+        let foreign = "\(UUID().uuidString.lowercased())_1.0"
         let page = try await copy.sync.changes(caller, foreign, 10)
         #expect(page.changes.isReset && page.items.count == 3)
-        for text in ["", "x", "1_2_3"] {
+        for text in ["", "x", "1_2_3", "\(foreign).x", String(foreign.dropLast(2))] {
             await #expect(throws: InvalidChangeToken()) { try await copy.sync.changes(caller, text, 10) }
         }
     }

@@ -28,6 +28,8 @@ struct CreationTests {
     private final class Things: Feature {
         let created = Mutex<[UUID]>([])
         let fails = Mutex(false)
+        /// The thing is made, and the answer is lost with the database.
+        let losesAnswer = Mutex(false)
 
         var count: Int { created.withLock { $0.count } }
 
@@ -39,7 +41,9 @@ struct CreationTests {
                 }
             ) { [self] draft, id, _ in
                 if fails.withLock({ $0 }) { throw StoreFault.unavailable(retryAfter: 1) }
-                created.withLock { $0.append(id) }
+                created.withLock { if !$0.contains(id) { $0.append(id) } }
+                if losesAnswer.withLock({ $0 }) { throw StoreFault.unavailable(retryAfter: 1) }
+                if draft.name == "limit" { throw Rejection(reason: .quotaExhausted) }
                 return Thing(id: id, name: draft.name)
             }
         }
@@ -80,6 +84,25 @@ struct CreationTests {
         #expect(waiting.status == 429 && waiting.headers[.retryAfter] == "1")
     }
 
+    @Test("whose answer is lost with the database are repeated with the same id, and the key stays theirs; refused ones free it")
+    func lost() async throws {
+        let things = Things()
+        let edge = try EdgeFixture(things)
+        let token = try edge.token()
+        let headers: HTTPFields = [.idempotencyKey: "k"]
+        things.losesAnswer.withLock { $0 = true }
+        #expect(try await edge.send(.post, "/things", token: token, headers: headers, body: Self.body).status == 503)
+        things.losesAnswer.withLock { $0 = false }
+        let other = try await edge.send(.post, "/things", token: token, headers: headers, body: #"{"name":"b","size":1}"#)
+        #expect(other.status == 422 && other.errorCode == "BIZ_2009")
+        #expect(try await edge.send(.post, "/things", token: token, headers: headers, body: Self.body).status == 201)
+        #expect(things.count == 1)
+
+        let refused = #"{"name":"limit","size":1}"#
+        #expect(try await edge.send(.post, "/things", token: token, headers: [.idempotencyKey: "l"], body: refused).status == 429)
+        #expect(edge.idempotency.claims.withLock { $0["l"] == nil })
+    }
+
     @Test("with an invalid body report all findings and do not use the key")
     func findings() async throws {
         let edge = try EdgeFixture(Things())
@@ -96,6 +119,8 @@ struct CreationTests {
 final class FakeIdempotency: Sendable {
     struct Claimed {
         var request: IdempotentRequest
+        let id = UUID()
+        var isReleased = false
         var answer: CreationAnswer?
     }
     let claims = Mutex<[String: Claimed]>([:])
@@ -107,14 +132,21 @@ final class FakeIdempotency: Sendable {
             claim: { [self] _, request in
                 claims.withLock { claims in
                     guard let known = claims[request.key] else {
-                        claims[request.key] = Claimed(request: request)
-                        return .claimed(resourceID: UUID())
+                        let claimed = Claimed(request: request)
+                        claims[request.key] = claimed
+                        return .claimed(resourceID: claimed.id)
                     }
                     if known.request != request { return .conflict }
+                    if known.isReleased {
+                        claims[request.key]?.isReleased = false
+                        return .claimed(resourceID: known.id)
+                    }
                     return known.answer.map { .completed($0) } ?? .inProgress
                 }
             },
             complete: { [self] _, key, answer in claims.withLock { $0[key]?.answer = answer } },
-            release: { [self] _, key in claims.withLock { $0[key] = nil } })
+            release: { [self] _, key, createdNothing in
+                claims.withLock { if createdNothing { $0[key] = nil } else { $0[key]?.isReleased = true } }
+            })
     }
 }

@@ -104,7 +104,8 @@ create type public.coaching_domain as enum (
     'life_coaching', 'career_coaching', 'relationships', 'mindset', 'creativity', 'fitness', 'leadership');
 
 -- Enums and domains instead of CHECK constraints where possible: each statement that writes to a table parses its CHECKs again.
-create type public.conversation_source as enum ('app', 'openai');
+-- preview: a creator's trial of a draft; hidden, and removed minutes after its end.
+create type public.conversation_source as enum ('app', 'openai', 'preview');
 create type public.message_role as enum ('user', 'assistant');
 -- `failed`: a user's message without an answer. `superseded`: an answer that was replaced.
 create type public.message_status as enum ('complete', 'stopped', 'interrupted', 'failed', 'superseded');

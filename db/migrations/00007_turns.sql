@@ -32,6 +32,8 @@ create table public.turns (
     country text,
     -- The request's pinned domain, for retries.
     pinned_domain public.coaching_domain,
+    -- Of its rows in the ledger.
+    purpose public.usage_purpose not null default 'chat',
     domain public.coaching_domain,
     domain_confidence real,
     domain_source public.domain_source,

@@ -45,7 +45,8 @@ create function gateway.request_hash(request jsonb) returns bytea
     language sql stable
     return sha256(convert_to(
         jsonb_build_array(
-            request -> 'message', request ->> 'persona_id', request ->> 'domain', request ->> 'persona_slug', request -> 'supplied')::text,
+            request -> 'message', request ->> 'persona_id', request ->> 'domain', request ->> 'persona_slug', request -> 'supplied',
+            nullif(request ->> 'source', 'app'))::text,
         'UTF8'));
 
 create function gateway.to_usd(nanodollars bigint) returns numeric

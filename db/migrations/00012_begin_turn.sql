@@ -112,7 +112,8 @@ create type gateway.turn_plan as (
     country text,
     locale text,
     owner_instance uuid,
-    owner_epoch bigint
+    owner_epoch bigint,
+    purpose public.usage_purpose
 );
 -- The attempt that began.
 create type gateway.begun_turn as (
@@ -223,6 +224,18 @@ begin
     return gateway.find_persona(uid, requested, null);
 end $$;
 
+-- The draft of a creator's own persona, as a version without a number; NULL when there is none, or an operator has withdrawn it.
+create function gateway.draft_persona(uid uuid, persona_id uuid) returns public.persona_versions
+    language plpgsql stable as $$
+declare
+    draft public.persona_versions;
+begin
+    select p.id, null, p.name, p.description, p.domain, p.tone, p.methodology, p.personality, p.starters, p.languages, p.updated_at
+    into draft from public.coaching_personas p
+    where p.id = $2 and p.user_id = uid and p.deleted_at is null and p.status <> 'withdrawn';
+    return draft;
+end $$;
+
 -- Begins the next attempt of a failed turn. An owner's late receipt may have changed the turn since it was read: then the caller must repeat the
 -- transaction.
 create function gateway.restart_turn(uid uuid, turn public.turns, plan gateway.turn_plan) returns gateway.begun_turn
@@ -306,13 +319,14 @@ begin
     )
     insert into public.turns (
         user_id, id, conversation_id, user_message_id, message_id, seq, idempotency_key, request_hash, conversation_named, persona_id,
-        pinned_domain, tier, locale, country, risk_tier, risk_categories, risk_subject, risk_patterns, day, created_at, started_at,
-        updated_at, disclosure)
+        pinned_domain, purpose, tier, locale, country, risk_tier, risk_categories, risk_subject, risk_patterns, day, created_at,
+        started_at, updated_at, disclosure)
     values (
         uid, begun.id, plan.conversation_id, begun.user_message_id, begun.message_id, plan.seq, request ->> 'idempotency_key', fingerprint,
-        request ->> 'conversation_id' is not null, plan.persona_id, (request ->> 'domain')::public.coaching_domain, plan.tier,
-        begun.locale, begun.country, coalesce(risk.tier, 0), coalesce(risk.categories, '{}'), coalesce(risk.subject, 'unclear'),
-        coalesce(risk.patterns, '{}'), plan.day, plan.moment, plan.moment, plan.moment, plan.disclosure);
+        request ->> 'conversation_id' is not null, plan.persona_id, (request ->> 'domain')::public.coaching_domain,
+        plan.purpose, plan.tier, begun.locale, begun.country, coalesce(risk.tier, 0), coalesce(risk.categories, '{}'),
+        coalesce(risk.subject, 'unclear'), coalesce(risk.patterns, '{}'), plan.day, plan.moment, plan.moment, plan.moment,
+        plan.disclosure);
     return begun;
 end $$;
 
@@ -331,7 +345,7 @@ begin
     )
     insert into public.usage_logs (
         account_id, day, turn_id, attempt, call, revision, purpose, conversation_id, message_id, persona_id, tier)
-    select $2, plan.day, turn.id, turn.attempt, 1, 0, 'chat', turn.conversation_id, turn.message_id, turn.persona_id, plan.tier
+    select $2, plan.day, turn.id, turn.attempt, 1, 0, plan.purpose, turn.conversation_id, turn.message_id, turn.persona_id, plan.tier
     where plan.calls_model;
     if plan.reserve > 0 then
         insert into public.budgets as b (user_id, day, reserved_usd) values (uid, plan.day, plan.reserve)
@@ -404,13 +418,14 @@ end $$;
 create type gateway.turn_conversation as (
     id uuid, persona_id uuid, persona_version integer, last_seq integer, domain public.coaching_domain, summary text, title text,
     -- The last message that the summary covers; NULL: the conversation is never summarised.
-    summarised_through integer);
+    summarised_through integer,
+    source public.conversation_source);
 
 create function gateway.turn_conversation(uid uuid, conversation_id uuid) returns setof gateway.turn_conversation
     language sql stable
 begin atomic
     select c.id, c.persona_id, c.persona_version, c.last_seq, c.domain, c.summary, c.title::text,
-        case when not c.ephemeral then c.summarised_through_seq end
+        case when not c.ephemeral then c.summarised_through_seq end, c.source
     from public.conversations c
     where c.user_id = gateway.user_id() and c.id = $2 and c.deleted_at is null;
 end;
@@ -423,9 +438,11 @@ declare
     seq integer;
 begin
     if is_new then
-        insert into public.conversations (user_id, id, persona_id, persona_version, source, title, last_seq, last_message_at, change)
+        insert into public.conversations (
+            user_id, id, persona_id, persona_version, source, ephemeral, title, last_seq, last_message_at, change)
         values (
-            uid, plan.conversation_id, plan.persona_id, plan.persona_version, plan.source, $5, 2, plan.moment, plan.change);
+            uid, plan.conversation_id, plan.persona_id, plan.persona_version, plan.source, plan.source = 'preview', $5, 2, plan.moment,
+            plan.change);
         return 1;
     end if;
     update public.conversations c
@@ -456,7 +473,7 @@ end $$;
 --
 -- request: {
 --   message, conversation_id?, persona_id?, persona_slug?, share_token?, domain?, idempotency_key?, locale?, country?,
---   source?: of a new conversation,
+--   source?: of a new conversation; with `preview` the persona's draft answers its creator,
 --   supplied?,                                                the messages that the client sends beside the message: part of what a repeated
 --                                                             request must have in common
 --   earlier_concern?: true,                                   one of those messages shows danger: the stored level is at least 1
@@ -480,8 +497,8 @@ end $$;
 --                            history: [{role, content}], persona, safety_level, conversation_domain, pinned_domain, country,
 --                            locale, message: the user's, for `retry_of`}
 --       | {outcome: known,   rate, known: <load_turn>}
---       | {outcome: refused, rate, reason, retry_after, limit, reset_at, tier, domain, safety_level, country, locale}
---                            domain: that the tier does not have; the region is the profile's
+--       | {outcome: refused, rate, reason, retry_after, limit, reset_at, tier, domain, consents, safety_level, country, locale}
+--                            domain: that the tier does not have; consents: those missing; the region is the profile's
 -- A refusal writes only the user's row and counter. `lock_not_available` and `serialization_failure` mean: repeat the call.
 create function gateway.begin_turn(uid uuid, request jsonb) returns json
     language plpgsql
@@ -567,10 +584,12 @@ begin
         return gateway.refuse(uid, hit, danger, 1, tier, person);
     end if;
 
-    -- The conversation.
+    -- The conversation. A preview has one of its own, and no turn continues it.
+    plan.source := coalesce(request ->> 'source', 'app');
+    plan.purpose := case plan.source when 'preview' then 'preview' else 'chat' end;
     if not is_new then
         select * into conversation from gateway.turn_conversation(uid, conversation_id);
-        if not found then
+        if not found or (conversation.source = 'preview') <> (plan.source = 'preview') then
             return gateway.refuse(uid, ('not_found', null, null, null), danger, 0, tier, person);
         elsif conversation.id = any (person.running_in) then
             return gateway.refuse(uid, ('turn_in_progress', 1, null, null), danger, 0, tier, person);
@@ -585,13 +604,18 @@ begin
     end if;
 
     -- The persona: the conversation keeps the one of its first turn, in the version of then.
-    if coalesce(request ->> 'persona_id', request ->> 'persona_slug', request ->> 'share_token') is not null then
+    if plan.source = 'preview' then
+        persona := gateway.draft_persona(uid, (request ->> 'persona_id')::uuid);
+        if persona.persona_id is null and not exempt then
+            return gateway.refuse(uid, ('not_found', null, null, null), danger, 0, tier, person);
+        end if;
+    elsif coalesce(request ->> 'persona_id', request ->> 'persona_slug', request ->> 'share_token') is not null then
         persona := gateway.requested_persona(uid, request);
         if persona.persona_id is null and not exempt then
             return gateway.refuse(uid, ('unknown_persona', null, null, null), danger, 0, tier, person);
         end if;
     end if;
-    if conversation.persona_id is not null then
+    if conversation.persona_id is not null and plan.source <> 'preview' then
         persona := gateway.find_persona(uid, conversation.persona_id, conversation.persona_version);
     end if;
 
@@ -614,7 +638,10 @@ begin
     if not person.consents @> (request -> 'consents') then
         -- Nor is a model called for a user in danger.
         if coalesce(risk.tier, 0) < 2 then
-            return gateway.refuse(uid, ('consent_missing', null, null, null), danger, 0, tier, person);
+            return gateway.refuse(uid, ('consent_missing', null, null, null), danger, 0, tier, person) || jsonb_build_object(
+                'consents', array(
+                    select k.kind from jsonb_object_keys(request -> 'consents') as k (kind)
+                    where not coalesce((person.consents ->> k.kind)::boolean, false) order by k.kind));
         end if;
         plan.calls_model := false;
         plan.reserve := 0;
@@ -658,7 +685,6 @@ begin
     plan.owner_epoch := request #>> '{owner,epoch}';
     plan.change := gateway.next_change(uid);
     plan.conversation_id := coalesce(conversation.id, gen_random_uuid());
-    plan.source := coalesce(request ->> 'source', 'app');
     plan.seq := gateway.extend_conversation(
         uid, plan, is_new, case when again or is_retry then 0 else 2 end,
         case when conversation.title is null then gateway.title_of(message) end);
@@ -753,6 +779,7 @@ grant execute on function
     gateway.limit_until(text, integer, timestamptz, timestamptz), gateway.budget_limit(uuid, jsonb, numeric, date, timestamptz),
     gateway.ordinary_limit(uuid, public.rate_limits, jsonb, integer, boolean, numeric, date, timestamptz),
     gateway.take_crisis_call(uuid, jsonb, integer), gateway.find_persona(uuid, uuid, integer), gateway.requested_persona(uuid, jsonb),
+    gateway.draft_persona(uuid, uuid),
     gateway.restart_turn(uuid, public.turns, gateway.turn_plan), gateway.replace_turn(uuid, public.turns, gateway.turn_plan),
     gateway.insert_turn(uuid, jsonb, gateway.risk, bytea, gateway.turn_plan),
     gateway.start_attempt(uuid, uuid, gateway.begun_turn, gateway.turn_plan), gateway.turn_user(uuid, jsonb, text, timestamptz),

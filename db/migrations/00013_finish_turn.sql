@@ -41,7 +41,7 @@ begin
         provider, model, input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, tokens_in, tokens_out,
         cost_usd, unpriced, estimated, status, error_code, domain_confidence, domain_source, time_to_first_token_ms, duration_ms)
     values (
-        account, coalesce(former.day, turn.day), turn.id, nth, 1, former.revision + 1, 'chat', finalizer, turn.conversation_id,
+        account, coalesce(former.day, turn.day), turn.id, nth, 1, former.revision + 1, turn.purpose, finalizer, turn.conversation_id,
         turn.message_id, turn.persona_id, (receipt #>> '{domain,domain}')::public.coaching_domain, turn.tier, bill ->> 'provider', bill ->> 'model',
         case when is_free then 0 else (bill ->> 'input')::bigint end - coalesce(former.input_tokens, 0),
         case when is_free then 0 else (bill ->> 'cached_input')::bigint end - coalesce(former.cached_input_tokens, 0),
@@ -69,7 +69,7 @@ end $$;
 -- The ended turn, as far as the functions below need it.
 create type gateway.ended_turn as (
     id uuid, conversation_id uuid, user_message_id uuid, message_id uuid, seq integer, status public.turn_status,
-    domain public.coaching_domain, persona_id uuid, tier text, risk_tier smallint, retry_of uuid,
+    domain public.coaching_domain, persona_id uuid, tier text, purpose public.usage_purpose, risk_tier smallint, retry_of uuid,
     -- No later turn answers the message.
     is_latest boolean,
     change bigint,
@@ -104,7 +104,8 @@ begin
             provider, model, input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, tokens_in, tokens_out,
             cost_usd, unpriced, estimated, status, error_code, domain_confidence, domain_source, time_to_first_token_ms, duration_ms)
         select
-            turn.account_id, turn.day, turn.id, nth, 1, 1, 'chat', case when bill is not null then finalizer end, turn.conversation_id, turn.message_id, turn.persona_id, turn.domain,
+            turn.account_id, turn.day, turn.id, nth, 1, 1, turn.purpose, case when bill is not null then finalizer end,
+            turn.conversation_id, turn.message_id, turn.persona_id, turn.domain,
             turn.tier, bill ->> 'provider', bill ->> 'model', (bill ->> 'input')::bigint, (bill ->> 'cached_input')::bigint,
             (bill ->> 'cache_write')::bigint, (bill ->> 'output')::bigint, (bill ->> 'reasoning')::bigint,
             gateway.tokens_in(bill), gateway.tokens_out(bill), cost, (bill is not null and cost is null)::integer,
@@ -174,11 +175,11 @@ begin
         time_to_first_token_ms = (receipt ->> 'time_to_first_token_ms')::integer, duration_ms = (receipt ->> 'duration_ms')::integer,
         finalized_by = finalizer, finished_at = moment, updated_at = moment, change = turn.change
     where t.user_id = gateway.user_id() and t.id = ended.id
-    returning t.id, t.conversation_id, t.user_message_id, t.message_id, t.seq, t.status, t.domain, t.persona_id, t.tier, t.risk_tier,
-        t.retry_of, exists (
+    returning t.id, t.conversation_id, t.user_message_id, t.message_id, t.seq, t.status, t.domain, t.persona_id, t.tier, t.purpose,
+        t.risk_tier, t.retry_of, exists (
             select from public.messages m where m.user_id = gateway.user_id() and m.id = t.user_message_id and m.turn_id = t.id)
     into turn.id, turn.conversation_id, turn.user_message_id, turn.message_id, turn.seq, turn.status, turn.domain, turn.persona_id,
-        turn.tier, turn.risk_tier, turn.retry_of, turn.is_latest;
+        turn.tier, turn.purpose, turn.risk_tier, turn.retry_of, turn.is_latest;
     if ended.status = 'failed' and turn.status <> 'failed' and turn.is_latest then
         if ended.retry_of is not null then
             perform gateway.supersede_answers(uid, ended.conversation_id, ended.seq, turn.change);
@@ -252,8 +253,8 @@ begin
         duration_ms = (receipt ->> 'duration_ms')::integer,
         finalized_by = finalizer, finished_at = moment, updated_at = moment, change = number
     where t.user_id = gateway.user_id() and t.id = ended_id
-    returning t.id, t.conversation_id, t.user_message_id, t.message_id, t.seq, t.status, t.domain, t.persona_id, t.tier, t.risk_tier,
-        t.retry_of, true, number, account, begun_on, reserved
+    returning t.id, t.conversation_id, t.user_message_id, t.message_id, t.seq, t.status, t.domain, t.persona_id, t.tier, t.purpose,
+        t.risk_tier, t.retry_of, true, number, account, begun_on, reserved
     into turn;
     if not found then
         return jsonb_build_object('outcome', 'unknown_turn');

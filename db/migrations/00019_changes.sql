@@ -97,7 +97,9 @@ begin
     update public.change_counters c set last_change = c.last_change + 1, removed_through = c.last_change + 1 where c.user_id = old.user_id;
     return null;
 end $$;
-create trigger note_removal after delete on public.conversations for each row execute function gateway.note_removal();
+-- No client has a preview.
+create trigger note_removal after delete on public.conversations for each row when (old.source <> 'preview')
+    execute function gateway.note_removal();
 
 revoke all on public.database_epoch, public.change_counters from anon, authenticated, coach_gateway;
 alter table public.database_epoch enable row level security;

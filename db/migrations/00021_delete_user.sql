@@ -103,6 +103,7 @@ begin
     delete from gateway.jobs j where j.user_id = $1 and j.kind <> 'delete_user';
     delete from gateway.done_jobs d where d.user_id = $1;
     delete from public.coaching_personas p where p.user_id = $1;
+    perform gateway.forget_subscriber(user_id);
     delete from gateway.subscriptions s where s.user_id = $1;
     delete from gateway.user_entitlements e where e.user_id = $1;
     delete from public.users u where u.id = $1;

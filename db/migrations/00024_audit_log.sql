@@ -5,7 +5,8 @@
 create table gateway.audit_log (
     -- 1, 2, 3, … without gaps, in the order of commits.
     sequence bigint primary key,
-    -- The sub of the caller's token; NULL for a command that an administrator ran on a machine.
+    -- The sub of an operator's token; of others the account, which nothing links to them after their removal. NULL for a command that an
+    -- administrator ran on a machine.
     actor_id uuid,
     -- operator, creator, user or system.
     actor_role text not null,
@@ -66,8 +67,10 @@ begin
     select a.sequence, a.hash into entry.sequence, entry.previous_hash from gateway.audit_log a order by a.sequence desc limit 1;
     entry.sequence := coalesce(entry.sequence, 0) + 1;
     entry.previous_hash := coalesce(entry.previous_hash, '');
-    entry.actor_id := gateway.user_id();
     entry.actor_role := gateway.claimed_role();
+    entry.actor_id := case
+        when entry.actor_role = 'operator' then gateway.user_id()
+        else (select u.account_id from public.users u where u.id = gateway.user_id()) end;
     entry.action := $1;
     entry.target := $2;
     entry.before_version := $3;

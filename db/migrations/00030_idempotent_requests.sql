@@ -55,12 +55,19 @@ begin
     update gateway.idempotent_requests r set status = $3, data = $4 where r.user_id = $1 and r.key = $2 and r.status is null;
 end $$;
 
--- Gives a key back whose request created nothing.
-create function gateway.release_idempotency_key(user_id uuid, key text) returns void
+-- Gives a key back after an error. `created_nothing` false: whether the resource exists is not known, so the same request can claim the key again
+-- at once and gets the same id, and another request cannot.
+create function gateway.release_idempotency_key(user_id uuid, key text, created_nothing boolean) returns void
     language plpgsql set search_path = '' set lock_timeout = '100ms' as $$
 begin
     perform gateway.check_caller(user_id);
-    delete from gateway.idempotent_requests r where r.user_id = $1 and r.key = $2 and r.status is null;
+    if created_nothing then
+        delete from gateway.idempotent_requests r where r.user_id = $1 and r.key = $2 and r.status is null;
+    else
+        -- As if its process had died a minute ago.
+        update gateway.idempotent_requests r set claimed_at = now() - interval '61 seconds'
+        where r.user_id = $1 and r.key = $2 and r.status is null;
+    end if;
 end $$;
 
 -- Removes at most so many expired keys of all users; returns how many.
@@ -89,5 +96,5 @@ create policy idempotent_requests_expired on gateway.idempotent_requests to coac
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
     gateway.claim_idempotency_key(uuid, text, text, bytea), gateway.complete_idempotency_key(uuid, text, integer, text),
-    gateway.release_idempotency_key(uuid, text), gateway.purge_idempotency_keys(integer)
+    gateway.release_idempotency_key(uuid, text, boolean), gateway.purge_idempotency_keys(integer)
     to coach_gateway;

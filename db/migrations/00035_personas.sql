@@ -29,6 +29,7 @@ begin
         delete from public.persona_redemptions r where r.user_id = $1 and r.persona_id = link.persona_id;
         return null;
     end if;
+    update public.persona_redemptions r set change = gateway.next_change($1) where r.user_id = $1 and r.persona_id = link.persona_id;
     return link.persona_id;
 end $$;
 

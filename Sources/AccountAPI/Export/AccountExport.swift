@@ -1,22 +1,25 @@
 import ChatAPI
 import CoachCore
 import GatewayAPI
+import HTTPEdge
 import JSON
 
 /// The archive of a user, made piece by piece. Memory is bounded by a page of the largest rows; no transaction stays open between pieces. Rows that
 /// are added meanwhile may be missing.
 struct AccountExport: Sendable {
     struct Sources: Sendable {
-        let consents: ConsentRepository
         let profiles: ContextProfileRepository
         let contents: ExportRepository
     }
 
     private enum Stage {
         case account
-        case consents
         case profile
-        /// The page after an id; nil: the first.
+        /// The page after a key; nil: the first.
+        case consents(Int64?)
+        case reports(ReportID?)
+        case redemptions(PersonaID?)
+        case personas(PersonaID?)
         case conversations(ConversationID?)
         case messages(MessageID?)
         case directory
@@ -44,15 +47,32 @@ struct AccountExport: Sendable {
     mutating func next() async throws -> [UInt8]? {
         switch stage {
         case .account:
-            stage = .consents
-            return file("account.jsonl", [MeResource(account)])
-        case .consents:
             stage = .profile
-            return file("consents.jsonl", try await sources.consents.current(caller).map { ConsentResource($0) })
+            return file("account.jsonl", [MeResource(account)])
         case .profile:
-            stage = .conversations(nil)
+            stage = .consents(nil)
             let versions = try await sources.profiles.history(caller, nil, Self.pageLimit)
             return file("context-profile.jsonl", versions.map { ContextProfileResource($0) })
+        case .consents(let last):
+            let rows = try await sources.contents.consents(caller, last, Self.pageLimit)
+            let isLast = rows.count < Self.pageLimit
+            stage = isLast ? .reports(nil) : .consents(rows.last?.sequence)
+            return page("consents", rows.map { ConsentResource($0.decision) }, isFirst: last == nil, isLast: isLast)
+        case .reports(let last):
+            let rows = try await sources.contents.reports(caller, last, Self.pageLimit)
+            let isLast = rows.count < Self.pageLimit
+            stage = isLast ? .redemptions(nil) : .reports(rows.last?.id)
+            return page("reports", rows.map { ReportResource($0) }, isFirst: last == nil, isLast: isLast)
+        case .redemptions(let last):
+            let rows = try await sources.contents.redemptions(caller, last, Self.pageLimit)
+            let isLast = rows.count < Self.pageLimit
+            stage = isLast ? .personas(nil) : .redemptions(rows.last?.personaID)
+            return page("redemptions", rows.map { RedemptionResource($0) }, isFirst: last == nil, isLast: isLast)
+        case .personas(let last):
+            let rows = try await sources.contents.personas(caller, last, Self.pageLimit)
+            let isLast = rows.count < Self.pageLimit
+            stage = isLast ? .conversations(nil) : .personas(rows.last?.id)
+            return page("personas", rows.map { PersonaResource($0) }, isFirst: last == nil, isLast: isLast)
         case .conversations(let last):
             let rows = try await sources.contents.conversations(caller, last, Self.pageLimit)
             let isLast = rows.count < Self.pageLimit
@@ -109,6 +129,12 @@ extension ConsentResource {
         self.init(
             kind: decision.kind.rawValue, required: false, granted: decision.isGranted, version: decision.version,
             decidedAt: Timestamp(decision.decidedAt))
+    }
+}
+
+extension RedemptionResource {
+    fileprivate init(_ redemption: ExportedRedemption) {
+        self.init(personaID: redemption.personaID.uuid, redeemedAt: Timestamp(redemption.redeemedAt))
     }
 }
 

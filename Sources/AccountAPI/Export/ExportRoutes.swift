@@ -9,11 +9,9 @@ public struct ExportRoutes: Feature {
     private let accounts: AccountRepository
     private let sources: AccountExport.Sources
 
-    public init(
-        accounts: AccountRepository, consents: ConsentRepository, profiles: ContextProfileRepository, contents: ExportRepository
-    ) {
+    public init(accounts: AccountRepository, profiles: ContextProfileRepository, contents: ExportRepository) {
         self.accounts = accounts
-        sources = AccountExport.Sources(consents: consents, profiles: profiles, contents: contents)
+        sources = AccountExport.Sources(profiles: profiles, contents: contents)
     }
 
     public func register(on routes: RouteTable) {

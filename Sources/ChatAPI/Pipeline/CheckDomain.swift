@@ -2,18 +2,26 @@ import CoachCore
 import HTTPEdge
 
 extension TurnPipeline {
-    /// Rejects a request for a domain that does not exist. A message at risk, or a stored safety level above calm, must get an answer: then
-    /// the router chooses the domain (CONTRACT §4). Counts the request, because that returns the stored level.
+    /// Rejects a domain that does not exist; for a user at risk the router chooses one.
     func checkDomain(_ parsed: ParsedTurn, _ assessment: MessageAssessment, _ http: TurnHTTPRequest) async throws {
-        guard parsed.hasUnknownDomain, assessment.risk.tier < .crisis else { return }
+        guard parsed.hasUnknownDomain else { return }
+        let error = GatewayError(.personaOrDomainUnavailable, "there is no such domain").naming(field: "domain")
+        try await throwUnlessInDanger(error, parsed.request, assessment, http)
+    }
+
+    /// Throws the error, unless the message or the stored level shows danger (CONTRACT §4). Counts the request, to read the stored level.
+    func throwUnlessInDanger(
+        _ error: GatewayError, _ request: TurnRequest, _ assessment: MessageAssessment, _ http: TurnHTTPRequest
+    ) async throws {
+        guard assessment.risk.tier < .crisis else { return }
         let counted: CountedRequest
         do {
             counted = try await counter.take(http.caller)
         } catch let counted as CountedRejection {
-            throw rejected(counted.rejection, counted.rate, parsed.request, assessment, http)
+            throw rejected(counted.rejection, counted.rate, request, assessment, http)
         }
         guard counted.safetyLevel == .calm else { return }
-        var error = GatewayError(.personaOrDomainUnavailable, "there is no such domain").naming(field: "domain")
+        var error = error
         error.rate = counted.rate
         throw error
     }

@@ -20,10 +20,14 @@ extension TurnPipeline {
             throw JSONFindings(error)
         }
         let domain = body.domain.flatMap(Domain.init)
-        let request = TurnRequest(
+        var request = TurnRequest(
             message: body.message, conversationID: body.conversationID.map(ConversationID.init),
             personaID: body.personaID.map(PersonaID.init), shareToken: body.shareToken, pinnedDomain: domain, idempotencyKey: key?.text,
             region: Region(country: body.country, locale: body.locale))
+        if let persona = http.previewedPersona {
+            (request.personaID, request.source) = (persona, .preview)
+            (request.conversationID, request.shareToken) = (nil, nil)
+        }
         return ParsedTurn(request: request, hasUnknownDomain: body.domain != nil && domain == nil)
     }
 }

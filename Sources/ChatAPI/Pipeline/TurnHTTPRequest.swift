@@ -11,6 +11,8 @@ struct TurnHTTPRequest: Sendable {
     var acceptLanguage: String?
     var body: [UInt8]
     let trace: TurnTrace
+    /// The persona of the path, whose draft answers; nil for a turn that is kept.
+    var previewedPersona: PersonaID?
 
     init(_ request: Request, _ context: Authenticated, body: [UInt8] = []) {
         self.context = context

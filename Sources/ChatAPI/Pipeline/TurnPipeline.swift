@@ -20,6 +20,8 @@ struct TurnPipeline: Sendable {
     let admission: Admission
     let streamLoop: StreamLoop
     let errors: ErrorReporter
+    /// The draft of a persona of the caller. Throws `Rejection` with `notFound`.
+    let drafts: @Sendable (Caller, PersonaID) async throws -> PersonaRecord
 
     /// Handles an authenticated request: returns the response that streams its turn, a new one or, for a repeated request, the existing
     /// one. A turn that has begun runs to its end and is saved also when all its clients disconnect.
@@ -27,7 +29,8 @@ struct TurnPipeline: Sendable {
         let parsed = try parse(http)
         let assessment = await http.trace.step("assess") { assess(parsed.request) }
         try await checkDomain(parsed, assessment, http)
-        return try relay(try await start(parsed.request, assessment, http), from: .start, http)
+        let request = try await checkDraft(parsed.request, assessment, http)
+        return try relay(try await start(request, assessment, http), from: .start, http)
     }
 
     /// Begins the turn of a valid request, or finds the existing one of a repeated request.

@@ -23,14 +23,15 @@ public struct ChatRoutes: Feature {
         tiers: LiveValue<TierBook>, models: TierModels, judge: SafetyJudge? = nil, budgets: SharedBudgets, finalizer: TurnFinalizer,
         registry: TurnRegistry,
         remoteTurns: RemoteTurnTailer,
-        admission: Admission, streamLoop: StreamLoop
+        admission: Admission, streamLoop: StreamLoop,
+        drafts: @escaping @Sendable (Caller, PersonaID) async throws -> PersonaRecord
     ) {
         self.coaching = coaching
         common = TurnPipeline(
             coaching: coaching.current, repository: repository, recovery: recovery, counter: counter, tiers: tiers, models: models,
             judge: judge, budgets: budgets,
             finalizer: finalizer, registry: registry, remoteTurns: remoteTurns, admission: admission, streamLoop: streamLoop,
-            errors: ErrorReporter(logger: finalizer.logger))
+            errors: ErrorReporter(logger: finalizer.logger), drafts: drafts)
     }
 
     public func register(on routes: RouteTable) {
@@ -43,14 +44,24 @@ public struct ChatRoutes: Feature {
             "/functions/v1/chat-stream",
             .init(
                 "Start a turn and stream its answer", parameters: [.init("Idempotency-Key", in: .header, .text(maximumLength: 128))],
-                body: ChatRequest.schema, response: .events(StreamEvent.schema))
+                body: ChatRequest.schema, response: .events(StreamEvent.schema), failures: [409])
         ) { try await start($0, $1) }
+        routes.authenticated("Personas").require(.creator).counting(.byHandler).post(
+            "/api/v1/personas/{id}/preview",
+            .init(
+                "Try the draft of a persona: stream one answer to a message, of which only the cost is kept",
+                parameters: [.init("Idempotency-Key", in: .header, .text(maximumLength: 128))], body: ChatRequest.previewSchema,
+                response: .events(StreamEvent.schema), failures: [409])
+        ) { request, context in
+            guard let persona = context.parameters.get("id").flatMap({ PersonaID(validating: $0) }) else { throw GatewayError.notFound }
+            return try await start(request, context, previewing: persona)
+        }
         running.get(
             "/functions/v1/chat-stream/{turn_id}",
             .init(
                 "Stream a turn after a byte of its answer",
                 parameters: [.init("Last-Event-ID", in: .header, .text), .init("after", in: .query, .text)],
-                response: .events(StreamEvent.schema))
+                response: .events(StreamEvent.schema), failures: [409])
         ) { try await resume($0, $1) }
         running.post(
             "/functions/v1/chat-stream/{turn_id}/stop",
@@ -58,7 +69,7 @@ public struct ChatRoutes: Feature {
         ) { try await stop($0, $1) }
         beginning.post(
             "/functions/v1/chat-stream/{turn_id}/retry",
-            .init("Start a new turn on the same user message", response: .events(StreamEvent.schema))
+            .init("Start a new turn on the same user message", response: .events(StreamEvent.schema), failures: [409])
         ) { request, context in
             let http = TurnHTTPRequest(request, context)
             return try await traced(http) { try await pipeline.retry(try turnID(context), http) }
@@ -75,8 +86,9 @@ public struct ChatRoutes: Feature {
         }
     }
 
-    private func start(_ request: Request, _ context: Authenticated) async throws -> Response {
-        let http = TurnHTTPRequest(request, context, body: try await request.collectBytes())
+    private func start(_ request: Request, _ context: Authenticated, previewing persona: PersonaID? = nil) async throws -> Response {
+        var http = TurnHTTPRequest(request, context, body: try await request.collectBytes())
+        http.previewedPersona = persona
         let pipeline = pipeline
         return try await traced(http) {
             do {

@@ -27,7 +27,7 @@ public struct ConversationRoutes: Feature {
             "/api/v1/conversations",
             .init(
                 "List conversations",
-                parameters: PageQuery.parameters + [.init("source", in: .query, .values(ConversationSource.allCases.map(\.rawValue)))],
+                parameters: PageQuery.parameters + [.init("source", in: .query, .values(ConversationSource.listed.map(\.rawValue)))],
                 response: .list(ConversationResource.schema))
         ) { try await list($0, $1) }
         users.create(
@@ -67,7 +67,7 @@ public struct ConversationRoutes: Feature {
 
     private func list(_ request: Request, _ context: Authenticated) async throws -> Response {
         let text = request.uri.queryParameters["source"].map(String.init)
-        guard let source = text.map(ConversationSource.init) ?? .app else {
+        guard let source = text.map(ConversationSource.init) ?? .app, ConversationSource.listed.contains(source) else {
             throw GatewayError(.invalidInput, "source must be app or openai").naming(field: "source")
         }
         let page = try await conversations.list(context.caller, source, try PageQuery.read(request))

@@ -22,6 +22,17 @@ public struct BillingEvent: Hashable, Sendable {
         self.sequence = sequence
     }
 
+    /// The event with other names of subscribers.
+    public func renaming(_ names: [SubscriberID: SubscriberID]) -> BillingEvent {
+        func renamed(_ ids: [SubscriberID]) -> [SubscriberID] { ids.map { names[$0] ?? $0 } }
+        var change = change
+        if case .transfer(let from, let to, let store, let environment) = change {
+            change = .transfer(from: renamed(from), to: renamed(to), store: store, environment: environment)
+        }
+        return BillingEvent(
+            source: source, id: id, occurredAt: occurredAt, subject: renamed(subject), change: change, sequence: sequence)
+    }
+
     struct Key: Hashable {
         let source: BillingSource
         let id: String

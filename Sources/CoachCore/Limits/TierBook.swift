@@ -85,6 +85,7 @@ extension Tier {
                 || isMore(budgets.tokensPerMonth, than: current.budgets.tokensPerMonth)
                 || isMore(budgets.costPerDay, than: current.budgets.costPerDay)
                 || isMore(budgets.costPerMonth, than: current.budgets.costPerMonth)
+        case .tooManyPersonas: isMore(publishedPersonas, than: current.publishedPersonas)
         case .subscriptionRequired: rejection.domain.map(allows) ?? true
         default: false
         }

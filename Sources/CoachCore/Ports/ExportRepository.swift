@@ -1,16 +1,31 @@
-/// Port to all conversations and messages of a user, in the order of their ids, which do not change. Deleted ones are there as long as they are
-/// kept. `CoachStore` implements it on PostgreSQL. Closures throw `StoreFault`.
+import Foundation
+
+/// Port to what a user has in lists, in an order that does not change. Deleted conversations and messages are there as long as they are kept. `CoachStore` implements it on PostgreSQL. Closures throw `StoreFault`.
 public struct ExportRepository: Sendable {
     /// Those after an id; nil: from the first.
     public var conversations: @Sendable (Caller, _ after: ConversationID?, _ limit: Int) async throws -> [ConversationRecord]
     public var messages: @Sendable (Caller, _ after: MessageID?, _ limit: Int) async throws -> [ExportedMessage]
+    /// Every decision, not only the latest of each kind.
+    public var consents: @Sendable (Caller, _ after: Int64?, _ limit: Int) async throws -> [ExportedConsent]
+    public var reports: @Sendable (Caller, _ after: ReportID?, _ limit: Int) async throws -> [Report]
+    public var redemptions: @Sendable (Caller, _ after: PersonaID?, _ limit: Int) async throws -> [ExportedRedemption]
+    /// The user's own.
+    public var personas: @Sendable (Caller, _ after: PersonaID?, _ limit: Int) async throws -> [PersonaRecord]
 
     public init(
         conversations: @escaping @Sendable (Caller, _ after: ConversationID?, _ limit: Int) async throws -> [ConversationRecord],
-        messages: @escaping @Sendable (Caller, _ after: MessageID?, _ limit: Int) async throws -> [ExportedMessage]
+        messages: @escaping @Sendable (Caller, _ after: MessageID?, _ limit: Int) async throws -> [ExportedMessage],
+        consents: @escaping @Sendable (Caller, _ after: Int64?, _ limit: Int) async throws -> [ExportedConsent],
+        reports: @escaping @Sendable (Caller, _ after: ReportID?, _ limit: Int) async throws -> [Report],
+        redemptions: @escaping @Sendable (Caller, _ after: PersonaID?, _ limit: Int) async throws -> [ExportedRedemption],
+        personas: @escaping @Sendable (Caller, _ after: PersonaID?, _ limit: Int) async throws -> [PersonaRecord]
     ) {
         self.conversations = conversations
         self.messages = messages
+        self.consents = consents
+        self.reports = reports
+        self.redemptions = redemptions
+        self.personas = personas
     }
 }
 
@@ -22,5 +37,27 @@ public struct ExportedMessage: Sendable, Equatable {
     public init(conversationID: ConversationID, message: MessageRecord) {
         self.conversationID = conversationID
         self.message = message
+    }
+}
+
+/// A decision with its place among the user's.
+public struct ExportedConsent: Sendable, Equatable {
+    public var sequence: Int64
+    public var decision: ConsentRecord
+
+    public init(sequence: Int64, decision: ConsentRecord) {
+        self.sequence = sequence
+        self.decision = decision
+    }
+}
+
+/// A persona that the user got access to by a share link.
+public struct ExportedRedemption: Sendable, Equatable {
+    public var personaID: PersonaID
+    public var redeemedAt: Date
+
+    public init(personaID: PersonaID, redeemedAt: Date) {
+        self.personaID = personaID
+        self.redeemedAt = redeemedAt
     }
 }

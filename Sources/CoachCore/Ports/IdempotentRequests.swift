@@ -9,13 +9,14 @@ public struct IdempotentRequests: Sendable {
     public var claim: @Sendable (Caller, IdempotentRequest) async throws -> IdempotencyClaim
     /// Saves the answer of a claimed request, which later claims with the same request return.
     public var complete: @Sendable (Caller, _ key: String, CreationAnswer) async throws -> Void
-    /// Gives the key back after an error, so that the request can be repeated.
-    public var release: @Sendable (Caller, _ key: String) async throws -> Void
+    /// Gives the key back after an error, so that the request can be repeated. `createdNothing` false: whether the resource exists is not known, and
+    /// the next claim of the same request gets the same id.
+    public var release: @Sendable (Caller, _ key: String, _ createdNothing: Bool) async throws -> Void
 
     public init(
         claim: @escaping @Sendable (Caller, IdempotentRequest) async throws -> IdempotencyClaim,
         complete: @escaping @Sendable (Caller, _ key: String, CreationAnswer) async throws -> Void,
-        release: @escaping @Sendable (Caller, _ key: String) async throws -> Void
+        release: @escaping @Sendable (Caller, _ key: String, _ createdNothing: Bool) async throws -> Void
     ) {
         self.claim = claim
         self.complete = complete

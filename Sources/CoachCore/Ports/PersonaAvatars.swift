@@ -4,6 +4,8 @@ public struct PersonaAvatars: Sendable {
     public var get: @Sendable (Caller, PersonaID) async throws -> AvatarImage
     /// The avatar of the persona behind a share link, for anyone; nil without one.
     public var shared: @Sendable (_ token: String) async throws -> AvatarImage?
+    /// Whether there is one.
+    public var hasShared: @Sendable (_ token: String) async throws -> Bool
     /// Sets or replaces the avatar of a persona of the caller.
     public var put: @Sendable (Caller, PersonaID, AvatarImage) async throws -> Void
     /// Removes the avatar of a persona of the caller; throws `notFound` without one.
@@ -12,11 +14,13 @@ public struct PersonaAvatars: Sendable {
     public init(
         get: @escaping @Sendable (Caller, PersonaID) async throws -> AvatarImage,
         shared: @escaping @Sendable (String) async throws -> AvatarImage?,
+        hasShared: @escaping @Sendable (String) async throws -> Bool,
         put: @escaping @Sendable (Caller, PersonaID, AvatarImage) async throws -> Void,
         delete: @escaping @Sendable (Caller, PersonaID) async throws -> Void
     ) {
         self.get = get
         self.shared = shared
+        self.hasShared = hasShared
         self.put = put
         self.delete = delete
     }

@@ -10,6 +10,8 @@ public struct Rejection: Sendable, Equatable, Error {
         case budgetExhausted = "budget_exhausted"
         case tooManyTurns = "too_many_turns"
         case rateLimited = "rate_limited"
+        /// Published ones.
+        case tooManyPersonas = "too_many_personas"
         case subscriptionRequired = "subscription_required"
         case consentMissing = "consent_missing"
         case suspended
@@ -25,6 +27,8 @@ public struct Rejection: Sendable, Equatable, Error {
     public var tier: String?
     /// The named domain that the tier does not have.
     public var domain: Domain?
+    /// Those that the call needs.
+    public var missingConsents: [ConsentKind]
     /// The user's highest stored level over all personas. Above `.calm` the error response includes crisis resources.
     public var safetyLevel: SafetyLevel
     /// From the user's profile.
@@ -32,7 +36,7 @@ public struct Rejection: Sendable, Equatable, Error {
 
     public init(
         reason: Reason, retryAfter: Int? = nil, limit: Int? = nil, resetAt: Int? = nil, tier: String? = nil, domain: Domain? = nil,
-        safetyLevel: SafetyLevel = .calm, region: Region = .unknown
+        missingConsents: [ConsentKind] = [], safetyLevel: SafetyLevel = .calm, region: Region = .unknown
     ) {
         self.reason = reason
         self.retryAfter = retryAfter
@@ -40,6 +44,7 @@ public struct Rejection: Sendable, Equatable, Error {
         self.resetAt = resetAt
         self.tier = tier
         self.domain = domain
+        self.missingConsents = missingConsents
         self.safetyLevel = safetyLevel
         self.region = region
     }

@@ -1,7 +1,7 @@
 /// Port to the changes of all of a user's rows, for clients that keep a copy. `CoachStore` implements it on PostgreSQL.
 public struct SyncRepository: Sendable {
-    /// Changes after `since` (nil: everything), in the order of their commits. A row that changed several times is there once. Throws `StoreFault`
-    /// and `InvalidChangeToken`.
+    /// Changes after `since` (nil: everything): those of the user's own rows in the order of their commits, then those of personas in the order of
+    /// theirs. A row that changed several times is there once. Throws `StoreFault` and `InvalidChangeToken`.
     public var changes: @Sendable (Caller, _ since: String?, _ limit: Int) async throws -> SyncPage
 
     public init(changes: @escaping @Sendable (Caller, _ since: String?, _ limit: Int) async throws -> SyncPage) {
@@ -15,6 +15,12 @@ public enum SyncChange: Sendable, Equatable {
     /// With `deletedAt` for a deleted one, of which the client drops the messages, too.
     case conversation(ConversationRecord)
     case message(MessageRecord, in: ConversationID)
+    /// One that the user may talk to, of another creator.
+    case persona(PublishedPersona)
+    /// The draft of one of the user's own.
+    case ownPersona(PersonaRecord)
+    /// One that is gone, or that the user may begin no conversation with any more.
+    case personaRemoved(PersonaID)
 }
 
 /// A page of changes.

@@ -43,6 +43,11 @@ public enum ConversationSource: String, Sendable, CaseIterable {
     case app
     /// Through the OpenAI-compatible routes (CONTRACT §7).
     case openai
+    /// The draft of the persona answers its creator, and nothing is kept but the cost.
+    case preview
+
+    /// Those whose conversations a user may list.
+    public static let listed: [ConversationSource] = [.app, .openai]
 }
 
 /// What a client that keeps the conversation itself sends beside the newest message.

@@ -13,6 +13,12 @@ public struct SyncResource: Sendable, Equatable {
         /// With `deleted_at` for a deleted one, of which the client drops the messages, too.
         case conversation(ConversationResource)
         case message(MessageResource, conversationID: UUID)
+        /// One that the user may talk to, of another creator.
+        case persona(PublishedPersonaResource)
+        /// The draft of one of the user's own.
+        case ownPersona(PersonaResource)
+        /// One that is gone, or that the user may begin no conversation with any more.
+        case personaRemoved(UUID)
     }
 
     public var changes: [Change]
@@ -38,6 +44,9 @@ extension SyncResource.Change {
         .object([
             .init("type", .values(["message"])), .init("conversation_id", .id), .init("message", MessageResource.schema),
         ]),
+        .object([.init("type", .values(["persona"])), .init("persona", PublishedPersonaResource.schema)]),
+        .object([.init("type", .values(["own_persona"])), .init("own_persona", PersonaResource.schema)]),
+        .object([.init("type", .values(["persona_removed"])), .init("persona_id", .id)]),
     ]).named("SyncChange")
 
     func write(to writer: inout JSONWriter) {
@@ -56,6 +65,17 @@ extension SyncResource.Change {
                 writer.member("conversation_id", conversationID)
                 writer.key(literal: "message")
                 message.write(to: &writer)
+            case .persona(let persona):
+                writer.member("type", "persona")
+                writer.key(literal: "persona")
+                persona.write(to: &writer)
+            case .ownPersona(let persona):
+                writer.member("type", "own_persona")
+                writer.key(literal: "own_persona")
+                persona.write(to: &writer)
+            case .personaRemoved(let id):
+                writer.member("type", "persona_removed")
+                writer.member("persona_id", id)
             }
         }
     }

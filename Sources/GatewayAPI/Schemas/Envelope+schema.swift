@@ -2,13 +2,14 @@ extension Envelope {
     /// The schema of a success; `isList` adds `pagination`.
     public static func schema(data: Schema, isList: Bool = false) -> Schema {
         .object(
-            [.init("success", .boolean), .init("data", data), .init("error", .any)]
+            [.init("success", .boolean), .init("data", data), .init("error", .any.nullable)]
                 + (isList ? [.init("pagination", Pagination.schema)] : []) + [.init("meta", ResponseMeta.schema)])
     }
 
     /// The schema of an error.
     public static let failureSchema = Schema.object([
-        .init("success", .boolean), .init("data", .any), .init("error", .object(ErrorBody.fields).named("Error")),
+        .init("success", .boolean.exemplified(false)), .init("data", .any.nullable),
+        .init("error", .object(ErrorBody.fields).named("Error")),
         .init("meta", ResponseMeta.schema),
     ]).named("ErrorEnvelope")
 

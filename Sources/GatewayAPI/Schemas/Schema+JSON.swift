@@ -15,6 +15,11 @@ extension Schema {
                     writer.member("maximum", range.upperBound)
                 }
             case .text(let format, let values, let maximumLength): writeText(format, values, maximumLength, to: &writer)
+            case .jsonText(let schema):
+                writeType("string", to: &writer)
+                writer.member("contentMediaType", "application/json")
+                writer.key("contentSchema")
+                schema.write(to: &writer)
             case .array(let element):
                 writeType("array", to: &writer)
                 writer.key("items")

@@ -8,6 +8,8 @@ public struct Schema: Sendable, Equatable {
         case integer(ClosedRange<Int>?)
         case number
         case text(format: String?, values: [String], maximumLength: Int?)
+        /// JSON inside a string.
+        case jsonText(Schema)
         case array(Schema)
         case object([Field])
         /// One of several objects.
@@ -33,6 +35,8 @@ public struct Schema: Sendable, Equatable {
     public var form: Form
     public var isNullable = false
     public var description: String?
+    /// A value of it; nil: `sample` makes one.
+    public var example: JSONValue?
 
     public init(_ form: Form) { self.form = form }
 }
@@ -61,6 +65,11 @@ extension Schema {
     public static func object(_ fields: [Field]) -> Schema { Schema(.object(fields)) }
     public static func oneOf(_ schemas: [Schema]) -> Schema { Schema(.oneOf(schemas)) }
 
+    /// A server-sent event with such an object in its `data`.
+    public static func serverSentEvent(of data: Schema) -> Schema {
+        .object([.init("id", .text, required: false), .init("data", Schema(.jsonText(data)))])
+    }
+
     /// The same schema under a name in `components/schemas`.
     public func named(_ name: String) -> Schema { Schema(.named(name, self)) }
 
@@ -77,11 +86,17 @@ extension Schema {
         return copy
     }
 
+    public func exemplified(_ value: JSONValue) -> Schema {
+        var copy = self
+        copy.example = value
+        return copy
+    }
+
     /// The named schemas that this one refers to, directly and indirectly.
     public var references: [String: Schema] {
         switch form {
         case .any, .boolean, .integer, .number, .text: [:]
-        case .array(let element): element.references
+        case .array(let element), .jsonText(let element): element.references
         case .object(let fields): Self.merged(fields.map(\.schema))
         case .oneOf(let schemas): Self.merged(schemas)
         case .named(let name, let schema): schema.references.merging([name: schema]) { first, _ in first }

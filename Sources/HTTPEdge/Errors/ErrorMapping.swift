@@ -78,14 +78,23 @@ extension GatewayError {
         case .tooManyTurns:
             self.init(.quotaExhausted, "too many turns at once for the tier")
             userMessage = "I'm still busy with your other questions. Let me finish one of them first."
+        case .tooManyPersonas where rejection.limit == 0:
+            self.init(.subscriptionRequired, "the tier cannot publish personas")
+            userMessage = "I can only share your coach with a subscription. Shall we look at it together?"
+        case .tooManyPersonas:
+            self.init(.quotaExhausted, "the tier's number of published personas is reached")
+            userMessage = "You share as many coaches as your plan has room for. Unpublish one to share another."
         case .rateLimited: self.init(.rateLimited, "too many requests")
         case .subscriptionRequired:
             self.init(.subscriptionRequired, "the tier does not have the domain")
             userMessage = "That's a part of coaching I can only open with a subscription. Shall we look at it together?"
-        case .consentMissing: self.init(.consentRequired, "a consent that chat needs has not been given")
+        case .consentMissing: self.init(.consentRequired, "a consent that the call needs has not been given")
         case .suspended: self.init(.forbidden, "this account is suspended")
         }
         retryAfter = rejection.retryAfter
+        if !rejection.missingConsents.isEmpty {
+            details.append(("consents", .array(rejection.missingConsents.map { .string($0.rawValue) })))
+        }
         if let limit = rejection.limit { details.append(("limit", .integer(Int64(limit)))) }
         if let resetAt = rejection.resetAt {
             details.append(("reset_at", .string(Timestamp(millisecondsSince1970: Int64(resetAt) * 1000).rfc3339)))

@@ -12,6 +12,7 @@ struct OpenAPIDocument {
                 writer.key(literal: "info")
                 writer.object { writer in
                     writer.member("title", "Coach Gateway")
+                    writer.member("description", Self.description)
                     writer.member("version", ResponseMeta.version)
                 }
                 writer.key(literal: "paths")
@@ -30,6 +31,26 @@ struct OpenAPIDocument {
                 writer.object { writeComponents(to: &$0) }
             }
         }
+    }
+
+    private static let description = """
+        Answers are envelopes: `success`, `data`, `error` and `meta`. Errors have a stable `code`, a `user_message` to show and an `action`; \
+        `Accept: application/problem+json` gets them as RFC 9457, `text/event-stream` as one event.
+
+        A turn streams server-sent events without names, one JSON object in each `data:` line: `start` first, `safety` before any text when a \
+        message shows danger, `token` with each piece of text, `usage`, and last `done` or `error`, which alone have `done: true`. `id:` is the \
+        number of UTF-8 bytes of text so far: `GET /functions/v1/chat-stream/{turn_id}` with `Last-Event-ID` goes on after it.
+
+        A route with a role needs it in `app_metadata.role` of the token.
+
+        | code | status | action | text |
+        |---|---|---|---|
+        \(ErrorCode.allCases.map(row).joined(separator: "\n"))
+        """
+
+    private static func row(_ code: ErrorCode) -> String {
+        let row = ErrorMapping.row(code)
+        return "| \(code.rawValue) | \(row.status) | \(row.action.rawValue) | \(row.userMessage) |"
     }
 
     /// Paths in alphabetical order, each with its operations in the order of declaration.
@@ -55,14 +76,16 @@ struct OpenAPIDocument {
         }
         writer.key(literal: "responses")
         writer.object { writer in
-            writer.key(literal: "Error")
-            writer.object { writer in
-                writer.member("description", "An error: the envelope, or the form that `Accept` prefers")
-                OpenAPIOperation.writeContent(
-                    [
-                        ("application/json", Envelope.failureSchema), ("application/problem+json", Envelope.problemSchema),
-                        ("text/event-stream", StreamEvent.schema),
-                    ], to: &writer)
+            for status in FailureResponse.statuses {
+                writer.key(FailureResponse.name(status))
+                writer.object { writer in
+                    writer.member("description", FailureResponse.description(status))
+                    OpenAPIOperation.writeContent(
+                        [
+                            ("application/json", Envelope.failureSchema), ("application/problem+json", Envelope.problemSchema),
+                            ("text/event-stream", .serverSentEvent(of: StreamEvent.schema)),
+                        ], to: &writer)
+                }
             }
         }
         writer.key(literal: "schemas")

@@ -1,4 +1,5 @@
 import GatewayAPI
+import HTTPTypes
 import JSON
 
 /// One operation object of the OpenAPI document.
@@ -15,7 +16,10 @@ struct OpenAPIOperation {
             writer.member("summary", route.summary)
             writer.key(literal: "tags")
             writer.array { $0.string(route.tag) }
-            if let role = route.security.role { writer.member("description", "Requires the role `\(role.rawValue)`.") }
+            if let role = route.security.role {
+                writer.member("description", "Requires the role `\(role.rawValue)`.")
+                writer.member("x-role", role.rawValue)
+            }
             if !route.security.isOpen {
                 writer.key(literal: "security")
                 writer.array { writer in
@@ -31,7 +35,7 @@ struct OpenAPIOperation {
                 writer.key(literal: "parameters")
                 writer.array { writer in for parameter in parameters { parameter.write(to: &writer) } }
             }
-            if let body = route.body { Self.writeBody(body, to: &writer) }
+            writeBody(to: &writer)
             writer.key(literal: "responses")
             writer.object { writeResponses(to: &$0) }
         }
@@ -50,11 +54,15 @@ struct OpenAPIOperation {
         return ids.map { RouteParameter($0, in: .path, .id) } + route.parameters
     }
 
-    private static func writeBody(_ schema: Schema, to writer: inout JSONWriter) {
+    private func writeBody(to writer: inout JSONWriter) {
+        var media: [(type: String, schema: Schema)] = []
+        if let body = route.body { media.append(("application/json", body)) }
+        for type in route.uploads { media.append((type, .binary)) }
+        guard !media.isEmpty else { return }
         writer.key(literal: "requestBody")
         writer.object { writer in
             writer.member("required", true)
-            writeContent([("application/json", schema)], to: &writer)
+            Self.writeContent(media, to: &writer)
         }
     }
 
@@ -74,8 +82,14 @@ struct OpenAPIOperation {
             }
             Self.writeContent(route.response.media, to: &writer)
         }
-        writer.key(literal: "default")
-        writer.object { $0.member("$ref", "#/components/responses/Error") }
+        if route.response.isVersioned, entry.method == .get {
+            writer.key(literal: "304")
+            writer.object { $0.member("description", "`If-None-Match` has the current `ETag`") }
+        }
+        for status in route.failureStatuses(entry.method) where status != route.response.status {
+            writer.key(String(status))
+            writer.object { $0.member("$ref", "#/components/responses/\(FailureResponse.name(status))") }
+        }
     }
 
     static func writeContent(_ media: [(type: String, schema: Schema)], to writer: inout JSONWriter) {
@@ -86,6 +100,9 @@ struct OpenAPIOperation {
                 writer.object { writer in
                     writer.key(literal: "schema")
                     schema.write(to: &writer)
+                    guard type == "application/json", let sample = schema.sample else { return }
+                    writer.key(literal: "example")
+                    sample.write(to: &writer)
                 }
             }
         }
@@ -102,8 +119,8 @@ extension RouteResponse {
                 ("application/json", Envelope.schema(data: .array(of: element), isList: true)), (ListForm.csv.mediaType, .text),
                 (ListForm.jsonLines.mediaType, element),
             ]
-        case .events(let schema): [("text/event-stream", schema)]
-        case .media(let type, let schema): [(type, schema)]
+        case .events(let schema): [("text/event-stream", .serverSentEvent(of: schema))]
+        case .media(let types): types
         }
     }
 }

@@ -53,13 +53,24 @@ extension IdempotentRequests {
         do {
             answer = try await execute(resourceID)
         } catch {
-            // If this fails too, the claim expires.
-            try? await release(caller, request.key)
+            // If this fails, too, the claim expires after a minute.
+            try? await release(caller, request.key, error.createdNothing)
             throw error
         }
-        // An error is ignored, because the resource exists: a repeated request runs `create` again, which finds it by its id.
-        try? await complete(caller, request.key, answer)
+        do {
+            try await complete(caller, request.key, answer)
+        } catch {
+            // The resource exists: an unsaved answer must not become an error. A repeated request finds the resource by its id.
+            try? await release(caller, request.key, false)
+        }
         return answer
+    }
+}
+
+extension Error {
+    /// Whether the creation was refused. After a fault of the database or a cancellation it may have been committed without an answer.
+    fileprivate var createdNothing: Bool {
+        GatewayError(known: self).map { ($0.status ?? ErrorMapping.row($0.code).status) < 500 } ?? false
     }
 }
 

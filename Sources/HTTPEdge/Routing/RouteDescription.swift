@@ -10,17 +10,26 @@ public struct RouteDescription: Sendable {
     public var parameters: [RouteParameter]
     /// Schema of the JSON request body; nil without one.
     public var body: Schema?
+    /// Media types of other bodies, in bytes.
+    public var uploads: [String]
     public var response: RouteResponse
+    /// Statuses of errors beyond those that its kind of route has.
+    public var failures: [Int]
     /// The section in the document. Set by the group.
     var tag = ""
     /// Who may call the route. Set by the group.
     var security = Security.open
 
-    public init(_ summary: String, parameters: [RouteParameter] = [], body: Schema? = nil, response: RouteResponse) {
+    public init(
+        _ summary: String, parameters: [RouteParameter] = [], body: Schema? = nil, uploads: [String] = [], response: RouteResponse,
+        failures: [Int] = []
+    ) {
         self.summary = summary
         self.parameters = parameters
         self.body = body
+        self.uploads = uploads
         self.response = response
+        self.failures = failures
     }
 
     enum Security: Sendable {
@@ -63,8 +72,8 @@ public struct RouteResponse: Sendable {
         case list(Schema)
         /// Server-sent events.
         case events(Schema)
-        /// Another media type.
-        case media(String, Schema)
+        /// Other media types, of which `Accept` chooses.
+        case media([(type: String, schema: Schema)])
     }
 
     var status: Int
@@ -77,7 +86,10 @@ public struct RouteResponse: Sendable {
     }
     public static func list(_ element: Schema) -> Self { Self(status: 200, content: .list(element)) }
     public static func events(_ schema: Schema) -> Self { Self(status: 200, content: .events(schema)) }
-    public static func media(_ type: String, _ schema: Schema = .any) -> Self { Self(status: 200, content: .media(type, schema)) }
+    public static func media(_ type: String, _ schema: Schema = .any) -> Self { Self(status: 200, content: .media([(type, schema)])) }
+    public static func media(_ types: KeyValuePairs<String, Schema>) -> Self {
+        Self(status: 200, content: .media(types.map { (type: $0.key, schema: $0.value) }))
+    }
 
     /// The same response with an `ETag` header.
     public var versioned: Self {

@@ -128,13 +128,14 @@ struct Gateway {
                 ])
         }
         let resources = ResourceFeatures(
-            database: database, configuration: configuration, documents: documents, documentStore: documentStore, inbox: inbox)
+            database: database, configuration: configuration, documents: documents, documentStore: documentStore, inbox: inbox,
+            tiers: tiers)
         let counter = RequestCounter.postgres(client: database, tiers: { tiers.current })
         let chat = ChatRoutes(
             coaching: documents.coaching, repository: repository, recovery: recovery, counter: counter, tiers: tiers, models: models,
             judge: try SafetyJudge(configuration: files.models, keys: keys, transfers: transfers), budgets: budgets, finalizer: finalizer,
             registry: registry, remoteTurns: remoteTurns, admission: admission,
-            streamLoop: streamLoop)
+            streamLoop: streamLoop, drafts: resources.personas.get)
         let application = GatewayApplication(
             .init(host: configuration.listen.host, port: configuration.listen.port, corsOrigins: configuration.corsOrigins),
             features: try [
@@ -198,6 +199,9 @@ struct Gateway {
             },
             PeriodicJob("provider keys", PeriodicSchedule(every: .seconds(5), firstAfter: .seconds(5), jitter: 0.2), logger: logger) {
                 providerHealth.reloaded(keys.reload())
+            },
+            PeriodicJob("previews", PeriodicSchedule(every: .seconds(60), firstAfter: .seconds(60), jitter: 0.2), logger: logger) {
+                try await housekeeping.purgePreviews()
             },
             PeriodicJob("job figures", PeriodicSchedule(every: .seconds(15), firstAfter: .seconds(1), jitter: 0.2), logger: logger) {
                 jobMetrics.record(try await queue.figures())

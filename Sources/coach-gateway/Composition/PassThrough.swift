@@ -40,7 +40,8 @@ struct PassThrough {
                     finalizer: TurnFinalizer(
                         repository: Forgetful.repository, prices: documents.prices, registry: registry, spool: Forgetful.spool,
                         logger: logger),
-                    registry: registry, remoteTurns: remoteTurns, admission: admission, streamLoop: lines)
+                    registry: registry, remoteTurns: remoteTurns, admission: admission, streamLoop: lines,
+                    drafts: { _, _ in throw Rejection(reason: .notFound) })
             ],
             authenticator: Authenticator(
                 identity: TokenVerifier(
@@ -95,7 +96,7 @@ private enum Forgetful {
     static let counter = RequestCounter { _ in CountedRequest(rate: unlimited, safetyLevel: .calm) }
 
     static let idempotency = IdempotentRequests(
-        claim: { _, _ in .claimed(resourceID: UUID()) }, complete: { _, _, _ in }, release: { _, _ in })
+        claim: { _, _ in .claimed(resourceID: UUID()) }, complete: { _, _, _ in }, release: { _, _, _ in })
 
     static let spool = ReceiptSpool(keep: { _ in ReceiptSpool.Handle(name: "") }, discard: { _ in }, pending: { [] })
 

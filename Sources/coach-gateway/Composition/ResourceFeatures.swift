@@ -13,10 +13,11 @@ struct ResourceFeatures {
     let documents: EditableDocuments
     let documentStore: VersionedDocuments
     let inbox: BillingInbox
+    let tiers: LiveValue<TierBook>
 
     var all: [any Feature] { account + creators + operators }
 
-    var personas: PersonaRepository { .postgres(client: database) }
+    var personas: PersonaRepository { .postgres(client: database, tiers: { [tiers] in tiers.current }) }
 
     private var account: [any Feature] {
         let accounts = AccountRepository.postgres(client: database)
@@ -27,18 +28,19 @@ struct ResourceFeatures {
             SubscriptionRoutes(inbox: inbox), AccountRoutes(accounts: accounts), DomainRoutes { coaching.current.domains },
             ConsentRoutes(consents: consents, required: required),
             ContextProfileRoutes(profiles: profiles, consents: consents, required: required),
-            ExportRoutes(accounts: accounts, consents: consents, profiles: profiles, contents: .postgres(client: database)),
+            ExportRoutes(accounts: accounts, profiles: profiles, contents: .postgres(client: database)),
             SearchRoutes(messages: .postgres(client: database)), ReportRoutes(reports: .postgres(client: database)),
             SyncRoutes(sync: .postgres(client: database)),
         ]
     }
 
     private var creators: [any Feature] {
-        let sharing = PersonaSharing.postgres(client: database)
+        let (sharing, avatars) = (PersonaSharing.postgres(client: database), PersonaAvatars.postgres(client: database))
         return [
-            PersonaRoutes(personas: personas), PersonaVersionRoutes(personas: personas), CharacterCardRoutes(personas: personas),
-            AvatarRoutes(avatars: .postgres(client: database)), ShareLinkRoutes(sharing: sharing, personas: personas),
-            PublicPersonaRoutes(sharing: sharing, links: configuration.appLinks),
+            PersonaRoutes(personas: personas, tiers: tiers), PersonaVersionRoutes(personas: personas),
+            CharacterCardRoutes(personas: personas, avatars: avatars), AvatarRoutes(avatars: avatars),
+            ShareLinkRoutes(sharing: sharing, personas: personas),
+            PublicPersonaRoutes(sharing: sharing, avatars: avatars, links: configuration.appLinks),
         ]
     }
 

@@ -1,3 +1,4 @@
+import Foundation
 import JSON
 import Testing
 
@@ -40,6 +41,27 @@ struct CharacterCardTests {
         let fresh = CharacterCard.exported(draft.json, imported: nil)
         #expect(fresh["spec"] == "chara_card_v3" && fresh["data"]?["name"] == "Bea" && fresh["data"]?["system_prompt"] == "")
         #expect(try CharacterCard(JSONReader(fresh)).content == draft)
+    }
+
+    @Test("travel inside a PNG picture, V2 and V3, whose pixels stay; a damaged picture has none")
+    func pictures() throws {
+        let samples = AvatarSamples.base64.compactMapValues { Data(base64Encoded: $0).map(Array.init) }
+        let avatar = try AvatarImage(try #require(samples["PNG"]))
+        for spec in ["chara_card_v2", "chara_card_v3"] {
+            let card: JSONValue = ["spec": .string(spec), "data": ["name": "Zoë 💛", "tags": [1, 2.5]]]
+            for image in [avatar, try AvatarImage(try #require(samples["JPEG"])), nil] {
+                let picture = CardPicture.picture(of: card, in: image)
+                #expect(CardPicture.isPicture(picture))
+                #expect(try JSONValue(parsing: try #require(try CardPicture.card(in: picture))) == card)
+                let pixels = try AvatarImage(picture)
+                if image == avatar { #expect(pixels == avatar) }
+            }
+        }
+        #expect(try CardPicture.card(in: avatar.bytes) == nil)
+        let picture = CardPicture.picture(of: Self.card, in: avatar)
+        for length in 8..<picture.count {
+            #expect(throws: AvatarImage.Flaw.damaged) { try CardPicture.card(in: Array(picture.prefix(length))) }
+        }
     }
 
     @Test("have findings at the paths of the card")

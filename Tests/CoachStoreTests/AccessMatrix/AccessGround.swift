@@ -101,7 +101,8 @@ struct AccessGround: Sendable {
             case "public.published_personas", "public.database_epoch", "gateway.schema_migrations", "gateway.instances",
                 "gateway.schema_minimum", "gateway.tombstone_key", "gateway.removed_users",
                 "gateway.checkpoints", "gateway.audit_log", "gateway.documents", "gateway.document_versions",
-                "gateway.subscribers", "gateway.subscriber_ids", "gateway.billing_events", "gateway.shared_budgets":
+                "gateway.subscribers", "gateway.subscriber_ids", "gateway.billing_events", "gateway.shared_budgets",
+                "gateway.persona_counter", "gateway.removed_personas":
                 ""
             case "public.persona_versions", "public.persona_avatars":
                 "where persona_id in (select id from public.coaching_personas where user_id = :owner)"

@@ -31,6 +31,7 @@ enum FunctionExpectation {
         "gateway.take_crisis_call(uuid, jsonb, integer)",
         "gateway.find_persona(uuid, uuid, integer)",
         "gateway.requested_persona(uuid, jsonb)",
+        "gateway.draft_persona(uuid, uuid)",
         "gateway.restart_turn(uuid, public.turns, gateway.turn_plan)",
         "gateway.replace_turn(uuid, public.turns, gateway.turn_plan)",
         "gateway.insert_turn(uuid, jsonb, gateway.risk, bytea, gateway.turn_plan)",
@@ -107,7 +108,10 @@ enum FunctionExpectation {
         "gateway.confirm_removal(uuid, text)",
         "gateway.claim_idempotency_key(uuid, text, text, bytea)",
         "gateway.complete_idempotency_key(uuid, text, integer, text)",
-        "gateway.release_idempotency_key(uuid, text)",
+        "gateway.release_idempotency_key(uuid, text, boolean)",
+        "gateway.publish_within_tier(uuid, uuid, text, jsonb, integer[], text)", "gateway.end_publication(uuid, uuid, text)",
+        "gateway.persona_changes(uuid, bigint, uuid, integer)", "gateway.purge_previews(interval, integer)",
+        "gateway.removed_subscriber_ids(text[])",
         "gateway.purge_idempotency_keys(integer)",
         "gateway.open_operator_session(uuid, bytea, timestamp with time zone)",
         "gateway.operator_session(uuid, bytea)",
@@ -155,6 +159,7 @@ enum FunctionExpectation {
         "gateway.take_crisis_call(uuid, jsonb, integer)",
         "gateway.find_persona(uuid, uuid, integer)",
         "gateway.requested_persona(uuid, jsonb)",
+        "gateway.draft_persona(uuid, uuid)",
         "gateway.restart_turn(uuid, public.turns, gateway.turn_plan)",
         "gateway.replace_turn(uuid, public.turns, gateway.turn_plan)",
         "gateway.insert_turn(uuid, jsonb, gateway.risk, bytea, gateway.turn_plan)",
@@ -172,7 +177,6 @@ enum FunctionExpectation {
         "gateway.user_hash(uuid)", "gateway.leave_tombstone()", "gateway.refuse_removed_user()", "gateway.remove_words()",
         "gateway.audit_hash(gateway.audit_log)", "gateway.claimed_role()", "gateway.append_audit(text, text, integer, integer, text, text)",
         "gateway.session_hash(bytea)",
-        "operator.require_operator()",
         "gateway.alert_value(text, interval, integer)", "gateway.alert_json(gateway.alerts)",
         "gateway.deliver_alert(gateway.alerts, text)", "gateway.latency_bin(double precision)", "gateway.latency_of(smallint)",
         "gateway.folding_statement(boolean)",
@@ -181,6 +185,8 @@ enum FunctionExpectation {
         "gateway.figure_source(text, timestamp with time zone, timestamp with time zone, text[], text, text)",
         "gateway.figure_query(text, text[], text[], text[], text[])",
         "gateway.latency_figures(timestamp with time zone, timestamp with time zone, text[], text, text)",
+        "operator.require_operator()", "gateway.next_persona_change()", "gateway.lock_persona_counter()", "gateway.number_persona()",
+        "gateway.note_removed_persona()", "gateway.pseudonym(uuid)", "gateway.forget_subscriber(uuid)",
     ]
 
     /// Run with their owner's rights: triggers that write what users only read or stand in the place of a foreign key, and work on tables
@@ -198,6 +204,12 @@ enum FunctionExpectation {
         // Work on sessions, which no role reads.
         "gateway.open_operator_session(uuid, bytea, timestamp with time zone)", "gateway.operator_session(uuid, bytea)",
         "gateway.close_operator_session(uuid, bytea)",
+        "gateway.purge_previews(interval, integer)", "gateway.persona_changes(uuid, bigint, uuid, integer)",
+        "gateway.next_persona_change()", "gateway.lock_persona_counter()", "gateway.number_persona()", "gateway.note_removed_persona()",
+        // Write the audit log.
+        "gateway.publish_within_tier(uuid, uuid, text, jsonb, integer[], text)", "gateway.end_publication(uuid, uuid, text)",
+        // Read tombstones, and change what is kept of removed users.
+        "gateway.removed_subscriber_ids(text[])", "gateway.forget_subscriber(uuid)",
         // Operators' functions check the role in the claims.
         "gateway.append_audit(text, text, integer, integer, text, text)", "gateway.verify_audit_log()", "operator.require_operator()",
         // The rollups are of all users.

@@ -136,6 +136,12 @@ struct TableExpectation: Sendable {
                 select id, user_id, gen_random_uuid()::text from public.coaching_personas where user_id = :owner
                 """, update: "set revoked_at = now()"),
         .init(
+            name: "gateway.persona_counter", allowed: everyGateway, insert: "insert into gateway.persona_counter default values",
+            update: "set last_change = 0"),
+        .init(
+            name: "gateway.removed_personas", allowed: [:],
+            insert: "insert into gateway.removed_personas values (gen_random_uuid(), 0, true)", update: "set change = 0"),
+        .init(
             name: "public.persona_redemptions", allowed: own("S...", gateway: "S..."),
             insert: "insert into public.persona_redemptions values (:owner, gen_random_uuid(), gen_random_uuid())",
             update: "set redeemed_at = now()"),

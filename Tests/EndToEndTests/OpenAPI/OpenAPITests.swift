@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("The OpenAPI document", .paced)
@@ -31,6 +32,46 @@ struct OpenAPITests {
             let schemes = (operation["security"] as? [[String: Any]] ?? []).flatMap(\.keys)
             #expect(schemes.contains("session") == path.hasPrefix("/api/v1/operator/"), "\(path)")
         }
+    }
+
+    /// Tokens of new users with these roles.
+    private func tokens(_ roles: [String?]) -> [String] {
+        roles.map { role in
+            let token = Token(user: UUID().uuidString.lowercased())
+            return (role.map { token.with(["app_metadata": ["role": $0]]) } ?? token).text
+        }
+    }
+
+    private func script(_ name: String, _ arguments: [String], within seconds: Double) async throws -> String {
+        let python = try #require(Self.python)
+        let script = Program.checkout.appendingPathComponent("Tests/EndToEndTests/OpenAPI/\(name)").path
+        let run = try Program([script] + arguments, executable: URL(fileURLWithPath: python))
+        #expect(try await run.exit(within: seconds) == 0, "\(run.output)")
+        return run.output
+    }
+
+    @Test(
+        "makes a Python client that compiles and runs the life of a persona",
+        .enabled(if: python != nil, "COACH_TEST_PYTHON names no Python that has the package openapi-python-client"))
+    func client() async throws {
+        let gateway = try await Stage.shared().gateway
+        let output = try await script(
+            "persona_life.py", ["http://127.0.0.1:\(gateway.port)"] + tokens(["creator", nil]), within: 120)
+        #expect(output.contains("complete"))
+    }
+
+    /// COACH_TEST_CASES=5: about 8,000 cases, for an occasional run.
+    private static let cases = ProcessInfo.processInfo.environment["COACH_TEST_CASES"] ?? "1"
+
+    @Test(
+        "holds for generated requests as user, creator and operator: no 5xx, no other status, no body against its schema",
+        .enabled(if: python != nil, "COACH_TEST_PYTHON names no Python that has the package schemathesis"), .timeLimit(.minutes(60)))
+    func cases() async throws {
+        // One of its own: the limits are lifted.
+        let (database, simulator) = (try await Database(try await FreshDatabase()), try await Simulator())
+        let gateway = try await Gateway(database: database.gatewayURL, simulator: simulator.url)
+        _ = try await script(
+            "cases.py", ["http://127.0.0.1:\(gateway.port)", Self.cases] + tokens([nil, "creator", "operator"]), within: 3_600)
     }
 
     @Test("is also served as a page, without scripts and external resources")

@@ -91,7 +91,7 @@ struct AccountTests {
         #expect(refused.status == 200 && refused.data.flag("granted") == false && refused.data.flag("required") == false)
         let edit = try await user.send("PATCH", Self.profile, ["goals": []], headers: ["If-Match": "*"])
         #expect(edit.status == 403 && edit.errorCode == "BIZ_2006" && edit.error["action"] == "consent")
-        #expect(edit.error.object("details")["consent"] == "memory")
+        #expect(edit.error.object("details").texts("consents") == ["memory"])
         let word = marker()
         _ = try await user.say("Hello \(word) \(sim(["words": 1]))")
         #expect(try await stage.simulator.requests(containing: word).last?.system.contains("secret goal") == false)
@@ -146,13 +146,15 @@ struct AccountTests {
         repeat {
             let page = try await user.send("GET", "/api/v1/sync?limit=2" + (next.map { "&since=\($0)" } ?? ""))
             #expect(page.status == 200 && page.data.flag("reset") == false, "\(page.text)")
-            types += page.data.objects("changes").map { $0["type"] }
+            // Other tests change personas.
+            types += page.data.objects("changes").map { $0["type"] }.filter { $0?.hasPrefix("persona") == false }
             next = page.data["next"]
             if page.data.flag("has_more") == false { break }
         } while true
         #expect(Set(types) == ["conversation", "message", "profile"] && types.count == 4)
         #expect(try await user.send("DELETE", "/api/v1/conversations/\(conversation)").status == 200)
         let gone = try await user.send("GET", "/api/v1/sync?since=\(try #require(next))").data.objects("changes")
+            .filter { $0["type"] == "conversation" }
         #expect(gone.count == 1 && gone[0].object("conversation")["deleted_at"] != nil)
         for query in ["since=x", "since=", "limit=1000"] {
             #expect(try await user.send("GET", "/api/v1/sync?\(query)").status == 422, "\(query)")
@@ -181,6 +183,13 @@ struct AccountTests {
         for number in 0..<3 { expectDone(try await user.say("Message \(number) \(word) \(sim(["words": 3]))")) }
         expectDone(try await other.say("Secret \(foreign) \(sim(["words": 1]))"))
         _ = try await user.send("PUT", Self.profile, ["goals": ["Zoë's goal"]], headers: ["If-Match": "*"])
+        for granted in [true, false] {
+            _ = try await user.send("PUT", "/api/v1/me/consents/disclaimer", ["granted": granted, "version": "1"])
+        }
+        let found = try #require(try await user.send("GET", "/api/v1/conversations").list.first?["id"])
+        let said = try await user.send("GET", "/api/v1/conversations/\(found)/messages").list.first { $0["role"] == "assistant" }
+        let report = ["message_id": try #require(said?["id"]), "reason": "other", "comment": "not kind"]
+        #expect(try await user.send("POST", "/api/v1/reports", report).status == 201)
         let answer = try await user.send("GET", "/api/v1/me/export")
         #expect(answer.status == 200 && answer.headers["content-type"] == "application/zip")
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).zip")
@@ -192,7 +201,13 @@ struct AccountTests {
             print(json.dumps({n: [json.loads(l) for l in z.read(n).decode().splitlines()] for n in z.namelist()}))
             """
         let files = JSONObject(try ChildProcess.run(["python3", "-c", script, file.path]))
-        #expect(files.names == ["account.jsonl", "consents.jsonl", "context-profile.jsonl", "conversations.jsonl", "messages.jsonl"])
+        #expect(
+            files.names == [
+                "account.jsonl", "consents.jsonl", "context-profile.jsonl", "conversations.jsonl", "messages.jsonl", "personas.jsonl",
+                "redemptions.jsonl", "reports.jsonl",
+            ])
+        #expect(files.objects("consents.jsonl").map { $0.flag("granted") } == [true, false])
+        #expect(files.objects("reports.jsonl").map { $0["comment"] } == ["not kind"])
         #expect(files.objects("account.jsonl").map { $0["id"] } == [user.id])
         #expect(files.objects("context-profile.jsonl").first?.texts("goals") == ["Zoë's goal"])
         let messages = files.objects("messages.jsonl").map { $0.object("message") }

@@ -1,0 +1,60 @@
+import CoachCore
+import Foundation
+import PostgresClient
+
+extension PostgresClient {
+    /// Fills a page with changes of personas after the token, which it moves on; returns whether there are more.
+    func addPersonaChanges(
+        of caller: Caller, to items: inout [SyncChange], limit: Int, _ token: inout SyncToken
+    ) async throws -> Bool {
+        let (number, row) = (token.personas, token.lastPersona ?? ChangeToken.greatestRow)
+        let room = limit - items.count
+        // The counter is tested first: most requests find nothing new.
+        let seen = token.lastPersona == nil ? token.personas : token.personas - 1
+        let query: Query = """
+            select n.last_change, k.change, k.id, k.kind, o.*, p.* from gateway.persona_counter n
+            left join lateral (
+                select * from gateway.persona_changes(\(caller.userID), \(number)::bigint, \(row)::uuid, \(room + 1)::integer)
+            ) k on n.last_change > \(seen)::bigint
+            left join lateral (
+                select \(PersonaRecord.columns) from public.coaching_personas where id = k.id and user_id = \(caller.userID)) o on k.kind = 'own'
+            left join lateral (select \(PublishedPersona.columns) from public.published_personas where id = k.id) p on k.kind = 'published'
+            order by k.change, k.id
+            """
+        let found = try await StoreFault.translating {
+            try await batch([Claims.gateway(for: caller), query], affinity: caller.userID.affinity) { rows in
+                try rows.map { row in (last: try row.value(0, as: Int64.self), change: try PersonaChange(row: row)) }
+            }
+        }
+        let changes = found.compactMap(\.change)
+        let page = changes.prefix(room)
+        items += page.map(\.change)
+        if changes.count > room {
+            if let last = page.last { (token.personas, token.lastPersona) = (last.number, last.id) }
+            return true
+        }
+        if let last = found.first?.last { (token.personas, token.lastPersona) = (last, nil) }
+        return false
+    }
+}
+
+/// A change with its place in the order.
+private struct PersonaChange: Sendable {
+    let number: Int64
+    let id: UUID
+    let change: SyncChange
+
+    /// nil for a row without one.
+    init?(row: borrowing Row) throws {
+        guard let number = try row.value(1, as: Int64?.self) else { return nil }
+        self.number = number
+        id = try row.value(2)
+        let own = 4
+        switch try row.value(3, as: String.self) {
+        case "own": change = .ownPersona(try PersonaRecord(row: row, at: own))
+        // The view is read in the same snapshot as the list of changes.
+        case "published": change = .persona(try PublishedPersona(row: row, at: own + PersonaRecord.width))
+        default: change = .personaRemoved(PersonaID(id))
+        }
+    }
+}

@@ -1,0 +1,33 @@
+import CoachCore
+import Foundation
+import JSON
+
+/// A client's position in all changes: in those of the user's own rows, and in those of personas, whose numbers are of all users.
+struct SyncToken: Equatable {
+    var own: ChangeToken
+    /// As `ChangeToken.number`; -1: none.
+    var personas: Int64
+    /// As `ChangeToken.row`.
+    var lastPersona: UUID?
+
+    init(own: ChangeToken, personas: Int64, lastPersona: UUID?) {
+        self.own = own
+        self.personas = personas
+        self.lastPersona = lastPersona
+    }
+
+    /// Throws `InvalidChangeToken` for a malformed text.
+    init(text: String) throws(InvalidChangeToken) {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard (2...3).contains(parts.count), let number = Int64(parts[1], radix: 36), number >= -1 else { throw InvalidChangeToken() }
+        self.init(own: try ChangeToken(text: String(parts[0])), personas: number, lastPersona: nil)
+        guard parts.count == 3 else { return }
+        guard let id = UUID(canonical: String(parts[2])) else { throw InvalidChangeToken() }
+        lastPersona = id
+    }
+
+    var text: String {
+        let parts = [own.text, String(personas, radix: 36)] + (lastPersona.map { [$0.canonicalText] } ?? [])
+        return parts.joined(separator: ".")
+    }
+}

@@ -1,0 +1,32 @@
+import GatewayAPI
+import HTTPTypes
+
+extension RouteDescription {
+    /// The statuses of the errors that the route can answer with.
+    func failureStatuses(_ method: HTTPRequest.Method) -> [Int] {
+        // Bad syntax, an unknown address of something, limits, faults.
+        var statuses: Set<Int> = [400, 404, 408, 429, 431, 500, 503]
+        if !security.isOpen { statuses.formUnion([401, 403]) }
+        if method != .get || !parameters.isEmpty { statuses.insert(422) }
+        if method != .get { statuses.insert(413) }
+        if parameters.contains(where: { $0.name == RouteParameter.ifMatch.name }) { statuses.formUnion([412, 428]) }
+        return statuses.union(failures).sorted()
+    }
+}
+
+/// The error codes of a status (CONTRACT §2), for `components/responses`.
+enum FailureResponse {
+    /// Codes that come with other statuses, too.
+    private static let others: [Int: [ErrorCode]] = [
+        400: [.invalidInput], 408: [.invalidInput], 428: [.preconditionFailed], 431: [.tooLarge],
+    ]
+
+    static let statuses = Set(ErrorCode.allCases.map { ErrorMapping.row($0).status }).union(others.keys).sorted()
+
+    static func name(_ status: Int) -> String { "Error\(status)" }
+
+    static func description(_ status: Int) -> String {
+        let codes = ErrorCode.allCases.filter { ErrorMapping.row($0).status == status } + (others[status] ?? [])
+        return codes.map { "`\($0.rawValue)` (\(ErrorMapping.row($0).action.rawValue))" }.joined(separator: ", ")
+    }
+}

@@ -1,0 +1,20 @@
+import CoachCore
+import GatewayAPI
+import JSON
+
+extension PersonaResource {
+    public init(_ record: PersonaRecord) {
+        self.init(
+            id: record.id.uuid, slug: record.slug, status: record.status.rawValue, visibility: record.visibility.rawValue,
+            publishedVersion: record.publishedVersion, publishedAt: record.publishedAt.map { Timestamp($0) },
+            createdAt: Timestamp(record.createdAt), updatedAt: Timestamp(record.updatedAt), content: record.content)
+    }
+}
+
+extension PublishedPersonaResource {
+    public init(_ persona: PublishedPersona) {
+        self.init(
+            id: persona.id.uuid, slug: persona.slug, version: persona.version, publishedAt: Timestamp(persona.publishedAt),
+            content: persona.content)
+    }
+}

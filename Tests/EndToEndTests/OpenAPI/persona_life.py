@@ -1,0 +1,66 @@
+"""Generates a client from the document and runs a persona's life with it: persona_life.py URL CREATOR_TOKEN USER_TOKEN."""
+
+import compileall
+import importlib
+import os
+import subprocess
+import sys
+import tempfile
+
+url, creator_token, user_token = sys.argv[1:]
+folder = tempfile.mkdtemp()
+environment = {**os.environ, "PATH": f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"}
+subprocess.run(
+    ["openapi-python-client", "generate", "--url", f"{url}/openapi.json", "--meta", "none", "--output-path", f"{folder}/coach"],
+    check=True, env=environment, executable=os.path.join(os.path.dirname(sys.executable), "openapi-python-client"))
+assert compileall.compile_dir(f"{folder}/coach", quiet=1), "the generated client does not compile"
+sys.path.insert(0, folder)
+
+from coach import AuthenticatedClient, models  # noqa: E402
+
+creator = AuthenticatedClient(base_url=url, token=creator_token)
+user = AuthenticatedClient(base_url=url, token=user_token)
+
+
+def call(client, name, *arguments, expect=200, **named):
+    """Calls an operation by its id; returns the parsed answer."""
+    for tag in ["personas", "turns", "conversations", "account"]:
+        try:
+            operation = importlib.import_module(f"coach.api.{tag}.{name}")
+            break
+        except ModuleNotFoundError:
+            continue
+    answer = operation.sync_detailed(*arguments, client=client, **named)
+    assert answer.status_code == expect, f"{name}: {answer.status_code} {answer.content[:500]}"
+    return answer
+
+
+draft = models.PersonaDraft(name="Ada", description="Kind and precise.", starters=["Where do I start?"], languages=["en"])
+made = call(creator, "post_api_v1_personas", body=draft, expect=201).parsed.data
+persona = made.id
+assert made.name == "Ada" and made.status == "draft", made
+tag = call(creator, "get_api_v1_personas_id", persona).headers["etag"]
+draft.name = "Bea"
+changed = call(creator, "put_api_v1_personas_id", persona, body=draft, if_match=tag).parsed.data
+assert changed.name == "Bea"
+call(creator, "put_api_v1_personas_id", persona, body=draft, if_match=tag, expect=412)
+published = call(creator, "post_api_v1_personas_id_publish", persona, body=models.Publication()).parsed.data
+assert published.status == "published" and published.published_version == 1
+versions = call(creator, "get_api_v1_personas_id_versions", persona).parsed.data
+assert [version.version for version in versions] == [1]
+link = call(creator, "post_api_v1_personas_id_share_links", persona, body=models.ShareLinkDraft(max_uses=2), expect=201).parsed.data
+redeemed = call(user, "post_api_v1_personas_redeem", body=models.Redemption(share_token=link.token)).parsed.data
+assert redeemed.name == "Bea" and redeemed.id == persona
+listed = call(user, "get_api_v1_personas", limit=100).parsed.data
+assert any(other.id == persona for other in listed)
+conversation = call(
+    user, "post_api_v1_conversations", body=models.ConversationDraft(persona_id=persona), expect=201).parsed.data
+newest = call(user, "post_api_v1_conversations_id_persona_version", conversation.id).parsed.data
+assert newest.newest_version == 1
+links = call(creator, "get_api_v1_personas_id_share_links", persona).parsed.data
+assert [found.uses for found in links] == [1]
+call(creator, "delete_api_v1_personas_id_share_links_link_id", persona, link.id)
+assert call(creator, "post_api_v1_personas_id_unpublish", persona).parsed.data.status == "unpublished"
+call(creator, "delete_api_v1_personas_id", persona)
+call(creator, "get_api_v1_personas_id", persona, expect=404)
+print("the life of a persona is complete")
