@@ -2,7 +2,8 @@ import Foundation
 import GatewayAPI
 import JSON
 
-/// A client of a coach gateway. Streams answers, which it resumes after a lost connection, and lists conversations and messages.
+/// A client of a coach gateway. Streams answers, which it resumes after a lost connection, reads and changes all resources of users and creators,
+/// and keeps a copy for times without a network (`CoachCache`).
 ///
 /// ```swift
 /// let coach = CoachClient(baseURL: url) { try await session.accessToken }
@@ -70,10 +71,12 @@ public struct CoachClient: Sendable {
 
     /// Stops the turn. The text generated so far is kept, and its streams end with `done`. Has no effect on a turn that has ended.
     public func stop(_ turn: UUID) async throws {
-        _ = try await call("POST", "functions/v1/chat-stream/\(turn.canonicalText)/stop")
+        var request = ResourceRequest("POST", "")
+        request.path = "functions/v1/chat-stream/\(turn.canonicalText)/stop"
+        try await perform(request)
     }
 
-    private func stream(_ path: String, body: [UInt8], _ machine: ResumeMachine) -> AsyncThrowingStream<StreamEvent, any Error> {
+    func stream(_ path: String, body: [UInt8], _ machine: ResumeMachine) -> AsyncThrowingStream<StreamEvent, any Error> {
         StreamDriver(requestBuilder: requestBuilder, configuration: configuration, path: path, body: body).events(machine)
     }
 }

@@ -15,6 +15,7 @@ extension CoachError {
             code: .gateway(body.code), message: body.message, userMessage: body.userMessage, action: body.action,
             retryable: body.action == .retry || body.code == .rateLimited || body.code == .overloaded,
             retryAfter: body.retryAfter.map { .seconds($0) })
+        details = body.details
     }
 
     /// The error of a response with a status other than 2xx and any body.

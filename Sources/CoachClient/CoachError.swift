@@ -1,5 +1,6 @@
 import Foundation
 import GatewayAPI
+import JSON
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking
@@ -42,6 +43,8 @@ public struct CoachError: LocalizedError, Sendable, Equatable {
     public var turnID: UUID?
     /// The request's id, which operators need to find it in the logs.
     public var requestID: String?
+    /// More information by the gateway, such as `field`, `findings`, `limit`, `current` and `confirmation`.
+    public var details: JSONValue?
 
     /// `userMessage`, which Apple's frameworks show.
     public var errorDescription: String? { userMessage }

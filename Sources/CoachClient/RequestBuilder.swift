@@ -13,15 +13,17 @@ struct RequestBuilder: Sendable {
     private static let timeout: Double = 60
 
     func request(
-        _ method: String, _ path: String, query: [URLQueryItem] = [], accept: String, body: [UInt8]? = nil, lastEventID: Int? = nil
+        _ method: String, _ path: String, query: [URLQueryItem] = [], accept: String, body: [UInt8]? = nil, lastEventID: Int? = nil,
+        headers: [String: String] = [:]
     ) async throws -> URLRequest {
         var request = URLRequest(url: url(path, query), cachePolicy: .reloadIgnoringLocalCacheData, timeoutInterval: Self.timeout)
         request.httpMethod = method
         request.setValue("Bearer \(try await currentToken())", forHTTPHeaderField: "Authorization")
         request.setValue(accept, forHTTPHeaderField: "Accept")
         if let lastEventID { request.setValue(String(lastEventID), forHTTPHeaderField: "Last-Event-ID") }
+        for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
         if let body {
-            request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+            if headers["Content-Type"] == nil { request.setValue("application/json", forHTTPHeaderField: "Content-Type") }
             request.httpBody = Data(body)
         }
         return request

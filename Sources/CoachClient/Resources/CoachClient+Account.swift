@@ -1,0 +1,104 @@
+import Foundation
+import GatewayAPI
+import JSON
+
+extension CoachClient {
+    public func me() async throws -> MeResource { try await one(.init("me")) }
+
+    /// Changes the account; members that are absent stay as they are, `null` clears one: `["display_name": "Zoë", "country": .null]`.
+    public func updateMe(_ change: JSONValue) async throws -> MeResource { try await one(.init("PATCH", "me", body: change.bytes)) }
+
+    public func usage() async throws -> UsageResource { try await one(.init("me/usage")) }
+
+    public func subscription() async throws -> SubscriptionResource { try await one(.init("me/subscription")) }
+
+    /// The coaching domains.
+    public func domains() -> Elements<DomainResource> { elements(.init("domains")) }
+
+    // MARK: Context profile
+
+    /// What the coach knows of the user; version 0 is an empty profile.
+    public func contextProfile() async throws -> Versioned<ContextProfileResource> { try await versioned(.init("context-profile")) }
+
+    /// Replaces the named fields (`values`, `goals`, `situation`) of the version that the app has seen. Throws `CoachError` with
+    /// `preconditionFailed` when another device was faster; nothing is changed then.
+    public func patchContextProfile(_ fields: JSONValue, tag: String) async throws -> Versioned<ContextProfileResource> {
+        try await versioned(ResourceRequest("PATCH", "context-profile", body: fields.bytes).ifMatch(tag))
+    }
+
+    /// Edits the profile: reads it, applies `change`, and begins again with the newer version when another device was faster. `change` returns
+    /// the fields to replace, and may be called several times.
+    public func editContextProfile(
+        _ change: @Sendable (ContextProfileResource) -> JSONValue
+    ) async throws -> Versioned<ContextProfileResource> {
+        // Another device would have to win five races.
+        for _ in 0..<5 {
+            let current = try await contextProfile()
+            do {
+                return try await patchContextProfile(change(current.value), tag: current.tag)
+            } catch let error as CoachError where error.code == .gateway(.preconditionFailed) {}
+        }
+        throw CoachError.stale
+    }
+
+    /// Makes the version before the current one the current one again.
+    public func undoContextProfile(tag: String) async throws -> Versioned<ContextProfileResource> {
+        try await versioned(ResourceRequest("POST", "context-profile/undo").ifMatch(tag))
+    }
+
+    /// The versions of the profile, newest first.
+    public func contextProfileHistory() -> Elements<ContextProfileResource> { elements(.init("context-profile/history")) }
+
+    // MARK: Consents and reports
+
+    /// Every kind of consent with the user's latest decision.
+    public func consents() -> Elements<ConsentResource> { elements(.init("me/consents")) }
+
+    /// Records a decision about the text of a version that the user saw. `kind`: `ai_processing`, `memory` or `disclaimer`.
+    public func decide(_ kind: String, granted: Bool, version: String) async throws -> ConsentResource {
+        let decision: JSONValue = ["granted": .bool(granted), "version": .string(version)]
+        return try await one(.init("PUT", "me/consents/\(kind)", body: decision.bytes))
+    }
+
+    /// Reports an answer that the user got. `reason`: `harmful`, `inaccurate`, `offensive`, `privacy`, `impersonation` or `other`.
+    public func reportAnswer(_ message: UUID, reason: String, comment: String? = nil) async throws -> ReportResource {
+        try await report(JSONMember("message_id", .string(message.canonicalText)), reason, comment)
+    }
+
+    /// Reports a persona.
+    public func reportPersona(_ persona: UUID, reason: String, comment: String? = nil) async throws -> ReportResource {
+        try await report(JSONMember("persona_id", .string(persona.canonicalText)), reason, comment)
+    }
+
+    private func report(_ subject: JSONMember, _ reason: String, _ comment: String?) async throws -> ReportResource {
+        let members = [subject, JSONMember("reason", .string(reason)), JSONMember("comment", comment.map { .string($0) } ?? .null)]
+        return try await one(.creation("reports", .object(members)))
+    }
+
+    // MARK: Leaving
+
+    /// Everything of the user as a ZIP of JSON Lines files.
+    public func export() async throws -> Data { Data(try await response(.init("me/export"), accept: "application/zip").body) }
+
+    /// Prepares the removal of the account: returns a confirmation that is valid once and for ten minutes.
+    public func prepareRemoval() async throws -> String {
+        do {
+            try await perform(.init("DELETE", "me"))
+        } catch let error as CoachError {
+            if let confirmation = error.details?["confirmation"]?.string { return confirmation }
+            throw error
+        }
+        throw CoachError.unreadable("the gateway removed the account without a confirmation")
+    }
+
+    /// Removes the account and everything in it. Every later request is refused.
+    public func removeAccount(confirmation: String) async throws {
+        try await perform(.init("DELETE", "me", query: [("confirmation", confirmation)]))
+    }
+}
+
+extension CoachError {
+    fileprivate static let stale = CoachError(
+        code: .gateway(.preconditionFailed), message: "the profile was changed again and again by another device",
+        userMessage: "This changed in the meantime. Let me show you the latest.", action: .reload, retryable: true)
+}

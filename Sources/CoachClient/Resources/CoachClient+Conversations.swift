@@ -1,0 +1,77 @@
+import Foundation
+import GatewayAPI
+import JSON
+
+extension CoachClient {
+    /// Lists the user's conversations, most recently active first.
+    /// - Parameters:
+    ///   - updatedSince: `nextUpdatedSince` of an earlier page: lists only later changes, including deleted conversations. Excludes `cursor`.
+    ///   - limit: elements of a page, 1–100.
+    ///   - cursor: `nextCursor` of the previous page; nil for the first page.
+    public func conversations(
+        updatedSince: String? = nil, limit: Int = 20, cursor: String? = nil
+    ) async throws -> Page<ConversationResource> {
+        try await page(.init("conversations", query: [("updated_since", updatedSince)]), limit: limit, cursor: cursor)
+    }
+
+    /// All of the user's conversations, most recently active first.
+    public func allConversations() -> Elements<ConversationResource> { elements(.init("conversations")) }
+
+    /// Creates an empty conversation.
+    /// - Parameter ephemeral: it is removed a day after its last message, and never summarised.
+    public func createConversation(
+        title: String? = nil, domain: String? = nil, persona: UUID? = nil, ephemeral: Bool = false
+    ) async throws -> ConversationResource {
+        let draft: JSONValue = [
+            "title": title.map { .string($0) } ?? .null, "domain": domain.map { .string($0) } ?? .null,
+            "persona_id": persona.map { .string($0.canonicalText) } ?? .null, "ephemeral": .bool(ephemeral),
+        ]
+        return try await one(.creation("conversations", draft))
+    }
+
+    public func conversation(_ id: UUID) async throws -> Versioned<ConversationResource> {
+        try await versioned(.init("conversations/\(id.canonicalText)"))
+    }
+
+    /// Renames a conversation; nil removes the title. Throws `CoachError` with `preconditionFailed` when it has another version than `tag`.
+    public func renameConversation(_ id: UUID, to title: String?, tag: String) async throws -> Versioned<ConversationResource> {
+        let patch: JSONValue = ["title": title.map { .string($0) } ?? .null]
+        return try await versioned(ResourceRequest("PATCH", "conversations/\(id.canonicalText)", body: patch.bytes).ifMatch(tag))
+    }
+
+    /// Deletes a conversation and stops its turn.
+    public func deleteConversation(_ id: UUID) async throws { try await perform(.init("DELETE", "conversations/\(id.canonicalText)")) }
+
+    /// Lists the messages of a conversation.
+    /// - Parameters:
+    ///   - updatedSince: `nextUpdatedSince` of an earlier page: lists only later changes. Excludes `cursor`.
+    ///   - limit: elements of a page, 1–100.
+    ///   - cursor: `nextCursor` of the previous page; nil for the first page.
+    public func messages(
+        of conversation: UUID, updatedSince: String? = nil, limit: Int = 20, cursor: String? = nil
+    ) async throws -> Page<MessageResource> {
+        try await page(
+            .init("conversations/\(conversation.canonicalText)/messages", query: [("updated_since", updatedSince)]), limit: limit,
+            cursor: cursor)
+    }
+
+    /// All messages of a conversation, oldest first.
+    public func allMessages(of conversation: UUID) -> Elements<MessageResource> {
+        elements(.init("conversations/\(conversation.canonicalText)/messages"))
+    }
+
+    /// The user's messages with all words of a query, newest first. `"…"` is a phrase, `-` excludes a word.
+    public func searchMessages(_ query: String) -> Elements<FoundMessageResource> {
+        elements(.init("messages/search", query: [("q", query)]))
+    }
+
+    /// The version of the conversation's persona, and the newest one.
+    public func personaVersion(of conversation: UUID) async throws -> ConversationPersonaResource {
+        try await one(.init("conversations/\(conversation.canonicalText)/persona-version"))
+    }
+
+    /// Goes on with the newest version of the conversation's persona.
+    public func acceptPersonaVersion(of conversation: UUID) async throws -> ConversationPersonaResource {
+        try await one(.init("POST", "conversations/\(conversation.canonicalText)/persona-version"))
+    }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import GatewayAPI
+import JSON
+
+/// For users: the personas they may talk to.
+extension CoachClient {
+    /// Listed and redeemed personas.
+    public func personas() -> Elements<PublishedPersonaResource> { elements(.init("personas")) }
+
+    /// Redeems a share link: the user may talk to its persona from then on.
+    public func redeem(shareToken: String) async throws -> PublishedPersonaResource {
+        let body: JSONValue = ["share_token": .string(shareToken)]
+        return try await one(.init("POST", "personas/redeem", body: body.bytes))
+    }
+
+    /// The picture of a persona: PNG, JPEG or WebP.
+    public func avatar(of persona: UUID) async throws -> Data {
+        Data(try await response(.init("personas/\(persona.canonicalText)/avatar"), accept: "image/*").body)
+    }
+}
+
+/// For creators: their own personas. `draft` has the members `name`, `description`, `domain`, `tone`, `methodology`, `personality`, `starters` and
+/// `languages`.
+extension CoachClient {
+    public func ownPersonas() -> Elements<PersonaResource> { elements(.init("me/personas")) }
+
+    public func createPersona(_ draft: JSONValue) async throws -> PersonaResource { try await one(.creation("personas", draft)) }
+
+    public func persona(_ id: UUID) async throws -> Versioned<PersonaResource> { try await versioned(.init(path(id))) }
+
+    /// Replaces the draft; users get it when it is published. Throws `CoachError` with `preconditionFailed` when it has another version than `tag`.
+    public func replacePersona(_ id: UUID, by draft: JSONValue, tag: String) async throws -> Versioned<PersonaResource> {
+        try await versioned(ResourceRequest("PUT", path(id), body: draft.bytes).ifMatch(tag))
+    }
+
+    public func deletePersona(_ id: UUID) async throws { try await perform(.init("DELETE", path(id))) }
+
+    /// Publishes the draft as a new version. `visibility`: `link` or `listed`; nil keeps it.
+    public func publishPersona(_ id: UUID, visibility: String? = nil) async throws -> Versioned<PersonaResource> {
+        let body: JSONValue = ["visibility": visibility.map { .string($0) } ?? .null]
+        return try await versioned(.init("POST", "\(path(id))/publish", body: body.bytes))
+    }
+
+    /// Ends the publication; conversations keep their version.
+    public func unpublishPersona(_ id: UUID) async throws -> Versioned<PersonaResource> {
+        try await versioned(.init("POST", "\(path(id))/unpublish"))
+    }
+
+    /// Streams the answer of the draft to a message. Only its cost is kept.
+    public func preview(_ persona: UUID, _ message: String, domain: String? = nil) -> AsyncThrowingStream<StreamEvent, any Error> {
+        let request = ChatRequest(message: message, domain: domain, clientMessageID: IdempotencyKey(UUID.random().canonicalText))
+        return stream("api/v1/\(path(persona))/preview", body: request.encode(), ResumeMachine(.idempotent, policy: configuration.retry))
+    }
+
+    /// The published versions, newest first.
+    public func personaVersions(_ id: UUID) -> Elements<PersonaVersionResource> { elements(.init("\(path(id))/versions")) }
+
+    /// The difference between two versions, or of a version and the draft.
+    public func personaDifference(_ id: UUID, from: Int, to: Int? = nil) async throws -> DocumentDifferenceResource {
+        try await one(.init("\(path(id))/diff", query: [("from", String(from)), ("to", to.map(String.init))]))
+    }
+
+    /// Makes an earlier version the draft again, and publishes it when the persona is published.
+    public func rollBackPersona(_ id: UUID, to version: Int, tag: String) async throws -> Versioned<PersonaResource> {
+        let body: JSONValue = ["version": .integer(Int64(version))]
+        return try await versioned(ResourceRequest("POST", "\(path(id))/rollback", body: body.bytes).ifMatch(tag))
+    }
+
+    /// Figures of the last 30 days; nil below 20 users.
+    public func personaStatistics(_ id: UUID) async throws -> PersonaStatisticsResource { try await one(.init("\(path(id))/stats")) }
+
+    /// Sets the picture: PNG, JPEG or WebP of at most 512 KiB.
+    public func setAvatar(_ image: Data, of persona: UUID) async throws {
+        var request = ResourceRequest("PUT", "\(path(persona))/avatar", body: Array(image))
+        request.headers["Content-Type"] = "application/octet-stream"
+        try await perform(request)
+    }
+
+    public func deleteAvatar(of persona: UUID) async throws { try await perform(.init("DELETE", "\(path(persona))/avatar")) }
+
+    /// The persona as a character card in JSON, or inside a PNG picture.
+    public func card(of persona: UUID, inPicture: Bool = false) async throws -> Data {
+        Data(try await response(.init("\(path(persona))/card"), accept: inPicture ? "image/png" : "*/*").body)
+    }
+
+    /// Replaces the draft by a character card: JSON, or a PNG picture with a card in it.
+    public func importCard(_ card: Data, into persona: UUID, tag: String) async throws -> Versioned<PersonaResource> {
+        try await versioned(ResourceRequest("PUT", "\(path(persona))/card", body: Array(card)).ifMatch(tag))
+    }
+
+    public func shareLinks(of persona: UUID) -> Elements<ShareLinkResource> { elements(.init("\(path(persona))/share-links")) }
+
+    public func createShareLink(
+        for persona: UUID, label: String? = nil, maximumUses: Int? = nil, expiresAt: Date? = nil
+    ) async throws -> ShareLinkResource {
+        let draft: JSONValue = [
+            "label": label.map { .string($0) } ?? .null, "max_uses": maximumUses.map { .integer(Int64($0)) } ?? .null,
+            "expires_at": expiresAt.map { .string(Timestamp($0).rfc3339) } ?? .null,
+        ]
+        return try await one(.creation("\(path(persona))/share-links", draft))
+    }
+
+    /// Revokes a link; users who redeemed it keep their access.
+    public func revokeShareLink(_ link: UUID, of persona: UUID) async throws {
+        try await perform(.init("DELETE", "\(path(persona))/share-links/\(link.canonicalText)"))
+    }
+
+    private func path(_ persona: UUID) -> String { "personas/\(persona.canonicalText)" }
+}

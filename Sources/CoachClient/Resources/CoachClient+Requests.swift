@@ -1,0 +1,134 @@
+import Foundation
+import GatewayAPI
+import JSON
+
+/// A request for a resource.
+struct ResourceRequest: Sendable {
+    var method: String
+    var path: String
+    var query: [(String, String?)] = []
+    var headers: [String: String] = [:]
+    var body: [UInt8]?
+
+    /// - Parameter path: below `/api/v1`.
+    init(_ method: String, _ path: String, query: [(String, String?)] = [], body: [UInt8]? = nil) {
+        self.method = method
+        self.path = "api/v1/\(path)"
+        self.query = query
+        self.body = body
+    }
+
+    init(_ path: String, query: [(String, String?)] = []) { self.init("GET", path, query: query) }
+
+    /// A creation, which may be repeated without a second effect.
+    static func creation(_ path: String, _ body: JSONValue) -> ResourceRequest {
+        var request = ResourceRequest("POST", path, body: body.bytes)
+        request.headers["Idempotency-Key"] = UUID.random().canonicalText
+        return request
+    }
+
+    /// A change of the version that the app has seen.
+    func ifMatch(_ tag: String) -> ResourceRequest {
+        var request = self
+        request.headers["If-Match"] = tag
+        return request
+    }
+}
+
+extension CoachClient {
+    /// The resource of an answer. Throws `CoachError`.
+    func one<Value: JSONReadable>(_ request: ResourceRequest) async throws -> Value { try Self.value(try await answer(request).envelope) }
+
+    /// The resource with its `ETag`.
+    func versioned<Value: JSONReadable>(_ request: ResourceRequest) async throws -> Versioned<Value> {
+        let (envelope, head) = try await answer(request)
+        guard let tag = head.headers["etag"] else { throw CoachError.unreadable("the answer has no ETag") }
+        return Versioned(try Self.value(envelope), tag: tag)
+    }
+
+    /// For answers without content.
+    func perform(_ request: ResourceRequest) async throws { _ = try await answer(request) }
+
+    func page<Element: JSONReadable>(_ request: ResourceRequest, limit: Int, cursor: String?) async throws -> Page<Element> {
+        var request = request
+        let paging: [(String, String?)] = [("limit", String(limit)), ("cursor", cursor)]
+        request.query = paging + request.query
+        let envelope = try await answer(request).envelope
+        let elements: [Element] = try Self.value(envelope)
+        let pagination = envelope.pagination
+        return Page(
+            elements: elements, nextCursor: pagination?.nextCursor, nextUpdatedSince: pagination?.nextUpdatedSince,
+            hasNext: pagination?.hasNext ?? false, isReset: pagination?.reset ?? false)
+    }
+
+    /// All pages of a list.
+    func elements<Element: JSONReadable>(_ request: ResourceRequest, limit: Int = 100) -> Elements<Element> {
+        Elements { cursor in try await page(request, limit: limit, cursor: cursor) }
+    }
+
+    private static func value<Value: JSONReadable>(_ envelope: ReceivedEnvelope) throws -> Value {
+        do throws(JSONFinding) {
+            guard case .success(let data) = envelope.result else { throw JSONFinding("data", .missing) }
+            return try Value(JSONReader(data))
+        } catch {
+            throw CoachError.unreadable("the answer cannot be read: \(error)")
+        }
+    }
+
+    /// Sends a request whose response is one envelope.
+    func answer(_ request: ResourceRequest) async throws -> (envelope: ReceivedEnvelope, head: ResponseHead) {
+        let (body, head) = try await response(request, accept: "application/json")
+        guard let envelope = try? ReceivedEnvelope(json: body), case .success = envelope.result else {
+            throw CoachError.unreadable("the answer is not an envelope")
+        }
+        return (envelope, head)
+    }
+
+    /// Sends a request and repeats it by the retry policy: every request here may be repeated, because it reads, names a version or has a key.
+    func response(_ request: ResourceRequest, accept: String) async throws -> (body: [UInt8], head: ResponseHead) {
+        var state = RetryState(policy: configuration.retry)
+        while true {
+            let decision: RetryState.Decision
+            switch try await exchange(request, accept) {
+            case .success(let answer): return answer
+            case .failure(.rejected(let error)): decision = state.rejected(error, mayRepeat: true, jitter: configuration.jitter())
+            case .failure(.lost(let error)): decision = state.lost(error, mayRepeat: true, jitter: configuration.jitter())
+            }
+            switch decision {
+            case .retry(let pause): try await configuration.sleep(pause)
+            case .giveUp(let error): throw error
+            }
+        }
+    }
+
+    private enum Failure: Error {
+        case rejected(CoachError)
+        case lost(CoachError)
+    }
+
+    private func exchange(
+        _ resource: ResourceRequest, _ accept: String
+    ) async throws -> Result<(body: [UInt8], head: ResponseHead), Failure> {
+        let request = try await requestBuilder.request(
+            resource.method, resource.path,
+            query: resource.query.compactMap { name, value in value.map { URLQueryItem(name: name, value: $0) } }, accept: accept,
+            body: resource.body, headers: resource.headers)
+        var head: ResponseHead?
+        do {
+            let response = try await configuration.transport.stream(request)
+            let received = ResponseHead(status: response.status, headers: response.headers)
+            head = received
+            var body: [UInt8] = []
+            for try await bytes in response.body { body += bytes }
+            guard received.isSuccess else { return .failure(.rejected(CoachError(received, body: body))) }
+            // What is no envelope came from a proxy.
+            if accept == "application/json", (try? ReceivedEnvelope(json: body)) == nil {
+                return .failure(.lost(.unreadable("the answer is not an envelope")))
+            }
+            return .success((body, received))
+        } catch {
+            try Task.checkCancellation()
+            return .failure(.lost(head == nil ? .unreachable(error) : .connectionLost("the connection was lost: \(error)")))
+        }
+    }
+}
