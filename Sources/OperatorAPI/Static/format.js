@@ -65,8 +65,8 @@ export function shortTime(text) {
   return text.slice(0, 10) === new Date().toISOString().slice(0, 10) ? text.slice(11, 19) : time(text);
 }
 
-/** `snake_case` as words. */
+/** `snake_case`, `kebab-case` and `dotted.names` as words. */
 export function words(name) {
-  const text = name.replaceAll("_", " ").replaceAll(".", " ");
+  const text = name.replaceAll(/[_.-]/g, " ");
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
