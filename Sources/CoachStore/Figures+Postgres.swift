@@ -48,10 +48,11 @@ extension Figures {
                     select \(asOf), day, turn_id, attempt, call, purpose, user_id, conversation_id, persona_id, domain, tier, provider, model,
                         input_tokens, cached_input_tokens, output_tokens, cost, unpriced, estimated, status, error_code,
                         time_to_first_token_ms, duration_ms, (extract(epoch from started_at) * 1000000)::bigint,
-                        (extract(epoch from booked_at) * 1000000)::bigint, concat_ws('/', day, account_id, turn_id, attempt, call)
-                    from operator.calls(
+                        (extract(epoch from booked_at) * 1000000)::bigint,
+                        case when turn_id is not null then concat_ws('/', day, account_id, turn_id, attempt, call) end
+                    from (values (1)) as one (n) left join operator.calls(
                         \(query.period.lowerBound.epoch), \(query.period.upperBound.epoch), \(String(decoding: filter, as: UTF8.self))::jsonb,
-                        \(cursor)::text[], \(page.limit + 1)::integer)
+                        \(cursor)::text[], \(page.limit + 1)::integer) on true
                     """
                 return try await client.page(statement, for: caller, .calls, page, from: 1)
             },
@@ -80,13 +81,13 @@ extension Figures {
 }
 
 extension PostgresClient {
-    /// A page by keys: the column after the figure's is the cursor of the row.
+    /// A page by keys: the column after the figure's is the cursor of the row, NULL for none.
     fileprivate func page(
         _ statement: Query, for caller: Caller, _ figure: Figure, _ page: PageRequest, from first: Int
     ) async throws -> FigureTable {
         do {
             return try await operatorQuery(statement, for: caller, except: SQLState.invalidTexts) { rows in
-                var table = try FigureTable(rows, figure, from: first, isNumbered: false)
+                var table = try FigureTable(rows, figure, from: first)
                 table.asOf = try rows.first { row in try row.date(0) } ?? nil
                 if table.rows.count > page.limit {
                     table.rows.removeLast(table.rows.count - page.limit)
@@ -122,10 +123,10 @@ extension Figure {
 }
 
 extension FigureTable {
-    /// `first`: the figure's first column. `isNumbered`: the column after the last is the row's number, NULL when there are no rows.
-    fileprivate init(_ rows: borrowing Rows, _ figure: Figure, from first: Int, isNumbered: Bool = true) throws {
+    /// `first`: the figure's first column. The column after the last is NULL when there are no rows.
+    fileprivate init(_ rows: borrowing Rows, _ figure: Figure, from first: Int) throws {
         var table: [[FigureValue]] = []
-        for index in 0..<rows.count where !isNumbered || !rows.isNull(index, first + figure.columns.count) {
+        for index in 0..<rows.count where !rows.isNull(index, first + figure.columns.count) {
             table.append(
                 try figure.columns.enumerated().map { column, declared in
                     guard let text = rows.text(index, first + column) else { return .null }

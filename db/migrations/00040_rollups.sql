@@ -283,6 +283,22 @@ begin
         $sql$;
 end $$;
 
+-- The oldest transaction that may still book rows here, or the next one: all before it are finished. Those of other databases book nothing here; one
+-- that has ended since is waited for once more.
+create function gateway.oldest_running() returns xid8
+    language plpgsql set search_path = '' as $$
+declare
+    now constant pg_snapshot := pg_current_snapshot();
+begin
+    return coalesce(
+        (select x from pg_snapshot_xip(now) as x
+            where not exists (
+                select from pg_stat_activity a
+                where a.backend_xid = x::xid and a.datid <> (select d.oid from pg_database d where d.datname = current_database()))
+            order by x limit 1),
+        pg_snapshot_xmax(now));
+end $$;
+
 -- Folds ledger rows of finished transactions, of at most about so many rows, or of one transaction; returns how many there were. NULL: another
 -- instance folds. Runs with its owner's rights, because the gateway's role sees the ledger of one user at a time.
 create function gateway.fold_rollups(at_most integer) returns integer
@@ -290,7 +306,7 @@ create function gateway.fold_rollups(at_most integer) returns integer
 declare
     state gateway.rollup_state;
     -- Rows of transactions below it are complete: none of them is running.
-    upper constant xid8 := pg_snapshot_xmin(pg_current_snapshot());
+    upper constant xid8 := gateway.oldest_running();
     next xid8;
     found_rows integer;
     days date[];
@@ -330,7 +346,7 @@ declare
     upper xid8;
 begin
     perform from gateway.rollup_state for update;
-    upper := pg_snapshot_xmin(pg_current_snapshot());
+    upper := gateway.oldest_running();
     truncate gateway.usage_quarters, gateway.usage_hours, gateway.usage_days, gateway.persona_quarters, gateway.persona_days, gateway.account_usage_days, gateway.account_days, gateway.conversation_days,
         gateway.activity_days, gateway.retention_weeks, gateway.error_days, gateway.latency_hours, gateway.latency_days;
     execute gateway.folding_statement(true) using '0'::xid8, upper, null::date[];
@@ -351,5 +367,5 @@ begin
     end loop;
 end $$;
 revoke all on all functions in schema gateway from public, anon, authenticated;
-revoke all on function gateway.folding_statement(boolean), gateway.rebuild_rollups() from coach_gateway;
+revoke all on function gateway.folding_statement(boolean), gateway.oldest_running(), gateway.rebuild_rollups() from coach_gateway;
 grant execute on function gateway.fold_rollups(integer) to coach_gateway;
