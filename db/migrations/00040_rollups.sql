@@ -305,6 +305,8 @@ create function gateway.fold_rollups(at_most integer) returns integer
     language plpgsql security definer set search_path = '' set enable_hashjoin = off set enable_mergejoin = off set jit = off as $$
 declare
     state gateway.rollup_state;
+    -- The statement's time is before this snapshot, so what was booked until then has a lower id.
+    next_id constant xid8 := pg_snapshot_xmax(pg_current_snapshot());
     -- Rows of transactions below it are complete: none of them is running.
     upper constant xid8 := gateway.oldest_running();
     next xid8;
@@ -315,8 +317,7 @@ begin
     if not found then
         return null;
     end if;
-    -- The statement's time is before this snapshot, so what was booked until then has a lower id.
-    insert into gateway.rollup_marks (at, before) values (statement_timestamp(), pg_snapshot_xmax(pg_current_snapshot())) on conflict do nothing;
+    insert into gateway.rollup_marks (at, before) values (statement_timestamp(), next_id) on conflict do nothing;
     select count(*), max(f.booked_in), array_agg(distinct f.day) into found_rows, next, days
     from (
         select l.booked_in, l.day from public.usage_logs l
