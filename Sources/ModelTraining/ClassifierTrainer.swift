@@ -1,67 +1,104 @@
 import CoachCore
+import Dispatch
 import Foundation
+import Synchronization
 
 /// Trains the outputs of a `LinearClassifier`, one logistic regression each.
-struct ClassifierTrainer {
-    struct Example {
+struct ClassifierTrainer: Sendable {
+    struct Example: Sendable {
         /// The forms of the message; the first is trained on, all are scored.
         var forms: [MessageFeatures]
         /// Indices of the rows whose text it has. It is trained on only while none of them is left out.
         var sources: [Int]
         /// One for each output; nil leaves the example out of that output's training.
         var targets: [Bool?]
+        /// Factor of the cost of an error.
+        var weight = 1.0
     }
 
-    let outputNames: [String]
+    private let outputNames: [String]
     /// One for each row, then those that are only trained on.
     let examples: [Example]
-    let seed: UInt64
+    private let pooling: LinearClassifier.Pooling
+    private let seed: UInt64
+    /// The sorted buckets of each window of each example's first form.
+    private let windows: [[[UInt16]]]
 
     /// Cost of an error before it is balanced between the classes. A grid of 2, 8 and 30 moved no figure beyond its interval.
     private static let cost = 8.0
 
+    init(outputNames: [String], examples: [Example], pooling: LinearClassifier.Pooling, seed: UInt64) {
+        self.outputNames = outputNames
+        self.examples = examples
+        self.pooling = pooling
+        self.seed = seed
+        windows = examples.map { example in example.forms[0].ends.indices.map { example.forms[0].window($0).sorted() } }
+    }
+
     /// Uncalibrated: probabilities are logistic functions of the scores.
     func fit(_ indices: [Int]) -> LinearClassifier {
-        let buckets = indices.map { Array(Set(examples[$0].forms[0].buckets)).sorted().map(Int32.init) }
-        var outputs: [LinearClassifier.Output] = []
-        var columns: [[Int8]] = []
-        for (output, name) in outputNames.enumerated() {
-            let targets = indices.map { examples[$0].targets[output] }
-            let counts = (positive: targets.count { $0 == true }, negative: targets.count { $0 == false })
-            let total = Double(counts.positive + counts.negative)
-            let rows = zip(buckets, targets).compactMap { buckets, target in
-                target.map { isPositive in
-                    let count = Double(isPositive ? counts.positive : counts.negative)
-                    return LogisticRegression.Example(
-                        buckets: buckets, cost: ClassifierTrainer.cost * total / (2 * count), isPositive: isPositive)
-                }
-            }
-            let regression = LogisticRegression(rows, bucketCount: MessageFeatures.bucketCount, seed: seed &+ UInt64(output))
+        let columns = concurrently(outputNames.count) { output in
+            let regression = regression(output, indices)
             let largest = regression.weights.reduce(Float.leastNormalMagnitude) { max($0, abs($1)) }
-            columns.append(regression.weights.map { Int8(($0 / largest * 127).rounded()) })
-            outputs.append(
-                LinearClassifier.Output(
-                    name: name, scale: largest / 127, bias: Float(regression.bias), slope: 1, offset: 0, threshold: 1,
-                    thresholdAfterConcern: 1))
+            return (weights: regression.weights.map { Int8(($0 / largest * 127).rounded()) }, scale: largest / 127, bias: regression.bias)
         }
-        let weights = (0..<MessageFeatures.bucketCount).flatMap { bucket in columns.map { $0[bucket] } }
+        let outputs = zip(outputNames, columns).map { name, column in
+            LinearClassifier.Output(
+                name: name, scale: column.scale, bias: Float(column.bias), slope: 1, offset: 0, threshold: 1, thresholdAfterConcern: 1)
+        }
+        let weights = (0..<MessageFeatures.bucketCount).flatMap { bucket in columns.map { $0.weights[bucket] } }
         return LinearClassifier(outputs: outputs, weights: weights)
     }
 
-    /// The scores of each row from a model that was trained without the row's fold; `folds` has one element for each row.
+    /// Learns from windows, because windows are scored. Where the highest window decides, a positive example has danger in one of them only:
+    /// a first model chooses it, and the second learns from that one (Andrews et al., "Support vector machines for multiple-instance
+    /// learning", 2002).
+    private func regression(_ output: Int, _ indices: [Int]) -> LogisticRegression {
+        let known = indices.compactMap { index in examples[index].targets[output].map { (index: index, isPositive: $0) } }
+        let positive = known.reduce(0) { $0 + ($1.isPositive ? examples[$1.index].weight : 0) }
+        let negative = known.reduce(0) { $0 + ($1.isPositive ? 0 : examples[$1.index].weight) }
+        func fit(passes: Int, _ chosen: (Int, Bool) -> [[UInt16]]) -> LogisticRegression {
+            let rows = known.flatMap { index, isPositive in
+                let windows = chosen(index, isPositive)
+                let balance = (positive + negative) / (2 * (isPositive ? positive : negative))
+                let share = isPositive || pooling == .mean ? 1 / Double(windows.count) : 1
+                let cost = ClassifierTrainer.cost * examples[index].weight * balance * share
+                return windows.map { LogisticRegression.Example(buckets: $0, cost: cost, isPositive: isPositive) }
+            }
+            return LogisticRegression(
+                rows, bucketCount: MessageFeatures.bucketCount, seed: seed &+ UInt64(output), passes: passes)
+        }
+        guard pooling == .highest else { return fit(passes: LogisticRegression.passes) { index, _ in windows[index] } }
+        let first = fit(passes: 4) { index, _ in windows[index] }
+        return fit(passes: LogisticRegression.passes) { index, isPositive in
+            isPositive ? windows[index].max { first.score($0) < first.score($1) }.map { [$0] } ?? [] : windows[index]
+        }
+    }
+
+    /// The scores of each row from a model that was trained without the row's fold; `folds` has one element for each row. A fold of "" is
+    /// never left out, and its rows have no scores.
     func outOfFold(_ folds: [String]) -> [[Float]] {
         var scores = [[Float]](repeating: [], count: folds.count)
-        for fold in Set(folds).sorted() {
+        for fold in Set(folds).sorted() where !fold.isEmpty {
             let model = fit(examples.indices.filter { examples[$0].sources.allSatisfy { folds[$0] != fold } })
-            for index in folds.indices where folds[index] == fold { scores[index] = Self.scores(examples[index].forms, model) }
+            for index in folds.indices where folds[index] == fold { scores[index] = self.scores(examples[index].forms, model) }
         }
         return scores
     }
 
-    static func scores(_ forms: [MessageFeatures], _ model: LinearClassifier) -> [Float] {
-        forms.map(model.scores).reduce(nil) { (highest: [Float]?, form) in
+    private func scores(_ forms: [MessageFeatures], _ model: LinearClassifier) -> [Float] {
+        forms.map { model.scores($0, pooling) }.reduce(nil) { (highest: [Float]?, form) in
             highest.map { zip($0, form).map { max($0, $1) } } ?? form
         } ?? []
+    }
+
+    private func concurrently<Value: Sendable>(_ count: Int, _ value: @Sendable (Int) -> Value) -> [Value] {
+        let values = Mutex<[Int: Value]>([:])
+        DispatchQueue.concurrentPerform(iterations: count) { index in
+            let value = value(index)
+            values.withLock { $0[index] = value }
+        }
+        return values.withLock { values in (0..<count).compactMap { values[$0] } }
     }
 
     /// Platt scaling: slope and offset of a logistic function from scores to probabilities, by Newton's method.

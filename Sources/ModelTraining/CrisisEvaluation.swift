@@ -1,5 +1,4 @@
 import CoachCore
-import Foundation
 
 /// The figures of crisis detection on labelled rows, by stratum. Holds counts only, never a row.
 public struct CrisisEvaluation: Sendable {
@@ -44,16 +43,11 @@ public struct CrisisEvaluation: Sendable {
     public static func table(_ evaluations: [CrisisEvaluation]) -> String {
         let strata = Set(evaluations.flatMap(\.cards.keys)).sorted()
         let lines = strata.map { stratum in
-            let cells = evaluations.map { text($0.cards[stratum] ?? Proportion()) }
+            let cells = evaluations.map { ($0.cards[stratum] ?? Proportion()).text }
             return "| \(stratum) | \(evaluations.first?.cards[stratum]?.total ?? 0) | \(cells.joined(separator: " | ")) |"
         }
-        let categories = evaluations.map { text($0.category) }.joined(separator: " | ")
+        let categories = evaluations.map { $0.category.text }.joined(separator: " | ")
         let rule = "|" + String(repeating: "---|", count: evaluations.count + 2)
         return ([rule] + lines + ["| category named, of crises with a card | | \(categories) |"]).joined(separator: "\n")
-    }
-
-    private static func text(_ proportion: Proportion) -> String {
-        let interval = proportion.interval
-        return String(format: "%.3f (%.3f–%.3f)", proportion.share, interval.lowerBound, interval.upperBound)
     }
 }

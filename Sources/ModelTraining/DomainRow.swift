@@ -18,7 +18,7 @@ public struct DomainRow: Sendable {
             case .string(let language)? = value["lang"]
         else { return nil }
         self.domain = Domain(rawValue: domain)
-        guard self.domain != nil || domain == "none" else { return nil }
+        guard self.domain != nil || domain == DomainClassifier.none else { return nil }
         self.text = text
         self.form = form
         self.language = language

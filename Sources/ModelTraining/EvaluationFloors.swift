@@ -2,7 +2,7 @@ import CoachCore
 import Foundation
 import JSON
 
-/// The figures that an evaluation must reach: per set of folds and stratum a smallest or a largest share of rows with a card.
+/// The figures that an evaluation must reach: per set of folds and stratum a smallest or a largest share of rows.
 public struct EvaluationFloors: Sendable {
     private struct Bound: Sendable {
         var column: String
@@ -19,15 +19,14 @@ public struct EvaluationFloors: Sendable {
             guard case .string(let folds)? = value["folds"], case .string(let stratum)? = value["stratum"] else { continue }
             bounds.append(
                 Bound(
-                    column: "left-out \(folds)", stratum: stratum, minimum: value["at_least"]?.number, maximum: value["at_most"]?.number))
+                    column: folds, stratum: stratum, minimum: value["at_least"]?.number, maximum: value["at_most"]?.number))
         }
     }
 
-    /// One line for each figure outside its bounds, or that no row counts for.
-    public func findings(_ evaluations: [(name: String, evaluation: CrisisEvaluation)]) -> [String] {
+    /// One line for each figure outside its bounds, or that no row counts for. `shares` are by column and stratum.
+    public func findings(_ shares: [String: [String: Double]]) -> [String] {
         bounds.compactMap { bound in
-            let proportion = evaluations.first { $0.name == bound.column }?.evaluation.cards[bound.stratum]
-            guard let share = proportion?.share else { return "\(bound.column), \(bound.stratum): no rows" }
+            guard let share = shares[bound.column]?[bound.stratum] else { return "\(bound.column), \(bound.stratum): no rows" }
             let isInside = share >= bound.minimum ?? 0 && share <= bound.maximum ?? 1
             return isInside ? nil : "\(bound.column), \(bound.stratum): \(share) is outside its bounds"
         }

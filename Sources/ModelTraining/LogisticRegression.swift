@@ -5,7 +5,7 @@ import Foundation
 struct LogisticRegression {
     /// The rows that are trained on; every feature of a row has the same value, so that all rows have length 1.
     struct Example {
-        var buckets: [Int32]
+        var buckets: [UInt16]
         /// The cost of this row's error.
         var cost: Double
         var isPositive: Bool
@@ -14,17 +14,18 @@ struct LogisticRegression {
     private(set) var weights: [Float]
     private(set) var bias: Double = 0
 
-    /// More passes change no figure of the evaluation.
-    private static let passes = 12
     private static let newtonSteps = 30
 
-    init(_ examples: [Example], bucketCount: Int, seed: UInt64) {
+    /// More passes change no figure of the evaluation.
+    static let passes = 12
+
+    init(_ examples: [Example], bucketCount: Int, seed: UInt64, passes: Int = passes) {
         weights = Array(repeating: 0, count: bucketCount)
         var duals = examples.map { $0.cost * 1e-3 }
         for (index, example) in examples.enumerated() { add(duals[index], of: example) }
         var generator = SplitMix64(seed: seed)
         var order = Array(examples.indices)
-        for _ in 0..<LogisticRegression.passes {
+        for _ in 0..<passes {
             order.shuffle(using: &generator)
             for index in order where !examples[index].buckets.isEmpty {
                 let example = examples[index]
@@ -36,7 +37,7 @@ struct LogisticRegression {
         }
     }
 
-    func score(_ buckets: [Int32]) -> Double {
+    func score(_ buckets: [UInt16]) -> Double {
         var sum: Float = 0
         for bucket in buckets { sum += weights[Int(bucket)] }
         return bias + Double(sum) / Double(max(buckets.count, 1)).squareRoot()

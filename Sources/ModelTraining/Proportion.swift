@@ -1,3 +1,5 @@
+import Foundation
+
 /// A share of counted rows with its 95 % interval (Wilson, 1927).
 public struct Proportion: Sendable {
     public var hits = 0
@@ -15,4 +17,7 @@ public struct Proportion: Sendable {
         let half = z / (1 + z * z / n) * (share * (1 - share) / n + z * z / (4 * n * n)).squareRoot()
         return max(0, centre - half)...min(1, centre + half)
     }
+
+    /// "0.912 (0.853–0.949)".
+    var text: String { String(format: "%.3f (%.3f–%.3f)", share, interval.lowerBound, interval.upperBound) }
 }

@@ -35,7 +35,7 @@ struct TrainingTests {
     @Test("logistic regression separates rows by their features, the same for the same seed")
     func regression() {
         let examples = (0..<200).map { (index: Int) -> LogisticRegression.Example in
-            let buckets: [Int32] = [Int32(index % 2), 2 + Int32(index % 7)]
+            let buckets: [UInt16] = [UInt16(index % 2), 2 + UInt16(index % 7)]
             return LogisticRegression.Example(buckets: buckets, cost: 8, isPositive: index.isMultiple(of: 2))
         }
         let first = LogisticRegression(examples, bucketCount: 16, seed: 3)
@@ -71,8 +71,8 @@ struct TrainingTests {
                     .utf8))
         let calm = try #require(row("a calm message"))
         let evaluation = CrisisEvaluation([calm], [.calm])
-        #expect(floors.findings([("left-out briefs", evaluation)]) == ["left-out briefs, x: no rows"])
+        #expect(floors.findings(["briefs": evaluation.cards.mapValues(\.share)]) == ["briefs, x: no rows"])
         let crisis = RiskAssessment(tier: .crisis, categories: [.abuse], subject: .user, patterns: [])
-        #expect(floors.findings([("left-out briefs", CrisisEvaluation([calm], [crisis]))]).count == 2)
+        #expect(floors.findings(["briefs": CrisisEvaluation([calm], [crisis]).cards.mapValues(\.share)]).count == 2)
     }
 }

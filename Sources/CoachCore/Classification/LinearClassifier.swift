@@ -57,24 +57,40 @@ public struct LinearClassifier: Sendable, Equatable {
 
     func weight(bucket: Int, output: Int) -> Int8 { rows[bucket][output] }
 
-    /// The probability of each output: the highest of all windows.
-    public func probabilities(_ features: MessageFeatures) -> [Float] {
-        zip(outputs, scores(features)).map { $0.probability($1) }
+    /// How the scores of a message's windows become one.
+    public enum Pooling: Sendable {
+        /// For what may stand anywhere in a message.
+        case highest
+        /// For what a whole message is about.
+        case mean
     }
 
-    /// The uncalibrated score of each output: the highest of all windows.
-    public func scores(_ features: MessageFeatures) -> [Float] {
-        var best = [Float](repeating: -.infinity, count: outputs.count)
+    /// The uncalibrated score of each output.
+    public func scores(_ features: MessageFeatures, _ pooling: Pooling) -> [Float] {
+        var pooled = [Float](repeating: pooling == .highest ? -.infinity : 0, count: outputs.count)
         for index in features.ends.indices {
             let window = features.window(index)
             var sum = SIMD16<Int32>()
             for bucket in window { sum &+= SIMD16<Int32>(truncatingIfNeeded: rows[Int(bucket)]) }
             let norm = Float(max(window.count, 1)).squareRoot()
             for (output, head) in outputs.enumerated() {
-                best[output] = max(best[output], head.bias + head.scale * Float(sum[output]) / norm)
+                let score = head.bias + head.scale * Float(sum[output]) / norm
+                switch pooling {
+                case .highest: pooled[output] = max(pooled[output], score)
+                case .mean: pooled[output] += score / Float(features.ends.count)
+                }
             }
         }
-        return best
+        return pooled
+    }
+
+    /// Rejects a model with other outputs.
+    func require(_ names: [String], file: String) throws(ConfigurationRejected) {
+        guard outputs.map(\.name) == names else {
+            throw ConfigurationRejected(findings: [
+                ConfigurationFinding(file, "", .invalid("must have the outputs \(names.joined(separator: ", "))"))
+            ])
+        }
     }
 }
 

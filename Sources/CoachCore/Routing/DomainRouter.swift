@@ -8,8 +8,8 @@ public struct DomainRouter: Sendable {
     static let noneScore: Float = 1
     /// Divides the scores before the softmax.
     static let temperature = 1.0
-    /// Minimum probability of a domain for the message to decide.
-    static let minimumProbability = 0.45
+    /// Minimum probability of a domain for the message to decide, where routing terms alone score it.
+    public static let minimumProbability = 0.45
     /// Minimum lead over the next candidate for the message to decide.
     static let minimumMargin = 0.12
     /// Minimum probability to change the domain of a conversation. One term of weight 3 reaches it, one of weight 1 does not.
@@ -34,12 +34,12 @@ public struct DomainRouter: Sendable {
         guard let best = ranked.first, ranked.count > 1 else { return DomainDecision(domain: nil, confidence: 0, source: .abstained) }
         let top = probabilities[best]
         let runnerUp = max(probabilities[ranked[1]], probabilities[Domain.allCases.count])
-        let decided = top >= DomainRouter.minimumProbability && top - runnerUp >= DomainRouter.minimumMargin
+        let decided = top >= scores.minimumProbability && top - runnerUp >= DomainRouter.minimumMargin
         if let conversationDomain {
             let stays = Domain.allCases[best] == conversationDomain
             let short = scores.wordCount < DomainRouter.minimumWordCount
             if decided, stays { return DomainDecision(domain: conversationDomain, confidence: top, source: .message) }
-            if !short, decided, top >= DomainRouter.switchProbability {
+            if !short, decided, top >= max(DomainRouter.switchProbability, scores.minimumProbability) {
                 return DomainDecision(domain: Domain.allCases[best], confidence: top, source: .message)
             }
             let confidence = Domain.allCases.firstIndex(of: conversationDomain).map { probabilities[$0] } ?? 0

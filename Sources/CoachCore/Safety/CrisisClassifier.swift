@@ -23,11 +23,7 @@ public struct CrisisClassifier: Sendable {
 
     /// Rejects a model with other outputs than `outputNames`.
     public init(_ classifier: LinearClassifier, file: String) throws(ConfigurationRejected) {
-        guard classifier.outputs.map(\.name) == CrisisClassifier.outputNames else {
-            throw ConfigurationRejected(findings: [
-                ConfigurationFinding(file, "", .invalid("must have the outputs of crisis detection"))
-            ])
-        }
+        try classifier.require(CrisisClassifier.outputNames, file: file)
         self.classifier = classifier
     }
 
@@ -36,8 +32,9 @@ public struct CrisisClassifier: Sendable {
 
     /// The highest probability of each output over the forms of a message.
     private func probabilities(_ forms: [MessageFeatures]) -> [Float] {
-        forms.dropFirst().reduce(forms.first.map(classifier.probabilities) ?? []) { highest, form in
-            zip(highest, classifier.probabilities(form)).map { max($0, $1) }
+        let scores = forms.map { classifier.scores($0, .highest) }
+        return classifier.outputs.enumerated().map { index, output in
+            output.probability(scores.reduce(-.infinity) { max($0, $1[index]) })
         }
     }
 

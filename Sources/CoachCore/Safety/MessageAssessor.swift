@@ -3,11 +3,18 @@ public struct MessageAssessor: Sendable {
     private let lexicon: Lexicon
     private let detector: CrisisDetector
     private let scorer: DomainScorer
+    private let concepts: ConceptLexicon
     private let classifier: CrisisClassifier?
+    private let domainClassifier: DomainClassifier?
 
-    /// Without a classifier, or with an inactive one, the grammar alone detects danger. Compiles the grammar and the routing terms into one
+    /// Without a classifier, or with an inactive one, the grammar alone detects danger; without `domainClassifier` the routing terms alone
+    /// score domains. Compiles the grammar and the routing terms into one
     /// lexicon. Takes tens of milliseconds: call it at start and on reload only.
-    public init(grammar: CrisisGrammar, domains: DomainConfigurations, classifier: CrisisClassifier?) {
+    public init(
+        grammar: CrisisGrammar, domains: DomainConfigurations, classifier: CrisisClassifier?, domainClassifier: DomainClassifier?
+    ) {
+        concepts = ConceptLexicon(grammar.concepts)
+        self.domainClassifier = domainClassifier
         self.classifier = classifier.flatMap { $0.isActive ? $0 : nil }
         var builder = LexiconBuilder()
         detector = CrisisDetector(grammar: grammar, lexicon: &builder)
@@ -18,23 +25,29 @@ public struct MessageAssessor: Sendable {
     /// Never fails. Of a message over `NormalisedMessage.scalarLimit` scalars only the first and the last half of that limit count.
     public func assess(_ message: String) -> MessageAssessment {
         let found = search(message)
-        guard let classifier else { return MessageAssessment(risk: found.risk, domains: found.domains) }
-        let risk = classifier.assess(features(of: found.forms, found.risk))
-        return MessageAssessment(risk: found.risk.merged(with: risk), domains: found.domains)
+        guard classifier != nil || domainClassifier != nil else { return MessageAssessment(risk: found.risk, domains: found.domains) }
+        let features = features(of: found)
+        return MessageAssessment(
+            risk: classifier.map { found.risk.merged(with: $0.assess(features)) } ?? found.risk,
+            domains: domainClassifier.map { $0.scores(features[0], wordCount: found.domains.wordCount) } ?? found.domains)
     }
 
     /// What the grammar finds, and the features for the classifier, of each form of a message: plain and, where it differs, deobfuscated.
     /// Training uses the same analysis as the server.
     public func analyse(_ message: String) -> (risk: RiskAssessment, domains: DomainScores, features: [MessageFeatures]) {
         let found = search(message)
-        return (found.risk, found.domains, features(of: found.forms, found.risk))
+        return (found.risk, found.domains, features(of: found))
     }
 
-    private func features(of forms: [TokenSequence], _ risk: RiskAssessment) -> [MessageFeatures] {
-        forms.map { MessageFeatures($0, patterns: risk.patterns) }
+    private typealias Found = (risk: RiskAssessment, domains: DomainScores, forms: [TokenSequence])
+
+    /// At least one: that of the plain form.
+    private func features(of found: Found) -> [MessageFeatures] {
+        let findings = found.risk.patterns + found.domains.findings
+        return found.forms.map { MessageFeatures($0, concepts: concepts, findings: findings) }
     }
 
-    private func search(_ message: String) -> (risk: RiskAssessment, domains: DomainScores, forms: [TokenSequence]) {
+    private func search(_ message: String) -> Found {
         let normalised = NormalisedMessage(message)
         let plain = lexicon.annotate(normalised.plain)
         var risk = detector.assess(plain)

@@ -17,16 +17,28 @@ public struct DomainScores: Sendable, Equatable {
     public var none: Float
     /// Words in the message. The router keeps the conversation's domain for short messages.
     public var wordCount: Int
+    /// Minimum probability of a domain for the message to decide. It belongs to the source of the scores.
+    public var minimumProbability: Double
 
     /// `values` must have one entry per domain.
-    public init(values: [Float], none: Float, wordCount: Int) {
+    public init(
+        values: [Float], none: Float, wordCount: Int, minimumProbability: Double = DomainRouter.minimumProbability
+    ) {
         self.values = values
         self.none = none
         self.wordCount = wordCount
+        self.minimumProbability = minimumProbability
     }
 }
 
 extension DomainScores {
+    /// Names of what the routing terms say about a message, for the classifiers: each domain with any evidence, strong evidence, or its name.
+    var findings: [String] {
+        zip(Domain.allCases, values).flatMap { domain, value in
+            (1...3).filter { value >= Float($0) }.map { "term.\(domain.rawValue).\($0)" }
+        }
+    }
+
     /// The scores of a message without words.
     public static let zero = DomainScores(values: Array(repeating: 0, count: Domain.allCases.count), none: 0, wordCount: 0)
 }

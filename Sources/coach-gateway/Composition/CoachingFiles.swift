@@ -31,12 +31,15 @@ struct CoachingFiles {
             try CrisisClassifier(LinearClassifier(file: bytes, named: TrainingFiles.model), file: TrainingFiles.model)
         }
         if classifier == nil { warnings.append("\(TrainingFiles.model): crisis detection runs by the grammar alone") }
+        // An operator's own model: without one the routing terms alone score domains.
+        let hasDomainModel = FileManager.default.fileExists(atPath: root.appendingPathComponent(TrainingFiles.domainModel).path)
+        let domainClassifier = hasDomainModel ? domainModel(&warnings) : nil
         guard findings.isEmpty, let grammar, let resources, let rules, let disclosures, let safetyProtocol, let domains, let templates
         else {
             return (nil, findings, warnings)
         }
         let parts = CoachingParts(
-            grammar: grammar, classifier: classifier, templates: templates, resources: resources,
+            grammar: grammar, classifier: classifier, domainClassifier: domainClassifier, templates: templates, resources: resources,
             outputGuard: OutputGuard(rules: rules, resources: resources), disclosures: disclosures,
             versions: CrisisRecord.Versions(
                 model: classifier == nil ? nil : file(TrainingFiles.model).content.map(Self.fingerprint), grammar: grammar.version,
@@ -49,6 +52,12 @@ struct CoachingFiles {
     /// The end of a model's file, hexadecimal: its checksum.
     private static func fingerprint(_ model: Data) -> String {
         model.suffix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
+    private func domainModel(_ warnings: inout [String]) -> DomainClassifier? {
+        Self.attempt(file(TrainingFiles.domainModel), &warnings) { bytes throws(ConfigurationRejected) in
+            try DomainClassifier(LinearClassifier(file: bytes, named: TrainingFiles.domainModel), file: TrainingFiles.domainModel)
+        }
     }
 
     /// The content of `domains/` by domain. Only valid files are looked at.

@@ -6,6 +6,7 @@ import JSON
 struct CoachingParts: Sendable {
     let grammar: CrisisGrammar
     let classifier: CrisisClassifier?
+    let domainClassifier: DomainClassifier?
     let templates: PromptTemplates
     let resources: CrisisResources
     let outputGuard: OutputGuard
@@ -20,8 +21,12 @@ struct CoachingParts: Sendable {
     /// Compiles a configuration with these domains. Takes tens of milliseconds.
     func coaching(_ domains: DomainConfigurations) -> Coaching {
         Coaching(
-            assessor: MessageAssessor(grammar: grammar, domains: domains, classifier: classifier), fusion: SafetyFusion(grammar: grammar),
+            assessor: assessor(domains), fusion: SafetyFusion(grammar: grammar),
             prompts: PromptBuilder(templates: templates, domains: domains), resources: resources,
             outputGuard: outputGuard, disclosures: disclosures, versions: versions, domains: domains)
+    }
+
+    func assessor(_ domains: DomainConfigurations) -> MessageAssessor {
+        MessageAssessor(grammar: grammar, domains: domains, classifier: classifier, domainClassifier: domainClassifier)
     }
 }

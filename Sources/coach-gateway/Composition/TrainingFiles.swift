@@ -5,10 +5,10 @@ import ModelTraining
 /// What training and evaluation read: the rows of the product, and the grammar and domains of the server.
 struct TrainingFiles {
     static let model = "domains/safety/model.bin"
+    static let domainModel = "domains/routing.bin"
 
     let rows: [TrainingRow]
-    let grammar: CrisisGrammar
-    let domains: DomainConfigurations
+    let domainRows: [DomainRow]
 
     /// Without near-duplicates. Findings name files and lines that are no rows, or configuration that is invalid.
     static func load(root: URL) throws -> (files: TrainingFiles?, findings: [String]) {
@@ -18,13 +18,23 @@ struct TrainingFiles {
         let all = findings + danger.findings + ordinary.findings
         guard all.isEmpty, let grammar, let domains else { return (nil, all) }
         let rows = danger.rows + ordinary.rows.enumerated().map { TrainingRow($1, line: $0) }
-        return (TrainingFiles(rows: NearDuplicates.removed(from: rows), grammar: grammar, domains: domains), [])
+        return (
+            TrainingFiles(
+                rows: NearDuplicates.removed(from: rows), domainRows: ordinary.rows,
+                assessor: MessageAssessor(grammar: grammar, domains: domains, classifier: nil, domainClassifier: nil)), []
+        )
     }
 
-    /// A trainer whose features are those of the server.
-    func trainer(seed: UInt64) -> CrisisTrainer {
-        CrisisTrainer(rows: rows, assessor: MessageAssessor(grammar: grammar, domains: domains, classifier: nil), seed: seed)
+    /// Trainers whose features are those of the server.
+    func trainer(seed: UInt64) -> CrisisTrainer { CrisisTrainer(rows: rows, assessor: assessor, seed: seed) }
+
+    /// `own` are an operator's examples.
+    func domainTrainer(own: [DomainRow] = [], seed: UInt64) -> DomainTrainer {
+        DomainTrainer(rows: domainRows, own: own, assessor: assessor, seed: seed)
     }
+
+    /// Without models: the grammar and the routing terms alone.
+    let assessor: MessageAssessor
 
     private static func texts(_ root: URL, _ folder: String) throws -> [String: String] {
         let (names, finding) = ProductFile(root: root).names(in: folder, suffix: ".jsonl")

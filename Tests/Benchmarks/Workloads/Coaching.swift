@@ -76,7 +76,8 @@ private enum Shipped {
         MessageAssessor(
             grammar: try CrisisGrammar(json: data("domains/safety/crisis-grammar.json")), domains: try domains(),
             classifier: try CrisisClassifier(
-                LinearClassifier(file: data("domains/safety/model.bin"), named: "model.bin"), file: "model.bin"))
+                LinearClassifier(file: data("domains/safety/model.bin"), named: "model.bin"), file: "model.bin"),
+            domainClassifier: nil)
     }
 
     static func outputGuard() throws -> OutputGuard {

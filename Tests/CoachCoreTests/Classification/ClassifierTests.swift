@@ -14,6 +14,17 @@ struct ClassifierTests {
         #expect(try LinearClassifier(file: bytes, named: file).file == bytes)
     }
 
+    @Test("the highest window or the mean of windows is a message's score")
+    func pooling() throws {
+        let text = String(repeating: "squats in the gym ", count: 20) + String(repeating: "the cover letter ", count: 20)
+        let features = try #require(Shipped.assessor.analyse(text).features.first)
+        #expect(features.ends.count > 1)
+        let model = Shipped.classifier.classifier
+        let pairs = Array(zip(model.scores(features, .highest), model.scores(features, .mean)))
+        #expect(pairs.allSatisfy { $0 >= $1 - 0.001 })
+        #expect(pairs.contains { $0 > $1 + 0.01 })
+    }
+
     @Test("a damaged, cut, empty or foreign file is a finding")
     func damaged() throws {
         let bytes = try Checkout.data(file)
@@ -56,7 +67,7 @@ struct ClassifierTests {
 
     @Test("without a model the grammar alone decides, and with one no tier of the grammar is lowered")
     func grammarAlone() throws {
-        let alone = MessageAssessor(grammar: Shipped.grammar, domains: Shipped.domains, classifier: nil)
+        let alone = MessageAssessor(grammar: Shipped.grammar, domains: Shipped.domains, classifier: nil, domainClassifier: nil)
         for line in try Checkout.cases("must-pass.txt") {
             let message = line.split(separator: " ", maxSplits: 2).map(String.init)[2]
             let tier = alone.assess(message).risk.tier

@@ -73,9 +73,20 @@ struct DomainRouterTests {
 
     @Test("a repeated term counts at most twice")
     func repetition() {
-        let scores = Shipped.assessor.assess(String(repeating: "gym ", count: 50)).domains
+        let assessor = MessageAssessor(grammar: Shipped.grammar, domains: Shipped.domains, classifier: nil, domainClassifier: nil)
+        let scores = assessor.assess(String(repeating: "gym ", count: 50)).domains
         #expect((scores.values.max() ?? 0) <= 6)
         #expect(scores.wordCount == 50)
+    }
+
+    @Test("a domain below the threshold of the scores' source does not decide")
+    func threshold() {
+        var scores = DomainScores(values: Domain.allCases.map { $0 == .fitness ? 4 : 0 }, none: 0, wordCount: 9)
+        #expect(router.decide(scores, pinned: nil, persona: nil, conversationDomain: nil).domain == .fitness)
+        #expect(router.decide(scores, pinned: nil, persona: nil, conversationDomain: .mindset).domain == .fitness)
+        scores.minimumProbability = 0.95
+        #expect(router.decide(scores, pinned: nil, persona: nil, conversationDomain: nil).domain == nil)
+        #expect(router.decide(scores, pinned: nil, persona: nil, conversationDomain: .mindset).domain == .mindset)
     }
 
     @Test("the confidence is 0 to 1 for scores of any size")

@@ -36,7 +36,8 @@ enum Shipped {
     static let outputGuard = must {
         try OutputGuard(rules: OutputRules(json: Checkout.data("domains/safety/output-guard.json")), resources: resources)
     }
-    static let assessor = MessageAssessor(grammar: grammar, domains: domains, classifier: classifier)
+    static let assessor = MessageAssessor(
+        grammar: grammar, domains: domains, classifier: classifier, domainClassifier: nil)
     static let fusion = SafetyFusion(grammar: grammar)
 
     /// Stops the test run when a shipped file is invalid.

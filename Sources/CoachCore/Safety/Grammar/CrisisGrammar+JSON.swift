@@ -12,6 +12,7 @@ extension CrisisGrammar {
         classes = try CrisisGrammar.readClasses(root)
         markers = try CrisisGrammar.readMarkers(root)
         corrected = try root.required("corrected", .list(0...500, .text(Lexicon.minimumCorrectedLength...40)))
+        concepts = try CrisisGrammar.readConcepts(root)
         var reader = RuleReader(classes: Set(classes.keys))
         entries = []
         idioms = []
@@ -42,6 +43,16 @@ extension CrisisGrammar {
             }
         }
         return read
+    }
+
+    private static func readConcepts(_ root: JSONReader) throws(JSONFinding) -> [String: [String]] {
+        let object = try root.object("concepts")
+        var concepts: [String: [String]] = [:]
+        for name in object.names {
+            concepts[name] = try object.required(name, .text(1...4_000)).split(separator: " ").map(String.init)
+        }
+        if concepts.count > ConceptLexicon.maximumCount { try root.report("concepts", .invalid("has too many concepts")) }
+        return concepts
     }
 
     private static func readMarkers(_ root: JSONReader) throws(JSONFinding) -> [Marker: [String]] {

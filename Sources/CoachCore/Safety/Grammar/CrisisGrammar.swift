@@ -103,6 +103,8 @@ public struct CrisisGrammar: Sendable, Equatable {
     var markers: [Marker: [String]]
     /// Words also matched with one spelling mistake; see `LexiconBuilder.correct`.
     var corrected: [String]
+    /// Words of each concept, for the classifiers; see `ConceptLexicon`.
+    var concepts: [String: [String]]
     public var entries: [Entry]
     public var idioms: [Idiom]
     public var followUps: [FollowUp]

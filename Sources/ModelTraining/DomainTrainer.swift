@@ -1,0 +1,103 @@
+import CoachCore
+import Foundation
+
+/// Trains the domain heads and predicts the domain of each row by models that have not seen its file.
+public struct DomainTrainer {
+    public let rows: [DomainRow]
+    private let trainer: ClassifierTrainer
+    private let wordCounts: [Int]
+    private let folds: [String]
+
+    /// Minimum share of routed messages that are routed rightly, at which the threshold is set.
+    private static let minimumAccuracy = 0.9
+
+    /// `assessor` is the one of the server. `own` are an operator's examples: while there are any, they alone are evaluated, by fifths.
+    public init(rows product: [DomainRow], own: [DomainRow] = [], assessor: MessageAssessor, seed: UInt64) {
+        let all = product + own
+        rows = all
+        let analyses = all.map { assessor.analyse($0.text) }
+        wordCounts = analyses.map(\.domains.wordCount)
+        folds =
+            own.isEmpty
+            ? product.map { TrainingRow.retold[$0.file] ?? $0.file } : product.map { _ in "" } + own.indices.map { "own \($0 % 5)" }
+        let names = DomainClassifier.outputNames
+        let examples = all.indices.map { index -> ClassifierTrainer.Example in
+            let label = all[index].domain?.rawValue ?? DomainClassifier.none
+            return ClassifierTrainer.Example(
+                forms: Array(analyses[index].features.prefix(1)), sources: [index], targets: names.map { $0 == label })
+        }
+        trainer = ClassifierTrainer(outputNames: names, examples: examples, pooling: .mean, seed: seed)
+    }
+
+    /// The model of all rows, with temperature and threshold from models that had not seen the row's fold, and the figures of those.
+    public func train() -> (model: LinearClassifier, evaluation: DomainEvaluation) {
+        let scores = trainer.outOfFold(folds)
+        let evaluated = rows.indices.filter { !scores[$0].isEmpty }
+        var outputs = DomainTrainer.uncalibrated
+        func decisions() -> [DomainDecision] {
+            evaluated.map { index in
+                DomainRouter().decide(
+                    DomainClassifier.scores(scores[index], outputs: outputs, wordCount: wordCounts[index]), pinned: nil, persona: nil,
+                    conversationDomain: nil)
+            }
+        }
+        outputs = calibrated(evaluated.map { (target: target($0), scores: scores[$0]) })
+        let rows = evaluated.map { self.rows[$0] }
+        outputs = outputs.map { $0.threshold(DomainTrainer.threshold(rows, decisions())) }
+        let trained = trainer.fit(Array(trainer.examples.indices))
+        let model = trained.replacing(
+            zip(trained.outputs, outputs).map { trained, calibrated in
+                var output = calibrated
+                output.scale = trained.scale
+                output.bias = trained.bias
+                return output
+            })
+        return (model, DomainEvaluation(rows, decisions()))
+    }
+
+    private func target(_ index: Int) -> Int {
+        rows[index].domain.flatMap { Domain.allCases.firstIndex(of: $0) } ?? Domain.allCases.count
+    }
+
+    private static let uncalibrated = DomainClassifier.outputNames.map { name in
+        LinearClassifier.Output(name: name, scale: 1, bias: 0, slope: 1, offset: 0, threshold: 0, thresholdAfterConcern: 0)
+    }
+
+    /// One slope for all outputs: that of the highest likelihood of the softmax, from a geometric grid.
+    private func calibrated(_ points: [(target: Int, scores: [Float])]) -> [LinearClassifier.Output] {
+        func likelihood(_ slope: Float) -> Float {
+            points.reduce(0) { sum, point in
+                let logits = point.scores.map { $0 * slope }
+                let highest = logits.max() ?? 0
+                return sum + logits[point.target] - highest - log(logits.reduce(0) { $0 + exp($1 - highest) })
+            }
+        }
+        let slopes = (0..<40).map { 0.2 * pow(1.1, Float($0)) }
+        let best = slopes.max { likelihood($0) < likelihood($1) } ?? 1
+        return DomainTrainer.uncalibrated.map { output in
+            var output = output
+            output.slope = best
+            return output
+        }
+    }
+
+    /// The lowest probability above which routed messages are routed rightly often enough.
+    private static func threshold(_ rows: [DomainRow], _ decisions: [DomainDecision]) -> Float {
+        let routed = zip(rows, decisions).filter { $0.1.domain != nil }.sorted { $0.1.confidence > $1.1.confidence }
+        var right = 0.0
+        var threshold = 1.0
+        for (count, pair) in routed.enumerated() {
+            if pair.0.domain == pair.1.domain { right += 1 }
+            if right >= minimumAccuracy * Double(count + 1) { threshold = pair.1.confidence }
+        }
+        return Float(threshold)
+    }
+}
+
+extension LinearClassifier.Output {
+    fileprivate func threshold(_ value: Float) -> Self {
+        var output = self
+        output.threshold = value
+        return output
+    }
+}
