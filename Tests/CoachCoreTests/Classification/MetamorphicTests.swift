@@ -1,0 +1,95 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+@testable import CoachCore
+
+/// Changes of a message that leave its meaning must leave its verdict. The messages are rows that the model was trained on, so these tests
+/// measure what a change costs, not how much is found.
+@Suite("Crisis detection, metamorphic")
+struct MetamorphicTests {
+    private struct Message {
+        var text: String
+        var isCrisis: Bool
+        var isOrdinary: Bool
+    }
+
+    private enum Change: String, CaseIterable, CustomTestStringConvertible {
+        case upperCase, noPunctuation, emoji, zeroWidth, politePrefix, typingErrors, leet, spacedLetters, buriedInSentences, buriedInWords
+
+        var testDescription: String { rawValue }
+
+        /// Smallest share of verdicts kept. What is below 0.92 is a known weakness (MODEL.md).
+        var floor: Double {
+            switch self {
+            case .politePrefix: 0.4
+            case .typingErrors: 0.4
+            case .buriedInSentences, .buriedInWords: 0.3
+            default: 0.92
+            }
+        }
+
+        func apply(to text: String, _ random: inout SeededGenerator) -> String {
+            switch self {
+            case .upperCase: return text.uppercased()
+            case .noPunctuation: return String(text.filter { !".,!?;:".contains($0) })
+            case .emoji: return text + " 🙂"
+            case .zeroWidth: return text.map { $0 == "e" ? "e\u{200B}" : String($0) }.joined()
+            case .politePrefix: return "Hi, I hope you are well. " + text
+            case .typingErrors:
+                return String(text.map { $0.isLetter && Int.random(in: 0..<20, using: &random) == 0 ? "x" : $0 })
+            case .leet:
+                let digits: [Character: Character] = ["o": "0", "i": "1", "e": "3"]
+                return text.split(separator: " ").enumerated().map { index, word in
+                    index % 4 == 0 && word.count > 3 ? String(word.map { digits[$0] ?? $0 }) : String(word)
+                }.joined(separator: " ")
+            case .spacedLetters:
+                let words = text.split(separator: " ")
+                let longest = words.indices.max { words[$0].count < words[$1].count } ?? 0
+                return words.indices.map { index in
+                    index == longest ? words[index].map(String.init).joined(separator: " ") : String(words[index])
+                }.joined(separator: "  ")
+            case .buriedInSentences: return Change.filler + text + (text.last?.isLetter == true ? ". " : " ") + Change.filler
+            case .buriedInWords:
+                let words = Change.filler.filter { !".,".contains($0) }
+                return words + text + " " + words
+            }
+        }
+
+        private static let filler =
+            "We spoke about the plan for the quarter, the new rota and who covers the front desk in June. The weather was fine and the train "
+            + "came on time. I liked the exercise with the two lists, it took ten minutes. My notes are in the shared folder with the slides. "
+    }
+
+    private static let messages: [Message] = {
+        let files = (try? Checkout.files(in: "domains/safety/rows", suffix: ".jsonl")) ?? [:]
+        let lines = files.sorted { $0.key < $1.key }.flatMap { $0.value.split(separator: UInt8(ascii: "\n")) }
+        return stride(from: 0, to: lines.count, by: 30).compactMap { index in
+            guard let row = try? JSONValue(parsing: Array(lines[index])), case .string(let text)? = row["text"],
+                case .string(let label)? = row["label"], case .string(let form)? = row["form"], text.count < 300
+            else { return nil }
+            return Message(text: text, isCrisis: label == "crisis", isOrdinary: label == "not-crisis" && form == "ordinary")
+        }
+    }()
+
+    private func hasCard(_ text: String) -> Bool { Shipped.assessor.assess(text).risk.tier >= .crisis }
+
+    @Test("a change of form keeps the verdict on danger", arguments: Change.allCases)
+    private func kept(_ change: Change) {
+        var random = SeededGenerator(state: 1)
+        let found = MetamorphicTests.messages.filter { $0.isCrisis && hasCard($0.text) }
+        #expect(found.count >= 60)
+        let kept = found.count { hasCard(change.apply(to: $0.text, &random)) }
+        #expect(Double(kept) >= change.floor * Double(found.count), "\(change): \(kept) of \(found.count)")
+    }
+
+    @Test("a change of form raises no false alarms", arguments: Change.allCases)
+    private func falseAlarms(_ change: Change) {
+        var random = SeededGenerator(state: 1)
+        let ordinary = MetamorphicTests.messages.filter(\.isOrdinary)
+        #expect(ordinary.count >= 40)
+        let raised = ordinary.filter { !hasCard($0.text) && hasCard(change.apply(to: $0.text, &random)) }
+        #expect(raised.isEmpty, "\(change): \(raised.count)")
+    }
+}
