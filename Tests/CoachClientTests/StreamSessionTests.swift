@@ -1,4 +1,5 @@
 import GatewayAPI
+import JSON
 import Testing
 
 @testable import CoachClient
@@ -105,6 +106,7 @@ struct StreamSessionTests {
             retryable: false)
         error.retryAfter = .seconds(3600)
         error.requestID = "r-7"
+        error.details = .object([JSONMember("limit", .integer(20))])
         #expect(refuse(429, ["content-type": "application/json"], body) == [.fail(error)])
         #expect(error.errorDescription == "Let's continue tomorrow.")
     }
