@@ -55,7 +55,7 @@ struct CheckpointCursors {
         let (text, answeredBy) = turn.releasedText(from: from)
         guard !text.isEmpty || !known.isKnown else { return nil }
         return TurnProgress(
-            facts: turn.facts, isFirst: place.bytes == 0 || place.answeredBy != answeredBy, promptTokens: turn.promptTokens,
+            facts: turn.facts, isFirst: known.bytes == 0 || known.answeredBy != answeredBy, promptTokens: turn.promptTokens,
             answeredBy: answeredBy, fromByte: from,
             text: String(decoding: text, as: UTF8.self))
     }
@@ -70,9 +70,9 @@ struct CheckpointCursors {
     mutating func saved(_ batch: [TurnProgress], as id: Int64?) {
         for progress in batch {
             let isWhole = progress.fromByte == 0 && !progress.text.isEmpty
-            places[progress.facts.identity] = Place(
+            checkpointed[progress.facts.identity] = Progress(
                 bytes: progress.fromByte + progress.text.utf8.count, isKnown: true, answeredBy: progress.answeredBy,
-                whole: isWhole ? id : places[progress.facts.identity]?.whole)
+                whole: isWhole ? id : checkpointed[progress.facts.identity]?.whole)
         }
     }
 

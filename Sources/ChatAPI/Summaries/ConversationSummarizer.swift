@@ -67,6 +67,8 @@ private final class SummaryCall: Sendable {
             await withCheckedContinuation { continuation in
                 let generation = model.generate(prompt) { update in
                     if let answer = call.received(update) { continuation.resume(returning: answer) }
+                    // Until the end the text is nobody's: another provider may begin anew.
+                    return ReleaseState(isReleased: false)
                 }
                 call.state.withLock { if !$0.isOver { $0.generation = generation } }
                 if Task.isCancelled { generation.cancel() }
@@ -79,7 +81,7 @@ private final class SummaryCall: Sendable {
     /// The whole answer with the last update.
     private func received(_ update: ModelUpdate) -> Answer? {
         state.withLock { state in
-            if let name = update.acceptedBy { state.answer.acceptedBy = name }
+            if let name = update.acceptedBy { (state.answer.acceptedBy, state.answer.text, state.answer.usage) = (name, [], TokenUsage()) }
             state.answer.text.append(contentsOf: update.text)
             if let usage = update.usage { state.answer.usage = usage }
             guard let end = update.end else { return nil }

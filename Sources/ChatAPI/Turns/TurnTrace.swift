@@ -15,13 +15,13 @@ final class TurnTrace: Sendable {
     init(_ headers: HTTPFields, arrivedAt: ContinuousClock.Instant) {
         var context = ServiceContext.topLevel
         InstrumentationSystem.tracer.extract(headers, into: &context, using: HeaderExtractor())
-        turn = InstrumentationSystem.tracer.startAnySpan(
-            "turn", at: Self.instant(of: arrivedAt), context: context, ofKind: .server)
+        turn = InstrumentationSystem.tracer.startSpan(
+            "turn", context: context, ofKind: .server, at: Self.instant(of: arrivedAt))
     }
 
     /// A span of one step, which a thrown error ends, too.
     func step<T, Failure: Error>(_ name: String, _ body: () async throws(Failure) -> T) async throws(Failure) -> T {
-        let span = InstrumentationSystem.tracer.startAnySpan(name, context: turn.context)
+        let span = InstrumentationSystem.tracer.startSpan(name, context: turn.context)
         defer { span.end() }
         do throws(Failure) {
             return try await body()
@@ -33,7 +33,7 @@ final class TurnTrace: Sendable {
 
     /// Begins the span of the model call. Returns the headers that make what the provider records a part of it; nil without a tracer.
     func startCall(_ model: ModelName) -> TraceHeaders? {
-        let span = InstrumentationSystem.tracer.startAnySpan("chat \(model.model)", context: turn.context, ofKind: .client)
+        let span = InstrumentationSystem.tracer.startSpan("chat \(model.model)", context: turn.context, ofKind: .client)
         span.updateAttributes { attributes in
             attributes["gen_ai.operation.name"] = "chat"
             attributes["gen_ai.request.model"] = model.model

@@ -133,7 +133,7 @@ struct Gateway {
         let counter = RequestCounter.postgres(client: database, tiers: { tiers.current })
         let chat = ChatRoutes(
             coaching: documents.coaching, repository: repository, recovery: recovery, counter: counter, tiers: tiers, models: models,
-            judge: try SafetyJudge(configuration: files.models, keys: keys, transfers: transfers), budgets: budgets, finalizer: finalizer,
+            judge: SafetyJudge(configuration: files.models, keys: keys, transfers: transfers), budgets: budgets, finalizer: finalizer,
             registry: registry, remoteTurns: remoteTurns, admission: admission,
             streamLoop: streamLoop, drafts: resources.personas.get)
         let application = GatewayApplication(
