@@ -72,6 +72,6 @@ struct PreviewTests {
         for table in ["conversations", "turns", "messages"] {
             #expect(try await store.count(Query(unsafeSQL: "select count(*) from public.\(table)")) == 0, "\(table)")
         }
-        #expect(try await store.count("select count(*) from public.usage_logs where purpose = 'preview' and revision > 0") == 1)
+        #expect(try await store.count("select count(*) from public.usage_logs where purpose = 'preview' and finalized_by is not null") == 1)
     }
 }

@@ -80,7 +80,7 @@ struct ModelConfigurationTests {
                 "models: limits.foo is unknown",
                 "models: routes.default[0].max_output_tokens must be a whole number from 1 to 1000000",
                 "models: routes.default[1].provider must be one of the providers, not c",
-                "models: routes.x must be default, tier.NAME, domain.NAME or persona.ID",
+                "models: routes.x must be default, judge, tier.NAME, domain.NAME or persona.ID",
                 "models: routes.x must have 1 to 100 elements, has 0",
                 "models: extra is unknown",
             ])

@@ -28,7 +28,8 @@ public struct MessageAssessor: Sendable {
         guard classifier != nil || domainClassifier != nil else { return MessageAssessment(risk: found.risk, domains: found.domains) }
         let features = features(of: found)
         return MessageAssessment(
-            risk: classifier.map { found.risk.merged(with: $0.assess(features)) } ?? found.risk,
+            risk: classifier.flatMap { found.domains.wordCount < Self.fewestWords ? nil : found.risk.merged(with: $0.assess(features)) }
+                ?? found.risk,
             domains: domainClassifier.map { $0.scores(features[0], wordCount: found.domains.wordCount) } ?? found.domains)
     }
 
@@ -38,6 +39,9 @@ public struct MessageAssessor: Sendable {
         let found = search(message)
         return (found.risk, found.domains, features(of: found))
     }
+
+    /// Of a message with fewer words the grammar alone judges: "tonight" is an answer, and by itself no sign of danger.
+    private static let fewestWords = 3
 
     private typealias Found = (risk: RiskAssessment, domains: DomainScores, forms: [TokenSequence])
 

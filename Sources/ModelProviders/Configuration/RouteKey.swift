@@ -1,8 +1,10 @@
 import CoachCore
 
-/// For whom a route of `deploy/models.json` is, by its name: `default`, `tier.NAME`, `domain.NAME`, `persona.ID`.
+/// For whom a route of `deploy/models.json` is, by its name: `default`, `judge`, `tier.NAME`, `domain.NAME`, `persona.ID`.
 enum RouteKey: Hashable {
     case standard
+    /// The second look at messages; no turn's answer.
+    case judge
     case tier(String)
     case domain(Domain)
     case persona(PersonaID)
@@ -11,6 +13,7 @@ enum RouteKey: Hashable {
         let parts = name.split(separator: ".", maxSplits: 1).map { String($0) }
         switch (parts.first, parts.count == 2 ? parts[1] : nil) {
         case ("default"?, nil): self = .standard
+        case ("judge"?, nil): self = .judge
         case ("tier"?, let tier?): self = .tier(tier)
         case ("domain"?, let name?):
             guard let domain = Domain(rawValue: name) else { return nil }
