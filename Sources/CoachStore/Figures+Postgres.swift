@@ -106,7 +106,8 @@ extension PageRequest {
     fileprivate func keys(count: Int) throws(InvalidCursor) -> [String]? {
         guard let cursor else { return nil }
         let keys = cursor.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-        guard keys.count == count else { throw InvalidCursor() }
+        // PostgreSQL's texts have no U+0000.
+        guard keys.count == count, !cursor.utf8.contains(0) else { throw InvalidCursor() }
         return keys
     }
 }

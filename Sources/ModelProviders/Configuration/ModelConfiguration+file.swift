@@ -40,7 +40,9 @@ private struct ModelFileReader {
         let routeObject = try root.object("routes")
         var routes: [String: Route] = [:]
         for name in routeObject.names {
-            if RouteKey(name) == nil { try routeObject.report(name, .invalid("must be default, judge, tier.NAME, domain.NAME or persona.ID")) }
+            if RouteKey(name) == nil {
+                try routeObject.report(name, .invalid("must be default, judge, tier.NAME, domain.NAME or persona.ID"))
+            }
             routes[name] = try route(name, of: routeObject, entries)
         }
         if !routeObject.contains("default") { try routeObject.report("default", .missing) }
