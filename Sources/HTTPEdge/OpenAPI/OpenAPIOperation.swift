@@ -88,11 +88,19 @@ struct OpenAPIOperation {
         }
         for status in route.failureStatuses(entry.method) where status != route.response.status {
             writer.key(String(status))
-            writer.object { $0.member("$ref", "#/components/responses/\(FailureResponse.name(status))") }
+            writer.object { writer in
+                if AnswerForm(accept: nil, path: entry.path) == .openAI {
+                    writer.member("description", FailureResponse.description(status))
+                    Self.writeContent([("application/json", FailureResponse.openAISchema)], to: &writer)
+                } else {
+                    writer.member("$ref", "#/components/responses/\(FailureResponse.name(status))")
+                }
+            }
         }
     }
 
     static func writeContent(_ media: [(type: String, schema: Schema)], to writer: inout JSONWriter) {
+        guard !media.isEmpty else { return }
         writer.key(literal: "content")
         writer.object { writer in
             for (type, schema) in media {

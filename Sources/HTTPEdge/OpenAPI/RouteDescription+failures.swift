@@ -23,6 +23,16 @@ enum FailureResponse {
 
     static let statuses = Set(ErrorCode.allCases.map { ErrorMapping.row($0).status }).union(others.keys).sorted()
 
+    /// An error in the form of OpenAI's protocol (CONTRACT §7).
+    static let openAISchema = Schema.object([
+        .init(
+            "error",
+            .object([
+                .init("message", .text), .init("type", .text), .init("param", .text.nullable), .init("code", .text.nullable),
+                .init("details", .any, required: false),
+            ]))
+    ])
+
     static func name(_ status: Int) -> String { "Error\(status)" }
 
     static func description(_ status: Int) -> String {

@@ -91,6 +91,9 @@ public struct RouteResponse: Sendable {
         Self(status: 200, content: .media(types.map { (type: $0.key, schema: $0.value) }))
     }
 
+    /// 204, without a body.
+    public static let noContent = Self(status: 204, content: .media([]))
+
     /// The same response with an `ETag` header.
     public var versioned: Self {
         var copy = self

@@ -31,7 +31,7 @@ public struct DashboardRoutes: Feature {
 
         let session = Schema.object([.init("expires_at", .time)]).named("OperatorSession")
         group.get(
-            "/operator/session", .init("Get when the browser's session ends", response: .data(session))
+            "/operator/session", .init("Get when the browser's session ends", response: .data(session), failures: [401, 403])
         ) { request, context in
             let expiresAt = Timestamp(try await sessions.expiry(request, context))
             return .envelope(context) { $0.session(until: expiresAt) }
@@ -40,10 +40,10 @@ public struct DashboardRoutes: Feature {
             "/operator/session",
             .init(
                 "Sign in with an operator's token: as `Authorization`, or as `token` of a form; sets the cookie of a session",
-                response: .data(session, status: .created))
+                response: .data(session, status: .created), failures: [401, 403])
         ) { try await signIn($0, $1, sessions) }
         group.delete(
-            "/operator/session", .init("Sign out: end the browser's session", response: .media("application/json"))
+            "/operator/session", .init("Sign out: end the browser's session", response: .noContent, failures: [401, 403])
         ) { request, context in
             Response(status: .noContent, headers: [.setCookie: try await sessions.close(request, context), .cacheControl: "no-store"])
         }
