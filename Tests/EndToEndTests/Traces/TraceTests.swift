@@ -23,7 +23,7 @@ struct TraceTests {
         #expect(answer.events.last?["type"] == "done")
         // Not recorded by the caller, so not here.
         _ = try await user.say("Another one", headers: ["traceparent": "00-\(trace)-00f067aa0ba902b8-00"])
-        func spans() -> [JSONObject] { collector.lines.map { JSONObject($0) } }
+        func spans() -> [JSONObject] { collector.lines.dropFirst().map { JSONObject($0) } }
         try await eventually("the spans\n\(collector.output)") { spans().contains { $0["name"] == "turn" } }
 
         let spans = spans()
