@@ -9,6 +9,8 @@ struct ConceptLexicon: Sendable {
 
     private var entries: [UInt64: Entry] = [:]
     private var longest = 0
+    /// A bit for each hash of `entries`, by its lowest bits: most beginnings of words are none, and need no look into the table.
+    private var present = [UInt64](repeating: 0, count: 1024)
 
     static let maximumCount = 255
 
@@ -20,6 +22,7 @@ struct ConceptLexicon: Sendable {
                 var hash = WordHash()
                 for byte in token { hash.add(byte) }
                 longest = max(longest, token.count)
+                present[Int(hash.value >> 6 & 1023)] |= 1 << (hash.value & 63)
                 if word.hasSuffix("*") {
                     entries[hash.value, default: Entry()].ofPrefix.append(UInt8(number))
                 } else {
@@ -35,7 +38,7 @@ struct ConceptLexicon: Sendable {
         var hash = WordHash()
         for (offset, byte) in word.prefix(longest).enumerated() {
             hash.add(byte)
-            guard let entry = entries[hash.value] else { continue }
+            guard present[Int(hash.value >> 6 & 1023)] & (1 << (hash.value & 63)) != 0, let entry = entries[hash.value] else { continue }
             for concept in entry.ofPrefix where !concepts[first...].contains(concept) { concepts.append(concept) }
             guard offset + 1 == word.count else { continue }
             for concept in entry.ofWord where !concepts[first...].contains(concept) { concepts.append(concept) }

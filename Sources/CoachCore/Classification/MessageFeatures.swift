@@ -69,8 +69,10 @@ public struct MessageFeatures: Sendable {
     /// Laughter has no features: it is common in harmless rows, and must not hide danger.
     private static func isLaughter(_ word: ArraySlice<UInt8>) -> Bool {
         word.count >= 4
-            ? word.allSatisfy { "haje".utf8.contains($0) } : ["lol", "jk", "xd", "kk", "mdr"].contains { word.elementsEqual($0.utf8) }
+            ? word.allSatisfy { "haje".utf8.contains($0) } : laughter.contains { word.elementsEqual($0) }
     }
+
+    private static let laughter = ["lol", "jk", "xd", "kk", "mdr"].map { Array($0.utf8) }
 
     /// The buckets of each token: its word, its n-grams, its concepts, and its pairs with the words and concepts before it.
     private static func buckets(of sequence: TokenSequence, _ lexicon: ConceptLexicon) -> (buckets: [UInt16], ends: [Int]) {

@@ -31,6 +31,9 @@ struct EventStreamAnswerReader<Frames: FrameReader>: AnswerReader {
 
     init(_ frames: Frames) { progress = Progress(frames: frames) }
 
+    // The hot path: called through `any AnswerReader`, it would run unspecialized, at twice the instructions.
+    @specialized(where Frames == OpenAIFrames)
+    @specialized(where Frames == AnthropicFrames)
     mutating func read(_ bytes: UnsafeRawBufferPointer, into update: inout ParsedUpdate) {
         guard !progress.isOver else { return }
         do throws(EventStreamError) {
