@@ -243,11 +243,13 @@ struct TransferTests {
     func many(_ driver: DriverKind) async throws {
         let bench = try PoolBench(driver)
         let server = try RawServer { connection in
-            guard let request = connection.request() else { return }
-            let mark = request.split(separator: "\r\n\r\n").last.map(String.init) ?? ""
-            connection.streamHead()
-            for index in 0..<20 { connection.chunk("\(mark)-\(index) ") }
-            connection.write("0\r\n\r\n")
+            // Not closed after the first: a kept connection may carry the next request by then.
+            while let request = connection.request() {
+                let mark = request.split(separator: "\r\n\r\n").last.map(String.init) ?? ""
+                connection.streamHead()
+                for index in 0..<20 { connection.chunk("\(mark)-\(index) ") }
+                connection.write("0\r\n\r\n")
+            }
         }
         let recorders = (0..<500).map { index in
             bench.start(TransferRequest(url: server.url, body: Array("mark\(index)".utf8), connectTimeout: .seconds(20))).recorder
