@@ -198,7 +198,8 @@ class Gateway(Peer):
             (root / "deploy").mkdir(parents=True)
             for name in ("db", "prompts", "domains"):
                 (root / name).symlink_to(checkout / name)
-            shutil.copy(checkout / "deploy/prices.json", root / "deploy")
+            for name in ("prices.json", "alert-rules.json"):
+                shutil.copy(checkout / "deploy" / name, root / "deploy")
             models = json.loads((checkout / "deploy/models.json").read_text())
             models["providers"]["simulator"]["ca_file"] = str(self.testbed.certificate)
             # The workload `idle` sends a token every 30 s.
