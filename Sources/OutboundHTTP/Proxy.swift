@@ -1,4 +1,4 @@
-/// A proxy, with how to authenticate to it and whom to trust.
+/// A proxy, its credentials, and the certificate authorities that may identify it.
 public struct Proxy: Sendable, Equatable {
     public var address: ProxyAddress
     /// The authentication scheme, used when the address has credentials.

@@ -44,7 +44,7 @@ create policy context_profiles_gateway on public.context_profiles for select to 
 grant select, insert (user_id, id, title, domain, persona_id, ephemeral), update (title, domain, deleted_at)
     on public.conversations to authenticated;
 grant select, insert, update on public.conversations to coach_gateway;
--- Previews are nobody's history.
+-- Previews are part of no history.
 create policy conversations_owner_select on public.conversations for select to authenticated
     using (user_id = (select auth.uid()) and source <> 'preview');
 create policy conversations_owner_insert on public.conversations for insert to authenticated

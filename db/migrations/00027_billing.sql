@@ -211,7 +211,7 @@ begin atomic
     select distinct e.user_id from gateway.user_entitlements e
     where e.access_until between clock_timestamp() - interval '1 day' and clock_timestamp() + interval '1 day'
         and (after is null or e.user_id > after)
-        -- Version 8: the pseudonym of a removed user, whom the sender does not know (gateway.pseudonym).
+        -- Version 8: the pseudonym of a removed user, which the sender does not know (gateway.pseudonym).
         and substr(e.user_id::text, 15, 1) <> '8'
         and exists (
             select from gateway.subscriber_ids i join gateway.billing_events b on b.subscriber = i.subscriber

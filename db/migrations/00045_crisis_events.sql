@@ -61,7 +61,7 @@ begin
     on conflict do nothing;
 end $$;
 
--- Books the judge's call of an attempt: the ledger's second call. Once, whoever delivers the receipt.
+-- Books the judge's call of an attempt: the ledger's second call. Once, also when a receipt is delivered again.
 create function gateway.book_judge(uid uuid, turn_id uuid, nth integer, bill jsonb, finalizer public.finalizer) returns void
     language plpgsql set search_path = '' as $$
 declare

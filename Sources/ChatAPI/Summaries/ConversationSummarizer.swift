@@ -67,7 +67,7 @@ private final class SummaryCall: Sendable {
             await withCheckedContinuation { continuation in
                 let generation = model.generate(prompt) { update in
                     if let answer = call.received(update) { continuation.resume(returning: answer) }
-                    // Until the end the text is nobody's: another provider may begin anew.
+                    // Nothing is used before the end, so another provider may still begin anew.
                     return ReleaseState(isReleased: false)
                 }
                 call.state.withLock { if !$0.isOver { $0.generation = generation } }

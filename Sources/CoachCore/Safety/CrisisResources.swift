@@ -10,7 +10,7 @@ public struct CrisisResources: Sendable, Equatable {
         var categories: Set<RiskCategory>
         /// Never on a card for a message; only in the list of `all(in:)`.
         var listedOnly: Bool
-        /// When somebody last checked it; nil: not since the file says so.
+        /// The day of the last verification; nil: the file has none.
         var verifiedOn: CalendarDay?
     }
 

@@ -27,7 +27,7 @@ public struct TurnContext: Sendable, Equatable {
     public var region: Region
     /// Number of the turn in its conversation, from 1. A retry has that of its message.
     public var turnNumber: Int
-    /// As the profile says.
+    /// From the profile.
     public var isMinor: Bool
     /// The notice of talking to a machine, when it is due.
     public var disclosure: DisclosureKind?

@@ -17,7 +17,7 @@ public struct RouteDescription: Sendable {
     public var failures: [Int]
     /// The section in the document. Set by the group.
     var tag = ""
-    /// Who may call the route. Set by the group.
+    /// The callers that the route accepts. Set by the group.
     var security = Security.open
 
     public init(

@@ -1,6 +1,6 @@
 import CoachCore
 
-/// For whom a route of `deploy/models.json` is, by its name: `default`, `judge`, `tier.NAME`, `domain.NAME`, `persona.ID`.
+/// What a route of `deploy/models.json` applies to, read from its name: `default`, `judge`, `tier.NAME`, `domain.NAME`, `persona.ID`.
 enum RouteKey: Hashable {
     case standard
     /// The second look at messages; no turn's answer.

@@ -5,7 +5,7 @@ import Identity
 import OperatorAPI
 
 extension GatewayConfiguration {
-    /// What exists in development only, and only while nobody but this machine can reach the gateway.
+    /// Features of development, while only this machine can reach the gateway.
     func developmentFeatures() throws -> [any Feature] {
         guard environment == .development, listen.isLoopback, let jwtSecret else { return [] }
         let secret = try SharedSecret(jwtSecret)

@@ -57,7 +57,7 @@ struct ProductFiles {
     }
 
     /// What does not keep a gateway from serving and should not stay so: no crisis model, models whose turns would have no cost, crisis
-    /// resources that nobody has checked for a year, tiers without their models.
+    /// resources last verified over a year ago, tiers without their models.
     func warnings(today: CalendarDay = CalendarDay(unixSeconds: Int(Date().timeIntervalSince1970))) -> [String] {
         let names = models.routes.values.flatMap(\.choices).map(\.name)
         var seen: Set<ModelName> = []

@@ -1,4 +1,4 @@
-/// Who accesses the database. Actors are defined relative to one owner, whose rows are accessed.
+/// A role and identity that accesses the database. Actors are defined relative to one owner, whose rows are accessed.
 enum Actor: String, CaseIterable, Sendable {
     /// The owner of the rows, as the gateway runs statements for them.
     case owner

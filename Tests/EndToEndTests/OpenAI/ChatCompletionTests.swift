@@ -92,7 +92,7 @@ struct ChatCompletionTests {
         let level = try await stage.database.row("select level from safety_states where user_id = '\(other.id)'")
         #expect(level.number("level") == 1)
         #expect(try await stage.database.turn(of: other.id).number("risk_tier") == 0)
-        // Who is in danger gets an answer, whatever the model's name is, and resources with what remains an error.
+        // A user in danger gets an answer for any model name; an error that remains carries the resources.
         #expect(try await complete(user, [cry], ["model": "gpt-4o"]).status == 200)
         let refused = try await complete(stage.testUser(), [cry], ["n": 2], headers: ["Accept-Language": "en-US"])
         #expect(refused.status == 400 && refused.error["message"]?.contains("988") == true)
