@@ -56,10 +56,10 @@ create table gateway.account_usage_days (
     day date not null, account_id uuid not null, tier text collate "C" not null, provider text collate "C", model text collate "C",
     domain public.coaching_domain, persona_id uuid,
     like gateway.figures including defaults,
-    unique nulls not distinct (day, account_id, tier, provider, model, domain, persona_id));
+    unique nulls not distinct (day, account_id, tier, provider, model, domain, persona_id)) with (fillfactor = 70);
 -- A row for each day on which an account had a turn.
 create table gateway.account_days (
-    account_id uuid not null, day date not null, like gateway.figures including defaults, primary key (account_id, day));
+    account_id uuid not null, day date not null, like gateway.figures including defaults, primary key (account_id, day)) with (fillfactor = 70);
 create index idx_account_days_day on gateway.account_days (day);
 
 -- Conversations with a turn on a day.
@@ -283,6 +283,16 @@ begin
         $sql$;
 end $$;
 
+-- Folds the rows from one watermark to another, on these days. Planning the statement takes longer than folding a few hundred rows, so a function
+-- keeps its plan.
+do $do$
+begin
+    execute format(
+        'create function gateway.fold_rows(xid8, xid8, date[]) returns setof bigint '
+            'language plpgsql set search_path = '''' set plan_cache_mode = force_generic_plan as %L',
+        format('begin return query %s; end', gateway.folding_statement(false)));
+end $do$;
+
 -- The oldest transaction that may still book rows here, or the next one: all before it are finished. Those of other databases book nothing here; one
 -- that has ended since is waited for once more.
 create function gateway.oldest_running() returns xid8
@@ -332,7 +342,7 @@ begin
         days := (select array_agg(distinct l.day) from public.usage_logs l where l.booked_in >= state.watermark and l.booked_in < next);
     end if;
     if found_rows > 0 then
-        execute gateway.folding_statement(false) using state.watermark, next, days;
+        perform gateway.fold_rows(state.watermark, next, days);
     end if;
     update gateway.rollup_state s
     set watermark = next, as_of = coalesce((select max(m.at) from gateway.rollup_marks m where m.before <= next), s.as_of);
@@ -368,5 +378,5 @@ begin
     end loop;
 end $$;
 revoke all on all functions in schema gateway from public, anon, authenticated;
-revoke all on function gateway.folding_statement(boolean), gateway.oldest_running(), gateway.rebuild_rollups() from coach_gateway;
+revoke all on function gateway.folding_statement(boolean), gateway.fold_rows(xid8, xid8, date[]), gateway.oldest_running(), gateway.rebuild_rollups() from coach_gateway;
 grant execute on function gateway.fold_rollups(integer) to coach_gateway;

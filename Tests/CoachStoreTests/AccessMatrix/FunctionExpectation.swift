@@ -179,7 +179,7 @@ enum FunctionExpectation {
         "gateway.session_hash(bytea)",
         "gateway.alert_value(text, interval, integer)", "gateway.alert_json(gateway.alerts)",
         "gateway.deliver_alert(gateway.alerts, text)", "gateway.latency_bin(double precision)", "gateway.latency_of(smallint)",
-        "gateway.folding_statement(boolean)", "gateway.oldest_running()",
+        "gateway.folding_statement(boolean)", "gateway.fold_rows(xid8, xid8, date[])", "gateway.oldest_running()",
         "gateway.rebuild_rollups()", "gateway.check_figure(text[], text[], text, text)",
         "gateway.is_whole_days(timestamp with time zone, timestamp with time zone, text[], text, text)",
         "gateway.figure_source(text, timestamp with time zone, timestamp with time zone, text[], text, text)",
