@@ -83,6 +83,12 @@ class Goals:
             webhooks = self.found["webhooks"]
             self.at_most("p99 intake of 500 billing events/s beside chat", 50, webhooks["intake_p99"], " ms")
             self.at_most("… not answered 200, a replay's included", 0, webhooks["intake_failed"] + webhooks["replay_failed"])
+        if "reads" in self.found:
+            reads = self.found["reads"]
+            self.at_most("GETs beside 500 streams, p50", 3, reads["p50"], " ms")
+            self.at_most("… p99", 15, reads["p99"], " ms")
+            self.at_most("… of search, p99", 100, reads["search_p99"], " ms")
+            self.at_most("… refused", 0, sum(reads["refused"].values()))
         if "soak" in self.found:
             self.at_most("soak: what is not flat", 0, len(self.found["soak"]["findings"]))
 

@@ -4,7 +4,7 @@ A study takes the testbed and the peers and returns `text` (Markdown) and its fi
 """
 from dataclasses import replace
 
-from . import history, jobs, machine, peers, report, soak, webhooks
+from . import history, jobs, machine, peers, reads, report, soak, webhooks
 from .testbed import progress
 from .workloads import Workload
 
@@ -113,4 +113,5 @@ def pair(testbed, kinds):
     return {"text": text, "ratio": ratio, "seen": seen, "busy": busy}
 
 
-ALL = {"turns": turns, "crowd": crowd, "pair": pair, "history": history.study, "soak": soak.study, "jobs": jobs.study, "webhooks": webhooks.study}
+ALL = {"turns": turns, "crowd": crowd, "pair": pair, "history": history.study, "soak": soak.study, "jobs": jobs.study, "webhooks": webhooks.study,
+       "reads": reads.study}
