@@ -18,7 +18,8 @@ extension PostgresClient {
             ) k on n.last_change > \(seen)::bigint
             left join lateral (
                 select \(PersonaRecord.columns) from public.coaching_personas where id = k.id and user_id = \(caller.userID)) o on k.kind = 'own'
-            left join lateral (select \(PublishedPersona.columns) from public.published_personas where id = k.id) p on k.kind = 'published'
+            left join lateral (select \(PublishedPersona.columns) from public.published_personas where id = k.id limit 1) p
+                on k.kind = 'published'
             order by k.change, k.id
             """
         let found = try await StoreFault.translating {

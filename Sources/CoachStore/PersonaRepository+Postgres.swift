@@ -96,10 +96,20 @@ extension PersonaRepository {
 
 extension PostgresClient {
     fileprivate func publishedPersonas(for caller: Caller, _ request: PageRequest) async throws -> Page<PublishedPersona> {
-        var query: Query = "select \(PublishedPersona.columns) from public.published_personas where true"
-        if let cursor = try request.pageCursor { query.append(" and (published_at, id) < (\(try cursor.timestamp), \(cursor.id))") }
-        query.append(" order by published_at desc, id desc limit \(request.limit + 1)")
-        let found = try await userRows(query, for: caller) { try PublishedPersona(row: $0) }
+        let cursor = try request.pageCursor
+        let before = try cursor.map { try $0.timestamp } ?? "'infinity'::timestamptz"
+        let query: Query = """
+            select p.* from gateway.published_page(
+                \(caller.userID), \(before), \(cursor?.id)::uuid, \(request.limit + 1)::integer) k
+            -- The limit makes it a look-up by id each, whatever the planner thinks of how many the user may see.
+            cross join lateral (select \(PublishedPersona.columns) from public.published_personas where id = k.id limit 1) p
+            order by k.published_at desc, k.id desc
+            """
+        let found = try await StoreFault.translating {
+            try await batch([Claims.gateway(for: caller), query], affinity: caller.userID.affinity) { rows in
+                try rows.map { try PublishedPersona(row: $0) }
+            }
+        }
         return Page(found, limit: request.limit) { PageCursor(key: $0.publishedAt.microseconds, id: $0.id.uuid) }
     }
 

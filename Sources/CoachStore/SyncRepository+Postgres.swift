@@ -61,7 +61,8 @@ extension PostgresClient {
                 left join public.turns t on t.user_id = m.user_id and t.id = m.turn_id
                 where m.user_id = \(caller.userID) and m.id = page.id) m on page.kind = 2
             left join lateral (
-                select \(PublishedPersona.columns) from public.published_personas where id = page.id) r on page.kind = 3
+                select \(PublishedPersona.columns) from public.published_personas where id = page.id limit 1) r
+                on page.kind = 3
             order by page.change, page.id
             """
         let found = try await userRows(query, for: caller) { try Counted<KeyedChange>(row: $0) { try KeyedChange(row: $0, at: $1) } }

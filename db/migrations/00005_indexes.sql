@@ -11,5 +11,5 @@ create index idx_conversations_ephemeral on public.conversations (last_message_a
 -- A creator's own personas.
 create index idx_coaching_personas_user_id on public.coaching_personas (user_id);
 -- The list of published personas.
-create index idx_coaching_personas_published_at on public.coaching_personas (published_at desc, id desc)
-    where status = 'published' and deleted_at is null;
+create index idx_coaching_personas_listed on public.coaching_personas (published_at desc, id desc)
+    where status = 'published' and visibility = 'listed' and deleted_at is null;

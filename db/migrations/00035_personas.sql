@@ -33,6 +33,26 @@ begin
     return link.persona_id;
 end $$;
 
+-- The published personas that the user of the claims may use, newest publication first, before a place in that order: listed ones, own ones, and
+-- those the user redeemed a link of, each found by an index of its own. With its owner's rights: only creators read rows of the table.
+create function gateway.published_page(user_id uuid, before timestamptz, before_id uuid, at_most integer)
+    returns table (published_at timestamptz, id uuid)
+    language plpgsql stable security definer set search_path = '' as $$
+begin
+    perform gateway.check_caller($1);
+    return query
+        (select p.published_at, p.id from public.coaching_personas p
+        where p.status = 'published' and p.visibility = 'listed' and p.deleted_at is null and (p.published_at, p.id) < ($2, $3)
+        order by p.published_at desc, p.id desc limit $4)
+        union
+        select p.published_at, p.id from public.coaching_personas p
+        where p.user_id = $1 and p.status = 'published' and p.deleted_at is null and (p.published_at, p.id) < ($2, $3)
+        union
+        select p.published_at, p.id from public.persona_redemptions r join public.coaching_personas p on p.id = r.persona_id
+        where r.user_id = $1 and p.status = 'published' and p.deleted_at is null and (p.published_at, p.id) < ($2, $3)
+        order by 1 desc, 2 desc limit $4;
+end $$;
+
 -- Ends the publication of a user's persona: conversations that have it keep their version. False when the user has no such persona, or it was never
 -- published.
 create function gateway.unpublish_persona(user_id uuid, persona_id uuid) returns boolean
@@ -115,6 +135,6 @@ end $$;
 
 revoke all on all functions in schema gateway, operator from public, anon, authenticated;
 grant execute on function
-    gateway.redeem_share_link(uuid, text), gateway.unpublish_persona(uuid, uuid), gateway.persona_of_conversation(uuid, uuid),
+    gateway.redeem_share_link(uuid, text), gateway.published_page(uuid, timestamptz, uuid, integer), gateway.unpublish_persona(uuid, uuid), gateway.persona_of_conversation(uuid, uuid),
     gateway.accept_persona_version(uuid, uuid), gateway.persona_stats(uuid, uuid), operator.unpublish_persona(uuid, text, text)
     to coach_gateway;

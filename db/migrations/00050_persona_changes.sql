@@ -19,7 +19,7 @@ create index removed_personas_change on gateway.removed_personas (change, person
 alter table public.coaching_personas add column change bigint not null default 0;
 -- Whether all users could see it once: then they learn that it is gone.
 alter table public.coaching_personas add column was_listed boolean not null default false;
-create index coaching_personas_change on public.coaching_personas (change, id);
+create index coaching_personas_change on public.coaching_personas (change, id) where was_listed;
 -- The number of the user's own changes at which they got access.
 alter table public.persona_redemptions add column change bigint not null default 0;
 
@@ -119,6 +119,16 @@ create function gateway.persona_changes(user_id uuid, after_change bigint, after
 begin
     perform gateway.check_caller($1);
     return query
+        with changed as (
+            -- Each part has an index of its own, in the order of changes or by the user.
+            (select p.id from public.coaching_personas p
+            where p.was_listed and (p.change, p.id) > ($2, $3) order by p.change, p.id limit $4)
+            union
+            select p.id from public.coaching_personas p where p.user_id = $1 and (p.change, p.id) > ($2, $3)
+            union
+            select p.id from public.persona_redemptions r join public.coaching_personas p on p.id = r.persona_id
+            where r.user_id = $1 and (p.change, p.id) > ($2, $3)
+        )
         select c.change, c.id, c.kind from (
             (select p.change, p.id,
                 case
@@ -127,9 +137,9 @@ begin
                     when p.status = 'published' and (p.visibility = 'listed' or r.persona_id is not null) then 'published'
                     else 'removed'
                 end as kind
-            from public.coaching_personas p
+            from changed
+            join public.coaching_personas p on p.id = changed.id
             left join public.persona_redemptions r on r.user_id = $1 and r.persona_id = p.id
-            where (p.change, p.id) > ($2, $3) and (p.user_id = $1 or p.was_listed or r.persona_id is not null)
             order by p.change, p.id limit $4)
             union all
             (select g.change, g.persona_id, 'removed'

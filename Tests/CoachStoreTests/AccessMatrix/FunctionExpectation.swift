@@ -74,7 +74,7 @@ enum FunctionExpectation {
         "gateway.purge_deleted(interval, integer)",
         "gateway.purge_ephemeral(integer)",
         "gateway.publish_persona(uuid, uuid, text)",
-        "gateway.redeem_share_link(uuid, text)",
+        "gateway.redeem_share_link(uuid, text)", "gateway.published_page(uuid, timestamp with time zone, uuid, integer)",
         "gateway.unpublish_persona(uuid, uuid)",
         "gateway.persona_of_conversation(uuid, uuid)",
         "gateway.accept_persona_version(uuid, uuid)",
@@ -200,7 +200,8 @@ enum FunctionExpectation {
         "gateway.leave_tombstone()", "gateway.refuse_removed_user()", "gateway.delete_user(uuid, integer)",
         "gateway.refuse_user(uuid)",
         // Count the uses of a creator's link with a user's redemption, and the use of a persona by many users.
-        "gateway.redeem_share_link(uuid, text)", "gateway.persona_stats(uuid, uuid)",
+        "gateway.redeem_share_link(uuid, text)", "gateway.published_page(uuid, timestamp with time zone, uuid, integer)",
+        "gateway.persona_stats(uuid, uuid)",
         // Work on sessions, which no role reads.
         "gateway.open_operator_session(uuid, bytea, timestamp with time zone)", "gateway.operator_session(uuid, bytea)",
         "gateway.close_operator_session(uuid, bytea)",
