@@ -138,11 +138,16 @@ struct PersonaRepositoryTests {
         let store = try await StoreFixture.shared()
         let (creator, personas) = (try await newcomer(store), repository(store))
         let id = try await store.persona(of: creator.userID)
-        for _ in 0..<19 {
-            _ = try await store.turns().begin(.someone(), TurnRequest(message: "Hi", personaID: id), risk: .calm).begun
+        func answerMessage() async throws {
+            let user = Caller.someone()
+            let turn = try await store.turns().begin(user, TurnRequest(message: "Hi", personaID: id), risk: .calm).begun
+            #expect(try await store.turns().finish(.complete(turn.identity, of: user, "Hello")) == .finalized)
         }
+        for _ in 0..<19 { try await answerMessage() }
+        try await store.foldRollups()
         #expect(try await personas.statistics(creator, id) == PersonaStatistics(users: nil, conversations: nil, turns: nil))
-        _ = try await store.turns().begin(.someone(), TurnRequest(message: "Hi", personaID: id), risk: .calm).begun
+        try await answerMessage()
+        try await store.foldRollups()
         #expect(try await personas.statistics(creator, id) == PersonaStatistics(users: 20, conversations: 20, turns: 20))
     }
 }

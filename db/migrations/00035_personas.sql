@@ -95,30 +95,6 @@ begin
     return gateway.persona_of_conversation(user_id, conversation_id);
 end $$;
 
--- How a creator's persona was used in the last 30 days: {users, conversations, turns}, all NULL below 20 users, which would show what single
--- users do. NULL when the user has no such persona. With its owner's rights: the ledger is other users'.
-create function gateway.persona_stats(user_id uuid, persona_id uuid) returns jsonb
-    language plpgsql stable security definer set search_path = '' as $$
-declare
-    minimum constant integer := 20;
-    users bigint;
-    conversations bigint;
-    turns bigint;
-begin
-    perform gateway.check_caller(user_id);
-    if not exists (select from public.coaching_personas p where p.id = $2 and p.user_id = $1 and p.deleted_at is null) then
-        return null;
-    end if;
-    select count(distinct l.account_id), count(distinct l.conversation_id), count(distinct l.turn_id)
-    into users, conversations, turns
-    from public.usage_logs l
-    where l.persona_id = $2 and l.purpose = 'chat' and l.day > (now() at time zone 'UTC')::date - 30;
-    if users < minimum then
-        return jsonb_build_object('users', null, 'conversations', null, 'turns', null);
-    end if;
-    return jsonb_build_object('users', users, 'conversations', conversations, 'turns', turns);
-end $$;
-
 -- Withdraws a persona: no turn uses it from then on, and its creator cannot publish it. False when there is no such persona, or it was never
 -- published. A persona that is withdrawn already keeps the first reason.
 create function operator.unpublish_persona(persona_id uuid, reason text, request_id text) returns boolean
@@ -136,5 +112,5 @@ end $$;
 revoke all on all functions in schema gateway, operator from public, anon, authenticated;
 grant execute on function
     gateway.redeem_share_link(uuid, text), gateway.published_page(uuid, timestamptz, uuid, integer), gateway.unpublish_persona(uuid, uuid), gateway.persona_of_conversation(uuid, uuid),
-    gateway.accept_persona_version(uuid, uuid), gateway.persona_stats(uuid, uuid), operator.unpublish_persona(uuid, text, text)
+    gateway.accept_persona_version(uuid, uuid), operator.unpublish_persona(uuid, text, text)
     to coach_gateway;

@@ -62,9 +62,13 @@ create table gateway.account_days (
     account_id uuid not null, day date not null, like gateway.figures including defaults, primary key (account_id, day)) with (fillfactor = 70);
 create index idx_account_days_day on gateway.account_days (day);
 
--- Conversations with a turn on a day.
+-- Conversations with a turn on a day, and the persona they had in it.
 create table gateway.conversation_days (
-    account_id uuid not null, day date not null, conversation_id uuid not null, primary key (account_id, day, conversation_id));
+    account_id uuid not null, day date not null, conversation_id uuid not null, persona_id uuid, primary key (account_id, day, conversation_id));
+-- For the statistics that creators read.
+create index idx_conversation_days_persona on gateway.conversation_days (persona_id, day) include (account_id, conversation_id)
+    where persona_id is not null;
+create index idx_persona_days_persona on gateway.persona_days (persona_id, day) include (turns) where persona_id is not null;
 
 -- Accounts and conversations by day. Accounts that were active within 7 and 30 days, this one included: the sums of the changes up to the day.
 create table gateway.activity_days (
@@ -216,8 +220,10 @@ begin
         new_day as materialized (
             select n.account_id, n.day from account_day n where n.is_new
         ), conversation as (
-            insert into gateway.conversation_days (account_id, day, conversation_id)
-            select distinct r.account_id, r.day, r.conversation_id from ranked r where r.conversation_id is not null
+            insert into gateway.conversation_days (account_id, day, conversation_id, persona_id)
+            select r.account_id, r.day, r.conversation_id, (array_agg(r.persona_id) filter (where r.persona_id is not null and not r.is_extra))[1]
+            from ranked r where r.conversation_id is not null
+            group by r.account_id, r.day, r.conversation_id
             on conflict do nothing
             returning day
         ), error as (

@@ -151,6 +151,30 @@ begin
         order by c.change, c.id limit $4;
 end $$;
 
+-- How a creator's persona was used in the last 30 days: {users, conversations, turns}, all NULL below 20 users, which would show what single
+-- users do. NULL when the user has no such persona. From the rollups, with their owner's rights: they are of all users.
+create function gateway.persona_stats(user_id uuid, persona_id uuid) returns jsonb
+    language plpgsql stable security definer set search_path = '' as $$
+declare
+    minimum constant integer := 20;
+    users bigint;
+    conversations bigint;
+    turns bigint;
+begin
+    perform gateway.check_caller(user_id);
+    if not exists (select from public.coaching_personas p where p.id = $2 and p.user_id = $1 and p.deleted_at is null) then
+        return null;
+    end if;
+    select count(distinct d.account_id), count(distinct d.conversation_id) into users, conversations
+    from gateway.conversation_days d where d.persona_id = $2 and d.day > (now() at time zone 'UTC')::date - 30;
+    select coalesce(sum(d.turns), 0) into turns
+    from gateway.persona_days d where d.persona_id = $2 and d.day > (now() at time zone 'UTC')::date - 30;
+    if users < minimum then
+        return jsonb_build_object('users', null, 'conversations', null, 'turns', null);
+    end if;
+    return jsonb_build_object('users', users, 'conversations', conversations, 'turns', turns);
+end $$;
+
 revoke all on gateway.persona_counter, gateway.removed_personas from anon, authenticated, coach_gateway;
 alter table gateway.persona_counter enable row level security;
 alter table gateway.removed_personas enable row level security;
@@ -160,5 +184,5 @@ create policy persona_counter_gateway_select on gateway.persona_counter for sele
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
     gateway.publish_within_tier(uuid, uuid, text, jsonb, integer[], text), gateway.end_publication(uuid, uuid, text),
-    gateway.persona_changes(uuid, bigint, uuid, integer)
+    gateway.persona_changes(uuid, bigint, uuid, integer), gateway.persona_stats(uuid, uuid)
     to coach_gateway;
