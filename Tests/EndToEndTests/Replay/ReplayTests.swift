@@ -44,7 +44,7 @@ struct ReplayTests {
         }
         print(
             """
-            replay: \(years.count) subscribers, \(events.count) events, \(deliveries.count) deliveries, \(stand.retries) of them repeated, \
+            replay: \(years.count) subscribers, \(events.count) events, \(deliveries.count) deliveries, \(stand.retries) attempts that failed, \
             \(Self.kills) kills, \(String(format: "%.1f", seconds)) s; differences: \(differences.count)
             """)
     }
