@@ -37,7 +37,8 @@ async def read_journal(stage, calls):
             for entry in answer.get("requests", []):
                 asked = next((m["content"] for m in reversed(entry.get("messages", [])) if m["role"] == "user"), "")
                 marker = re.search(r"mark[a-z]{14}", asked if isinstance(asked, str) else "")
-                if marker:
+                # A summary's request quotes messages.
+                if marker and "<messages>" not in asked:
                     calls[(id(life), entry["sequence"])] = (marker.group(), entry["tokens_sent"])
             # Up to the first that still runs.
             for entry in answer.get("requests", []):

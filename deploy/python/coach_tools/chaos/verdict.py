@@ -40,7 +40,7 @@ class Verdict:
             else:
                 self.answers[row["turn_id"]].append(row)
         self.usage = defaultdict(list)
-        for row in await rows("select turn_id, attempt, finalized_by, estimated, cost_usd::text from model_calls"):
+        for row in await rows("select turn_id, attempt, call, finalized_by, estimated, cost_usd::text from model_calls where purpose = 'chat'"):
             self.usage[row["turn_id"]].append(row)
         self.sums = (await rows(
             "select (select coalesce(sum(spent_usd), 0)::text from budgets) as spent, "
@@ -162,7 +162,7 @@ class Verdict:
         elif reading.ended == "partial":
             if text != content:
                 # A receipt from a dead instance's spool may have replaced what the reaper kept: then the text only grows.
-                if row["finalized_by"] == "owner" and content.startswith(text) and self.kills_of(turn, row):
+                if row["finalized_by"] == "owner" and content.startswith(text) and self.met(turn, ("kill -9",)):
                     self.table["revised"] += 1
                 elif reading.kept == 0 and reading.attempt < row["attempt"] and self.met(turn, ("kill -9",)):
                     # This attempt kept nothing, which is what its reader was told. A repeated POST made the attempt that is kept.
@@ -198,7 +198,9 @@ class Verdict:
     def check_bill(self, turn, row):
         """Every attempt is billed at most once, and text is billed."""
         usage = self.usage.get(turn.turn_id, [])
-        per_attempt = Counter(entry["attempt"] for entry in usage)
+        # Later calls of an attempt are those to a provider that failed.
+        per_attempt = Counter(
+            entry["attempt"] for entry in usage if entry["call"] == 1 or not self.met(turn, ("kill -9 of the provider",), before=1, after=1))
         content = self.answers.get(turn.turn_id, [{}])[0].get("content", "")
         if any(count > 1 for count in per_attempt.values()) or any(attempt > row["attempt"] for attempt in per_attempt):
             self.table["billed twice"] += 1
