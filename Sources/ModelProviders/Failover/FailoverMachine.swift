@@ -1,7 +1,7 @@
 import CoachCore
 import TokenRelay
 
-/// Decides which provider is called, how long it has, and how a model call ends. Pure; the driver (`ModelCall`) holds transfer and timer.
+/// Decides which provider is called, how long it has, and how a model call ends. Pure; a part of `ModelCallMachine`.
 ///
 /// While no text was released another provider may take over; afterwards none continues what one began. Every input carries the time; `deadline`
 /// is when to call `clock`. Inputs that do not fit the state change nothing: a transfer that was given up may still report something.
@@ -78,7 +78,7 @@ struct FailoverMachine: Equatable {
     }
 
     /// Whether text was released, so that no other provider may take over.
-    var hasReleased: Bool {
+    @inline(__always) var hasReleased: Bool {
         if case .speaking = state { true } else { false }
     }
 
@@ -149,11 +149,13 @@ extension FailoverMachine {
         return count <= room ? .all : .atMost(room)
     }
 
-    /// What has become of the text.
-    mutating func released(_ release: ReleaseState) {
-        guard hasText else { return }
+    /// What has become of the text. True when that is new.
+    @discardableResult
+    @inline(__always) mutating func released(_ release: ReleaseState) -> Bool {
+        guard hasText, release.isHeld != isHeld || release.isReleased && !hasReleased else { return false }
         isHeld = release.isHeld
         if release.isReleased, case .drafting(_, let lastText, let bytes) = state { state = .speaking(lastText: lastText, bytes: bytes) }
+        return true
     }
 
     /// The answer outgrew its bound, and what fits was released.

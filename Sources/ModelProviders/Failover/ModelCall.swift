@@ -1,0 +1,199 @@
+import CoachCore
+import TokenRelay
+
+/// One model call: performs what a `ModelCallMachine` decides, with a transfer, a reader and a timer, and delivers updates. After `init` it
+/// belongs to the transfers' thread.
+final class ModelCall {
+    /// After the end mark the connection is given so long to end the response, so that it can be used again.
+    private static let lingering = Duration.seconds(1)
+
+    // What a token touches stands together: it is cold when the token comes.
+    private var machine: ModelCallMachine
+    /// Set while an answer is read.
+    private var reader: (any AnswerReader)?
+    private var receive: LanguageModel.Receiver?
+    /// Not before `begin`, as `init` runs on the caller's thread.
+    private lazy var health = router.health
+    private let router: ModelRouter
+
+    /// The prompt in each dialect of the route; empty after the first released text: no other provider is called after that.
+    private var prompts: [Dialect: EncodedPrompt]
+    private let trace: TraceHeaders?
+    /// The request that is out.
+    private var transfer: Transfer?
+    /// The key of the request that was sent last.
+    private var key: String?
+    private var alarm: (handle: TransferAlarm, at: Moment)?
+
+    /// Encodes the prompt on the caller's thread.
+    init(prompt: Prompt, router: ModelRouter, receive: @escaping LanguageModel.Receiver) {
+        prompts = router.encode(prompt)
+        trace = prompt.trace
+        self.router = router
+        self.receive = receive
+        machine = ModelCallMachine(choices: router.route.choices, limits: router.limits, start: .now)
+    }
+
+    func begin() {
+        let now = Moment.now
+        machine = ModelCallMachine(choices: router.order(at: now), limits: router.limits, start: now)
+        health.began()
+        perform(machine.begin(at: now))
+        deliver()
+    }
+
+    func cancel() {
+        perform(machine.cancelled())
+        deliver()
+    }
+}
+
+// MARK: - Actions
+
+extension ModelCall {
+    private func perform(_ action: ModelCallMachine.Action) {
+        switch action {
+        case .none: return
+        case .send(let choice): send(to: choice)
+        case .cancelTransfer: cancelTransfer()
+        case .letTransferEnd: letTransferEnd()
+        case .readAnswer(let model): reader = router.provider(of: machine.current)?.dialect.makeReader(for: model.model)
+        case .judge(let head, let body, let choice):
+            let error = router.provider(of: choice)?.dialect.error(head, body: body) ?? ProviderError()
+            fail(AttemptFailure(head, error, at: choice.name.provider))
+        case .fail(let failure): fail(failure)
+        }
+        setAlarm()
+    }
+
+    private func send(to choice: ModelChoice) {
+        cancelTransfer()
+        guard let provider = router.provider(of: choice), let prompt = prompts[provider.dialect] else {
+            return perform(machine.failed(AttemptFailure(fault: ModelFault(kind: .refused, detail: "unknown provider")), at: .now))
+        }
+        key = router.keys.key(of: provider.name, at: .now)
+        var request = provider.dialect.request(
+            prompt, to: choice, at: provider, key: key, keys: router.keys, connectTimeout: router.limits.connect)
+        request.trace(trace)
+        transfer = router.transfers.start(request, handlers(machine.attempt))
+    }
+
+    private func handlers(_ attempt: Int) -> TransferHandlers {
+        let call = router.transfers.bind(self)
+        return TransferHandlers(
+            head: { head in call.current.during(attempt) { $0.head(head) } },
+            bytes: { bytes in call.current.during(attempt) { $0.bytes(bytes) } },
+            end: { end in call.current.during(attempt) { $0.transferEnded(end) } })
+    }
+
+    private func cancelTransfer() {
+        transfer?.cancel()
+        transfer = nil
+        reader = nil
+    }
+
+    private func letTransferEnd() {
+        reader = nil
+        guard let transfer else { return }
+        self.transfer = nil
+        _ = router.transfers.schedule(after: Self.lingering) { transfer.cancel() }
+    }
+
+    /// Chooses what may follow from what the calls of all routes share: another key, the budget of retries, the provider's health.
+    private func fail(_ failure: AttemptFailure) {
+        deliver()
+        let now = Moment.now
+        let model = machine.current.name
+        var failure = failure
+        if let key, let rest = failure.keyRest {
+            failure.hasAnotherKey = router.keys.reject(key, of: model.provider, for: rest, at: now)
+        }
+        if failure.mayRetry, machine.choices.count == 1 { failure.mayRetry = health.mayRetry() }
+        health.noteFailure(of: model, failure, at: now)
+        perform(machine.failed(failure, at: now))
+    }
+
+    private func deliver() {
+        guard machine.hasDelivery else { return }
+        let (count, fields) = machine.takeDelivery()
+        let release = health.update.text.withUnsafeBufferPointer { text in
+            let text = UnsafeBufferPointer(rebasing: text[..<count])
+            let update = ModelUpdate(
+                acceptedBy: fields?.acceptedBy, text: text, isSilent: fields?.isSilent ?? false, usage: fields?.usage, end: fields?.end)
+            return receive?(update)
+        }
+        // The same at nearly every token.
+        if let release, machine.released(release) {
+            if machine.hasReleased { prompts = [:] }
+            setAlarm()
+        }
+        if machine.isEnded { receive = nil }
+    }
+
+    /// The timer is left alone while the deadline only moves away, as it does with every text; when it fires too early, it is set again.
+    private func setAlarm() {
+        guard let deadline = machine.deadline else {
+            alarm?.handle.cancel()
+            alarm = nil
+            return
+        }
+        if let at = alarm?.at, at <= deadline { return }
+        alarm?.handle.cancel()
+        let handle = router.transfers.schedule(after: Moment.now.duration(to: deadline)) { [self] in
+            alarm = nil
+            clock()
+        }
+        alarm = (handle, deadline)
+    }
+
+    private func clock() {
+        let model = machine.current.name
+        let now = Moment.now
+        let (action, late) = machine.clock(at: now)
+        if let late { health.noteFailure(of: model, late, at: now) }
+        perform(action)
+        setAlarm()
+        deliver()
+    }
+}
+
+// MARK: - Events of the transfer
+
+extension ModelCall {
+    /// Takes what a transfer reports, unless it was given up.
+    private func during(_ attempt: Int, _ body: (ModelCall) -> Void) {
+        guard attempt == machine.attempt else { return }
+        body(self)
+        deliver()
+    }
+
+    private func head(_ head: TransferHead) {
+        perform(machine.received(head, at: .now))
+        setAlarm()
+    }
+
+    private func bytes(_ bytes: UnsafeRawBufferPointer) {
+        guard reader != nil else { return perform(machine.receivedErrorBody(bytes)) }
+        health.update.clear()
+        reader?.read(bytes, into: &health.update)
+        take()
+    }
+
+    private func transferEnded(_ end: TransferEnd) {
+        // It is over already: nothing to cancel.
+        transfer = nil
+        guard reader != nil else { return perform(machine.transferEnded(end)) }
+        health.update.clear()
+        reader?.finish(into: &health.update)
+        take()
+    }
+
+    /// Hands what the reader made to the machine.
+    private func take() {
+        let hadText = machine.hasText
+        if !hadText, !health.update.text.isEmpty { health.noteSuccess(of: machine.current.name) }
+        perform(machine.received(&health.update, at: .now))
+        // Every further text only moves the deadline away; and to ask for it copies the machine.
+        if !hadText { setAlarm() }
+    }
+}

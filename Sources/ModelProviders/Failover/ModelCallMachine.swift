@@ -1,0 +1,208 @@
+import CoachCore
+import TokenRelay
+
+/// The state of one model call: which attempt's reports count, what its response has brought, and what the receiver must be told. Pure; the
+/// driver (`ModelCall`) holds transfer, reader and timer. `FailoverMachine`, which it contains, decides about attempts and time.
+///
+/// Text stays in the caller's buffer, of which the machine keeps a count only, so a token allocates nothing.
+struct ModelCallMachine {
+    /// What the driver does next.
+    enum Action: Equatable {
+        case none
+        /// Cancel the transfer that runs, if any, and send the request to this choice.
+        case send(ModelChoice)
+        /// Cancel the transfer that runs.
+        case cancelTransfer
+        /// The answer is complete: the transfer has a moment to end the response, so that its connection can be used again.
+        case letTransferEnd
+        /// Read what follows as an answer of this model.
+        case readAnswer(ModelName)
+        /// Call `failed` with what the dialect of this choice makes of an error response.
+        case judge(TransferHead, body: [UInt8], of: ModelChoice)
+        /// The attempt failed: deliver, because the receiver decides whether another provider may still answer; then call `failed`.
+        case fail(AttemptFailure)
+    }
+
+    /// What the receiver is told beside text.
+    struct Fields: Equatable {
+        var acceptedBy: ModelName?
+        var usage: TokenUsage?
+        var isSilent = false
+        var end: ModelEnd?
+    }
+
+    private struct ErrorResponse: Equatable {
+        var head: TransferHead
+        var body: [UInt8] = []
+    }
+
+    /// At most so much of an error response is read, in bytes.
+    static let longestErrorBody = 8 << 10
+
+    // What a token touches stands together: it is cold when the token comes.
+    /// Counts attempts and their ends: a report with another number is of a transfer that was given up.
+    private(set) var attempt = 0
+    /// Bytes of the text read last, from its start, that were not delivered yet.
+    private(set) var pendingText = 0
+    /// nil mostly.
+    private var pendingFields: Fields?
+    private var failover: FailoverMachine
+    private var hasReportedUsage = false
+    /// The response of the attempt, when it is an error.
+    private var errorResponse: ErrorResponse?
+    private var choice = 0
+    /// In the order in which they are tried.
+    let choices: [ModelChoice]
+
+    /// - Parameter choices: in the order in which they are tried; at least one.
+    init(choices: [ModelChoice], limits: CallLimits, start: Moment) {
+        self.choices = choices
+        failover = FailoverMachine(providers: choices.map(\.name.provider), limits: limits, start: start)
+    }
+
+    /// The choice that is called, or was called last.
+    var current: ModelChoice { choices[choice] }
+
+    @inline(__always) var isEnded: Bool { failover.isEnded }
+    /// Whether the attempt has brought text.
+    @inline(__always) var hasText: Bool { failover.hasText }
+    /// Whether text was released, so that no other provider is called.
+    var hasReleased: Bool { failover.hasReleased }
+    /// When to call `clock`; nil: never.
+    @inline(__always) var deadline: Moment? { failover.deadline }
+    /// Whether there is anything to deliver.
+    @inline(__always) var hasDelivery: Bool { pendingText > 0 || pendingFields != nil }
+
+    /// What to deliver with the first `pendingText` bytes of the text; both are pending no longer.
+    mutating func takeDelivery() -> (text: Int, fields: Fields?) {
+        defer {
+            pendingText = 0
+            pendingFields = nil
+        }
+        return (pendingText, pendingFields)
+    }
+}
+
+// MARK: - Events
+
+extension ModelCallMachine {
+    mutating func begin(at now: Moment) -> Action { action(failover.begin(at: now)) }
+
+    mutating func cancelled() -> Action { action(failover.cancelled()) }
+
+    /// The response begins.
+    mutating func received(_ head: TransferHead, at now: Moment) -> Action {
+        guard head.status == 200 else {
+            errorResponse = ErrorResponse(head: head)
+            return action(failover.refused(at: now))
+        }
+        guard failover.accepted() else { return .none }
+        var fields = pendingFields ?? Fields()
+        fields.acceptedBy = current.name
+        // The usage of an earlier provider is not this one's.
+        if hasReportedUsage { fields.usage = TokenUsage() }
+        hasReportedUsage = false
+        pendingFields = fields
+        return .readAnswer(current.name)
+    }
+
+    /// A part of an error response's body.
+    mutating func receivedErrorBody(_ bytes: UnsafeRawBufferPointer) -> Action {
+        guard var response = errorResponse else { return .none }
+        errorResponse = nil
+        response.body.append(contentsOf: bytes.prefix(Self.longestErrorBody - response.body.count))
+        errorResponse = response
+        return response.body.count == Self.longestErrorBody ? judgeErrorResponse() : .none
+    }
+
+    /// A part of the answer, as the reader gives it. Text beyond the answer's bound is not delivered.
+    mutating func received(_ update: inout ParsedUpdate, at now: Moment) -> Action {
+        var isTooLong = false
+        let count = update.text.count
+        if count > 0 {
+            switch failover.receivedText(count, at: now) {
+            case .all: pendingText = count
+            case .atMost(let bound):
+                isTooLong = true
+                pendingText = update.text.prefixOfWholeCharacters(bound).count
+            case .nothing: break
+            }
+        }
+        if let usage = update.usage {
+            hasReportedUsage = true
+            pendingFields = pendingFields ?? Fields()
+            pendingFields?.usage = usage
+        }
+        if isTooLong { return action(failover.reachedBound()) }
+        switch update.verdict {
+        case nil: return .none
+        case .ended(let end): return action(failover.finished(end, at: now))
+        case .broken(let kind, let detail):
+            let fault = ModelFault(kind: kind, detail: "\(current.name.provider): \(detail)")
+            return .fail(AttemptFailure(fault: fault, blamesProvider: !hasText))
+        }
+    }
+
+    /// The transfer ended before it brought an answer.
+    mutating func transferEnded(_ end: TransferEnd) -> Action {
+        if errorResponse != nil { return judgeErrorResponse() }
+        switch end {
+        case .failed(let failure): return .fail(AttemptFailure(failure, at: current.name.provider))
+        case .cancelled: return .fail(AttemptFailure(fault: ModelFault(kind: .cut, detail: "shut down")))
+        // Not reached: a transfer that is complete had a head.
+        case .complete: return .fail(AttemptFailure(fault: ModelFault(kind: .cut, detail: "no response")))
+        }
+    }
+
+    mutating func failed(_ failure: AttemptFailure, at now: Moment) -> Action { action(failover.failed(failure, at: now)) }
+
+    /// What the receiver returned. True when it changed, and the deadline with it.
+    mutating func released(_ release: ReleaseState) -> Bool { failover.released(release) }
+
+    /// Time has passed. Harmless when called too early.
+    /// - Returns: also the failure to note of the provider's health when it is late with its first text. A pause that is over is not its fault.
+    mutating func clock(at now: Moment) -> (action: Action, late: AttemptFailure?) {
+        let wasWaiting = failover.isWaitingForText
+        let next = failover.clock(at: now)
+        let isLate = wasWaiting && ![.none, .judgeErrorResponse, .releaseHeld].contains(next)
+        let fault = ModelFault(kind: .noFirstToken, detail: "\(current.name.provider): no text in time")
+        return (action(next), isLate ? AttemptFailure(fault: fault, blamesProvider: true) : nil)
+    }
+}
+
+// MARK: - Steps
+
+extension ModelCallMachine {
+    private mutating func action(_ decision: FailoverMachine.Action) -> Action {
+        switch decision {
+        case .none: return .none
+        case .attempt(let index):
+            endAttempt()
+            choice = index
+            return .send(choices[index])
+        case .pause:
+            endAttempt()
+            return .cancelTransfer
+        case .judgeErrorResponse: return judgeErrorResponse()
+        case .releaseHeld:
+            pendingFields = pendingFields ?? Fields()
+            pendingFields?.isSilent = true
+            return .none
+        case .end(let end):
+            endAttempt()
+            pendingFields = pendingFields ?? Fields()
+            pendingFields?.end = end
+            return end.isFault ? .cancelTransfer : .letTransferEnd
+        }
+    }
+
+    private mutating func endAttempt() {
+        attempt += 1
+        errorResponse = nil
+    }
+
+    private func judgeErrorResponse() -> Action {
+        guard let errorResponse else { return .none }
+        return .judge(errorResponse.head, body: errorResponse.body, of: current)
+    }
+}
