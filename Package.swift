@@ -62,9 +62,10 @@ let package = Package(
         .systemLibrary(name: "CLibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "CGatewayShims"),
         module("JSON"),
+        module("BinaryFormats"),
         module("EventStream", ["JSON"]),
         module("Telemetry", ["JSON", .logging, .metrics, .tracing]),
-        module("CoachCore", ["JSON"]),
+        module("CoachCore", ["BinaryFormats", "JSON"]),
         module("ModelTraining", ["CoachCore", "JSON"]),
 
         module("GatewayAPI", ["JSON", "EventStream"], exclude: ["README.md"]),
@@ -74,7 +75,7 @@ let package = Package(
         module("OutboundHTTP", ["CLibCurl", "Reactor"], exclude: ["README.md"]),
         module("CoachStore", ["CoachCore", "JSON", "PostgresClient"]),
         module("TokenRelay", ["CoachCore", "CLibSSL", "Reactor", "OutboundHTTP"], exclude: ["README.md"]),
-        module("ModelProviders", ["CoachCore", "JSON", "EventStream", "CLibSSL", "TokenRelay"]),
+        module("ModelProviders", ["BinaryFormats", "CoachCore", "JSON", "EventStream", "CLibSSL", "TokenRelay"]),
         module("Identity", ["CoachCore", "JSON", "OutboundHTTP", .jwtKit, .crypto]),
         module("Webhooks", ["HTTPEdge", "CoachCore", "JSON", "OutboundHTTP", .crypto, .x509, .hummingbird]),
         module(
@@ -89,14 +90,16 @@ let package = Package(
                 "HTTPEdge", "BackgroundJobs", "CoachCore", "GatewayAPI", "JSON", "EventStream", "TokenRelay", .hummingbird, .nio, .nioPosix,
                 .logging, .metrics, .tracing, .serviceLifecycle,
             ]),
-        module("AccountAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "EventStream", "ChatAPI", .hummingbird]),
+        module("AccountAPI", ["HTTPEdge", "BinaryFormats", "CoachCore", "GatewayAPI", "JSON", "ChatAPI", .hummingbird]),
         // The files of its pages are in the executable, which can be copied by itself.
         module(
             "OperatorAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", .crypto, .hummingbird],
             resources: [.embedInCode("Static")]),
         module("PersonaAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", .hummingbird]),
         module("CoachClient", ["GatewayAPI", "JSON", "EventStream"], exclude: ["README.md"]),
-        module("ProviderSimulator", ["JSON", "EventStream", .nio, .nioPosix, .nioHTTP1, .serviceLifecycle], exclude: ["README.md"]),
+        module(
+            "ProviderSimulator", ["BinaryFormats", "JSON", "EventStream", .nio, .nioPosix, .nioHTTP1, .serviceLifecycle],
+            exclude: ["README.md"]),
         .executableTarget(
             name: "coach-gateway",
             dependencies: [
@@ -115,6 +118,7 @@ let package = Package(
             name: "HTTPTestServers", dependencies: ["TestSupport"], path: "Tests/HTTPTestServers", exclude: ["Servers"],
             swiftSettings: strict),
         tests("JSONTests", ["JSON", "TestSupport"]),
+        tests("BinaryFormatsTests", ["BinaryFormats", "TestSupport"]),
         tests("EventStreamTests", ["EventStream", "TestSupport"]),
         tests("GatewayAPITests", ["GatewayAPI", "JSON", "EventStream", "TestSupport"]),
         tests("TelemetryTests", ["Telemetry", "JSON", "TestSupport", .logging, .metrics, .tracing]),
@@ -129,7 +133,8 @@ let package = Package(
         tests(
             "ModelProvidersTests",
             [
-                "ModelProviders", "TokenRelay", "CoachCore", "JSON", "EventStream", "Reactor", "ProviderSimulator", "TestSupport",
+                "ModelProviders", "TokenRelay", "BinaryFormats", "CoachCore", "JSON", "EventStream", "Reactor", "ProviderSimulator",
+                "TestSupport",
                 .nioPosix,
             ]),
         tests("OutboundHTTPTests", ["OutboundHTTP", "Reactor", "TestSupport", "HTTPTestServers"]),
@@ -137,12 +142,12 @@ let package = Package(
         tests("WebhooksTests", ["Webhooks", "CoachCore", "JSON", "OutboundHTTP", "TestSupport", "HTTPTestServers", .crypto, .x509]),
         tests(
             "HTTPEdgeTests",
-            ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "Identity", .hummingbird, .nio, .nioEmbedded, .nioHTTP1, .logging]),
+            ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "Identity", .hummingbird, .nio, .nioEmbedded, .nioPosix, .nioHTTP1, .logging]),
         tests("ChatAPITests", ["ChatAPI", "CoachCore", "GatewayAPI", "JSON", "EventStream", "TokenRelay", "TestSupport", .logging]),
         tests(
             "ProviderSimulatorTests", ["ProviderSimulator", "JSON", "TestSupport", .nio, .nioPosix, .nioHTTP1],
             exclude: ["official_sdks.py", "openai_sdk.py"]),
-        tests("AccountAPITests", ["AccountAPI", "CoachCore", "GatewayAPI", "JSON", "EventStream", "TestSupport"]),
+        tests("AccountAPITests", ["AccountAPI", "CoachCore", "GatewayAPI", "JSON", "TestSupport"]),
         tests("CoachClientTests", ["CoachClient", "GatewayAPI", "JSON"]),
         tests("CoachBenchTests", ["coach-bench"]),
         tests("ArchitectureTests", ["TestSupport"]),

@@ -9,9 +9,10 @@ private let mayImport: [String: Set<String>] = [
     "CLibCurl": [],
     "CGatewayShims": [],
     "JSON": [],
+    "BinaryFormats": [],
     "EventStream": ["JSON"],
     "Telemetry": ["JSON", "Logging", "CoreMetrics", "Tracing"],
-    "CoachCore": ["JSON"],
+    "CoachCore": ["BinaryFormats", "JSON"],
     "ModelTraining": ["CoachCore", "JSON"],
     "GatewayAPI": ["JSON", "EventStream"],
     "Reactor": ["CGatewayShims"],
@@ -20,7 +21,7 @@ private let mayImport: [String: Set<String>] = [
     "CoachStore": ["CoachCore", "JSON", "PostgresClient"],
     "BackgroundJobs": ["CoachCore", "Logging", "CoreMetrics", "ServiceLifecycle"],
     "TokenRelay": ["CoachCore", "CLibSSL", "Reactor", "OutboundHTTP"],
-    "ModelProviders": ["CoachCore", "JSON", "EventStream", "CLibSSL", "TokenRelay"],
+    "ModelProviders": ["BinaryFormats", "CoachCore", "JSON", "EventStream", "CLibSSL", "TokenRelay"],
     "Identity": ["CoachCore", "JSON", "OutboundHTTP", "JWTKit", "Crypto"],
     "Webhooks": ["HTTPEdge", "CoachCore", "JSON", "OutboundHTTP", "Crypto", "X509", "Hummingbird", "HTTPTypes"],
     "HTTPEdge": [
@@ -31,12 +32,12 @@ private let mayImport: [String: Set<String>] = [
         "HTTPEdge", "BackgroundJobs", "CoachCore", "GatewayAPI", "JSON", "EventStream", "TokenRelay", "Hummingbird", "HTTPTypes",
         "NIOCore", "NIOPosix", "Logging", "CoreMetrics", "Tracing", "ServiceLifecycle",
     ],
-    "AccountAPI": ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "EventStream", "ChatAPI", "Hummingbird", "HTTPTypes"],
+    "AccountAPI": ["HTTPEdge", "BinaryFormats", "CoachCore", "GatewayAPI", "JSON", "ChatAPI", "Hummingbird", "HTTPTypes"],
     "OperatorAPI": ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "Crypto", "Hummingbird", "HTTPTypes"],
     "PersonaAPI": ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "Hummingbird", "HTTPTypes"],
     "CoachClient": ["GatewayAPI", "JSON", "EventStream"],
     "coach-bench": ["CGatewayShims", "CLibSSL", "Crypto", "ArgumentParser"],
-    "ProviderSimulator": ["JSON", "EventStream", "NIOCore", "NIOHTTP1", "NIOPosix", "ServiceLifecycle"],
+    "ProviderSimulator": ["BinaryFormats", "JSON", "EventStream", "NIOCore", "NIOHTTP1", "NIOPosix", "ServiceLifecycle"],
 ]
 
 /// Modules that are part of every toolchain.

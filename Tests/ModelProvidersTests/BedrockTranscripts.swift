@@ -1,5 +1,5 @@
+import BinaryFormats
 import CoachCore
-import EventStream
 
 @testable import ModelProviders
 

@@ -1,3 +1,4 @@
+import BinaryFormats
 import ChatAPI
 import CoachCore
 import GatewayAPI

@@ -1,3 +1,5 @@
+import BinaryFormats
+
 /// PNG (W3C, third edition): chunks of length, type, data and CRC.
 enum PNGFile {
     static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
@@ -46,7 +48,7 @@ enum PNGFile {
             let checked = cursor.offset
             let type = String(decoding: try cursor.take(4), as: UTF8.self)
             let data = try cursor.take(length)
-            let checksum = crc(bytes[checked..<cursor.offset])
+            let checksum = CRC32.of(bytes[checked..<cursor.offset])
             guard try cursor.bigEndian(4) == Int(checksum), chunks.isEmpty == (type == "IHDR") else { throw .damaged }
             chunks.append(Chunk(type: type, data: data, range: start..<cursor.offset))
         }
@@ -56,15 +58,6 @@ enum PNGFile {
     static func chunk(_ type: String, _ data: [UInt8]) -> [UInt8] {
         func bigEndian(_ value: UInt32) -> [UInt8] { withUnsafeBytes(of: value.bigEndian) { Array($0) } }
         let checked = Array(type.utf8) + data
-        return bigEndian(UInt32(data.count)) + checked + bigEndian(crc(checked[...]))
-    }
-
-    /// CRC-32 of ISO 3309, as in annex D.
-    private static func crc(_ bytes: ArraySlice<UInt8>) -> UInt32 {
-        ~bytes.reduce(UInt32.max) { crc, byte in table[Int((crc ^ UInt32(byte)) & 0xFF)] ^ crc >> 8 }
-    }
-
-    private static let table: [UInt32] = (0..<256).map { number in
-        (0..<8).reduce(UInt32(number)) { value, _ in value & 1 == 1 ? 0xEDB8_8320 ^ value >> 1 : value >> 1 }
+        return bigEndian(UInt32(data.count)) + checked + bigEndian(CRC32.of(checked[...]))
     }
 }

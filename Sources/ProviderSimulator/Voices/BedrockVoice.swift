@@ -1,4 +1,4 @@
-import EventStream
+import BinaryFormats
 import Foundation
 import JSON
 import NIOCore

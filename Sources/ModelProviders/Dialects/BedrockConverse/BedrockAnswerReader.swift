@@ -1,5 +1,5 @@
+import BinaryFormats
 import CoachCore
-import EventStream
 import JSON
 
 /// Reads a `converse-stream` answer: messages of Amazon's event stream, each with an event as JSON.

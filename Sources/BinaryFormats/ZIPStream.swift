@@ -1,11 +1,9 @@
-import EventStream
-
 /// Writes a ZIP archive (PKWARE APPNOTE 6.3) piece by piece, without knowing the sizes before: stored, not compressed, with data descriptors.
 ///
 /// Each call returns the bytes to send next. Memory is that of the central directory, about 100 bytes an entry.
-struct ZIPStream {
+public struct ZIPStream: Sendable {
     /// An entry ends before its sizes need 64 bits; the caller begins another one.
-    static let maximumEntryBytes = 1 << 30
+    public static let maximumEntryBytes = 1 << 30
 
     private struct Entry {
         var name: [UInt8]
@@ -17,11 +15,13 @@ struct ZIPStream {
     private var entries: [Entry] = []
     private var offset: UInt64 = 0
 
+    public init() {}
+
     /// Bytes of the current entry so far.
-    var entryBytes: Int { entries.last.map { Int($0.size) } ?? 0 }
+    public var entryBytes: Int { entries.last.map { Int($0.size) } ?? 0 }
 
     /// Begins an entry. The one before must have ended.
-    mutating func begin(_ name: String) -> [UInt8] {
+    public mutating func begin(_ name: String) -> [UInt8] {
         let entry = Entry(name: Array(name.utf8), offset: offset)
         entries.append(entry)
         var header: [UInt8] = []
@@ -32,14 +32,14 @@ struct ZIPStream {
     }
 
     /// Appends content to the current entry.
-    mutating func write(_ content: [UInt8]) -> [UInt8] {
+    public mutating func write(_ content: [UInt8]) -> [UInt8] {
         entries[entries.count - 1].checksum.update(content)
         entries[entries.count - 1].size += UInt32(content.count)
         return sent(content)
     }
 
     /// Ends the current entry.
-    mutating func end() -> [UInt8] {
+    public mutating func end() -> [UInt8] {
         let entry = entries[entries.count - 1]
         var descriptor: [UInt8] = []
         descriptor.appendLittleEndian(UInt32(0x0807_4B50))
@@ -48,7 +48,7 @@ struct ZIPStream {
     }
 
     /// The central directory, which ends the archive.
-    mutating func finish() -> [UInt8] {
+    public mutating func finish() -> [UInt8] {
         let start = offset
         var directory: [UInt8] = []
         for entry in entries { Self.appendDirectoryEntry(entry, to: &directory) }

@@ -10,9 +10,7 @@ public struct CRC32: Sendable {
 
     public var value: UInt32 { ~state }
 
-    public mutating func update(_ bytes: [UInt8]) {
-        update(bytes[...])
-    }
+    public mutating func update(_ bytes: [UInt8]) { update(bytes[...]) }
 
     public mutating func update(_ bytes: ArraySlice<UInt8>) {
         Self.table.withUnsafeBufferPointer { table in
@@ -24,7 +22,7 @@ public struct CRC32: Sendable {
         }
     }
 
-    static func of(_ bytes: ArraySlice<UInt8>) -> UInt32 {
+    public static func of(_ bytes: ArraySlice<UInt8>) -> UInt32 {
         var checksum = CRC32()
         checksum.update(bytes)
         return checksum.value

@@ -1,4 +1,4 @@
-import EventStream
+import BinaryFormats
 import Testing
 
 /// Vectors computed with botocore 1.44.5.

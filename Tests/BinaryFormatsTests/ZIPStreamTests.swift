@@ -1,9 +1,7 @@
-import EventStream
+import BinaryFormats
 import Foundation
 import TestSupport
 import Testing
-
-@testable import AccountAPI
 
 @Suite("ZIP archives")
 struct ZIPStreamTests {
