@@ -69,6 +69,7 @@ public final class GatewayInstance: Sendable {
             } catch {
                 onFailure(error)
             }
+            // A database that is away sends no signal when it is back.
             try await Task.sleep(for: pause)
         }
     }
