@@ -52,9 +52,7 @@ public struct Housekeeping: Sendable {
     /// `CancellationError`.
     @discardableResult
     public func purge(atMost: Int = 10_000) async throws -> Int {
-        let ephemeral = try await purge(atMost: atMost, "select gateway.purge_ephemeral(20)")
-        return ephemeral
-            + (try await purge(atMost: atMost, "select gateway.purge_deleted(make_interval(days => \(daysKept)::integer), 20)"))
+        try await purge(atMost: atMost, "select gateway.purge_content(make_interval(days => \(daysKept)::integer), 20)")
     }
 
     /// Removes previews that began ten minutes ago: longer than a turn may last, and than a lost connection is resumed. Throws `StoreFault`.

@@ -68,7 +68,7 @@ struct PurgeTests {
         await #expect(throws: PostgresError.self) {
             try await store.gateway.batch([
                 "select set_config('request.jwt.claims', \(Caller.someone().claims), true)",
-                "select gateway.purge_deleted(interval '0', 1)",
+                "select gateway.purge_content(interval '0', 1)",
             ]) { _ in }
         }
     }

@@ -171,7 +171,7 @@ create table public.conversations (
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now(),
     deleted_at timestamptz,
-    -- When its content was removed: see gateway.purge_deleted.
+    -- When its content was removed: see gateway.purge_content.
     purged_at timestamptz,
     primary key (user_id, id)
 ) with (fillfactor = 85);
