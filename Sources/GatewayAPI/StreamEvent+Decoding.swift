@@ -96,7 +96,7 @@ extension StreamUsage: JSONReadable {
 extension StreamDone: JSONReadable {
     public init(_ json: JSONReader) throws(JSONFinding) {
         self.init(
-            finishReason: FinishReason(rawValue: try json.required("finish_reason")) ?? .stop, messageID: try json.required("message_id"))
+            finishReason: Reason(rawValue: try json.required("finish_reason")) ?? .stop, messageID: try json.required("message_id"))
     }
 }
 

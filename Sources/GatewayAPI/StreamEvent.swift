@@ -88,7 +88,7 @@ public struct StreamStart: Sendable, Equatable {
 /// The safety card: crisis resources to show when the user's message indicates danger.
 public struct StreamSafety: Sendable, Equatable {
     /// How prominently a client shows the card.
-    public enum Severity: String, Sendable {
+    public enum Severity: String, Sendable, CaseIterable {
         /// Risk tier 2.
         case concern
         /// Risk tiers 3 and 4.
@@ -172,8 +172,8 @@ public struct StreamUsage: Sendable, Equatable {
 
 /// The event that ends a successful stream.
 public struct StreamDone: Sendable, Equatable {
-    /// Why the answer ended.
-    public enum FinishReason: String, Sendable {
+    /// Why the answer ended. The server's own enum is `FinishReason` of `CoachCore`, which apps do not import.
+    public enum Reason: String, Sendable, CaseIterable {
         /// The model completed the answer. Clients also decode reasons that they do not know as this one.
         case stop
         /// The answer reached the limit of tokens or bytes.
@@ -185,11 +185,11 @@ public struct StreamDone: Sendable, Equatable {
     }
 
     /// Why the answer ended.
-    public var finishReason: FinishReason
+    public var finishReason: Reason
     /// The saved message that holds the answer.
     public var messageID: UUID
 
-    public init(finishReason: FinishReason, messageID: UUID) {
+    public init(finishReason: Reason, messageID: UUID) {
         self.finishReason = finishReason
         self.messageID = messageID
     }

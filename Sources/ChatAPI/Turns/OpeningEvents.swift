@@ -43,8 +43,8 @@ struct TerminalEvents: Sendable {
         if let usage = ending.bill.map(usage) ?? (ending.finishReason != nil ? unbilled : nil) {
             StreamEvent.usage(usage).encode(cursor: keptBytes, into: &bytes)
         }
-        if let reason = ending.finishReason.flatMap({ StreamDone.FinishReason(rawValue: $0.rawValue) }) {
-            StreamEvent.done(StreamDone(finishReason: reason, messageID: facts.identity.messageID.uuid))
+        if let reason = ending.finishReason {
+            StreamEvent.done(StreamDone(finishReason: StreamDone.Reason(reason), messageID: facts.identity.messageID.uuid))
                 .encode(cursor: keptBytes, into: &bytes)
         } else {
             StreamEvent.error(failure).encode(cursor: keptBytes, into: &bytes)
@@ -111,5 +111,17 @@ struct TerminalEvents: Sendable {
         return StreamFailure(
             code: .databaseUnavailable, message: "the answer could not be saved yet", userMessage: row.userMessage, action: row.action,
             retryable: true, retryAfter: 1, partial: true, keptBytes: keptBytes)
+    }
+}
+
+extension StreamDone.Reason {
+    fileprivate init(_ reason: FinishReason) {
+        self =
+            switch reason {
+            case .stop: .stop
+            case .length: .length
+            case .stopped: .stopped
+            case .safety: .safety
+            }
     }
 }

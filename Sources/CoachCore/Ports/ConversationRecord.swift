@@ -70,7 +70,7 @@ public struct ConversationRecord: Sendable, Equatable {
 /// A message as its owner sees it (CONTRACT §5).
 public struct MessageRecord: Sendable, Equatable {
     /// State of an assistant's message; for a user's message the state of its answer.
-    public enum Status: String, Sendable {
+    public enum Status: String, Sendable, CaseIterable {
         case complete, stopped, interrupted, failed, superseded
     }
 

@@ -11,7 +11,7 @@ public enum TurnStatus: String, Sendable, CaseIterable {
     case failed
 }
 
-/// The `finish_reason` of a `done` event.
+/// Why an answer ended. Raw values are those of the column `turns.finish_reason`, and of a `done` event (CONTRACT §4).
 public enum FinishReason: String, Sendable, CaseIterable {
     case stop, length, stopped, safety
 }

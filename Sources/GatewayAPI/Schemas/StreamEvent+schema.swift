@@ -21,7 +21,8 @@ extension StreamStart {
 
 extension StreamSafety {
     static let fields: [Schema.Field] = [
-        .init("severity", .values(["concern", "acute"])), .init("tier", .integer(0...4)), .init("categories", .array(of: .text)),
+        .init("severity", .values(Severity.allCases.map(\.rawValue))), .init("tier", .integer(0...4)),
+        .init("categories", .array(of: .text)),
         .init("resources", .array(of: SafetyResource.schema)), .init("message", .text),
     ]
 
@@ -47,7 +48,7 @@ extension StreamUsage {
 
 extension StreamDone {
     static let fields: [Schema.Field] = [
-        .init("finish_reason", .values(["stop", "length", "stopped", "safety"])), .init("message_id", .id),
+        .init("finish_reason", .values(Reason.allCases.map(\.rawValue))), .init("message_id", .id),
     ]
 }
 
