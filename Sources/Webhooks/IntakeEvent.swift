@@ -22,21 +22,33 @@ public struct IntakeEvent: Hashable, Sendable {
     public let price: Nanodollars?
     public let outcome: Outcome
 
+    /// Runs a parser; what it throws is the reason to store the event without an effect.
     init(
-        source: BillingSource, id: String, type: String?, environment: BillingEnvironment, price: Nanodollars? = nil, outcome: Outcome
+        _ source: BillingSource, _ body: [UInt8], _ parse: (inout IntakeDraft) throws(IgnoredReason) -> Outcome
     ) {
+        var draft = IntakeDraft()
+        do throws(IgnoredReason) {
+            outcome = try parse(&draft)
+        } catch {
+            outcome = .ignored(error)
+        }
         self.source = source
-        self.id = id
-        self.type = type
-        self.environment = environment
-        self.price = price
-        self.outcome = outcome
+        id = draft.id ?? Self.contentID(body)
+        (type, environment, price) = (draft.type, draft.environment, draft.price)
     }
 
     /// The fallback id of a body: 64 hexadecimal digits after `sha256:`.
     static func contentID(_ body: [UInt8]) -> String {
         "sha256:" + SHA256.hash(data: body).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
+}
+
+/// The fields of an event as its parser finds them. Those found before a reason to ignore the event are stored with it.
+struct IntakeDraft {
+    var id: String?
+    var type: String?
+    var environment = BillingEnvironment.production
+    var price: Nanodollars?
 }
 
 /// Why an event is stored without an effect.

@@ -23,19 +23,15 @@ public struct AppStoreNotification: Sendable {
             guard let text = data?[key]?.string else { continue }
             content[keyPath: path] = EventFields(try await verifier.payload(of: text, now: now), path: key)
         }
-        var id: String?
-        var type: String?
-        let outcome: IntakeEvent.Outcome
-        do throws(IgnoredReason) {
-            id = try payload.eventID("notificationUUID")
-            type = try payload.required("notificationType", payload.text("notificationType"))
-            outcome = .event(try content.event(payload, id: id ?? "", type: type ?? ""))
-        } catch {
-            outcome = .ignored(error)
+        return IntakeEvent(.appstore, body) { (draft: inout IntakeDraft) throws(IgnoredReason) in
+            draft.environment = environment
+            defer { draft.price = content.price(type: draft.type ?? "") }
+            let id = try payload.eventID("notificationUUID")
+            draft.id = id
+            let type = try payload.required("notificationType", payload.text("notificationType"))
+            draft.type = type
+            return .event(try content.event(payload, id: id, type: type))
         }
-        return IntakeEvent(
-            source: .appstore, id: id ?? IntakeEvent.contentID(body), type: type, environment: environment,
-            price: content.price(type: type ?? ""), outcome: outcome)
     }
 
     /// Apple signs notifications for every app; only ours are accepted. Production ones must carry the app's number.

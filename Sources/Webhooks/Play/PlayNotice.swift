@@ -13,23 +13,17 @@ public enum PlayNotice {
     ///   - package: the app's package; notices for another one are ignored.
     ///   - canLookUp: whether a service account is configured.
     public static func parse(_ body: [UInt8], package: String?, canLookUp: Bool) -> IntakeEvent {
-        var id: String?
-        var type: String?
-        let outcome: IntakeEvent.Outcome
-        do throws(IgnoredReason) {
+        IntakeEvent(.play, body) { (draft: inout IntakeDraft) throws(IgnoredReason) in
             let root = try EventFields(body: body)
             let message = try root.required("message", root.object("message"))
-            id = try message.eventID("messageId")
+            draft.id = try message.eventID("messageId")
             let data = try message.required("data", message.string("data"))
             guard let bytes = Data(base64Encoded: data) else { throw .invalid("message.data") }
             let notice = try EventFields(body: [UInt8](bytes))
-            let lookUp = try read(notice, type: &type)
+            let lookUp = try read(notice, type: &draft.type)
             if let package, lookUp.package != package { throw .invalid("packageName") }
-            outcome = canLookUp ? .lookUp(lookUp) : .ignored(.noServiceAccount)
-        } catch {
-            outcome = .ignored(error)
+            return canLookUp ? .lookUp(lookUp) : .ignored(.noServiceAccount)
         }
-        return IntakeEvent(source: .play, id: id ?? IntakeEvent.contentID(body), type: type, environment: .production, outcome: outcome)
     }
 
     private static func read(_ notice: EventFields, type: inout String?) throws(IgnoredReason) -> PlayLookUp {

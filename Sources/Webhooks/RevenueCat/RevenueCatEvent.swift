@@ -3,25 +3,18 @@ import CoachCore
 /// Parses the body of RevenueCat's webhooks (facts: its event types and fields). Never fails: what has no effect is ignored with a reason.
 public enum RevenueCatEvent {
     public static func parse(_ body: [UInt8]) -> IntakeEvent {
-        var id: String?
-        var type: String?
-        var environment = BillingEnvironment.production
-        var price: Nanodollars?
-        let outcome: IntakeEvent.Outcome
-        do throws(IgnoredReason) {
+        IntakeEvent(.revenuecat, body) { (draft: inout IntakeDraft) throws(IgnoredReason) in
             let root = try EventFields(body: body)
             let event = try root.required("event", root.object("event"))
-            id = try event.eventID("id")
-            type = try event.required("type", event.text("type"))
-            environment = try event.environment() ?? .production
-            outcome = .event(try event.billingEvent(id: id ?? "", type: type ?? "", environment))
-            price = event.dollars("price")
-        } catch {
-            outcome = .ignored(error)
+            let id = try event.eventID("id")
+            draft.id = id
+            let type = try event.required("type", event.text("type"))
+            draft.type = type
+            draft.environment = try event.environment() ?? .production
+            let outcome = IntakeEvent.Outcome.event(try event.billingEvent(id: id, type: type, draft.environment))
+            draft.price = event.dollars("price")
+            return outcome
         }
-        return IntakeEvent(
-            source: .revenuecat, id: id ?? IntakeEvent.contentID(body), type: type, environment: environment, price: price,
-            outcome: outcome)
     }
 }
 

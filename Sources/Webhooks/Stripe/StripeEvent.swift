@@ -4,25 +4,18 @@ import CoachCore
 public enum StripeEvent {
     /// - Parameter catalogue: entitlements of Stripe's product and price ids.
     public static func parse(_ body: [UInt8], catalogue: ProductCatalogue) -> IntakeEvent {
-        var id: String?
-        var type: String?
-        var environment = BillingEnvironment.production
-        var price: Nanodollars?
-        let outcome: IntakeEvent.Outcome
-        do throws(IgnoredReason) {
+        IntakeEvent(.stripe, body) { (draft: inout IntakeDraft) throws(IgnoredReason) in
             let event = try EventFields(body: body)
-            id = try event.eventID("id")
-            type = try event.required("type", event.text("type"))
-            environment = try event.bool("livemode") == false ? .sandbox : .production
+            let id = try event.eventID("id")
+            draft.id = id
+            let type = try event.required("type", event.text("type"))
+            draft.type = type
+            draft.environment = try event.bool("livemode") == false ? .sandbox : .production
             // A thin event carries no state.
             if try event.string("object") == "v2.core.event" { throw .informational }
-            price = try event.object("data")?.object("object").flatMap { Self.price($0, type: type ?? "") }
-            outcome = .event(try billingEvent(event, id: id ?? "", type: type ?? "", environment, catalogue))
-        } catch {
-            outcome = .ignored(error)
+            draft.price = try event.object("data")?.object("object").flatMap { price($0, type: type) }
+            return .event(try billingEvent(event, id: id, type: type, draft.environment, catalogue))
         }
-        return IntakeEvent(
-            source: .stripe, id: id ?? IntakeEvent.contentID(body), type: type, environment: environment, price: price, outcome: outcome)
     }
 
     private static func price(_ object: EventFields, type: String) -> Nanodollars? {
