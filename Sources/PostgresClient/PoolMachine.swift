@@ -30,8 +30,7 @@ struct PoolMachine {
     }
 
     var connectionCount: Int { sharedConnections.count + leases.count }
-    var waiterCount: Int { waitingBatchCount + waitingLeases.count }
-    private var waitingBatchCount: Int { waitingBatches.reduce(0) { $0 + $1.count } }
+    var waitingBatchCount: Int { waitingBatches.reduce(0) { $0 + $1.count } }
 
     mutating func start(now: Instant) -> [Action] {
         connectMissing(now: now)

@@ -1,11 +1,5 @@
 import CLibPQ
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// The result of a statement. It owns libpq's memory and is noncopyable; decode what you need before the closure returns.
 public struct Rows: ~Copyable {
     let result: OpaquePointer
@@ -28,11 +22,6 @@ public struct Rows: ~Copyable {
     /// The number of rows that an insert, update or delete changed, or a select returned; 0 for other statements.
     public var affectedRows: Int { Int(String(cString: PQcmdTuples(result))) ?? 0 }
 
-    /// The index of a column, by its exact name.
-    public func column(_ name: String) -> Int? {
-        (0..<columnCount).first { index in PQfname(result, Int32(index)).map { String(cString: $0) == name } ?? false }
-    }
-
     /// Whether the field is NULL. A field that does not exist is NULL.
     public func isNull(_ row: Int, _ column: Int) -> Bool {
         !(0..<count).contains(row) || !(0..<columnCount).contains(column) || PQgetisnull(result, Int32(row), Int32(column)) == 1
@@ -49,37 +38,6 @@ public struct Rows: ~Copyable {
     /// The field in the server's text form, nil for NULL.
     public func text(_ row: Int, _ column: Int) -> String? {
         withBytes(row, column) { $0.map { String(decoding: $0, as: UTF8.self) } }
-    }
-
-    /// The field as an integer; nil for NULL and for what is not one.
-    public func int(_ row: Int, _ column: Int) -> Int? {
-        text(row, column).flatMap { Int($0) }
-    }
-
-    /// The field as a truth value; nil for NULL and for what is not one.
-    public func bool(_ row: Int, _ column: Int) -> Bool? {
-        withBytes(row, column) { field in
-            switch field?.first {
-            case UInt8(ascii: "t"): true
-            case UInt8(ascii: "f"): false
-            default: nil
-            }
-        }
-    }
-
-    /// The field as a UUID; nil for NULL and for what is not one.
-    public func uuid(_ row: Int, _ column: Int) -> UUID? {
-        text(row, column).flatMap { UUID(uuidString: $0) }
-    }
-
-    /// The bytes of a `bytea`; nil for NULL and for other types.
-    public func bytes(_ row: Int, _ column: Int) -> [UInt8]? {
-        withBytes(row, column) { $0.flatMap(HexLiteral.decode) }
-    }
-
-    /// The elements of a one-dimensional array (nil for each NULL); nil when the field is NULL or not such an array.
-    public func array(_ row: Int, _ column: Int) -> [String?]? {
-        text(row, column).flatMap(ArrayLiteral.decode)
     }
 
     /// Decodes each row with `body`, in order.

@@ -1,14 +1,12 @@
 /// A first-in, first-out queue of distinct elements, each of which can be removed from any position in constant time (amortized). Pure.
 struct WaiterQueue<Request: Hashable> {
-    private var order: [Request] = []
+    /// Removed entries are skipped by `next`, and dropped before they are many.
+    private(set) var order: [Request] = []
     private var head = 0
     private var waiting: Set<Request> = []
 
     var count: Int { waiting.count }
     var isEmpty: Bool { waiting.isEmpty }
-
-    /// Entries in memory, removed ones included. For the test that memory stays bounded.
-    var footprint: Int { order.count }
 
     mutating func append(_ request: Request) {
         order.append(request)

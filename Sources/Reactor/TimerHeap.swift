@@ -9,7 +9,7 @@ struct TimerHeap<Payload> {
         fileprivate let sequence: UInt64
     }
 
-    private struct Entry {
+    struct Entry {
         let deadline: Instant
         let id: ID
 
@@ -19,15 +19,13 @@ struct TimerHeap<Payload> {
         }
     }
 
-    private var heap: [Entry] = []
+    /// Cancelled entries are skipped when they are due, and dropped before they are many.
+    private(set) var heap: [Entry] = []
     /// The timers that are neither due nor cancelled.
     private var active: [ID: Payload] = [:]
     private var sequence: UInt64 = 0
 
     var count: Int { active.count }
-
-    /// Entries in the heap, cancelled ones included. For the test that memory stays bounded.
-    var footprint: Int { heap.count }
 
     mutating func insert(_ payload: Payload, at deadline: Instant) -> ID {
         sequence += 1

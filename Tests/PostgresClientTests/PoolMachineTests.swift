@@ -73,7 +73,7 @@ import Testing
         #expect(pool.batchEnded(on: connection(1), now: at(1)) == [.send(request(5), on: connection(1))])
         pool.withdraw(request(6))
         #expect(pool.batchEnded(on: connection(2), now: at(1)) == [])
-        #expect(pool.waiterCount == 0)
+        #expect(pool.waitingBatchCount == 0)
     }
 
     @Test("a batch that arrives before the first connection is open waits for it")

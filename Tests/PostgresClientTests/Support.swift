@@ -81,3 +81,11 @@ func postgresError(_ body: () async throws -> Void) async -> PostgresError? {
 func expectEqual<Value: Equatable>(_ actual: Value, _ expected: Value, sourceLocation: SourceLocation = #_sourceLocation) {
     #expect(actual == expected, sourceLocation: sourceLocation)
 }
+
+extension Rows {
+    /// nil for NULL and for what is not an integer.
+    func int(_ row: Int, _ column: Int) -> Int? { withBytes(row, column) { Int(column: $0) } }
+
+    /// nil for NULL and for what is not a truth value.
+    func bool(_ row: Int, _ column: Int) -> Bool? { withBytes(row, column) { Bool(column: $0) } }
+}

@@ -23,7 +23,7 @@ import Testing
             queue.append(request)
             queue.remove(request)
         }
-        #expect(queue.footprint <= 66)
+        #expect(queue.order.count <= 66)
         #expect(queue.removeAll() == [0])
         #expect(queue.isEmpty)
     }

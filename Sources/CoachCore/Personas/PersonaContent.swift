@@ -12,8 +12,7 @@ public struct PersonaContent: Sendable, Equatable, JSONReadable {
     /// Texts of a prompt setting that is a list or an object.
     public static let settingParts = 50
 
-    /// The members in JSON, on the wire and for the database.
-    public static let publicMembers = ["name", "description", "domain", "starters", "languages"]
+    /// The prompt settings in JSON, on the wire and for the database.
     public static let promptMembers = ["tone", "methodology", "personality"]
 
     /// The object with exactly these members; those not given are `null`.
