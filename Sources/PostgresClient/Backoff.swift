@@ -5,7 +5,7 @@
 /// that instances do not retry at the same time.
 struct Backoff: Equatable {
     /// A connection that was open for longer than this resets the back-off when it ends.
-    static let provenLife = Duration.seconds(1)
+    static let stableAfter = Duration.seconds(1)
 
     private static let shortest = Duration.milliseconds(50)
     private static let longest = Duration.milliseconds(800)

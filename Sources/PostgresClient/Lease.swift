@@ -6,12 +6,12 @@ import Reactor
 /// When the caller's task is cancelled or a deadline passes, the running statement is cancelled at the server and the connection is not
 /// used again.
 public struct Lease: Sendable {
-    let loan: ReactorBound<Loan>
+    let leased: ReactorBound<LeasedConnection>
     private let defaultDeadline: Duration
 
     /// Call on the reactor's thread.
-    init(_ loan: Loan, on reactor: Reactor, defaultDeadline: Duration) {
-        self.loan = ReactorBound(loan, to: reactor)
+    init(_ leased: LeasedConnection, on reactor: Reactor, defaultDeadline: Duration) {
+        self.leased = ReactorBound(leased, to: reactor)
         self.defaultDeadline = defaultDeadline
     }
 
@@ -48,12 +48,12 @@ public struct Lease: Sendable {
     }
 
     private func run<Value>(_ batch: TypedBatch<Value>, deadline: Duration?) async throws -> Value {
-        try await ReactorBound(batch, to: loan.reactor).answer { [loan] batch in loan.current.send(batch, deadline: deadline) }
+        try await ReactorBound(batch, to: leased.reactor).answer { [leased] batch in leased.current.send(batch, deadline: deadline) }
     }
 }
 
-/// The state of a lease. `Lease` is its sendable handle for the caller; this is used only on the reactor's thread.
-final class Loan {
+/// The connection of a lease. `Lease` is its sendable handle for the caller; this is used only on the reactor's thread.
+final class LeasedConnection {
     let id: PoolMachine.ConnectionID
     let connection: Connection
     var isReturned = false

@@ -102,7 +102,7 @@ final class Listener {
         guard !isStopped else { return }
         if let since = listeningSince {
             listeningSince = nil
-            if since.duration(to: .now) > Backoff.provenLife { backoff.reset() }
+            if since.duration(to: .now) > Backoff.stableAfter { backoff.reset() }
             emit(.disconnected)
         }
         timer = reactor.schedule(after: backoff.next(random: .random(in: 0...1))) { [weak self] in self?.connect() }

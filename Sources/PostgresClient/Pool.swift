@@ -78,16 +78,16 @@ final class Pool {
     }
 
     /// Resets the session of a returned lease for the next caller, or closes its connection.
-    func takeBack(_ loan: Loan) {
-        guard !loan.isReturned else { return }
-        loan.isReturned = true
-        guard !loan.isTainted, loan.connection.isClean else {
-            return perform(machine.leaseReturned(loan.id, reusable: false, now: .now))
+    func takeBack(_ leased: LeasedConnection) {
+        guard !leased.isReturned else { return }
+        leased.isReturned = true
+        guard !leased.isTainted, leased.connection.isClean else {
+            return perform(machine.leaseReturned(leased.id, reusable: false, now: .now))
         }
-        loan.connection.send(
+        leased.connection.send(
             SessionReset { [weak self] isClean in
                 guard let self else { return }
-                perform(machine.leaseReturned(loan.id, reusable: isClean, now: .now))
+                perform(machine.leaseReturned(leased.id, reusable: isClean, now: .now))
             })
     }
 
@@ -127,7 +127,7 @@ final class Pool {
             if let batch = batches.removeValue(forKey: request) { connections[id]?.send(batch) }
         case .lend(let id, let request):
             guard let pending = leases.removeValue(forKey: request), let connection = connections[id] else { return }
-            pending.succeed(Lease(Loan(id, connection), on: reactor, defaultDeadline: configuration.defaultDeadline))
+            pending.succeed(Lease(LeasedConnection(id, connection), on: reactor, defaultDeadline: configuration.defaultDeadline))
         case .reject(let request, let rejection):
             let pending: PendingRequest? = batches.removeValue(forKey: request) ?? leases.removeValue(forKey: request)
             pending?.fail(error(for: rejection))
@@ -166,7 +166,7 @@ final class Pool {
         lastError = error
         connections[id] = nil
         // A connection that the server closed soon after accepting it does not reset the back-off.
-        if let since = openSince.removeValue(forKey: id), since.duration(to: .now) > Backoff.provenLife { backoff.reset() }
+        if let since = openSince.removeValue(forKey: id), since.duration(to: .now) > Backoff.stableAfter { backoff.reset() }
         let actions = machine.closed(id, now: .now)
         publishStatus()
         perform(actions)

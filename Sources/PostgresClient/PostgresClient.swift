@@ -91,7 +91,7 @@ public final class PostgresClient: Sendable {
         let request = ReactorBound(PendingLease(), to: pool.reactor)
         let deadline = deadline ?? configuration.defaultDeadline
         let lease = try await request.answer { [pool] request in pool.current.admit(request, deadline: deadline) }
-        defer { pool.submit { $0.takeBack(lease.loan.current) } }
+        defer { pool.submit { $0.takeBack(lease.leased.current) } }
         return try await body(lease)
     }
 
