@@ -69,8 +69,8 @@ final class Connection: ChannelInboundHandler {
             context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
             endResponse(isKeepAlive: isKeepAlive, context: context)
         case .scripted(let response):
-            let player = Playback(beats: response.beats, start: Int64(NIODeadline.now().uptimeNanoseconds))
-            phase = .answering(response, player, isKeepAlive: isKeepAlive)
+            let playback = Playback(frames: response.frames, start: Int64(NIODeadline.now().uptimeNanoseconds))
+            phase = .answering(response, playback, isKeepAlive: isKeepAlive)
             play()
         }
     }
@@ -115,32 +115,32 @@ extension Connection: NIOScheduledCallbackHandler {
         guard !isPlaying, let context else { return }
         isPlaying = true
         defer { isPlaying = false }
-        while case .answering(let response, var player, let isKeepAlive) = phase {
-            let step = player.next(now: Int64(NIODeadline.now().uptimeNanoseconds), isWritable: context.channel.isWritable)
-            phase = .answering(response, player, isKeepAlive: isKeepAlive)
+        while case .answering(let response, var playback, let isKeepAlive) = phase {
+            let step = playback.next(now: Int64(NIODeadline.now().uptimeNanoseconds), isWritable: context.channel.isWritable)
+            phase = .answering(response, playback, isKeepAlive: isKeepAlive)
             switch step {
             case .wait(let time):
                 timer = try? context.eventLoop.assumeIsolated().scheduleCallback(
                     at: .uptimeNanoseconds(UInt64(time)), handler: self)
                 return
             case .waitUntilWritable, .over: return
-            case .perform(let acts): perform(acts, of: response, isKeepAlive: isKeepAlive, context: context)
+            case .perform(let steps): perform(steps, of: response, isKeepAlive: isKeepAlive, context: context)
             }
         }
     }
 
-    private func perform(_ acts: [ResponsePlan.Step], of response: ScriptedResponse, isKeepAlive: Bool, context: ChannelHandlerContext) {
+    private func perform(_ steps: [ResponsePlan.Step], of response: ScriptedResponse, isKeepAlive: Bool, context: ChannelHandlerContext) {
         var buffer = context.channel.allocator.buffer(capacity: 512)
         var tokens = 0
-        for act in acts {
-            switch act {
+        for step in steps {
+            switch step {
             case .head:
                 response.exchange.answered(status: response.encoder.status)
                 writeHead(of: response.encoder, bodyLength: nil, isKeepAlive: isKeepAlive, context: context)
-                if acts.count == 1 { context.flush() }
-            case .say(let utterance):
-                response.encoder.encode(utterance, into: &buffer)
-                if case .token = utterance { tokens += 1 }
+                if steps.count == 1 { context.flush() }
+            case .send(let content):
+                response.encoder.encode(content, into: &buffer)
+                if case .token = content { tokens += 1 }
             case .end:
                 flush(&buffer, response: response, tokens: &tokens, context: context)
                 finish(response.outcome)

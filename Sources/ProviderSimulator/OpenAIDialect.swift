@@ -46,7 +46,7 @@ struct OpenAIDialect: Sendable {
             let encoder = errorResponse(for: error, headers: headers(sequence: exchange.sequence, processingMs: 2))
             return .scripted(
                 ScriptedResponse(
-                    beats: FixedResponse.beats(after: 0), encoder: encoder, chunkBytes: nil, exchange: exchange, outcome: .rejected))
+                    frames: FixedResponse.frames(after: 0), encoder: encoder, chunkBytes: nil, exchange: exchange, outcome: .rejected))
         }
     }
 
@@ -73,7 +73,7 @@ struct OpenAIDialect: Sendable {
             }
             encoder.headers.set(script.headers)
             return ScriptedResponse(
-                beats: FixedResponse.beats(after: script.firstTokenMs ?? 0), encoder: encoder, chunkBytes: chunkBytes, exchange: exchange,
+                frames: FixedResponse.frames(after: script.firstTokenMs ?? 0), encoder: encoder, chunkBytes: chunkBytes, exchange: exchange,
                 outcome: .failed)
         }
         headers.set("content-type", request.isStreamed ? "text/event-stream; charset=utf-8" : "application/json")
@@ -84,7 +84,7 @@ struct OpenAIDialect: Sendable {
             request: request, reportsUsage: script.noUsage != true && (request.includesUsage || !request.isStreamed),
             isAzure: isAzure, status: isFailure && !request.isStreamed ? 500 : 200, headers: headers)
         return ScriptedResponse(
-            beats: ResponsePlan(script: script, request: request).beats, encoder: encoder, chunkBytes: chunkBytes, exchange: exchange,
+            frames: ResponsePlan(script: script, request: request).frames, encoder: encoder, chunkBytes: chunkBytes, exchange: exchange,
             outcome: isFailure ? .failed : .finished)
     }
 

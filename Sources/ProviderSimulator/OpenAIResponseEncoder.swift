@@ -31,8 +31,8 @@ struct OpenAIResponseEncoder: ResponseEncoder {
         suffix = reportsUsage ? #"],"usage":null}"# : "]}"
     }
 
-    func encode(_ utterance: ResponsePlan.FrameContent, into buffer: inout ByteBuffer) {
-        switch utterance {
+    func encode(_ content: ResponsePlan.FrameContent, into buffer: inout ByteBuffer) {
+        switch content {
         case .opening:
             if isAzure { writePromptFilter(into: &buffer) }
             writeChunk(#"{"role":"assistant","content":"","refusal":null}"#, finishReason: "null", into: &buffer)

@@ -11,11 +11,11 @@ struct Playback {
 
     typealias Nanoseconds = Int64
 
-    private var beats: ArraySlice<ResponsePlan.Frame>
+    private var frames: ArraySlice<ResponsePlan.Frame>
     private var due: Nanoseconds
 
-    init(beats: [ResponsePlan.Frame], start: Nanoseconds) {
-        self.beats = beats[...]
+    init(frames: [ResponsePlan.Frame], start: Nanoseconds) {
+        self.frames = frames[...]
         due = start
         admit()
     }
@@ -23,16 +23,16 @@ struct Playback {
     /// Every frame is due at a fixed time after the start, so that delays do not add up. A slow reader delays frames and then receives all
     /// overdue ones at once.
     mutating func next(now: Nanoseconds, isWritable: Bool) -> Step {
-        guard let beat = beats.first else { return .over }
+        guard let frame = frames.first else { return .over }
         guard due <= now else { return .wait(until: due) }
         guard isWritable else { return .waitUntilWritable }
-        beats.removeFirst()
+        frames.removeFirst()
         admit()
-        return .perform(beat.acts)
+        return .perform(frame.steps)
     }
 
     private mutating func admit() {
-        guard let beat = beats.first else { return }
-        due += Nanoseconds(beat.after * 1_000_000)
+        guard let frame = frames.first else { return }
+        due += Nanoseconds(frame.after * 1_000_000)
     }
 }

@@ -4,12 +4,12 @@ import NIOCore
 protocol ResponseEncoder: Sendable {
     var status: Int { get }
     var headers: [(name: String, value: String)] { get }
-    func encode(_ utterance: ResponsePlan.FrameContent, into buffer: inout ByteBuffer)
+    func encode(_ content: ResponsePlan.FrameContent, into buffer: inout ByteBuffer)
 }
 
 /// A response plan with its encoder and its journal entry: everything that a connection needs to send the response.
 struct ScriptedResponse: Sendable {
-    var beats: [ResponsePlan.Frame]
+    var frames: [ResponsePlan.Frame]
     var encoder: any ResponseEncoder
     /// The most bytes of one write; nil: each frame is one write.
     var chunkBytes: Int?
@@ -24,10 +24,10 @@ struct FixedResponse: ResponseEncoder {
     var headers: [(name: String, value: String)]
     var body: [UInt8]
 
-    func encode(_ utterance: ResponsePlan.FrameContent, into buffer: inout ByteBuffer) { buffer.writeBytes(body) }
+    func encode(_ content: ResponsePlan.FrameContent, into buffer: inout ByteBuffer) { buffer.writeBytes(body) }
 
     /// The plan that sends it after a pause. The content of the part is irrelevant, because `encode` always writes `body`.
-    static func beats(after pause: ResponsePlan.Milliseconds) -> [ResponsePlan.Frame] {
-        [ResponsePlan.Frame(after: pause, acts: [.head, .say(.opening), .end])]
+    static func frames(after pause: ResponsePlan.Milliseconds) -> [ResponsePlan.Frame] {
+        [ResponsePlan.Frame(after: pause, steps: [.head, .send(.opening), .end])]
     }
 }

@@ -1,21 +1,21 @@
 /// The planned response to one request: what is sent and the pauses between. Computed from the script and the request alone, without a
 /// dialect, a socket or a clock.
 struct ResponsePlan: Sendable, Equatable {
-    var beats: [Frame]
+    var frames: [Frame]
     var text: String
     var usage: TokenUsage
 
     /// A pause and what follows it. Everything sent in one frame is one write.
     struct Frame: Sendable, Equatable {
         var after: Milliseconds
-        var acts: [Step]
+        var steps: [Step]
     }
 
     typealias Milliseconds = Double
 
     enum Step: Sendable, Equatable {
         case head
-        case say(FrameContent)
+        case send(FrameContent)
         /// The regular end of the response.
         case end
         /// Cuts the connection, after half of `inside` if it is not nil.
@@ -67,42 +67,44 @@ extension ResponsePlan {
             completion: script.usage?.completionTokens ?? answer.pieces.count,
             cached: script.usage?.cachedTokens ?? script.cachedTokens ?? 0,
             reasoning: script.usage?.reasoningTokens ?? 0)
-        beats = []
+        frames = []
 
         if script.drop == true {
-            beats = [Frame(after: script.firstTokenMs ?? 0, acts: [.cut(script.cut ?? .close, inside: nil)])]
+            frames = [Frame(after: script.firstTokenMs ?? 0, steps: [.cut(script.cut ?? .close, inside: nil)])]
         } else if script.hang == true {
-            beats = [Frame(after: 0, acts: [.silence])]
+            frames = [Frame(after: 0, steps: [.silence])]
         } else if request.isStreamed {
-            beats = Self.streamed(answer, script: script, request: request, usage: usage)
+            frames = Self.streamed(answer, script: script, request: request, usage: usage)
         } else {
-            beats = Self.whole(answer, script: script, text: text, usage: usage)
+            frames = Self.whole(answer, script: script, text: text, usage: usage)
         }
     }
 
     private static func streamed(_ answer: Answer, script: Script, request: ChatRequest, usage: TokenUsage) -> [Frame] {
         var pauses = Pauses(script)
-        var beats = [Frame(after: 0, acts: [.head])]
-        if script.comments == true { beats.append(Frame(after: 0, acts: [.say(.comment("OPENROUTER PROCESSING"))])) }
-        beats.append(Frame(after: pauses.first, acts: [.say(.opening)]))
-        if let thinking = script.thinking { beats.append(Frame(after: 0, acts: [.say(.thinking(thinking))])) }
+        var frames = [Frame(after: 0, steps: [.head])]
+        if script.comments == true { frames.append(Frame(after: 0, steps: [.send(.comment("OPENROUTER PROCESSING"))])) }
+        frames.append(Frame(after: pauses.first, steps: [.send(.opening)]))
+        if let thinking = script.thinking { frames.append(Frame(after: 0, steps: [.send(.thinking(thinking))])) }
         for (index, piece) in answer.pieces.enumerated() {
-            if let fault = fault(after: index, of: answer, script: script) { return beats + fault }
-            guard let pause = pauses.before(token: index) else { return beats + [Frame(after: 0, acts: [.silence])] }
+            if let fault = fault(after: index, of: answer, script: script) { return frames + fault }
+            guard let pause = pauses.before(token: index) else { return frames + [Frame(after: 0, steps: [.silence])] }
             let isGrouped = index % (script.tokensPerWrite ?? 1) != 0
-            if isGrouped, let last = beats.indices.last {
-                beats[last].after += pause
-                beats[last].acts.append(.say(.token(piece)))
+            if isGrouped, let last = frames.indices.last {
+                frames[last].after += pause
+                frames[last].steps.append(.send(.token(piece)))
             } else {
-                beats.append(Frame(after: pause, acts: [.say(.token(piece))]))
+                frames.append(Frame(after: pause, steps: [.send(.token(piece))]))
             }
         }
-        if let fault = fault(after: answer.pieces.count, of: answer, script: script) { return beats + fault }
-        guard let pause = pauses.before(token: answer.pieces.count, isEnd: true) else { return beats + [Frame(after: 0, acts: [.silence])] }
-        if script.noFinish != true { beats.append(Frame(after: pause, acts: [.say(.finish(answer.finishReason))])) }
-        if request.includesUsage, script.noUsage != true { beats.append(Frame(after: 0, acts: [.say(.usage(usage))])) }
-        if script.noDone != true { beats.append(Frame(after: 0, acts: [.say(.done)])) }
-        return beats + [Frame(after: 0, acts: [.end])]
+        if let fault = fault(after: answer.pieces.count, of: answer, script: script) { return frames + fault }
+        guard let pause = pauses.before(token: answer.pieces.count, isEnd: true) else {
+            return frames + [Frame(after: 0, steps: [.silence])]
+        }
+        if script.noFinish != true { frames.append(Frame(after: pause, steps: [.send(.finish(answer.finishReason))])) }
+        if request.includesUsage, script.noUsage != true { frames.append(Frame(after: 0, steps: [.send(.usage(usage))])) }
+        if script.noDone != true { frames.append(Frame(after: 0, steps: [.send(.done)])) }
+        return frames + [Frame(after: 0, steps: [.end])]
     }
 
     private static func whole(_ answer: Answer, script: Script, text: String, usage: TokenUsage) -> [Frame] {
@@ -111,15 +113,15 @@ extension ResponsePlan {
         let count = answer.pieces.count
         for index in 0...count {
             if index == min(script.cutAfterTokens ?? .max, count), script.cutAfterTokens != nil {
-                return [Frame(after: total, acts: [.cut(script.cut ?? .close, inside: nil)])]
+                return [Frame(after: total, steps: [.cut(script.cut ?? .close, inside: nil)])]
             }
             if index == min(script.errorAfterTokens ?? .max, count), script.errorAfterTokens != nil {
-                return [Frame(after: total, acts: [.head, .say(.error(script.error ?? .init())), .end])]
+                return [Frame(after: total, steps: [.head, .send(.error(script.error ?? .init())), .end])]
             }
-            guard let pause = pauses.before(token: index, isEnd: index == count) else { return [Frame(after: total, acts: [.silence])] }
+            guard let pause = pauses.before(token: index, isEnd: index == count) else { return [Frame(after: total, steps: [.silence])] }
             total += pause
         }
-        return [Frame(after: total, acts: [.head, .say(.whole(text: text, finishReason: answer.finishReason, usage)), .end])]
+        return [Frame(after: total, steps: [.head, .send(.whole(text: text, finishReason: answer.finishReason, usage)), .end])]
     }
 
     /// The scripted fault after `index` tokens, if there is one. A number beyond the answer means after its last token.
@@ -127,13 +129,13 @@ extension ResponsePlan {
         let count = answer.pieces.count
         if let cut = script.cutAfterTokens, index == min(cut, count) {
             let next: FrameContent = index < count ? .token(answer.pieces[index]) : .finish(answer.finishReason)
-            return [Frame(after: 0, acts: [.cut(script.cut ?? .close, inside: script.cutInsideFrame == true ? next : nil)])]
+            return [Frame(after: 0, steps: [.cut(script.cut ?? .close, inside: script.cutInsideFrame == true ? next : nil)])]
         }
         if let error = script.errorAfterTokens, index == min(error, count) {
-            let done: [Step] = script.errorThenDone == true ? [.say(.done)] : []
+            let done: [Step] = script.errorThenDone == true ? [.send(.done)] : []
             let body = script.error ?? .init()
             let content: FrameContent = script.bareError == true ? .bareError(body) : .error(body)
-            return [Frame(after: 0, acts: [.say(content)]), Frame(after: 0, acts: done + [.end])]
+            return [Frame(after: 0, steps: [.send(content)]), Frame(after: 0, steps: done + [.end])]
         }
         return nil
     }

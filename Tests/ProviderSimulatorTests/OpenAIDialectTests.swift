@@ -12,9 +12,9 @@ struct OpenAIDialectTests {
         return OpenAIResponseEncoder(id: "chatcmpl-1", created: 7, request: request, reportsUsage: usage, headers: [])
     }
 
-    private static func wire(_ utterance: ResponsePlan.FrameContent, streamed: Bool = true, usage: Bool = false) -> String {
+    private static func wire(_ content: ResponsePlan.FrameContent, streamed: Bool = true, usage: Bool = false) -> String {
         var buffer = ByteBuffer()
-        encoder(streamed: streamed, usage: usage).encode(utterance, into: &buffer)
+        encoder(streamed: streamed, usage: usage).encode(content, into: &buffer)
         return String(buffer: buffer)
     }
 

@@ -54,8 +54,8 @@ struct VoiceEncoder<V: Voice>: ResponseEncoder {
     var headers: [(name: String, value: String)]
     var answer: VoiceAnswer
 
-    func encode(_ utterance: ResponsePlan.FrameContent, into buffer: inout ByteBuffer) {
-        V.encode(utterance, of: answer, into: &buffer)
+    func encode(_ content: ResponsePlan.FrameContent, into buffer: inout ByteBuffer) {
+        V.encode(content, of: answer, into: &buffer)
     }
 }
 

@@ -33,7 +33,7 @@ struct VoiceRoutes: Sendable {
         } catch {
             return .scripted(
                 ScriptedResponse(
-                    beats: FixedResponse.beats(after: 0), encoder: V.response(to: error), chunkBytes: nil, exchange: exchange,
+                    frames: FixedResponse.frames(after: 0), encoder: V.response(to: error), chunkBytes: nil, exchange: exchange,
                     outcome: .rejected))
         }
     }
@@ -56,7 +56,8 @@ struct VoiceRoutes: Sendable {
             if let body = scripted.body { response.body = Array(body.utf8) }
             response.headers.set(script.headers)
             return ScriptedResponse(
-                beats: FixedResponse.beats(after: script.firstTokenMs ?? 0), encoder: response, chunkBytes: chunkBytes, exchange: exchange,
+                frames: FixedResponse.frames(after: script.firstTokenMs ?? 0), encoder: response, chunkBytes: chunkBytes,
+                exchange: exchange,
                 outcome: .failed)
         }
         let plan = ResponsePlan(script: script, request: request)
@@ -64,7 +65,7 @@ struct VoiceRoutes: Sendable {
         headers.set(script.headers)
         let answer = VoiceAnswer(id: "sim\(exchange.sequence)", model: request.model, plan: plan, script: script)
         return ScriptedResponse(
-            beats: plan.beats, encoder: VoiceEncoder<V>(headers: headers, answer: answer), chunkBytes: chunkBytes, exchange: exchange,
+            frames: plan.frames, encoder: VoiceEncoder<V>(headers: headers, answer: answer), chunkBytes: chunkBytes, exchange: exchange,
             outcome: script.errorAfterTokens == nil ? .finished : .failed)
     }
 
