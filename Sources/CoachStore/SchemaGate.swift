@@ -33,10 +33,11 @@ public final class SchemaGate: Sendable {
     public func admit(pause: Duration = .milliseconds(250), onFailure: (any Error) -> Void = { _ in }) async throws {
         while true {
             do {
-                if let finding = try await look() { throw Incompatible(description: finding) }
+                if let finding = try await check() { throw Incompatible(description: finding) }
                 return
             } catch let fault as StoreFault {
                 onFailure(fault)
+                // A database that is away sends no signal when it is back.
                 try await Task.sleep(for: pause)
             }
         }
@@ -44,10 +45,10 @@ public final class SchemaGate: Sendable {
 
     /// Checks again, because another release may have migrated the database. Returns the change since the last check; nil when there is
     /// none, or the database is unavailable. Throws `CancellationError`.
-    public func lookAgain() async throws -> Change? {
+    public func recheck() async throws -> Change? {
         let before = isOpen
         do {
-            let finding = try await look()
+            let finding = try await check()
             guard isOpen != before else { return nil }
             return finding.map { .closed(finding: $0) } ?? .opened
         } catch is StoreFault {
@@ -56,7 +57,7 @@ public final class SchemaGate: Sendable {
     }
 
     /// Reads the schema version. Returns why it is incompatible; nil when it is compatible.
-    private func look() async throws -> String? {
+    private func check() async throws -> String? {
         let finding = try await StoreFault.translating { try await probe.report() }.schemaFinding(needed: needed)
         open.withLock { $0 = finding == nil }
         return finding

@@ -28,7 +28,7 @@ struct ConfigurationTests {
     @Test("an instance is not ready while neither database nor disk can save an answer, and ready again when one can")
     func storage() async throws {
         struct Full: Error {}
-        let storage = AnswerStorage()
+        let storage = StorageMonitor()
         let script = Script()
         let ledger = storage.watch(
             TurnRepository(

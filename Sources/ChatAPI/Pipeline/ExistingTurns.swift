@@ -42,7 +42,7 @@ extension TurnPipeline {
             let request = TurnRequest(message: message, pinnedDomain: context.pinnedDomain, region: context.region)
             let first = assess(request)
             let reservation = try await reserve(request, first, context, rate, http)
-            let (assessment, judgeCall) = await lookAgain(request, first, context)
+            let (assessment, judgeCall) = await askJudge(request, first, context)
             let turn = answer(request, assessment, context, reservation, judgeCall, http)
             return try relay(TurnSubscription(turn: turn, rate: rate), from: .start, http)
         }

@@ -38,7 +38,7 @@ struct TurnPipeline: Sendable {
         switch try await http.trace.step("begin", { try await begin(request, assessment, http) }) {
         case .begun(let context, let rate):
             let reservation = try await reserve(request, assessment, context, rate, http)
-            let (assessment, judgeCall) = await lookAgain(request, assessment, context)
+            let (assessment, judgeCall) = await askJudge(request, assessment, context)
             return TurnSubscription(turn: answer(request, assessment, context, reservation, judgeCall, http), rate: rate)
         case .known(let known, let rate):
             http.trace.end()

@@ -21,9 +21,9 @@ public struct BillingFigures: Hashable, Sendable {
         let reference: PurchaseReference
         let period: BillingPeriod
         switch event.change {
-        case .purchase(let of, let news, let told):
-            guard let kind = Kind(news, told) else { return nil }
-            (reference, period, self.kind) = (of, told, kind)
+        case .purchase(let named, let purchaseEvent, let paid):
+            guard let kind = Kind(purchaseEvent, paid) else { return nil }
+            (reference, period, self.kind) = (named, paid, kind)
         case .observation(let observation):
             guard observation.end == .expired || observation.end == nil && observation.period.isTrial else { return nil }
             (reference, period, kind) = (observation.reference, observation.period, observation.end == nil ? .trial : .expiration)

@@ -73,8 +73,8 @@ extension EntitlementFold {
         }
         guard let owner = event.subject.first else { return }
         switch event.change {
-        case .purchase(let reference, let news, let period):
-            let index = apply(news, period, reference, owner: owner, at: event.occurredAt)
+        case .purchase(let reference, let purchaseEvent, let period):
+            let index = apply(purchaseEvent, period, reference, owner: owner, at: event.occurredAt)
             if let index { purchases[index].isDirect = event.isDirect }
         case .observation(let observation):
             let index = observe(observation, owner: owner, at: event.occurredAt)

@@ -49,52 +49,52 @@ struct Purchase: Equatable {
         end = reason.map { End(at: min(observation.endedAt ?? instant, instant), reason: $0) }
     }
 
-    mutating func apply(_ event: PurchaseEvent, _ news: BillingPeriod, transaction: String?, at instant: BillingInstant) {
+    mutating func apply(_ event: PurchaseEvent, _ update: BillingPeriod, transaction: String?, at instant: BillingInstant) {
         switch event {
-        case .temporaryGrant: grantTemporarily(news, at: instant)
+        case .temporaryGrant: grantTemporarily(update, at: instant)
         case .productChange(let product): nextProduct = product
         case .uncancelled, .extended:
             // A refund stays until it is reversed or the subscription is bought or renewed again.
-            if end?.reason == .expired || end?.reason == .paused { reopen(with: news) }
-            if end == nil { period.expiry = news.expiry ?? period.expiry }
+            if end?.reason == .expired || end?.reason == .paused { reopen(with: update) }
+            if end == nil { period.expiry = update.expiry ?? period.expiry }
             if event == .uncancelled {
                 willRenew = true
                 isPauseScheduled = false
             }
         case .refundReversed:
-            if end?.reason != .revoked { reopen(with: news) }
+            if end?.reason != .revoked { reopen(with: update) }
         default:
-            if belongsToEarlierPeriod(news, transaction) || endsEarlierPeriod(event, news) { return }
-            applyToCurrentPeriod(event, news, at: instant)
+            if belongsToEarlierPeriod(update, transaction) || endsEarlierPeriod(event, update) { return }
+            applyToCurrentPeriod(event, update, at: instant)
         }
         reference.transaction = transaction ?? reference.transaction
     }
 
-    private mutating func applyToCurrentPeriod(_ event: PurchaseEvent, _ news: BillingPeriod, at instant: BillingInstant) {
+    private mutating func applyToCurrentPeriod(_ event: PurchaseEvent, _ update: BillingPeriod, at instant: BillingInstant) {
         switch event {
-        case .purchased, .renewed: begin(news)
+        case .purchased, .renewed: begin(update)
         case .pauseScheduled:
             isPauseScheduled = true
-            describe(news)
+            describe(update)
         case .billingIssue(let grace):
             hasBillingIssue = true
             graceUntil = grace ?? graceUntil
-            describe(news)
+            describe(update)
         case .cancelled:
             willRenew = false
-            describe(news)
-        case .expired(let paused): finish(paused ? .paused : .expired, news, at: instant)
-        case .refunded: finish(.refunded, news, at: instant)
+            describe(update)
+        case .expired(let paused): finish(paused ? .paused : .expired, update, at: instant)
+        case .refunded: finish(.refunded, update, at: instant)
         case .temporaryGrant, .productChange, .uncancelled, .extended, .refundReversed: break  // Handled by `apply`.
         }
     }
 
     /// A paid period begins. An event without entitlements keeps those known before, in the user's favour.
-    private mutating func begin(_ news: BillingPeriod) {
+    private mutating func begin(_ update: BillingPeriod) {
         let known = period.entitlements
-        period = news
-        if news.entitlements.isEmpty { period.entitlements = known }
-        willRenew = news.renews
+        period = update
+        if update.entitlements.isEmpty { period.entitlements = known }
+        willRenew = update.renews
         nextProduct = nil
         hasBillingIssue = false
         graceUntil = nil
@@ -103,27 +103,27 @@ struct Purchase: Equatable {
         end = nil
     }
 
-    private mutating func describe(_ news: BillingPeriod) {
+    private mutating func describe(_ update: BillingPeriod) {
         guard end == nil else { return }
-        period.expiry = news.expiry ?? period.expiry
-        period.purchasedAt = news.purchasedAt ?? period.purchasedAt
+        period.expiry = update.expiry ?? period.expiry
+        period.purchasedAt = update.purchasedAt ?? period.purchasedAt
     }
 
     /// Ends access, and never later than the event itself. An earlier end stays: the expiration after a refund does not replace it.
-    private mutating func finish(_ reason: End.Reason, _ news: BillingPeriod, at instant: BillingInstant) {
-        let at = min(news.expiry?.instant ?? instant, instant)
+    private mutating func finish(_ reason: End.Reason, _ update: BillingPeriod, at instant: BillingInstant) {
+        let at = min(update.expiry?.instant ?? instant, instant)
         if end == nil || reason == .refunded && end?.reason != .refunded { end = End(at: min(end?.at ?? at, at), reason: reason) }
     }
 
-    private mutating func reopen(with news: BillingPeriod) {
-        guard let ended = end, let expiry = news.expiry ?? period.expiry, expiry.isAfter(ended.at) else { return }
+    private mutating func reopen(with update: BillingPeriod) {
+        guard let ended = end, let expiry = update.expiry ?? period.expiry, expiry.isAfter(ended.at) else { return }
         end = nil
         period.expiry = expiry
     }
 
-    private mutating func grantTemporarily(_ news: BillingPeriod, at instant: BillingInstant) {
+    private mutating func grantTemporarily(_ update: BillingPeriod, at instant: BillingInstant) {
         let latest = instant.advanced(by: Self.longestTemporaryGrant)
-        let until = Expiry.at(min(news.expiry?.instant ?? latest, latest))
+        let until = Expiry.at(min(update.expiry?.instant ?? latest, latest))
         if end != nil || isTemporary {
             period.expiry = until
             willRenew = false
@@ -134,16 +134,16 @@ struct Purchase: Equatable {
     }
 
     /// Whether the event is about a period before the current one: a late cancellation or expiration must not end a renewed subscription.
-    private func belongsToEarlierPeriod(_ news: BillingPeriod, _ transaction: String?) -> Bool {
+    private func belongsToEarlierPeriod(_ update: BillingPeriod, _ transaction: String?) -> Bool {
         if let transaction, transaction == reference.transaction { return false }
-        guard let began = period.purchasedAt, let purchasedAt = news.purchasedAt else { return false }
+        guard let began = period.purchasedAt, let purchasedAt = update.purchasedAt else { return false }
         return purchasedAt < began
     }
 
     /// Whether the event is the expiration of a period that was over when the current one began; for senders that do not send when the expired
     /// period began.
-    private func endsEarlierPeriod(_ event: PurchaseEvent, _ news: BillingPeriod) -> Bool {
-        guard case .expired = event, news.purchasedAt == nil, let began = period.purchasedAt, let expiry = news.expiry?.instant else {
+    private func endsEarlierPeriod(_ event: PurchaseEvent, _ update: BillingPeriod) -> Bool {
+        guard case .expired = event, update.purchasedAt == nil, let began = period.purchasedAt, let expiry = update.expiry?.instant else {
             return false
         }
         return expiry <= began

@@ -27,8 +27,8 @@ extension LanguageModel {
     }
 }
 
-/// The models by what a turn is: the route of its persona, else of its domain, else of its tier, else the default one; of it those that the
-/// tier allows, in the route's order.
+/// Chooses the models of a turn: the route of its persona, else of its domain, else of its tier, else the default one; of the route those that
+/// the tier allows, in the route's order.
 public struct TierModels: Sendable {
     /// The whole default route.
     public var standard: LanguageModel

@@ -85,7 +85,7 @@ public struct TurnIdentity: Sendable, Hashable {
     public var userMessageID: MessageID
     /// Id of the assistant's message, assigned before the message is saved.
     public var messageID: MessageID
-    /// Number of the model call on the same user message, from 1.
+    /// Number of the attempt to answer the same user message, from 1. A retry is the next one.
     public var attempt: Int
 
     public init(turnID: TurnID, conversationID: ConversationID, userMessageID: MessageID, messageID: MessageID, attempt: Int) {

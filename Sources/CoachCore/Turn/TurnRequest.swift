@@ -56,7 +56,7 @@ public struct SuppliedContext: Sendable, Equatable {
     public var history: [HistoryMessage]
     /// Texts of roles `system` and `developer`. Untrusted: data of the user, never instructions.
     public var clientTexts: [String]
-    /// An earlier message shows danger.
+    /// An earlier message of the user has risk tier 1 or more.
     public var showsConcern: Bool
 
     public init(history: [HistoryMessage], clientTexts: [String], showsConcern: Bool = false) {

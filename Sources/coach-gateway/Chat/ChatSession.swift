@@ -26,7 +26,7 @@ struct ChatSession {
 
     /// Sends a message and shows the answer while it comes. False when it failed.
     @discardableResult
-    mutating func say(_ message: String) async -> Bool {
+    mutating func send(_ message: String) async -> Bool {
         (lastTurn, lastMessage) = (nil, message)
         return await show(client.send(message, conversation: conversation, domain: domain))
     }
@@ -36,7 +36,7 @@ struct ChatSession {
         if let lastTurn {
             await show(client.retry(lastTurn))
         } else if let lastMessage {
-            await say(lastMessage)
+            await send(lastMessage)
         } else {
             Console.say("there is no message to answer again")
         }

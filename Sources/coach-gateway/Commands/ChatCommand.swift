@@ -30,14 +30,14 @@ struct ChatCommand: AsyncParsableCommand {
         var session = ChatSession(
             client: CoachClient(baseURL: base) { token }, url: url, domain: domain, conversation: id, interrupts: ChatInterrupts())
         if let message {
-            guard await session.say(message) else { throw ExitCode.failure }
+            guard await session.send(message) else { throw ExitCode.failure }
             return
         }
         Console.prompt()
         while let line = readLine() {
             switch ChatInput(line) {
             case .nothing: break
-            case .message(let message): await session.say(message)
+            case .message(let message): await session.send(message)
             case .new: session.reset()
             case .retry: await session.retry()
             case .help: Console.say(ChatInput.helpText)

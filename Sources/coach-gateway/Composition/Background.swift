@@ -8,8 +8,7 @@ import PostgresClient
 import ServiceLifecycle
 import TokenRelay
 
-/// Work beside the requests that ends with the process: cancelled when its turn in the shutdown comes, which is after the last turn is
-/// saved.
+/// A service that works beside the requests until a graceful shutdown cancels it, after the last chat turn is saved.
 struct Background: Service {
     private let work: @Sendable () async throws -> Void
 
@@ -22,7 +21,7 @@ struct Background: Service {
     }
 }
 
-/// The database's pool for the life of the process; the last to go.
+/// Runs the database's connection pool. Stopped last.
 struct DatabaseService: Service {
     let client: PostgresClient
 
@@ -33,7 +32,7 @@ struct DatabaseService: Service {
     }
 }
 
-/// Returns slices of shared budgets: those that are idle, and in the end all. Stops after the last turn is saved.
+/// Returns slices of shared budgets to the database: idle ones every five seconds, and at the shutdown all, after the last turn is saved.
 struct SharedBudgetService: Service {
     let budgets: SharedBudgets
     let logger: Logger
@@ -50,8 +49,8 @@ struct SharedBudgetService: Service {
     }
 }
 
-/// The life of this instance in the database, from its registration on. What an earlier life left on disk is delivered before its turns
-/// are looked for; the lease is renewed meanwhile.
+/// Registers this instance in the database, then renews its lease and saves checkpoints. Receipts that an earlier process left on disk are
+/// delivered before the orphan collector looks for that process's turns. Throws `LeaseLost` when another process has registered as this instance.
 struct InstanceLifecycle: Sendable {
     let instance: GatewayInstance
     let finalizer: TurnFinalizer
@@ -75,7 +74,7 @@ struct InstanceLifecycle: Sendable {
             do {
                 try await group.next()
             } catch let leaseLost as LeaseLost {
-                logger.critical("another process lives as this instance: this one ends")
+                logger.critical("another process registered as this instance: this one ends")
                 throw leaseLost
             }
         }

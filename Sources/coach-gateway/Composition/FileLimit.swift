@@ -1,8 +1,9 @@
 import Glibc
 
-/// Each stream takes two sockets, and one more in its first second: the soft limit of most systems (1,024) would be the end at 500 turns.
+/// The process's limit of open files. Each stream takes two sockets, and one more in its first second: the soft limit of most systems (1,024)
+/// would suffice for 500 turns.
 enum FileLimit {
-    /// Raises the soft limit of open files to the hard one, and returns what holds now.
+    /// Raises the soft limit of open files to the hard one, and returns the limit that is in force.
     static func raise() -> Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1024 }

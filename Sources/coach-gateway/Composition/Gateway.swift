@@ -42,7 +42,7 @@ struct Gateway {
         // What this process is, and what it leaves on disk.
         let slot = try InstanceSlot(in: configuration.stateDirectory)
         let instance = GatewayInstance(id: slot.instance, client: database)
-        let storage = AnswerStorage()
+        let storage = StorageMonitor()
         let spool = storage.watch(
             try FileReceiptSpool(folder: slot.receipts).spool { unreadable in
                 logger.critical(
@@ -124,7 +124,7 @@ struct Gateway {
                 accepting: admission.isOpen,
                 saving: storage.takesAnswers,
                 details: [
-                    "turns": "\(registry.count)", "executor_takeover": "\(ExecutorTakeover.isInstalled)", "instance": "\(instance.id)",
+                    "turns": "\(registry.count)", "executor_takeover": "\(EventLoopExecutor.isInstalled)", "instance": "\(instance.id)",
                 ])
         }
         let resources = ResourceFeatures(
@@ -170,7 +170,7 @@ struct Gateway {
                 try await life.run()
             },
             PeriodicJob("schema check", PeriodicSchedule(every: .seconds(5), firstAfter: .seconds(5)), logger: logger) {
-                switch try await schema.lookAgain() {
+                switch try await schema.recheck() {
                 case .closed(let finding): logger.critical("the schema does not fit this release", metadata: ["finding": "\(finding)"])
                 case .opened: logger.notice("the schema fits this release")
                 case nil: break

@@ -6,7 +6,7 @@ import Foundation
 import Logging
 import Webhooks
 
-/// The kinds of jobs that an instance runs.
+/// The handlers of all kinds of jobs.
 struct JobHandlers {
     let housekeeping: Housekeeping
     let removal: UserRemoval
@@ -30,7 +30,8 @@ struct JobHandlers {
                 switch try await removal.removePart(of: userID) {
                 case .removed: return
                 case .removing: try Task.checkCancellation()
-                // A stopped turn is saved within a fraction of a second, if its instance lives.
+                // A stopped turn is saved within a fraction of a second, if its instance runs. Polled, because the end of a turn sends no
+                // notification: a pending one holds an instance-wide lock through the commit.
                 case .stopping: try await Task.sleep(for: .milliseconds(250))
                 }
             }
@@ -57,7 +58,7 @@ struct JobHandlers {
             JobHandler(
                 Reconciliation.subscriberKind, concurrency: 4, timeLimit: .seconds(60), payload: Reconciliation.subscriber
             ) { subscriber in
-                try await Self.asking { try await reconciliation.reconcile(subscriber) }
+                try await Self.rejectingPermanentErrors { try await reconciliation.reconcile(subscriber) }
             },
             JobHandler(Reconciliation.expiringKind, concurrency: 1, payload: { $0 }) { [queue] _ in
                 try await reconciliation.enqueueExpiring(at: Date(), in: queue)
@@ -67,7 +68,7 @@ struct JobHandlers {
 
     private func lookUp(_ purchases: PlayPurchases) -> JobHandler {
         JobHandler(PlayPurchases.kind, concurrency: 4, timeLimit: .seconds(60), payload: PlayLookUp.of) { lookUp, messageID in
-            try await Self.asking { try await purchases.lookUp(lookUp, messageID: messageID) }
+            try await Self.rejectingPermanentErrors { try await purchases.lookUp(lookUp, messageID: messageID) }
         }
     }
 
@@ -80,8 +81,8 @@ struct JobHandlers {
         }
     }
 
-    /// What no further attempt can do is not tried again.
-    private static func asking(_ work: () async throws -> Void) async throws {
+    /// Turns a store's permanent error into a rejection of the job, which is not tried again.
+    private static func rejectingPermanentErrors(_ work: () async throws -> Void) async throws {
         do {
             try await work()
         } catch StoreClientError.permanent(let reason) {

@@ -2,7 +2,7 @@ import Foundation
 import PostgresClient
 import Reactor
 
-/// The database as its owner sees it, for the time of one command.
+/// A database client with its owner's rights, for one command.
 enum OwnerDatabase {
     static func with<Value>(_ url: String, _ body: (PostgresClient) async throws -> Value) async throws -> Value {
         let reactor = try Reactor(name: "reactor")

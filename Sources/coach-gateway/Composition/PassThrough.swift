@@ -9,8 +9,8 @@ import Reactor
 import ServiceLifecycle
 import TokenRelay
 
-/// The gateway without what is behind it: edge, coaching, relay and dialect as in `Gateway`, and ports that remember nothing. What it costs
-/// is what the token path costs; the rest of `Gateway` is PostgreSQL. For measurements only.
+/// A gateway without a database, for measurements of the token path: edge, coaching, relay and dialects as in `Gateway`, with ports that save
+/// nothing.
 struct PassThrough {
     private let reactor: Reactor
     private let service: DrainingService
@@ -20,7 +20,7 @@ struct PassThrough {
     init(_ configuration: GatewayConfiguration, _ files: ProductFiles, secret: String, logger: Logger) throws {
         self.logger = logger
         reactor = try Reactor(name: "reactor")
-        let recovery = Forgetful.recovery
+        let recovery = NullPorts.recovery
         let documents = EditableDocuments(files)
         let registry = TurnRegistry()
         self.registry = registry
@@ -31,14 +31,14 @@ struct PassThrough {
             .init(host: configuration.listen.host, port: configuration.listen.port, corsOrigins: configuration.corsOrigins),
             features: [
                 ChatRoutes(
-                    coaching: documents.coaching, repository: Forgetful.repository, recovery: recovery, counter: Forgetful.counter,
+                    coaching: documents.coaching, repository: NullPorts.repository, recovery: recovery, counter: NullPorts.counter,
                     tiers: documents.tiers,
                     models: TierModels.routes(
                         configuration: files.models, keys: ProviderKeys(of: files.models, environment: configuration.processEnvironment),
                         transfers: TransferPool(reactor: reactor, configuration: configuration.transfers)),
-                    budgets: SharedBudgets(store: Forgetful.slices),
+                    budgets: SharedBudgets(store: NullPorts.slices),
                     finalizer: TurnFinalizer(
-                        repository: Forgetful.repository, prices: documents.prices, registry: registry, spool: Forgetful.spool,
+                        repository: NullPorts.repository, prices: documents.prices, registry: registry, spool: NullPorts.spool,
                         logger: logger),
                     registry: registry, remoteTurns: remoteTurns, admission: admission, streamLoop: lines,
                     drafts: { _, _ in throw Rejection(reason: .notFound) })
@@ -47,10 +47,10 @@ struct PassThrough {
                 identity: TokenVerifier(
                     policy: TokenPolicy(audience: configuration.jwtAudience, issuer: configuration.jwtIssuer),
                     secret: try SharedSecret(secret), keySet: nil),
-                sessions: SessionAuthentication(store: Forgetful.sessions, publicOrigin: nil), counter: Forgetful.counter,
+                sessions: SessionAuthentication(store: NullPorts.sessions, publicOrigin: nil), counter: NullPorts.counter,
                 crisisResources: files.coachingParts.resources,
                 unauthenticated: configuration.unauthenticatedRequests(documents.tiers)),
-            idempotency: Forgetful.idempotency,
+            idempotency: NullPorts.idempotency,
             readiness: { InstanceReadiness(database: true, accepting: admission.isOpen) }, logger: logger,
             onListening: { port in logger.notice("listening, nothing is saved", metadata: ["port": .stringConvertible(port)]) })
         service = DrainingService(
@@ -72,8 +72,8 @@ struct PassThrough {
     }
 }
 
-/// Ports that let everybody in and keep nothing.
-private enum Forgetful {
+/// Ports that allow every request and save nothing.
+private enum NullPorts {
     static let sessions = OperatorSessions(open: { _, _ in }, expiry: { _ in nil }, close: { _ in })
     static let repository = TurnRepository(
         begin: { _, request, _ in

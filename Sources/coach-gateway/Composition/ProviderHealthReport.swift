@@ -2,7 +2,7 @@ import CoreMetrics
 import Logging
 import ModelProviders
 
-/// Changes in the health of providers, as metrics and in the log. Says nothing of a key but that it was refused.
+/// Reports changes in the health of providers as metrics and in the log. Never writes a key, only that one was refused.
 struct ProviderHealthReport: Sendable {
     private let logger: Logger
 
@@ -29,7 +29,7 @@ struct ProviderHealthReport: Sendable {
         }
     }
 
-    /// What came of reading the files of keys again.
+    /// Logs the result of reading the files of keys again.
     func reloaded(_ result: (changed: [String], unreadable: [String])) {
         for provider in result.changed { logger.notice("keys were read again", metadata: ["provider": "\(provider)"]) }
         for provider in result.unreadable { logger.error("the file of keys is of no use", metadata: ["provider": "\(provider)"]) }

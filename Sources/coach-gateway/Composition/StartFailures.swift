@@ -2,7 +2,7 @@ import Logging
 import PostgresClient
 import Synchronization
 
-/// Says in the log why the database cannot be reached while the gateway starts: once for each reason, not for each attempt.
+/// Logs why the database cannot be reached while the gateway starts: once for each reason, not for each attempt.
 final class StartFailures: Sendable {
     private let database: PostgresClient
     private let logger: Logger

@@ -3,7 +3,7 @@ import CoachCore
 extension TurnPipeline {
     /// Asks the judge about a message in the grey zone, when there is one. The message is saved already, and a model may be called. Returns the
     /// assessment, raised when the judge finds more danger, and the call. Takes the judge's time limit at most.
-    func lookAgain(
+    func askJudge(
         _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext
     ) async -> (assessment: MessageAssessment, call: JudgeCall.Result?) {
         guard let judge, context.callsModel, judge.looks(at: assessment.risk) else { return (assessment, nil) }

@@ -1,18 +1,19 @@
 import CoachCore
 import Synchronization
 
-/// Whether an answer that ended now could be kept. Watches what database and disk do with the answers that come: asking beforehand would only
-/// tell how it was a moment ago. While neither takes them they are tried again and again, so it also notices when that is over.
-final class AnswerStorage: Sendable {
+/// Knows whether answers can be saved, by the result of the last attempt at the database and on disk. Attempts go on while both fail, so it also
+/// notices the recovery.
+final class StorageMonitor: Sendable {
     private struct State {
         var databaseRefuses = false
         var diskRefuses = false
     }
     private let state = Mutex(State())
 
-    /// False when the last attempts at both have failed.
+    /// False when the last attempts at both database and disk have failed.
     var takesAnswers: Bool { state.withLock { !($0.databaseRefuses && $0.diskRefuses) } }
 
+    /// The same repository, whose results are observed.
     func watch(_ repository: TurnRepository) -> TurnRepository {
         TurnRepository(
             begin: repository.begin, repeated: repository.repeated,
@@ -22,13 +23,14 @@ final class AnswerStorage: Sendable {
                     state.withLock { $0.databaseRefuses = false }
                     return outcome
                 } catch {
-                    // A receipt that is refused for what is in it does not affect the next.
+                    // A receipt that is refused for its content does not affect the next.
                     if case StoreFault.unavailable? = error as? StoreFault { state.withLock { $0.databaseRefuses = true } }
                     throw error
                 }
             })
     }
 
+    /// The same spool, whose results are observed.
     func watch(_ spool: ReceiptSpool) -> ReceiptSpool {
         ReceiptSpool(
             keep: { [self] receipt in
