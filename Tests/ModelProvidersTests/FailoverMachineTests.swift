@@ -5,48 +5,6 @@ import TokenRelay
 
 @testable import ModelProviders
 
-/// Machines that have come so far.
-enum MachineBench {
-    static let start = Moment.now
-
-    static let stages = ["idle", "asking", "refusing", "accepted", "pausing", "drafting", "speaking", "ended"]
-
-    /// A machine that has not begun.
-    static func idle(choices: Int, limits: CallLimits = CallLimits()) -> FailoverMachine {
-        FailoverMachine(providers: ["a", "b", "c", "d"].prefix(choices).map { $0 }, limits: limits, start: start)
-    }
-
-    /// A machine at the named stage, at the start's instant.
-    static func at(_ stage: String, choices: Int = 1) -> FailoverMachine {
-        var machine = idle(choices: choices)
-        if stage == "idle" { return machine }
-        _ = machine.begin(at: start)
-        switch stage {
-        case "refusing": _ = machine.refused(at: start)
-        case "accepted": _ = machine.accepted()
-        case "pausing": _ = machine.failed(refusal(mayRetry: true), at: start)
-        case "drafting", "speaking":
-            _ = machine.accepted()
-            _ = machine.receivedText(1, at: start)
-            if stage == "speaking" { machine.released(ReleaseState(isReleased: true)) }
-        case "ended": _ = machine.cancelled()
-        default: break
-        }
-        return machine
-    }
-
-    static func refusal(_ detail: String = "refused", mayRetry: Bool = false, retryAfter: Duration? = nil) -> AttemptFailure {
-        AttemptFailure(fault: ModelFault(kind: .refused, detail: detail), mayRetry: mayRetry, retryAfter: retryAfter, blamesProvider: true)
-    }
-}
-
-extension FailoverMachine.Action {
-    /// The kind of the fault that ends the call.
-    var fault: ModelFault.Kind? {
-        if case .end(.failed(let fault)) = self { fault.kind } else { nil }
-    }
-}
-
 @Suite("FailoverMachine")
 struct FailoverMachineTests {
     typealias Bench = MachineBench
@@ -69,7 +27,7 @@ struct FailoverMachineTests {
 
     @Test("the model's own ends are told as they are", arguments: [ModelEnd.stop, .length, .filtered])
     func ends(_ end: ModelEnd) {
-        var machine = Bench.at("speaking")
+        var machine = Bench.at("releasing")
         #expect(machine.finished(end, at: start) == .end(end))
     }
 
@@ -91,7 +49,7 @@ struct FailoverMachineTests {
 
     @Test("a refusal moves on to the next provider at once, whatever it was")
     func failover() {
-        var machine = Bench.at("asking", choices: 3)
+        var machine = Bench.at("requesting", choices: 3)
         #expect(machine.failed(Bench.refusal(), at: start) == .attempt(1))
         #expect(machine.refused(at: start) == .none)
         #expect(machine.failed(Bench.refusal(mayRetry: true), at: start) == .attempt(2))
@@ -100,7 +58,7 @@ struct FailoverMachineTests {
 
     @Test("a request that was at fault is not sent to the next")
     func badRequest() {
-        var machine = Bench.at("asking", choices: 3)
+        var machine = Bench.at("requesting", choices: 3)
         var failure = Bench.refusal()
         failure.blamesRequest = true
         #expect(machine.failed(failure, at: start).fault == .refused)
@@ -108,7 +66,7 @@ struct FailoverMachineTests {
 
     @Test("another key of the same provider comes before the next provider, and does not use up the repetition")
     func anotherKey() {
-        var machine = Bench.at("asking")
+        var machine = Bench.at("requesting")
         var failure = Bench.refusal(mayRetry: true)
         failure.hasAnotherKey = true
         #expect(machine.failed(failure, at: start) == .attempt(0))
@@ -118,7 +76,7 @@ struct FailoverMachineTests {
 
     @Test("the fault at the end names every attempt")
     func details() {
-        var machine = Bench.at("asking", choices: 2)
+        var machine = Bench.at("requesting", choices: 2)
         _ = machine.failed(Bench.refusal("a: HTTP 500"), at: start)
         let end = machine.failed(Bench.refusal("b: connect"), at: start)
         #expect(end == .end(.failed(ModelFault(kind: .refused, detail: "a: HTTP 500; b: connect"))))
@@ -126,7 +84,7 @@ struct FailoverMachineTests {
 
     @Test("a lone provider that refused is asked once more after a pause, and only once")
     func retry() {
-        var machine = Bench.at("asking")
+        var machine = Bench.at("requesting")
         #expect(machine.failed(Bench.refusal(mayRetry: true), at: start) == .pause)
         #expect(machine.deadline == start + .milliseconds(400))
         #expect(machine.clock(at: start + .milliseconds(399)) == .none)
@@ -136,24 +94,24 @@ struct FailoverMachineTests {
 
     @Test("what must not be retried is not")
     func noRetry() {
-        var machine = Bench.at("asking")
+        var machine = Bench.at("requesting")
         #expect(machine.failed(Bench.refusal(mayRetry: false), at: start).fault == .refused)
     }
 
     @Test("a lone provider is not asked again when its second refusal would come later than three seconds")
     func promise() {
-        var machine = Bench.at("asking")
+        var machine = Bench.at("requesting")
         #expect(machine.failed(Bench.refusal(mayRetry: true), at: start + .milliseconds(1599)) == .pause)
-        machine = Bench.at("asking")
+        machine = Bench.at("requesting")
         #expect(machine.failed(Bench.refusal(mayRetry: true), at: start + .milliseconds(1600)).fault == .refused)
     }
 
     @Test("the provider's own pause is kept, if there is time for it")
     func retryAfter() {
-        var machine = Bench.at("asking")
+        var machine = Bench.at("requesting")
         #expect(machine.failed(Bench.refusal(mayRetry: true, retryAfter: .seconds(1)), at: start) == .pause)
         #expect(machine.deadline == start + .seconds(1))
-        machine = Bench.at("asking")
+        machine = Bench.at("requesting")
         #expect(machine.failed(Bench.refusal(mayRetry: true, retryAfter: .seconds(2)), at: start).fault == .refused)
     }
 
@@ -171,7 +129,7 @@ struct FailoverMachineTests {
 
     @Test("after text nobody continues it", arguments: [ModelFault.Kind.cut, .errorFrame])
     func afterText(_ kind: ModelFault.Kind) {
-        var machine = Bench.at("speaking", choices: 3)
+        var machine = Bench.at("releasing", choices: 3)
         #expect(machine.failed(AttemptFailure(fault: ModelFault(kind: kind, detail: ""), mayRetry: true), at: start).fault == kind)
     }
 
@@ -186,7 +144,7 @@ struct FailoverMachineTests {
 
     // MARK: Time
 
-    @Test("a provider gets six seconds to its first text", arguments: ["asking", "accepted"])
+    @Test("a provider gets six seconds to its first text", arguments: ["requesting", "accepted"])
     func firstToken(_ stage: String) {
         var machine = Bench.at(stage, choices: 2)
         #expect(machine.deadline == start + .seconds(6))
@@ -197,14 +155,14 @@ struct FailoverMachineTests {
 
     @Test("a lone hanging provider is not asked again")
     func loneHanging() {
-        var machine = Bench.at("asking")
+        var machine = Bench.at("requesting")
         let end = machine.clock(at: start + .seconds(6))
         #expect(end == .end(.failed(ModelFault(kind: .noFirstToken, detail: "a: no text within 6.0 seconds"))))
     }
 
     @Test("all providers together get fifteen seconds")
     func overall() {
-        var machine = Bench.at("asking", choices: 4)
+        var machine = Bench.at("requesting", choices: 4)
         #expect(machine.clock(at: start + .seconds(6)) == .attempt(1))
         #expect(machine.clock(at: start + .seconds(12)) == .attempt(2))
         #expect(machine.deadline == start + .seconds(15))
@@ -213,13 +171,13 @@ struct FailoverMachineTests {
 
     @Test("a refusal after the overall limit ends the call")
     func lateRefusal() {
-        var machine = Bench.at("asking", choices: 4)
+        var machine = Bench.at("requesting", choices: 4)
         #expect(machine.failed(Bench.refusal(), at: start + .seconds(15)).fault == .refused)
     }
 
     @Test("silence is counted from the last text")
     func silence() {
-        var machine = Bench.at("speaking")
+        var machine = Bench.at("releasing")
         #expect(machine.deadline == start + .seconds(20))
         _ = machine.receivedText(1, at: start + .seconds(19))
         #expect(machine.clock(at: start + .seconds(20)) == .none)
@@ -228,7 +186,7 @@ struct FailoverMachineTests {
 
     @Test("the whole turn is bounded, however lively it is")
     func turn() {
-        var machine = Bench.at("speaking")
+        var machine = Bench.at("releasing")
         _ = machine.receivedText(1, at: start + .seconds(170))
         #expect(machine.deadline == start + .seconds(180))
         #expect(machine.clock(at: start + .seconds(180)).fault == .timeLimit)
@@ -276,123 +234,5 @@ struct FailoverMachineTests {
         #expect(machine.cancelled() == (stage == "ended" ? .none : .end(.cancelled)))
         #expect(machine.cancelled() == .none)
         #expect(machine.deadline == nil)
-    }
-
-    // MARK: What does not fit changes nothing
-
-    @Test("begin counts once", arguments: MachineBench.stages.filter { $0 != "idle" })
-    func secondBegin(_ stage: String) {
-        var machine = Bench.at(stage)
-        let before = machine
-        #expect(machine.begin(at: start + .seconds(1)) == .none)
-        #expect(machine == before)
-    }
-
-    @Test("a head that nobody waits for is ignored", arguments: MachineBench.stages.filter { $0 != "asking" })
-    func lateHead(_ stage: String) {
-        var machine = Bench.at(stage)
-        let before = machine
-        #expect(machine.accepted() == false)
-        #expect(machine.refused(at: start) == .none)
-        #expect(machine == before)
-    }
-
-    @Test("text that nobody waits for is ignored", arguments: ["idle", "asking", "refusing", "pausing", "ended"])
-    func lateText(_ stage: String) {
-        var machine = Bench.at(stage)
-        let before = machine
-        #expect(machine.receivedText(1, at: start) == .nothing)
-        #expect(machine.reachedBound() == .none)
-        #expect(machine == before)
-    }
-
-    @Test("an end that nobody waits for is ignored", arguments: ["idle", "asking", "refusing", "pausing", "ended"])
-    func lateEnd(_ stage: String) {
-        var machine = Bench.at(stage)
-        let before = machine
-        for end in [ModelEnd.stop, .length, .filtered] { #expect(machine.finished(end, at: start) == .none) }
-        #expect(machine == before)
-    }
-
-    @Test("a failure that nobody waits for is ignored", arguments: ["idle", "pausing", "ended"])
-    func lateFailure(_ stage: String) {
-        var machine = Bench.at(stage)
-        let before = machine
-        #expect(machine.failed(Bench.refusal(mayRetry: true), at: start) == .none)
-        #expect(machine == before)
-    }
-
-    @Test("text of which nothing was released does not keep another provider from answering")
-    func drafting() {
-        var machine = Bench.at("drafting", choices: 2)
-        #expect(machine.hasText && !machine.hasReleased)
-        #expect(machine.failed(Bench.refusal(), at: start) == .attempt(1))
-        machine = Bench.at("drafting", choices: 2)
-        #expect(machine.deadline == start + .seconds(6))
-        #expect(machine.clock(at: start + .seconds(6)) == .attempt(1))
-        machine = Bench.at("drafting")
-        #expect(machine.clock(at: start + .seconds(6)).fault == .stalled)
-        machine = Bench.at("drafting", choices: 2)
-        #expect(machine.finished(.stop, at: start) == .end(.stop))
-    }
-
-    @Test("text that waits is to be released after a second of silence, once")
-    func held() {
-        for stage in ["drafting", "speaking"] {
-            var machine = Bench.at(stage, choices: 2)
-            let before = machine.deadline
-            machine.released(ReleaseState(isReleased: stage == "speaking", isHeld: true))
-            #expect(machine.deadline == start + .seconds(1))
-            #expect(machine.clock(at: start + .milliseconds(999)) == .none)
-            #expect(machine.clock(at: start + .seconds(1)) == .releaseHeld)
-            #expect(machine.deadline == before)
-        }
-    }
-
-    @Test("the bound is reached only by text", arguments: MachineBench.stages.filter { !["drafting", "speaking"].contains($0) })
-    func bound(_ stage: String) {
-        var machine = Bench.at(stage)
-        #expect(machine.reachedBound() == .none)
-    }
-
-    @Test("a clock that is early changes nothing", arguments: MachineBench.stages)
-    func earlyClock(_ stage: String) {
-        var machine = Bench.at(stage)
-        let before = machine
-        #expect(machine.clock(at: start) == .none)
-        #expect(machine == before)
-    }
-
-    @Test("in whatever order inputs come, a call ends once and nothing follows", arguments: 0..<300)
-    func random(_ seed: Int) {
-        var random = SeededGenerator(state: UInt64(seed))
-        var machine = Bench.idle(choices: 1 + seed % 3, limits: CallLimits())
-        var now = start
-        var ends = 0
-        for _ in 0..<200 {
-            now = now + .milliseconds(Int(random.next() % 3000))
-            let action: FailoverMachine.Action
-            let wasEnded = machine.isEnded
-            switch random.next() % 10 {
-            case 9:
-                machine.released(ReleaseState(isReleased: random.next() % 2 == 0, isHeld: random.next() % 2 == 0))
-                action = .none
-            case 0: action = machine.begin(at: now)
-            case 1: action = machine.accepted() ? .none : .none
-            case 2: action = machine.refused(at: now)
-            case 3: action = machine.receivedText(Int(random.next() % 100) + 1, at: now) == .all ? .none : machine.reachedBound()
-            case 4: action = machine.finished(.stop, at: now)
-            case 5: action = machine.failed(Bench.refusal(mayRetry: random.next() % 2 == 0), at: now)
-            case 6 where random.next() % 8 == 0: action = machine.cancelled()
-            default: action = machine.clock(at: now)
-            }
-            if wasEnded { #expect(action == .none) }
-            if case .end = action { ends += 1 }
-            if case .attempt(let index) = action { #expect(index < 1 + seed % 3) }
-            #expect(
-                (machine.deadline == nil)
-                    == (machine.isEnded || machine == Bench.idle(choices: 1 + seed % 3, limits: CallLimits())))
-        }
-        #expect(ends == (machine.isEnded ? 1 : 0))
     }
 }

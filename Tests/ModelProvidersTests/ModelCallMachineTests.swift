@@ -169,12 +169,12 @@ struct ModelCallMachineTests {
         #expect(first.action == .send(Self.choices[1]))
         #expect(first.late?.fault == ModelFault(kind: .noFirstToken, detail: "a: no text in time") && first.late?.blamesProvider == true)
 
-        var speaking = Self.accepted()
-        _ = Self.read(&speaking, Self.update("Hello"))
-        _ = speaking.takeDelivery()
-        _ = speaking.released(ReleaseState(isReleased: true))
-        let second = speaking.clock(at: start + limits.silence)
+        var releasing = Self.accepted()
+        _ = Self.read(&releasing, Self.update("Hello"))
+        _ = releasing.takeDelivery()
+        _ = releasing.released(ReleaseState(isReleased: true))
+        let second = releasing.clock(at: start + limits.silence)
         #expect(second.action == .cancelTransfer && second.late == nil)
-        #expect(speaking.takeDelivery().fields?.end != nil)
+        #expect(releasing.takeDelivery().fields?.end != nil)
     }
 }

@@ -38,7 +38,7 @@ struct FailoverMachine: Equatable {
     private enum State: Equatable {
         case idle
         /// The request is out, nothing came back.
-        case asking(Attempt)
+        case requesting(Attempt)
         /// The response is an error, whose body is awaited.
         case refusing(Attempt, until: Moment)
         /// Status 200, no text yet.
@@ -46,8 +46,9 @@ struct FailoverMachine: Equatable {
         /// The only provider refused and is called again then.
         case pausing(until: Moment)
         /// Text came, and none of it was released.
-        case drafting(Attempt, lastText: Moment, bytes: Int)
-        case speaking(lastText: Moment, bytes: Int)
+        case unreleased(Attempt, lastText: Moment, bytes: Int)
+        /// Some of the text was released.
+        case releasing(lastText: Moment, bytes: Int)
         case ended
     }
 
@@ -72,21 +73,21 @@ struct FailoverMachine: Equatable {
     /// Whether text came.
     @inline(__always) var hasText: Bool {
         switch state {
-        case .drafting, .speaking: true
-        case .idle, .asking, .refusing, .accepted, .pausing, .ended: false
+        case .unreleased, .releasing: true
+        case .idle, .requesting, .refusing, .accepted, .pausing, .ended: false
         }
     }
 
     /// Whether text was released, so that no other provider may take over.
     @inline(__always) var hasReleased: Bool {
-        if case .speaking = state { true } else { false }
+        if case .releasing = state { true } else { false }
     }
 
     /// Whether a request is out that has brought no text.
     var isWaitingForText: Bool {
         switch state {
-        case .asking, .refusing, .accepted: true
-        case .idle, .pausing, .drafting, .speaking, .ended: false
+        case .requesting, .refusing, .accepted: true
+        case .idle, .pausing, .unreleased, .releasing, .ended: false
         }
     }
 
@@ -95,12 +96,12 @@ struct FailoverMachine: Equatable {
     @inline(__always) var deadline: Moment? {
         switch state {
         case .idle, .ended: nil
-        case .asking(let attempt), .accepted(let attempt): min(attempt.since + limits.firstToken, lastFirstToken, lastMoment)
+        case .requesting(let attempt), .accepted(let attempt): min(attempt.since + limits.firstToken, lastFirstToken, lastMoment)
         case .refusing(let attempt, let until): min(until, attempt.since + limits.firstToken, lastFirstToken, lastMoment)
         case .pausing(let until): min(until, lastFirstToken, lastMoment)
         // Another provider can still answer, so silence has the limit of a first text.
-        case .drafting(_, let lastText, _): min(lastText + (isHeld ? limits.held : limits.firstToken), lastMoment)
-        case .speaking(let lastText, _): min(lastText + (isHeld ? limits.held : limits.silence), lastMoment)
+        case .unreleased(_, let lastText, _): min(lastText + (isHeld ? limits.held : limits.firstToken), lastMoment)
+        case .releasing(let lastText, _): min(lastText + (isHeld ? limits.held : limits.silence), lastMoment)
         }
     }
 
@@ -114,19 +115,19 @@ extension FailoverMachine {
     mutating func begin(at now: Moment) -> Action {
         guard state == .idle else { return .none }
         start = now
-        return ask(Attempt(choice: 0, since: now))
+        return request(Attempt(choice: 0, since: now))
     }
 
     /// Status 200. False when the response does not matter any more.
     mutating func accepted() -> Bool {
-        guard case .asking(let attempt) = state else { return false }
+        guard case .requesting(let attempt) = state else { return false }
         state = .accepted(attempt)
         return true
     }
 
     /// Another status; its body may say more.
     mutating func refused(at now: Moment) -> Action {
-        guard case .asking(let attempt) = state else { return .none }
+        guard case .requesting(let attempt) = state else { return .none }
         state = .refusing(attempt, until: now + limits.refusalBody)
         return .none
     }
@@ -137,14 +138,14 @@ extension FailoverMachine {
         switch state {
         case .accepted(let attempt):
             room = limits.answerBytes
-            state = .drafting(attempt, lastText: now, bytes: min(count, room))
-        case .drafting(let attempt, _, let bytes):
+            state = .unreleased(attempt, lastText: now, bytes: min(count, room))
+        case .unreleased(let attempt, _, let bytes):
             room = limits.answerBytes - bytes
-            state = .drafting(attempt, lastText: now, bytes: bytes + min(count, room))
-        case .speaking(_, let bytes):
+            state = .unreleased(attempt, lastText: now, bytes: bytes + min(count, room))
+        case .releasing(_, let bytes):
             room = limits.answerBytes - bytes
-            state = .speaking(lastText: now, bytes: bytes + min(count, room))
-        case .idle, .asking, .refusing, .pausing, .ended: return .nothing
+            state = .releasing(lastText: now, bytes: bytes + min(count, room))
+        case .idle, .requesting, .refusing, .pausing, .ended: return .nothing
         }
         return count <= room ? .all : .atMost(room)
     }
@@ -154,7 +155,7 @@ extension FailoverMachine {
     @inline(__always) mutating func released(_ release: ReleaseState) -> Bool {
         guard hasText, release.isHeld != isHeld || release.isReleased && !hasReleased else { return false }
         isHeld = release.isHeld
-        if release.isReleased, case .drafting(_, let lastText, let bytes) = state { state = .speaking(lastText: lastText, bytes: bytes) }
+        if release.isReleased, case .unreleased(_, let lastText, let bytes) = state { state = .releasing(lastText: lastText, bytes: bytes) }
         return true
     }
 
@@ -169,18 +170,18 @@ extension FailoverMachine {
         switch (state, modelEnd) {
         case (.accepted, .stop):
             return failed(AttemptFailure(fault: ModelFault(kind: .cut, detail: "ended without text"), blamesProvider: true), at: now)
-        case (.accepted, _), (.drafting, _), (.speaking, _): return end(modelEnd)
-        case (.idle, _), (.asking, _), (.refusing, _), (.pausing, _), (.ended, _): return .none
+        case (.accepted, _), (.unreleased, _), (.releasing, _): return end(modelEnd)
+        case (.idle, _), (.requesting, _), (.refusing, _), (.pausing, _), (.ended, _): return .none
         }
     }
 
     /// The attempt failed.
     mutating func failed(_ failure: AttemptFailure, at now: Moment) -> Action {
         switch state {
-        case .asking(let attempt), .refusing(let attempt, _): return giveUp(attempt, failure, mayRetry: failure.mayRetry, at: now)
+        case .requesting(let attempt), .refusing(let attempt, _): return giveUp(attempt, failure, mayRetry: failure.mayRetry, at: now)
         // Once it was accepted it may be billed: another provider, but not the same once more.
-        case .accepted(let attempt), .drafting(let attempt, _, _): return giveUp(attempt, failure, mayRetry: false, at: now)
-        case .speaking: return end(.failed(failure.fault))
+        case .accepted(let attempt), .unreleased(let attempt, _, _): return giveUp(attempt, failure, mayRetry: false, at: now)
+        case .releasing: return end(.failed(failure.fault))
         case .idle, .pausing, .ended: return .none
         }
     }
@@ -199,16 +200,16 @@ extension FailoverMachine {
         }
         switch state {
         case .idle, .ended: return .none
-        case .drafting(let attempt, _, _):
+        case .unreleased(let attempt, _, _):
             let fault = ModelFault(kind: .stalled, detail: "\(providers[attempt.choice]): silent for \(limits.firstToken)")
             return giveUp(attempt, AttemptFailure(fault: fault), mayRetry: false, at: now)
-        case .speaking: return end(.failed(ModelFault(kind: .stalled, detail: "silent for \(limits.silence)")))
-        case .asking(let attempt), .accepted(let attempt):
+        case .releasing: return end(.failed(ModelFault(kind: .stalled, detail: "silent for \(limits.silence)")))
+        case .requesting(let attempt), .accepted(let attempt):
             return giveUp(attempt, AttemptFailure(fault: noFirstToken(attempt, now)), mayRetry: false, at: now)
         case .refusing(let attempt, _):
             if now < min(attempt.since + limits.firstToken, lastFirstToken) { return .judgeErrorResponse }
             return giveUp(attempt, AttemptFailure(fault: noFirstToken(attempt, now)), mayRetry: false, at: now)
-        case .pausing: return ask(Attempt(choice: 0, since: now, isRetry: true))
+        case .pausing: return request(Attempt(choice: 0, since: now, isRetry: true))
         }
     }
 }
@@ -216,9 +217,9 @@ extension FailoverMachine {
 // MARK: - Steps
 
 extension FailoverMachine {
-    private mutating func ask(_ attempt: Attempt) -> Action {
+    private mutating func request(_ attempt: Attempt) -> Action {
         isHeld = false
-        state = .asking(attempt)
+        state = .requesting(attempt)
         return .attempt(attempt.choice)
     }
 
@@ -230,12 +231,12 @@ extension FailoverMachine {
     private mutating func giveUp(_ attempt: Attempt, _ failure: AttemptFailure, mayRetry: Bool, at now: Moment) -> Action {
         if failure.hasAnotherKey, now < lastFirstToken {
             faults.append(failure.fault)
-            return ask(Attempt(choice: attempt.choice, since: now, isRetry: attempt.isRetry))
+            return request(Attempt(choice: attempt.choice, since: now, isRetry: attempt.isRetry))
         }
         if failure.blamesRequest { return end(.failed(merged(failure.fault))) }
         if attempt.choice + 1 < providers.count, now < lastFirstToken {
             faults.append(failure.fault)
-            return ask(Attempt(choice: attempt.choice + 1, since: now))
+            return request(Attempt(choice: attempt.choice + 1, since: now))
         }
         let pause = max(limits.retryPause, failure.retryAfter ?? .zero)
         // The second refusal takes as long as connecting may, and must still be reported in time.
