@@ -5,80 +5,13 @@ import Testing
 
 @testable import CoachClient
 
-/// Makes clients of a scripted server. Their pauses take no time and are recorded.
-private final class Bench: Sendable {
-    let server: ScriptedServer
-    /// Longer than any pause of a retry, so that the two can be distinguished.
-    private static let tick = Duration.seconds(1000)
-    private let state = Mutex((pauses: [Duration](), tokens: 0))
-
-    init(_ script: @escaping @Sendable (ScriptedServer.Request, Int) -> [ScriptedServer.Step]) throws {
-        server = try ScriptedServer(script)
-    }
-
-    deinit { server.stop() }
-
-    var pauses: [Duration] { state.withLock { $0.pauses } }
-    var tokens: Int { state.withLock { $0.tokens } }
-
-    /// - Parameter isSilent: polled until it is true; then the idle timeout elapses.
-    func client(isSilent: @escaping @Sendable () -> Bool = { false }) -> CoachClient {
-        var configuration = CoachClient.Configuration(
-            sleep: { [self] pause in
-                if pause == Self.tick {
-                    repeat { try await Task.sleep(for: .milliseconds(1)) } while !isSilent()
-                } else {
-                    state.withLock { $0.pauses.append(pause) }
-                }
-            }, jitter: { 0 })
-        configuration.idleTimeout = Self.tick * StreamSession.ticksPerIdleTimeout
-        return CoachClient(baseURL: server.url, configuration: configuration) { [self] in
-            state.withLock { state in
-                state.tokens += 1
-                return "token-\(state.tokens)"
-            }
-        }
-    }
-
-    static func receive(_ stream: AsyncThrowingStream<StreamEvent, any Error>) async throws -> Reception {
-        var reception = Reception()
-        for try await event in stream { reception.take(event) }
-        return reception
-    }
-
-    static func error(_ stream: AsyncThrowingStream<StreamEvent, any Error>) async throws -> CoachError {
-        var caught: CoachError?
-        do {
-            for try await _ in stream {}
-        } catch {
-            caught = error as? CoachError
-        }
-        return try #require(caught)
-    }
-}
-
-extension ScriptedServer.Request {
-    /// The value of `Last-Event-ID`, or 0.
-    fileprivate var position: Int { headers["last-event-id"].flatMap { Int($0) } ?? 0 }
-}
-
-extension ScriptedServer {
-    fileprivate static func stream(_ bytes: some Sequence<UInt8>) -> [Step] { [.send(streamHead), .send(Array(bytes))] }
-
-    fileprivate static func refusal(_ status: String, headers: [String] = [], _ failure: StreamFailure) -> [Step] {
-        var body: [UInt8] = []
-        StreamEvent.error(failure).encode(cursor: 0, into: &body)
-        return [response(status, headers: ["Content-Type: text/event-stream"] + headers, body: String(decoding: body, as: UTF8.self))]
-    }
-}
-
 @Suite("The client over real connections", .timeLimit(.minutes(2)))
 struct CoachClientTests {
     private static let message = "I keep putting things off."
 
     @Test("a message is sent in the contract's format, and its answer is delivered")
     func plain() async throws {
-        let bench = try Bench { _, _ in ScriptedServer.stream(Transcript.wire()) }
+        let bench = try ClientBench { _, _ in ScriptedServer.stream(Transcript.wire()) }
         var events: [StreamEvent] = []
         let stream = bench.client().send(
             Self.message, conversation: Transcript.conversation, persona: Transcript.id(8), domain: "mindset", clientMessageID: "key-1")
@@ -100,10 +33,10 @@ struct CoachClientTests {
 
     @Test("a base URL may have a path of its own")
     func pathOfTheBase() async throws {
-        let bench = try Bench { _, _ in ScriptedServer.stream(Transcript.wire()) }
+        let bench = try ClientBench { _, _ in ScriptedServer.stream(Transcript.wire()) }
         for base in ["coach", "coach/"] {
             let client = CoachClient(baseURL: bench.server.url.appending(path: base)) { "t" }
-            #expect(try await Bench.receive(client.send(Self.message)) == .whole)
+            #expect(try await ClientBench.receive(client.send(Self.message)) == .whole)
         }
         #expect(Set(bench.server.requests.map(\.path)) == ["/coach/functions/v1/chat-stream"])
     }
@@ -112,7 +45,7 @@ struct CoachClientTests {
     func everyCut() async throws {
         let wire = Transcript.wire()
         let known = Mutex<Set<IdempotencyKey>>([])
-        let bench = try Bench { request, _ in
+        let bench = try ClientBench { request, _ in
             if request.method == "GET" { return ScriptedServer.stream(Transcript.wire(after: request.position)) }
             guard let body = try? ChatRequest.parse(Array(request.body.utf8)), let key = body.clientMessageID,
                 let length = Int(body.message)
@@ -125,7 +58,7 @@ struct CoachClientTests {
             for lane in 0..<8 {
                 group.addTask {
                     for length in stride(from: lane, to: wire.count, by: 8) {
-                        let reception = try await Bench.receive(client.send(String(length)))
+                        let reception = try await ClientBench.receive(client.send(String(length)))
                         #expect(reception == .whole, "cut at \(length)")
                     }
                 }
@@ -140,20 +73,20 @@ struct CoachClientTests {
     @Test("after a reset in the middle the stream is resumed at the byte where it was lost")
     func reset() async throws {
         let (first, rest) = (Transcript.beginning, Transcript.wire().dropFirst(Transcript.beginning.count))
-        let bench = try Bench { request, number in
+        let bench = try ClientBench { request, number in
             if number == 0 {
                 let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: \(first.count + rest.count)\r\n\r\n"
                 return [.send(Array(head.utf8)), .send(first), .reset]
             }
             return ScriptedServer.stream(Transcript.wire(after: request.position))
         }
-        #expect(try await Bench.receive(bench.client().send(Self.message)) == .whole)
+        #expect(try await ClientBench.receive(bench.client().send(Self.message)) == .whole)
     }
 
     @Test("a message without a response is sent again with the same id")
     func sameID() async throws {
-        let bench = try Bench { _, number in number < 2 ? [.reset] : ScriptedServer.stream(Transcript.wire()) }
-        #expect(try await Bench.receive(bench.client().send(Self.message)) == .whole)
+        let bench = try ClientBench { _, number in number < 2 ? [.reset] : ScriptedServer.stream(Transcript.wire()) }
+        #expect(try await ClientBench.receive(bench.client().send(Self.message)) == .whole)
         let keys = try bench.server.requests.map { try ChatRequest.parse(Array($0.body.utf8)).clientMessageID }
         #expect(keys.count == 3)
         #expect(Set(keys).count == 1)
@@ -162,8 +95,8 @@ struct CoachClientTests {
 
     @Test("an unreachable gateway is an error with a text for the user, after three attempts")
     func unreachable() async throws {
-        let bench = try Bench { _, _ in [.reset] }
-        let error = try await Bench.error(bench.client().send(Self.message))
+        let bench = try ClientBench { _, _ in [.reset] }
+        let error = try await ClientBench.error(bench.client().send(Self.message))
         #expect(error.code == .unreachable)
         #expect(error.userMessage == "I couldn't connect right now. Let's try again when you're back online.")
         #expect(error.retryable)
@@ -172,29 +105,31 @@ struct CoachClientTests {
 
     @Test("an expired token is renewed once, and the message is sent with the new one")
     func expiredToken() async throws {
-        let bench = try Bench { request, _ in
+        let bench = try ClientBench { request, _ in
             request.headers["authorization"] == "Bearer token-1"
                 ? ScriptedServer.refusal("401 Unauthorized", Transcript.failure(.tokenExpired, retryable: false))
                 : ScriptedServer.stream(Transcript.wire())
         }
-        #expect(try await Bench.receive(bench.client().send(Self.message)) == .whole)
+        #expect(try await ClientBench.receive(bench.client().send(Self.message)) == .whole)
         #expect(bench.tokens == 2)
         #expect(bench.pauses == [.zero])
     }
 
     @Test("a renewed token that is rejected is an error; the token function is not called a third time")
     func refusedToken() async throws {
-        let bench = try Bench { _, _ in ScriptedServer.refusal("401 Unauthorized", Transcript.failure(.tokenExpired, retryable: false)) }
-        #expect(try await Bench.error(bench.client().send(Self.message)).code == .gateway(.tokenExpired))
+        let bench = try ClientBench { _, _ in
+            ScriptedServer.refusal("401 Unauthorized", Transcript.failure(.tokenExpired, retryable: false))
+        }
+        #expect(try await ClientBench.error(bench.client().send(Self.message)).code == .gateway(.tokenExpired))
         #expect(bench.tokens == 2)
     }
 
     @Test("a token function that fails is an error with its own code")
     func noToken() async throws {
         struct SignedOut: Error {}
-        let bench = try Bench { _, _ in [] }
+        let bench = try ClientBench { _, _ in [] }
         let client = CoachClient(baseURL: bench.server.url) { throw SignedOut() }
-        let error = try await Bench.error(client.send(Self.message))
+        let error = try await ClientBench.error(client.send(Self.message))
         #expect(error.code == .noToken)
         #expect(error.action == .reauthenticate)
         #expect(bench.server.requests.isEmpty)
@@ -202,18 +137,18 @@ struct CoachClientTests {
 
     @Test("503 is repeated after the time in Retry-After")
     func retryAfter() async throws {
-        let bench = try Bench { _, number in
+        let bench = try ClientBench { _, number in
             number == 0
                 ? ScriptedServer.refusal("503 Service Unavailable", headers: ["Retry-After: 7"], Transcript.failure(.overloaded))
                 : ScriptedServer.stream(Transcript.wire())
         }
-        #expect(try await Bench.receive(bench.client().send(Self.message)) == .whole)
+        #expect(try await ClientBench.receive(bench.client().send(Self.message)) == .whole)
         #expect(bench.pauses == [.seconds(7)])
     }
 
     @Test("an error event before the start is a typed error, and the card before it is delivered")
     func refusal() async throws {
-        let bench = try Bench { _, _ in
+        let bench = try ClientBench { _, _ in
             var body: [UInt8] = []
             StreamEvent.safety(Transcript.card).encode(cursor: 0, into: &body)
             var failure = Transcript.failure(.quotaExhausted, retryable: false)
@@ -240,14 +175,14 @@ struct CoachClientTests {
 
     @Test("an error event in the middle ends the stream with the number of kept bytes")
     func partial() async throws {
-        let bench = try Bench { _, _ in
+        let bench = try ClientBench { _, _ in
             var wire: [UInt8] = []
             StreamEvent.start(Transcript.start).encode(cursor: 0, into: &wire)
             StreamEvent.token(content: "Hello").encode(cursor: 5, into: &wire)
             StreamEvent.error(Transcript.failure(partial: true, kept: 3)).encode(cursor: 5, into: &wire)
             return ScriptedServer.stream(wire)
         }
-        let error = try await Bench.error(bench.client().send(Self.message))
+        let error = try await ClientBench.error(bench.client().send(Self.message))
         #expect(error.partial)
         #expect(error.keptBytes == 3)
         #expect(error.turnID == Transcript.turn)
@@ -256,7 +191,7 @@ struct CoachClientTests {
 
     @Test("an idle connection is closed, and the answer is resumed on another one")
     func silence() async throws {
-        let bench = try Bench { request, number in
+        let bench = try ClientBench { request, number in
             number == 0
                 ? [.send(ScriptedServer.streamHead), .send(Transcript.beginning), .hold()]
                 : ScriptedServer.stream(Transcript.wire(after: request.position))
@@ -277,7 +212,7 @@ struct CoachClientTests {
     @Test("releasing the stream closes the connection")
     func letGo() async throws {
         let (gone, signal) = AsyncStream<Void>.makeStream()
-        let bench = try Bench { _, _ in [.send(ScriptedServer.streamHead), .send(Transcript.beginning), .hold { signal.finish() }] }
+        let bench = try ClientBench { _, _ in [.send(ScriptedServer.streamHead), .send(Transcript.beginning), .hold { signal.finish() }] }
         for try await event in bench.client().send(Self.message) {
             if case .token = event { break }
         }
@@ -286,26 +221,26 @@ struct CoachClientTests {
 
     @Test("an invalid client message id is an error without a request")
     func badKey() async throws {
-        let bench = try Bench { _, _ in [] }
-        #expect(try await Bench.error(bench.client().send(Self.message, clientMessageID: "ä")).code == .gateway(.invalidInput))
+        let bench = try ClientBench { _, _ in [] }
+        #expect(try await ClientBench.error(bench.client().send(Self.message, clientMessageID: "ä")).code == .gateway(.invalidInput))
         #expect(bench.server.requests.isEmpty)
     }
 
     @Test("an earlier turn is resumed after the text that the app has")
     func resume() async throws {
-        let bench = try Bench { request, _ in ScriptedServer.stream(Transcript.wire(after: request.position)) }
-        let reception = try await Bench.receive(bench.client().resume(Transcript.turn, after: 6))
+        let bench = try ClientBench { request, _ in ScriptedServer.stream(Transcript.wire(after: request.position)) }
+        let reception = try await ClientBench.receive(bench.client().resume(Transcript.turn, after: 6))
         #expect("Héllo" + reception.text == Transcript.text)
         #expect(bench.server.requests.map(\.method) == ["GET"])
     }
 
     @Test("retry starts a new turn, which is resumed like any other")
     func retry() async throws {
-        let bench = try Bench { request, _ in
+        let bench = try ClientBench { request, _ in
             request.method == "POST"
                 ? ScriptedServer.stream(Transcript.beginning) : ScriptedServer.stream(Transcript.wire(after: request.position))
         }
-        #expect(try await Bench.receive(bench.client().retry(Transcript.id(7))) == .whole)
+        #expect(try await ClientBench.receive(bench.client().retry(Transcript.id(7))) == .whole)
         #expect(
             bench.server.requests.map { "\($0.method) \($0.path)" } == [
                 "POST /functions/v1/chat-stream/\(Transcript.id(7).canonicalText)/retry",

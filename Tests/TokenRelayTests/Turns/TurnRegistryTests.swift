@@ -1,0 +1,53 @@
+import CoachCore
+import Testing
+
+@testable import TokenRelay
+
+@Suite("TurnRegistry")
+struct TurnRegistryTests {
+    @Test("drained waits until the last turn is removed")
+    func drain() async {
+        let registry = TurnRegistry()
+        await registry.drained()
+        let turn = LiveTurn(facts: .sample)
+        registry.insert(turn)
+        #expect(registry.turn(turn.facts.identity.turnID) === turn)
+        async let drained: Void = registry.drained()
+        registry.remove(turn)
+        await drained
+        #expect(registry.count == 0)
+    }
+
+    @Test("turn(within:) returns a turn when it is inserted, and nil after its time limit")
+    func arrival() async {
+        let registry = TurnRegistry()
+        let turn = LiveTurn(facts: .sample)
+        let id = turn.facts.identity.turnID
+        #expect(await registry.turn(id, within: .milliseconds(1)) == nil)
+        async let first = registry.turn(id, within: .seconds(60))
+        async let second = registry.turn(id, within: .seconds(60))
+        registry.insert(turn)
+        let (one, two) = await (first, second)
+        #expect(one === turn && two === turn)
+    }
+
+    @Test("drained returns when its task is cancelled")
+    func cancelledWait() async {
+        let registry = TurnRegistry()
+        registry.insert(LiveTurn(facts: .sample))
+        let task = Task { await registry.drained() }
+        task.cancel()
+        await task.value
+    }
+
+    @Test("ending(within:) returns the end when it is saved, and nil after its time limit")
+    func ending() async {
+        let turn = LiveTurn(facts: .sample)
+        #expect(await turn.ending(within: .milliseconds(1)) == nil)
+        async let ending = turn.ending(within: .seconds(60))
+        turn.close(.sample)
+        #expect(await ending?.status == TurnEnding.sample.status)
+        #expect(await turn.ending(within: .zero) != nil)
+        #expect(!turn.hasSubscribers)
+    }
+}
