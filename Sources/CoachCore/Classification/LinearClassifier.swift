@@ -70,8 +70,7 @@ public struct LinearClassifier: Sendable, Equatable {
         var pooled = [Float](repeating: pooling == .highest ? -.infinity : 0, count: outputs.count)
         for index in features.ends.indices {
             let window = features.window(index)
-            var sum = SIMD16<Int32>()
-            for bucket in window { sum &+= SIMD16<Int32>(truncatingIfNeeded: rows[Int(bucket)]) }
+            let sum = sum(window)
             let norm = Float(max(window.count, 1)).squareRoot()
             for (output, head) in outputs.enumerated() {
                 let score = head.bias + head.scale * Float(sum[output]) / norm
@@ -83,6 +82,26 @@ public struct LinearClassifier: Sendable, Equatable {
         }
         return pooled
     }
+
+    /// The sums of the weights of buckets. Adds in 16 bits what fits there, which takes half the instructions.
+    private func sum(_ window: ArraySlice<UInt16>) -> SIMD16<Int32> {
+        rows.withUnsafeBufferPointer { rows in
+            window.withUnsafeBufferPointer { window in
+                var sum = SIMD16<Int32>()
+                for start in stride(from: 0, to: window.count, by: LinearClassifier.largestPart) {
+                    var part = SIMD16<Int16>()
+                    for index in start..<min(start + LinearClassifier.largestPart, window.count) {
+                        part &+= SIMD16<Int16>(truncatingIfNeeded: rows[Int(window[index])])
+                    }
+                    sum &+= SIMD16<Int32>(truncatingIfNeeded: part)
+                }
+                return sum
+            }
+        }
+    }
+
+    /// The number of 8-bit weights whose sum fits into 16 bits.
+    private static let largestPart = 256
 
     /// Rejects a model with other outputs.
     func require(_ names: [String], file: String) throws(ConfigurationRejected) {

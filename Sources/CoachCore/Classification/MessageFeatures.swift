@@ -27,11 +27,10 @@ public struct MessageFeatures: Sendable {
     init(_ sequence: TokenSequence, concepts: ConceptLexicon, findings: [String]) {
         let all = MessageFeatures.buckets(of: sequence, concepts)
         let shared = findings.map { finding in
-            var hash = WordHash()
-            for byte in finding.utf8 { hash.add(byte) }
-            return MessageFeatures.bucket(hash.value ^ Kind.finding.rawValue)
+            MessageFeatures.bucket(WordHash(finding.utf8).value ^ Kind.finding.rawValue)
         }
-        buckets.reserveCapacity(all.buckets.count + shared.count)
+        let windows = max(1, sequence.tokens.count / MessageFeatures.windowStride)
+        buckets.reserveCapacity(min(windows, 2) * all.buckets.count + windows * shared.count)
         var seen = [UInt64](repeating: 0, count: MessageFeatures.bucketCount / 64)
         var start = 0
         repeat {
@@ -67,12 +66,11 @@ public struct MessageFeatures: Sendable {
     }
 
     /// Laughter has no features: it is common in harmless rows, and must not hide danger.
-    private static func isLaughter(_ word: ArraySlice<UInt8>) -> Bool {
-        word.count >= 4
-            ? word.allSatisfy { "haje".utf8.contains($0) } : laughter.contains { word.elementsEqual($0) }
+    private static func isLaughter(_ word: ArraySlice<UInt8>, _ hash: UInt64) -> Bool {
+        word.count >= 4 ? word.allSatisfy { "haje".utf8.contains($0) } : laughter.contains(hash)
     }
 
-    private static let laughter = ["lol", "jk", "xd", "kk", "mdr"].map { Array($0.utf8) }
+    private static let laughter = ["lol", "jk", "xd", "kk", "mdr"].map { WordHash($0.utf8).value }
 
     /// The buckets of each token: its word, its n-grams, its concepts, and its pairs with the words and concepts before it.
     private static func buckets(of sequence: TokenSequence, _ lexicon: ConceptLexicon) -> (buckets: [UInt16], ends: [Int]) {
@@ -87,7 +85,7 @@ public struct MessageFeatures: Sendable {
         var starts: [Int] = []
         for token in sequence.tokens {
             let word = sequence.bytes[token.bytes]
-            guard !isLaughter(word) else {
+            guard !isLaughter(word, token.hash) else {
                 ends.append(buckets.count)
                 continue
             }

@@ -30,13 +30,15 @@ struct DomainScorer: Sendable {
         var counts: [Symbol: Int] = [:]
         var covered = 0
         for position in message.tokens.indices {
-            let terms = message.spans(at: position).filter { weights[$0.symbol] != nil }
-            guard let longest = terms.map(\.length).max(), position + Int(longest) > covered else { continue }
+            var longest: Int32 = 0
+            for span in message.spans(at: position) where span.length > longest && weights[span.symbol] != nil { longest = span.length }
+            guard position + Int(longest) > covered else { continue }
             covered = position + Int(longest)
-            for span in terms where span.length == longest {
+            for span in message.spans(at: position) where span.length == longest {
+                guard let terms = weights[span.symbol] else { continue }
                 counts[span.symbol, default: 0] += 1
                 guard counts[span.symbol, default: 0] <= DomainScorer.maximumCount else { continue }
-                for term in weights[span.symbol] ?? [] { values[term.domain] += term.weight }
+                for term in terms { values[term.domain] += term.weight }
             }
         }
         return DomainScores(values: values, none: DomainRouter.noneScore, wordCount: message.tokens.count)

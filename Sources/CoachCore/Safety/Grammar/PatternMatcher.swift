@@ -32,6 +32,8 @@ struct PatternMatcher: Sendable {
     private var patterns: [Pattern] = []
     private var starting = SymbolTable<[Int]>()
     private let filler: Symbol
+    /// The highest symbol of a pattern.
+    private var largest: Symbol = 0
 
     /// `filler` is the symbol of words that are allowed between any two elements.
     init(filler: Symbol) { self.filler = filler }
@@ -44,6 +46,7 @@ struct PatternMatcher: Sendable {
         for element in pattern.elements {
             let start = symbols.count
             symbols += element.alternatives.map(resolve)
+            largest = max(largest, symbols[start...].max() ?? 0)
             steps.append(
                 Step(
                     symbols: start..<symbols.count, optional: element.optional, gap: element.gap,
@@ -62,56 +65,91 @@ struct PatternMatcher: Sendable {
     /// The first match of each pattern at each token. Gaps do not contain tokens for which `isNegated` is true.
     func matches(in message: AnnotatedTokens, isNegated: [Bool]) -> [Match] {
         var found: [Match] = []
-        let search = Search(message: message, isNegated: isNegated, filler: filler, symbols: symbols, steps: steps)
-        for start in message.tokens.indices {
-            for span in message.spans(at: start) {
-                guard let candidates = starting[span.symbol] else { continue }
-                for index in candidates {
-                    let pattern = patterns[index]
-                    if pattern.startsSentence, !search.sentenceStarts(at: start) { continue }
-                    guard let end = search.match(pattern, step: pattern.steps.lowerBound + 1, at: start + Int(span.length)) else {
-                        continue
+        let present = bits(of: message)
+        let words = Search.words(of: message, isNegated: isNegated, filler: filler)
+        // Raw buffers: retaining arrays for each of some thousand candidates would cost more than the search.
+        words.withUnsafeBufferPointer { words in
+            message.withSpans { spans in
+                symbols.withUnsafeBufferPointer { symbols in
+                    steps.withUnsafeBufferPointer { steps in
+                        let search = Search(words: words, spans: spans, symbols: symbols, steps: steps)
+                        for start in words.indices {
+                            for span in spans[words[start].spans] {
+                                append(startingWith: span, at: start, search, present, to: &found)
+                            }
+                        }
                     }
-                    found.append(Match(rule: pattern.rule, range: start..<end))
                 }
             }
         }
         return found
     }
 
+    private func append(
+        startingWith span: AnnotatedTokens.Span, at start: Int, _ search: Search, _ present: [UInt64], to found: inout [Match]
+    ) {
+        guard let candidates = starting[span.symbol] else { return }
+        for index in candidates {
+            let pattern = patterns[index]
+            let next = pattern.steps.lowerBound + 1
+            if next < pattern.steps.upperBound, !search.steps[next].optional {
+                let isPossible = search.symbols[search.steps[next].symbols].contains { present[Int($0) >> 6] & 1 << UInt64($0 & 63) != 0 }
+                guard isPossible else { continue }
+            }
+            if pattern.startsSentence, !search.sentenceStarts(at: start) { continue }
+            guard let end = search.match(pattern, step: next, at: start + Int(span.length)) else { continue }
+            found.append(Match(rule: pattern.rule, range: start..<end))
+        }
+    }
+
+    /// One bit for each symbol: whether the message has it. The second element of most candidates is nowhere in it.
+    private func bits(of message: AnnotatedTokens) -> [UInt64] {
+        var bits = [UInt64](repeating: 0, count: Int(largest >> 6) + 1)
+        message.withSpans { spans in
+            for span in spans where span.symbol <= largest { bits[Int(span.symbol >> 6)] |= 1 << UInt64(span.symbol & 63) }
+        }
+        return bits
+    }
+
     /// Matches the steps after the first. Recursion depth is the number of steps, width the sum of gaps; `WordPattern` bounds the gaps.
     private struct Search {
-        let message: AnnotatedTokens
-        let isNegated: [Bool]
-        let symbols: [Symbol]
-        let steps: [Step]
-        /// For each token the token range of its sentence.
-        private var sentences: [Range<Int>] = []
-        private var isFiller: [Bool]
+        struct Word {
+            /// Indices of the spans that start here.
+            var spans: Range<Int>
+            /// Tokens of its sentence.
+            var sentence: Range<Int>
+            var isFiller: Bool
+            var isNegated: Bool
+        }
 
-        init(message: AnnotatedTokens, isNegated: [Bool], filler: Symbol, symbols: [Symbol], steps: [Step]) {
-            self.message = message
-            self.isNegated = isNegated
-            self.symbols = symbols
-            self.steps = steps
-            isFiller = message.tokens.indices.map { position in
-                message.spans(at: position).contains { $0.symbol == filler }
-            }
-            sentences.reserveCapacity(message.tokens.count)
+        let words: UnsafeBufferPointer<Word>
+        let spans: UnsafeBufferPointer<AnnotatedTokens.Span>
+        let symbols: UnsafeBufferPointer<Symbol>
+        let steps: UnsafeBufferPointer<Step>
+
+        static func words(of message: AnnotatedTokens, isNegated: [Bool], filler: Symbol) -> [Word] {
+            var words: [Word] = []
+            words.reserveCapacity(message.tokens.count)
             var start = 0
             for position in message.tokens.indices {
+                let spans = message.spans(at: position)
+                words.append(
+                    Word(
+                        spans: spans.indices, sentence: start..<start, isFiller: spans.contains { $0.symbol == filler },
+                        isNegated: isNegated[position]))
                 let next = position + 1
                 guard next == message.tokens.count || message.tokens[next].sentence != message.tokens[position].sentence else { continue }
-                sentences.append(contentsOf: repeatElement(start..<next, count: next - start))
+                for index in start..<next { words[index].sentence = start..<next }
                 start = next
             }
+            return words
         }
 
         /// True when only fillers precede the position in its sentence: "just goodbye everyone".
-        func sentenceStarts(at position: Int) -> Bool { isFiller[sentences[position].lowerBound..<position].allSatisfy(\.self) }
+        func sentenceStarts(at position: Int) -> Bool { words[words[position].sentence.lowerBound..<position].allSatisfy(\.isFiller) }
 
         private func sentenceEnds(after position: Int, before end: Int) -> Bool {
-            isFiller[end..<max(end, sentences[position].upperBound)].allSatisfy(\.self)
+            words[end..<max(end, words[position].sentence.upperBound)].allSatisfy(\.isFiller)
         }
 
         private func allows(_ symbol: Symbol, _ step: Step) -> Bool {
@@ -124,20 +162,21 @@ struct PatternMatcher: Sendable {
                 return !pattern.endsSentence || sentenceEnds(after: position - 1, before: position) ? position : nil
             }
             let step = steps[index]
-            let end = step.crossesSentences ? message.tokens.count : sentences[position - 1].upperBound
+            let end = step.crossesSentences ? words.count : words[position - 1].sentence.upperBound
             var skipped = 0
             var here = position
             while here < end {
+                let word = words[here]
                 if skipped >= step.gap.lowerBound {
-                    for span in message.spans(at: here) where allows(span.symbol, step) {
-                        if let found = match(pattern, step: index + 1, at: here + Int(span.length)) { return found }
+                    for span in word.spans where allows(spans[span].symbol, step) {
+                        if let found = match(pattern, step: index + 1, at: here + Int(spans[span].length)) { return found }
                     }
                 }
-                if isFiller[here] {
+                if word.isFiller {
                     here += 1
                     continue
                 }
-                guard skipped < step.gap.upperBound, pattern.ignoresNegation || !isNegated[here] else { break }
+                guard skipped < step.gap.upperBound, pattern.ignoresNegation || !word.isNegated else { break }
                 skipped += 1
                 here += 1
             }

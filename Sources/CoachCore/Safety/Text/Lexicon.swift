@@ -167,6 +167,9 @@ struct AnnotatedTokens {
 
     fileprivate mutating func closePosition() { starts.append(Int32(spans.count)) }
 
+    /// All phrases; the indices are those of `spans(at:)`.
+    func withSpans<Result>(_ body: (UnsafeBufferPointer<Span>) -> Result) -> Result { spans.withUnsafeBufferPointer(body) }
+
     /// The phrases that start at a token.
     func spans(at position: Int) -> ArraySlice<Span> { spans[Int(starts[position])..<Int(starts[position + 1])] }
 }

@@ -107,5 +107,11 @@ struct TokenSequence {
 struct WordHash {
     private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 
+    init() {}
+
+    init(_ bytes: some Sequence<UInt8>) {
+        for byte in bytes { add(byte) }
+    }
+
     mutating func add(_ byte: UInt8) { value = (value ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
 }
