@@ -130,7 +130,7 @@ extension FigureTable {
         for index in 0..<rows.count where !rows.isNull(index, first + figure.columns.count) {
             table.append(
                 try figure.columns.enumerated().map { column, declared in
-                    guard let text = rows.text(index, first + column) else { return .null }
+                    guard let text = rows.text(index, first + column) else { return declared.kind == .count ? .few : .null }
                     guard let value = FigureValue(text, declared.kind) else {
                         throw StoreFault.unexpected("the column \(declared.name) is not of its kind")
                     }
@@ -149,7 +149,7 @@ extension FigureValue {
             guard let microseconds = Int64(text) else { return nil }
             self = .time(Timestamp(Date(microseconds: microseconds)))
         case .id, .text: self = .text(text)
-        case .integer:
+        case .integer, .count:
             guard let number = Int64(text) else { return nil }
             self = .integer(number)
         case .number:

@@ -62,16 +62,34 @@ struct CrisisEventTests {
             _ = try await turns.finish(receipt(turn.identity, of: caller, risk, country: number == 5 ? nil : "GB"))
         }
         let reports = SafetyReports.postgres(client: store.gateway)
-        let today = CalendarDay(unixSeconds: Int(Date().timeIntervalSince1970))
         let editor = Caller.someone(role: .operator)
-        let daily = try await reports.daily(editor, CalendarDay(daysSinceEpoch: today.daysSinceEpoch - 1), today)
-        #expect(daily.map(\.referrals) == [5, nil] && daily.map(\.tier) == [.crisis, .high])
-        #expect(daily.map(\.jurisdiction) == ["GB", nil] && daily.allSatisfy { $0.category == .suicide && $0.replaced == nil })
-        let year = try #require(daily.first?.day.flatMap { Int($0.description.prefix(4)) })
+        let year = Calendar(identifier: .gregorian).dateComponents(in: .gmt, from: Date()).year ?? 0
         let report = try await reports.yearly(editor, year)
-        #expect(Set(report.map(\.referrals)) == [5, 1] && report.allSatisfy { $0.replaced == 0 && $0.day == nil })
+        #expect(Set(report.map(\.referrals)) == [5, 1] && report.allSatisfy { $0.replaced == 0 })
         #expect(try await reports.yearly(editor, year - 1).isEmpty)
-        await #expect(throws: NotAllowed.self) { try await reports.daily(.someone(), today, today) }
+
+        let today = (Date().timeIntervalSince1970 / 86_400).rounded(.down) * 86_400
+        func rows(_ groups: [String], _ grain: FigureQuery.Grain = .day, tz: String = "UTC", of caller: Caller) async throws
+            -> [[FigureValue]]
+        {
+            let period = Date(timeIntervalSince1970: today - 86_400)..<Date(timeIntervalSince1970: today + 86_400)
+            let query = FigureQuery(period: period, groups: groups, grain: grain, timeZone: tz)
+            return try await Figures.postgres(client: store.gateway).table(caller, .safety, query).rows
+        }
+        let all = try await rows(["tier", "category", "jurisdiction"], of: editor)
+        #expect(
+            all == [
+                [.null, .integer(2), .text("suicide"), .text("GB"), .integer(5), .few],
+                [.null, .integer(3), .text("suicide"), .null, .few, .few],
+            ])
+        #expect(try await rows([], of: editor) == [[.null, .null, .null, .null, .integer(6), .few]])
+        #expect(try await rows(["category"], of: editor).map { $0[4] } == [.integer(6)])
+        let days = try await rows(["day"], .week, tz: "Asia/Kolkata", of: editor)
+        guard case .time(let monday) = try #require(days.first)[0] else { throw StoreFault.unexpected("no bucket") }
+        let offset = Int(monday.millisecondsSince1970 / 1000) + 19_800
+        #expect(offset % 86_400 == 0 && (offset / 86_400 + 3) % 7 == 0, "a Monday in Kolkata begins at \(monday.rfc3339)")
+        await #expect(throws: InvalidFigureQuery.self) { try await rows(["user"], of: editor) }
+        await #expect(throws: NotAllowed.self) { try await rows([], of: .someone()) }
     }
 
     @Test("the notice is due at the first turn and after three hours, on every instance, and a replay has it again")

@@ -26,6 +26,7 @@ struct FigureTests {
                 case .integer(let number): "\(number)"
                 case .money(let amount): "\(amount.raw)"
                 case .flag(let flag): "\(flag)"
+                case .few: "<5"
                 }
             }
         }

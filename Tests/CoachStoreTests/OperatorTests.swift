@@ -32,7 +32,7 @@ struct OperatorTests {
         "operator.audit_log(null, 1)",
         "operator.unpublish_persona(gen_random_uuid(), 'x', null)",
         "operator.subscriptions(current_date, current_date)",
-        "operator.safety(current_date, current_date)", "operator.safety_report(2026)",
+        "operator.safety(now(), now(), '{}', 'day', 'UTC')", "operator.safety_report(2026)",
         """
         operator.change_subscription(
             gen_random_uuid(), null, null, 'operator', 'x', 'x', 'production', '', '{}', '{}', '{}', '{}', 1, '[]', null, '[]')

@@ -111,6 +111,13 @@ struct SafetyStateTests {
         #expect(row.number("referrals") == 5 && row["replaced"] == "<5" && row.number("tier") == 2 && row["category"] == "suicide")
         let csv = try await editor.browser.send("GET", path, headers: ["Accept": "text/csv"]).text
         #expect(csv.hasPrefix("day,tier,category,jurisdiction,referrals,replaced") && csv.contains(",2,suicide,NZ,5,<5"))
+        let hours = try await editor.browser.send(
+            "GET", "\(path)?group_by=day,jurisdiction&grain=hour&tz=Pacific/Auckland&compare=previous")
+        let hour = try #require(hours.json.objects("data").first { $0["jurisdiction"] == "NZ" })
+        #expect(hour["previous_referrals"] == "<5" && hour.isNull("tier") && hour["day"]?.hasSuffix(":00:00.000Z") == true, "\(hours.text)")
+        let meta = hours.json.object("meta")
+        #expect(meta["trace"] == nil, "safety figures lead to no calls")
+        #expect(try await editor.browser.send("GET", "\(path)?group_by=user").errorCode == "VAL_3001")
         let report = try await editor.browser.send("GET", "\(path)/report?year=\(year)")
         let exact = try #require(report.json.objects("data").first { $0["jurisdiction"] == "NZ" })
         #expect(exact.number("referrals") == 5 && exact.number("replaced") == 0)

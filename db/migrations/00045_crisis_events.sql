@@ -92,21 +92,31 @@ begin
     end if;
 end $$;
 
--- Counts by day, tier, category and jurisdiction, of days (UTC) from `first_day` to `last_day`, both included. referrals: turns in which crisis
--- services were shown; replaced: turns of which sentences were replaced. A count under 5 is NULL, so that no cell points to a person.
-create function operator.safety(first_day date, last_day date)
-    returns table (day date, tier smallint, category text, jurisdiction text, referrals bigint, replaced bigint)
+-- A figure (00041). Groups: day, tier, category, jurisdiction. referrals: turns in which crisis services were shown; replaced: turns of which sentences
+-- were replaced. A count under 5 is NULL, so that no cell points to a person. An event happened within its ledger's day.
+create function operator.safety(starts timestamptz, ends timestamptz, group_by text[], grain text, tz text)
+    returns table (bucket timestamptz, tier bigint, category text, jurisdiction text, referrals bigint, replaced bigint)
     language plpgsql stable security definer set search_path = '' as $$
 begin
     perform operator.require_operator();
+    perform gateway.check_figure(group_by, array['day', 'tier', 'category', 'jurisdiction'], grain, tz);
     return query
-        select c.day, c.tier::smallint, c.category, c.jurisdiction, case when c.referrals >= 5 then c.referrals end,
+        select c.bucket, c.tier, c.category, c.jurisdiction, case when c.referrals >= 5 then c.referrals end,
             case when c.replaced >= 5 then c.replaced end
         from (
-            select e.day, e.tier, e.category, e.jurisdiction, count(*) filter (where e.action <> 'replaced') as referrals,
-                count(*) filter (where e.action = 'replaced') as replaced
-            from gateway.crisis_events e where e.day between first_day and last_day
-            group by e.day, e.tier, e.category, e.jurisdiction) c
+            select case when 'day' = any (group_by) then date_trunc(grain, e.happened_at, tz) end as bucket,
+                case when 'tier' = any (group_by) then e.tier::bigint end as tier,
+                case when 'category' = any (group_by) then e.category end as category,
+                case when 'jurisdiction' = any (group_by) then e.jurisdiction end as jurisdiction,
+                count(distinct e.turn_id) filter (where e.action <> 'replaced') as referrals,
+                count(distinct e.turn_id) filter (where e.action = 'replaced') as replaced
+            from (
+                select s.*, greatest(s.day::timestamp at time zone 'UTC', least(
+                    s.created_at, (s.day + 1)::timestamp at time zone 'UTC' - interval '1 microsecond')) as happened_at
+                from gateway.crisis_events s
+                where s.day between (starts at time zone 'UTC')::date and (ends at time zone 'UTC')::date) e
+            where e.happened_at >= starts and e.happened_at < ends
+            group by 1, 2, 3, 4) c
         order by 1, 2, 3, 4;
 end $$;
 
@@ -128,5 +138,5 @@ end $$;
 revoke all on all functions in schema gateway, operator from public, anon, authenticated;
 grant execute on function
     gateway.record_crisis(uuid, uuid, integer, jsonb), gateway.book_judge(uuid, uuid, integer, jsonb, public.finalizer),
-    operator.safety(date, date), operator.safety_report(integer)
+    operator.safety(timestamptz, timestamptz, text[], text, text), operator.safety_report(integer)
     to coach_gateway;

@@ -1,6 +1,6 @@
 extension Figure {
-    /// The figures that are read from the rollups.
-    public static let all = [costs, usage, retention, domains, latency, providers, errors]
+    /// The figures that have a period.
+    public static let all = [costs, usage, retention, domains, latency, providers, errors, safety]
 
     /// CONTRACT §5.
     public static let costs = Figure(
@@ -67,6 +67,16 @@ extension Figure {
         groups: [Group("day"), Group("code"), Group("provider")], by: ["day", "code"], needsUTCDays: { _ in true },
         columns: [
             .key("day", .time), .key("code"), .key("provider"), .measure("errors"), .measure("share", .number, isNullable: true),
+        ])
+
+    /// Leads to no call and no user (CONTRACT §5).
+    public static let safety = Figure(
+        "safety",
+        "Turns in which crisis services were shown, and turns of which sentences were replaced, by group; counts under 5 are \"<5\"",
+        groups: [Group("day"), Group("tier"), Group("category"), Group("jurisdiction")], by: ["day", "tier", "category", "jurisdiction"],
+        columns: [
+            .key("day", .time), .key("tier", .integer), .key("category"), .key("jurisdiction"), .measure("referrals", .count),
+            .measure("replaced", .count),
         ])
 
     private static func joined(_ parts: [FigureColumn]...) -> [FigureColumn] { parts.flatMap { $0 } }

@@ -55,6 +55,8 @@ public struct FigureColumn: Sendable, Equatable {
         case id
         case text
         case integer
+        /// A count of people's events: NULL in the database is a number below `FigureValue.smallestCount`, which stays hidden.
+        case count
         /// A decimal number.
         case number
         /// In the database nanodollars.
@@ -83,8 +85,13 @@ public enum FigureValue: Sendable, Hashable {
     case time(Timestamp)
     case text(String)
     case integer(Int64)
+    /// A count below `smallestCount`.
+    case few
     /// A JSON number.
     case number(String)
     case money(Nanodollars)
     case flag(Bool)
+
+    /// CONTRACT §5: smaller cells of safety figures are hidden. The functions in the database hide them.
+    public static let smallestCount = 5
 }

@@ -35,6 +35,7 @@ extension FigureColumn {
             case .id: .id
             case .text: .text
             case .integer: .integer
+            case .count: Schema.any.described("an integer of \(FigureValue.smallestCount) or more, or \"\(FigureValue.hidden)\"")
             case .number: .number
             case .money: .money
             case .flag: .boolean
@@ -44,12 +45,15 @@ extension FigureColumn {
 }
 
 extension FigureValue {
+    fileprivate static let hidden = "<\(smallestCount)"
+
     func write(to writer: inout JSONWriter) {
         switch self {
         case .null: writer.null()
         case .time(let time): writer.string(time.rfc3339)
         case .text(let text): writer.string(text)
         case .integer(let number): writer.integer(number)
+        case .few: writer.string(Self.hidden)
         case .number(let text): writer.raw(text.utf8)
         case .money(let amount): writer.string(MoneyText.format(nanodollars: amount.raw))
         case .flag(let flag): writer.bool(flag)

@@ -54,8 +54,7 @@ struct FigureComparison {
                 guard let row = measures.removeValue(forKey: keys.map { moved(row[$0]) }) else { continue }
                 rows.append(
                     figure.columns.enumerated().flatMap { index, column -> [FigureValue] in
-                        column.isKey
-                            ? [moved(row[index])] : [column.isNullable || column.kind != .integer ? .null : .integer(0), row[index]]
+                        column.isKey ? [moved(row[index])] : [column.withoutRow, row[index]]
                     })
             }
         }
@@ -63,7 +62,9 @@ struct FigureComparison {
     }
 
     private func merged(_ row: [FigureValue], _ former: [FigureValue]?) -> [FigureValue] {
-        figure.columns.enumerated().flatMap { index, column in column.isKey ? [row[index]] : [row[index], former?[index] ?? .null] }
+        figure.columns.enumerated().flatMap { index, column in
+            column.isKey ? [row[index]] : [row[index], former?[index] ?? (column.kind == .count ? .few : .null)]
+        }
     }
 
     /// A key of the period before as one of the period. Days and weeks are moved by the calendar of their time zone.
@@ -75,5 +76,16 @@ struct FigureComparison {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = zone
         return .time(Timestamp(calendar.date(byAdding: .day, value: Int(distance / 86_400), to: time.date) ?? time.date))
+    }
+}
+
+extension FigureColumn {
+    /// The measure of a group that has no row.
+    fileprivate var withoutRow: FigureValue {
+        switch kind {
+        case .count: .few
+        case .integer where !isNullable: .integer(0)
+        default: .null
+        }
     }
 }

@@ -4,7 +4,7 @@ import GatewayAPI
 import HTTPEdge
 import Hummingbird
 
-/// `GET /api/v1/operator/safety` and `/safety/report`: counts of crisis events. Neither leads to a turn or a user.
+/// `GET /api/v1/operator/safety/report`: counts of crisis events in a year. They lead to no turn and no user.
 public struct SafetyFigureRoutes: Feature {
     private let reports: SafetyReports
     private let now: @Sendable () -> Date
@@ -16,16 +16,6 @@ public struct SafetyFigureRoutes: Feature {
 
     public func register(on routes: RouteTable) {
         let figures = routes.authenticated("Figures").require(.operator)
-        figures.get(
-            "/api/v1/operator/safety",
-            .init(
-                "Crisis events by day (UTC), tier, category and jurisdiction; the last 30 days by default; counts under 5 are \"<5\"",
-                parameters: ReportDays.parameters, response: .list(SafetyCountResource.schema))
-        ) { request, context in
-            let days = try ReportDays(request, now: now())
-            let rows = try await reports.daily(context.caller, days.first, days.last)
-            return .list(request, context, Page(items: rows, nextCursor: nil), SafetyCountResource.init)
-        }
         figures.get(
             "/api/v1/operator/safety/report",
             .init(
@@ -49,10 +39,6 @@ public struct SafetyFigureRoutes: Feature {
         }
         return year
     }
-}
-
-extension SafetyCountResource {
-    fileprivate init(_ row: SafetyCount) { self.init(day: row.day?.description ?? "", count: SafetyReportResource(row)) }
 }
 
 extension SafetyReportResource {

@@ -137,7 +137,7 @@ enum FunctionExpectation {
         "operator.unpublish_persona(uuid, text, text)",
         "operator.subscriptions(date, date)",
         "operator.change_subscription(uuid, text, text, text, text, text, text, bytea, text, text[], bigint[], integer[], integer, jsonb, jsonb, jsonb)",
-        "operator.safety(date, date)", "operator.safety_report(integer)",
+        "operator.safety(timestamp with time zone, timestamp with time zone, text[], text, text)", "operator.safety_report(integer)",
     ]
 
     /// Functions without a search path of their own. They are called, at every turn, only by functions that have set it, and setting it
@@ -229,6 +229,6 @@ enum FunctionExpectation {
         "operator.unpublish_persona(uuid, text, text)",
         "operator.subscriptions(date, date)",
         "operator.change_subscription(uuid, text, text, text, text, text, text, bytea, text, text[], bigint[], integer[], integer, jsonb, jsonb, jsonb)",
-        "operator.safety(date, date)", "operator.safety_report(integer)",
+        "operator.safety(timestamp with time zone, timestamp with time zone, text[], text, text)", "operator.safety_report(integer)",
     ]
 }
