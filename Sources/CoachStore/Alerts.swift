@@ -19,6 +19,18 @@ public struct Alerts: Sendable {
         self.isDelivered = isDelivered
     }
 
+    /// Notes the circuits of this instance. Those that it noted before and that are missing now are forgotten.
+    public func note(_ circuits: [ModelName: CircuitState]) async throws {
+        let (names, states) = (Array(circuits.keys), circuits.values.map(\.rawValue))
+        _ = try await StoreFault.translating {
+            try await client.execute(
+                """
+                select gateway.note_circuits(
+                    \(instance), \(names.map(\.provider))::text[], \(names.map(\.model))::text[], \(states)::text[])
+                """)
+        }
+    }
+
     /// Notes what this instance measures of itself, and compares all rules with what they measure. Returns the ids of rules that fire. On a
     /// connection of its own, because it reads figures.
     public func evaluate(_ rules: AlertRules, readings: [AlertRule.Measure: Double]) async throws -> [String] {

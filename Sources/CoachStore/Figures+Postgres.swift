@@ -74,6 +74,17 @@ extension Figures {
                     from operator.alerts(\(isFiring)::boolean, \(cursor?[0])::bigint, \(page.limit + 1)::integer)
                     """
                 return try await client.page(statement, for: caller, .alerts, page, from: 1)
+            },
+            health: { caller in
+                try await client.operatorQuery(
+                    "select provider, model, breaker, instances, open_instances, true from operator.provider_health()", for: caller
+                ) { rows in try FigureTable(rows, .health, from: 0) }
+            },
+            measures: { caller in
+                let names = AlertRule.Measure.allCases.map(\.rawValue)
+                return try await client.operatorQuery(
+                    "select measure, value, true from operator.measures(\(names)::text[])", for: caller
+                ) { rows in try FigureTable(rows, .measures, from: 0) }
             })
     }
 

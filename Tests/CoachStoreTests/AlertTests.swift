@@ -77,8 +77,40 @@ struct AlertTests {
         try await store.admin.execute(
             "insert into gateway.jobs (kind, due_at, max_attempts, state) values ('x', now() - interval '1 minute', 1, 'dead')")
         try await store.foldRollups()
-        let firing = try await alerts.evaluate(rules, readings: [.spooledReceipts: 1, .missingClassifiers: 1])
+        try await alerts.note([ModelName(provider: "p", model: "m"): .halfOpen])
+        let firing = try await alerts.evaluate(rules, readings: [.spooledReceipts: 1, .missingClassifiers: 1, .webhookLag: 1])
         #expect(Set(firing) == Set(rules.rules.map(\.id)))
+    }
+
+    @Test("the circuit of a model is the worst of all instances, counts once, and the lag of webhooks is not added up")
+    func circuits() async throws {
+        let store = try await StoreFixture()
+        func instance() -> Alerts { Alerts(client: store.gateway, instance: UUID(), isDelivered: false) }
+        let (one, two) = (instance(), instance())
+        let (good, bad) = (ModelName(provider: "p", model: "good"), ModelName(provider: "p", model: "bad"))
+        let (figures, admin) = (Figures.postgres(client: store.gateway), Caller.someone(role: .operator))
+        func health() async throws -> [[FigureValue]] { try await figures.health(admin).rows }
+        func row(_ model: String, _ state: CircuitState, _ instances: Int64, open: Int64) -> [FigureValue] {
+            [.text("p"), .text(model), .text(state.rawValue), .integer(instances), .integer(open)]
+        }
+        try await one.note([good: .closed, bad: .open])
+        try await two.note([good: .closed, bad: .halfOpen])
+        #expect(try await health() == [row("bad", .open, 2, open: 2), row("good", .closed, 2, open: 0)])
+        let rules = AlertRules(
+            rules: [Self.rule("breaker", .openCircuits, above: 0), Self.rule("lag", .webhookLag, above: 100)])
+        _ = try await one.evaluate(rules, readings: [.webhookLag: 70])
+        #expect(try await two.evaluate(rules, readings: [.webhookLag: 80]) == ["breaker"])
+        let measures = try await figures.measures(admin).rows
+        #expect(
+            measures.contains([.text("open_circuits"), .number("1")]) && measures.contains([.text("webhook_lag_seconds"), .number("80")]))
+        try await one.note([good: .closed])
+        #expect(try await health().first == row("bad", .halfOpen, 1, open: 1))
+        try await two.note([good: .closed, bad: .closed])
+        #expect(try await two.evaluate(rules, readings: [.webhookLag: 0]) == [])
+        // An instance that is gone says nothing any more.
+        try await store.admin.execute("update gateway.circuit_readings set at = now() - interval '61 seconds'")
+        #expect(try await health().isEmpty)
+        await #expect(throws: NotAllowed.self) { try await figures.health(.someone()) }
     }
 
     @Test("the shipped rules are valid, and each mistake of others has a finding")

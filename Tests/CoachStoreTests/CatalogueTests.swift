@@ -31,7 +31,7 @@ struct CatalogueTests {
         "gateway.error_days", "gateway.latency_hours",
         "gateway.latency_days", "gateway.rollup_state",
         "gateway.rollup_marks", "gateway.figures",
-        "gateway.alerts", "gateway.instance_readings",
+        "gateway.alerts", "gateway.instance_readings", "gateway.circuit_readings",
     ]
 
     /// The column with the user, for the tables of users.

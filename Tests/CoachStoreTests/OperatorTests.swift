@@ -23,7 +23,7 @@ struct OperatorTests {
         "operator.latency(now(), now(), '{}', 'day', 'UTC')", "operator.providers(now(), now(), '{provider}', 'day', 'UTC')",
         "operator.errors(date_trunc('day', now(), 'UTC'), date_trunc('day', now(), 'UTC'), '{}', 'day', 'UTC')",
         "operator.calls(now(), now(), '{}', null, 1)", "operator.reports(null, null, 1)",
-        "operator.alerts(null, null, 1)",
+        "operator.alerts(null, null, 1)", "operator.provider_health()", "operator.measures('{open_circuits}')",
         "operator.user_status(gen_random_uuid())",
         "operator.suspend_user(gen_random_uuid(), 'x', null)",
         "operator.unsuspend_user(gen_random_uuid(), 'x', null)",

@@ -54,6 +54,29 @@ struct RouteChoiceTests {
         #expect(health.order([one, two], at: now).map(\.name.provider) == ["one", "two"])
     }
 
+    @Test("a circuit that opens, is probed, opens again, is probed and closes is told so")
+    func circuits() {
+        let events = Recorder()
+        let health = ProviderHealth { events.add($0) }
+        let one = choice("one")
+        let failure = AttemptFailure(fault: ModelFault(kind: .refused, detail: "x"), blamesProvider: true)
+        var now = Moment.now
+        for _ in 0...CircuitBreaker.failuresToOpen { health.noteFailure(of: one.name, failure, at: now) }
+        _ = health.order([one], at: now)
+        now = now + CircuitBreaker.rest
+        _ = health.order([one], at: now)
+        _ = health.order([one], at: now)
+        health.noteFailure(of: one.name, failure, at: now)
+        _ = health.order([one], at: now + CircuitBreaker.rest)
+        health.noteSuccess(of: one.name)
+        let name = one.name
+        #expect(
+            events.all == [
+                .circuitOpened(name, needsOperator: false, detail: "x"), .circuitProbed(name), .circuitReopened(name), .circuitProbed(name),
+                .circuitClosed(name),
+            ])
+    }
+
     private final class Recorder: @unchecked Sendable {
         // Used by one thread.
         var all: [ProviderEvent] = []

@@ -177,12 +177,12 @@ begin
         using starts, ends, grain, tz, group_by;
 end $$;
 
--- By provider. Groups: day, provider, model. errors: attempts that a provider had begun to answer and that ended with an error; the row without a
+-- By provider. Groups: day, provider, model. breaker: now, over all instances; NULL by days, and where it is not known. errors: attempts that a provider had begun to answer and that ended with an error; the row without a
 -- provider has those that none accepted, and calls that need no model.
 create function operator.providers(starts timestamptz, ends timestamptz, group_by text[], grain text, tz text)
     returns table (
         bucket timestamptz, provider text, model text, calls bigint, errors bigint, error_share numeric,
-        first_token_p50 numeric, first_token_p95 numeric, per_token_p50 numeric, whole_turn_p95 numeric)
+        first_token_p50 numeric, first_token_p95 numeric, per_token_p50 numeric, whole_turn_p95 numeric, breaker text)
     language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_custom_plan as $$
 begin
     perform operator.require_operator();
@@ -193,7 +193,9 @@ begin
             array['calls', 'errors', 'attempts'])
         || '), l as materialized (select * from gateway.latency_figures($1, $2, $5, $3, $4))
         select f.bucket, f.provider, f.model, f.calls, f.errors, round(f.errors::numeric / nullif(f.attempts, 0), 4),
-            l.first_token_p50, l.first_token_p95, l.per_token_p50, l.whole_turn_p95
+            l.first_token_p50, l.first_token_p95, l.per_token_p50, l.whole_turn_p95,
+            (select max(c.state)::text from gateway.circuits() c
+                where f.bucket is null and c.provider = f.provider and (f.model is null or c.model = f.model))
         from f left join l on l.bucket is not distinct from f.bucket and l.provider is not distinct from f.provider
             and l.model is not distinct from f.model
         where f.calls > 0 or f.attempts > 0

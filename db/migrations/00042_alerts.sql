@@ -62,8 +62,13 @@ begin
         return (select coalesce(sum(j.dead), 0) from gateway.job_figures() j);
     elsif measure = 'job_lag_seconds' then
         return (select coalesce(max(j.oldest_seconds), 0) from gateway.job_figures() j);
+    elsif measure = 'open_circuits' then
+        return (select count(*) from gateway.circuits() c where c.state <> 'closed');
     end if;
-    return (select sum(r.value) from gateway.instance_readings r where r.measure = $1 and r.at > clock_timestamp() - interval '1 minute');
+    return (
+        -- Instances measure the same queue of webhooks, but each its own receipts and classifier.
+        select case $1 when 'webhook_lag_seconds' then max(r.value) else sum(r.value) end
+        from gateway.instance_readings r where r.measure = $1 and r.at > clock_timestamp() - interval '1 minute');
 end $$;
 
 -- Compares the rules with what they measure: alerts begin, go on or are resolved; those of rules that are gone are resolved. Returns the rules that

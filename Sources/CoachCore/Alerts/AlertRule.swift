@@ -13,8 +13,12 @@ public struct AlertRule: Sendable, Equatable {
         case errorShare = "error_share"
         case firstTokenP95 = "first_token_p95_ms"
         case deadJobs = "dead_jobs"
-        /// For how long the oldest job has been due: webhooks of stores and to others are jobs, too.
+        /// For how long the oldest job of any kind has been due.
         case jobLag = "job_lag_seconds"
+        /// Providers' models that are tried after the others, on any instance.
+        case openCircuits = "open_circuits"
+        /// For how long the oldest work of a webhook, a store's or to others, has been due.
+        case webhookLag = "webhook_lag_seconds"
         /// The following are sums over the instances. Receipts on disk that wait for the database.
         case spooledReceipts = "spooled_receipts"
         /// Instances that detect danger without their trained model.

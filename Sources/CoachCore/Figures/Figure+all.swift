@@ -60,7 +60,7 @@ extension Figure {
             [
                 .key("day", .time), .key("provider"), .key("model"), .measure("calls"), .measure("errors"),
                 .measure("error_share", .number, isNullable: true),
-            ], percentiles("first_token", [50, 95]), percentiles("per_token", [50]), percentiles("whole_turn", [95])))
+            ], percentiles("first_token", [50, 95]), percentiles("per_token", [50]), percentiles("whole_turn", [95]), [.key("breaker")]))
 
     static let errors = Figure(
         "errors", "Attempts of turns that ended with an error, by code and UTC day",
@@ -99,6 +99,19 @@ extension Figure {
             .measure("time_to_first_token_ms", isNullable: true), .measure("duration_ms", isNullable: true), .measure("started_at", .time),
             .measure("booked_at", .time),
         ])
+
+    /// The circuit breakers of all instances that live: the worst state, and how many instances do not have it closed.
+    public static let health = Figure(
+        "providers/health", "List the circuit breakers by provider and model, over all instances",
+        columns: [
+            .key("provider", isNullable: false), .key("model", isNullable: false), .measure("breaker", .text), .measure("instances"),
+            .measure("open_instances"),
+        ])
+
+    /// What rules of alerts compare with their thresholds.
+    public static let measures = Figure(
+        "measures", "List the present value of each measure of alert rules, with a window of an hour; null: there is nothing to measure",
+        columns: [.key("measure", isNullable: false), .measure("value", .number, isNullable: true)])
 
     /// Alerts, of the rules in the document `alert-rules`.
     public static let alerts = Figure(

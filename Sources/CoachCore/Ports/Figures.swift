@@ -12,16 +12,24 @@ public struct Figures: Sendable {
     /// A page of `Figure.alerts`; `isFiring`: nil: all. Throws `InvalidCursor`.
     public var alerts: @Sendable (Caller, _ isFiring: Bool?, PageRequest) async throws -> FigureTable
 
+    /// All of `Figure.health`.
+    public var health: @Sendable (Caller) async throws -> FigureTable
+    /// All of `Figure.measures`.
+    public var measures: @Sendable (Caller) async throws -> FigureTable
+
     public init(
         table: @escaping @Sendable (Caller, Figure, FigureQuery) async throws -> FigureTable,
         calls: @escaping @Sendable (Caller, CallQuery, PageRequest) async throws -> FigureTable,
         reports: @escaping @Sendable (Caller, PageRequest) async throws -> FigureTable,
-        alerts: @escaping @Sendable (Caller, _ isFiring: Bool?, PageRequest) async throws -> FigureTable
+        alerts: @escaping @Sendable (Caller, _ isFiring: Bool?, PageRequest) async throws -> FigureTable,
+        health: @escaping @Sendable (Caller) async throws -> FigureTable, measures: @escaping @Sendable (Caller) async throws -> FigureTable
     ) {
         self.table = table
         self.calls = calls
         self.reports = reports
         self.alerts = alerts
+        self.health = health
+        self.measures = measures
     }
 }
 

@@ -1,3 +1,4 @@
+import CoachCore
 import TokenRelay
 
 /// Remembers whether a provider answered lately. Pure.
@@ -24,6 +25,14 @@ struct CircuitBreaker: Equatable {
     /// Whether the provider is tried in its turn, or after the others.
     var isClosed: Bool {
         if case .closed = state { true } else { false }
+    }
+
+    var circuit: CircuitState {
+        switch state {
+        case .closed: .closed
+        case .probing: .halfOpen
+        case .open: .open
+        }
     }
 
     /// Whether a call may go to this provider as if nothing were wrong. Makes the call the probe when one is due.

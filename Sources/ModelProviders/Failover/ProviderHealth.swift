@@ -6,6 +6,10 @@ public enum ProviderEvent: Sendable, Equatable {
     /// It is tried after the others from now on. `needsOperator`: it has no money, or its key is of no use.
     case circuitOpened(ModelName, needsOperator: Bool, detail: String)
     case circuitClosed(ModelName)
+    /// One call tries whether it answers again.
+    case circuitProbed(ModelName)
+    /// That call failed.
+    case circuitReopened(ModelName)
     /// A key was refused and rests; another one is used.
     case keyRefused(provider: String, detail: String)
 }
@@ -30,11 +34,16 @@ final class ProviderHealth {
         var last: [ModelChoice] = []
         for choice in choices {
             // Only the first choice uses up a probe: no other is sure to be called.
-            let isAdmitted =
-                admitted.isEmpty ? breakers[choice.name, default: .init()].admits(at: now) : breakers[choice.name]?.isClosed ?? true
+            let isAdmitted = admitted.isEmpty ? admits(choice.name, at: now) : breakers[choice.name]?.isClosed ?? true
             if isAdmitted { admitted.append(choice) } else { last.append(choice) }
         }
         return admitted + last
+    }
+
+    private func admits(_ model: ModelName, at now: Moment) -> Bool {
+        let isAdmitted = breakers[model, default: .init()].admits(at: now)
+        if isAdmitted, breakers[model]?.isClosed == false { report(.circuitProbed(model)) }
+        return isAdmitted
     }
 
     func noteSuccess(of model: ModelName) {
@@ -49,14 +58,17 @@ final class ProviderHealth {
             return
         }
         guard failure.blamesProvider else { return }
-        let wasClosed = breakers[model]?.isClosed ?? true
+        let before = breakers[model]?.circuit ?? .closed
         if failure.needsOperator {
             breakers[model, default: .init()].failedForOperator(at: now)
         } else {
             breakers[model, default: .init()].failed(at: now)
         }
-        if wasClosed, breakers[model]?.isClosed == false {
-            report(.circuitOpened(model, needsOperator: failure.needsOperator, detail: failure.fault.detail))
+        guard breakers[model]?.circuit == .open else { return }
+        switch before {
+        case .closed: report(.circuitOpened(model, needsOperator: failure.needsOperator, detail: failure.fault.detail))
+        case .halfOpen: report(.circuitReopened(model))
+        case .open: break
         }
     }
 }

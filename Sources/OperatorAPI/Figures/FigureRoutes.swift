@@ -45,6 +45,11 @@ public struct FigureRoutes: Feature {
             let table = try await figures.reports(context.caller, try PageQuery.read(request))
             return respond(request, context, table, Figure.reports.columns)
         }
+        for (figure, read) in [(Figure.health, figures.health), (Figure.measures, figures.measures)] {
+            operators.get("/api/v1/operator/\(figure.path)", .init(figure.summary, response: .list(figure.schema))) { request, context in
+                respond(request, context, try await read(context.caller), figure.columns)
+            }
+        }
         operators.get(
             "/api/v1/operator/alerts",
             .init(

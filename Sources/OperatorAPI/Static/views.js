@@ -79,8 +79,8 @@ const latency = cards(
 
 const providers = cards(
   {
-    title: "Health of this instance", route: "providers/health", query: () => ({}), optional: true,
-    note: "Calls since this instance started, and the state of each breaker.",
+    title: "Circuit breakers", route: "providers/health", query: () => ({}),
+    note: "Of all instances: the worst state, and on how many instances a model is tried after the others.",
   },
   {
     title: "Calls", route: "providers", query: grouped("provider", "model"), sort: "calls", totals: true,

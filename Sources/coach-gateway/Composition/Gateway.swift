@@ -111,7 +111,8 @@ struct Gateway {
             rollups: Rollups(client: database),
             alerts: AlertEvaluation(
                 alerts: Alerts(client: database, instance: slot.instance, isDelivered: configuration.alertWebhook != nil),
-                rules: documents.alertRules, receipts: slot.receipts, hasClassifier: files.coachingParts.classifier != nil),
+                rules: documents.alertRules, receipts: slot.receipts, hasClassifier: files.coachingParts.classifier != nil,
+                circuits: { providerHealth.circuits }, jobs: { try await queue.figures() }),
             jobs: jobs, logger: logger)
 
         // The edge.

@@ -1,27 +1,37 @@
+import CoachCore
 import CoreMetrics
 import Logging
 import ModelProviders
+import Synchronization
 
 /// Reports changes in the health of providers as metrics and in the log. Never writes a key, only that one was refused.
-struct ProviderHealthReport: Sendable {
+final class ProviderHealthReport: Sendable {
     private let logger: Logger
+    private let states: Mutex<[ModelName: CircuitState]>
+
+    /// The circuits of all models that a route has.
+    var circuits: [ModelName: CircuitState] { states.withLock { $0 } }
 
     init(models: ModelConfiguration, logger: Logger) {
         self.logger = logger
-        for name in Set(models.routes.values.flatMap(\.choices).map(\.name)) { Self.circuit(name.provider, name.model).record(0) }
+        let names = Set(models.routes.values.flatMap(\.choices).map(\.name))
+        states = Mutex(Dictionary(uniqueKeysWithValues: names.map { ($0, CircuitState.closed) }))
+        for name in names { Self.circuit(name).record(0) }
     }
 
     func take(_ event: ProviderEvent) {
         switch event {
         case .circuitOpened(let name, let needsOperator, let detail):
-            Self.circuit(name.provider, name.model).record(1)
+            note(name, .open)
             if needsOperator { Self.refused(name.provider).increment() }
             logger.log(
                 level: needsOperator ? .error : .warning,
                 needsOperator ? "a provider refuses its key or has no money left" : "a provider is set aside",
                 metadata: ["provider": "\(name.provider)", "model": "\(name.model)", "detail": "\(detail)"])
+        case .circuitProbed(let name): note(name, .halfOpen)
+        case .circuitReopened(let name): note(name, .open)
         case .circuitClosed(let name):
-            Self.circuit(name.provider, name.model).record(0)
+            note(name, .closed)
             logger.notice("a provider answers again", metadata: ["provider": "\(name.provider)", "model": "\(name.model)"])
         case .keyRefused(let provider, let detail):
             Self.refused(provider).increment()
@@ -35,8 +45,13 @@ struct ProviderHealthReport: Sendable {
         for provider in result.unreadable { logger.error("the file of keys is of no use", metadata: ["provider": "\(provider)"]) }
     }
 
-    private static func circuit(_ provider: String, _ model: String) -> Gauge {
-        Gauge(label: "coach_provider_circuit_open", dimensions: [("provider", provider), ("model", model)])
+    private func note(_ name: ModelName, _ state: CircuitState) {
+        states.withLock { $0[name] = state }
+        Self.circuit(name).record(state == .closed ? 0 : 1)
+    }
+
+    private static func circuit(_ name: ModelName) -> Gauge {
+        Gauge(label: "coach_provider_circuit_open", dimensions: [("provider", name.provider), ("model", name.model)])
     }
 
     private static func refused(_ provider: String) -> Counter {

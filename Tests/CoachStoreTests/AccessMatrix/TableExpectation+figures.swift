@@ -20,6 +20,7 @@ extension TableExpectation {
         "rollup_state": ("default values", "as_of"),
         "rollup_marks": ("values (now(), '1')", "at"),
         "alerts": ("(rule, measure, severity, threshold, value) values ('', '', '', 0, 0)", "value"),
+        "circuit_readings": ("values (gen_random_uuid(), '', '', 'open')", "at"),
         "instance_readings": ("values (gen_random_uuid(), '', 0)", "value"),
     ]
 
