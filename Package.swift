@@ -93,7 +93,7 @@ let package = Package(
         module("AccountAPI", ["HTTPEdge", "BinaryFormats", "CoachCore", "GatewayAPI", "JSON", "ChatAPI", .hummingbird]),
         // The files of its pages are in the executable, which can be copied by itself.
         module(
-            "OperatorAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", .crypto, .hummingbird],
+            "OperatorAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "EventStream", .crypto, .hummingbird],
             resources: [.embedInCode("Static")]),
         module("PersonaAPI", ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", .hummingbird]),
         module("CoachClient", ["GatewayAPI", "JSON", "EventStream"], exclude: ["README.md"]),

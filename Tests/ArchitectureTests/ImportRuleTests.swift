@@ -33,7 +33,7 @@ private let mayImport: [String: Set<String>] = [
         "NIOCore", "NIOPosix", "Logging", "CoreMetrics", "Tracing", "ServiceLifecycle",
     ],
     "AccountAPI": ["HTTPEdge", "BinaryFormats", "CoachCore", "GatewayAPI", "JSON", "ChatAPI", "Hummingbird", "HTTPTypes"],
-    "OperatorAPI": ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "Crypto", "Hummingbird", "HTTPTypes"],
+    "OperatorAPI": ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "EventStream", "Crypto", "Hummingbird", "HTTPTypes"],
     "PersonaAPI": ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "Hummingbird", "HTTPTypes"],
     "CoachClient": ["GatewayAPI", "JSON", "EventStream"],
     "coach-bench": ["CGatewayShims", "CLibSSL", "Crypto", "ArgumentParser"],

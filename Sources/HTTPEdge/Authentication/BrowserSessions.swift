@@ -54,6 +54,16 @@ public struct BrowserSessions: Sendable {
         return SessionCookie.removing(isSecure: isSecure(request))
     }
 
+    /// A check whether the session of the request's cookie goes on, for answers that last; true for a request with a token, and while the database is
+    /// unavailable. Counts against no limit.
+    public func continuation(of request: Request) -> @Sendable () async -> Bool {
+        guard request.headers[.authorization] == nil, let token = SessionCookie.token(in: request.headers) else { return { true } }
+        let store = authenticator.sessions.store
+        return {
+            do { return try await store.expiry(token) != nil } catch { return !(error is NotAllowed) }
+        }
+    }
+
     /// A failed attempt counts against the limit of its address.
     private func caller(
         _ authorization: String?, _ request: Request, _ context: some EdgeContext

@@ -5,12 +5,17 @@ import { time } from "./format.js";
 import { readPeriod, periodPicker } from "./period.js";
 import { views } from "./views.js";
 
+/** Between refreshes: at least while events tell of newer figures, and without events. */
+const refreshAfter = 5_000;
 const refreshEvery = 15_000;
 const main = document.getElementById("view");
 const side = document.getElementById("side");
 const menu = document.getElementById("menu");
 let shown = 0;
 let timer;
+let refreshed = 0;
+let state;
+let waitsToBeSeen = false;
 
 function current() {
   const name = location.pathname.replace(/^\/operator\/?/, "") || "overview";
@@ -60,16 +65,37 @@ async function show({ isRefresh = false, focus = false } = {}) {
     scrollTo(0, position.top);
     if (position.focused >= 0) focusable(box)[position.focused]?.focus({ preventScroll: true });
   }
-  if (view.live && (period?.isRunning ?? true)) timer = setTimeout(poll, refreshEvery);
+  refreshed = Date.now();
+  if (isLive(view, period)) timer = setTimeout(poll, refreshEvery);
 }
 
 const focusable = (box) => [...box.querySelectorAll("a, button, input, select, textarea, [tabindex]")];
 const indexOf = (box, element) => focusable(box).indexOf(element);
 
+const isLive = (view, period) => view?.live && (period?.isRunning ?? true);
+
 /** Nobody looks at a hidden page: it is read again when it is shown. */
 function poll() {
-  if (document.hidden) document.addEventListener("visibilitychange", () => show({ isRefresh: true }), { once: true });
-  else show({ isRefresh: true });
+  if (!document.hidden) return refresh();
+  if (waitsToBeSeen) return;
+  waitsToBeSeen = true;
+  document.addEventListener("visibilitychange", () => {
+    waitsToBeSeen = false;
+    refresh();
+  }, { once: true });
+}
+
+/** Events tell when there are newer figures or alerts. Without them, or once the browser gives up, the view is read from time to time. */
+function followEvents() {
+  const events = new EventSource("/api/v1/operator/events");
+  events.addEventListener("message", ({ data }) => {
+    const isNewer = state !== undefined && state !== data;
+    state = data;
+    const { view, parameters } = current();
+    if (!isNewer || !isLive(view, view?.period ? readPeriod(parameters) : null)) return;
+    clearTimeout(timer);
+    timer = setTimeout(poll, Math.max(0, refreshed + refreshAfter - Date.now()));
+  });
 }
 
 const refresh = () => show({ isRefresh: true });
@@ -119,3 +145,4 @@ document.getElementById("sign-out").addEventListener("click", async () => {
 const session = document.getElementById("session");
 if (session.dataset.expires) session.textContent = `Signed in until ${time(session.dataset.expires)} UTC`;
 await show();
+followEvents();

@@ -128,9 +128,10 @@ struct Gateway {
                     "turns": "\(registry.count)", "executor_takeover": "\(EventLoopExecutor.isInstalled)", "instance": "\(instance.id)",
                 ])
         }
+        let figureEvents = FigureEvents(live: .postgres(client: database), isOpen: { admission.isOpen })
         let resources = ResourceFeatures(
             database: database, configuration: configuration, documents: documents, documentStore: documentStore, inbox: inbox,
-            tiers: tiers)
+            tiers: tiers, figureEvents: figureEvents)
         let counter = RequestCounter.postgres(client: database, tiers: { tiers.current })
         let chat = ChatRoutes(
             coaching: documents.coaching, repository: repository, recovery: recovery, counter: counter, tiers: tiers, models: models,
@@ -208,6 +209,7 @@ struct Gateway {
                 jobMetrics.record(try await queue.figures())
             },
             figures,
+            Background { try await figureEvents.run() },
             Background { try await HeapTrimming(isStreaming: { registry.count > 0 }, logger: logger).run() },
             Background {
                 try await Self.serveMetrics(configuration, readiness: readiness, metrics: metrics, registry: registry, logger: logger)

@@ -14,6 +14,7 @@ struct ResourceFeatures {
     let documentStore: VersionedDocuments
     let inbox: BillingInbox
     let tiers: LiveValue<TierBook>
+    let figureEvents: FigureEvents
 
     var all: [any Feature] { account + creators + operators }
 
@@ -52,6 +53,7 @@ struct ResourceFeatures {
             DocumentRoutes(path: "alert-rules", title: "rules of alerts", type: documents.alerts, documents: documentStore),
             AuditRoutes(log: .postgres(client: database)), UserAdministrationRoutes(users: .postgres(client: database)),
             FigureRoutes(figures: .postgres(client: database)), SafetyFigureRoutes(reports: .postgres(client: database)),
+            EventRoutes(events: figureEvents),
             SubscriptionAdministrationRoutes(
                 subscriptions: .postgres(client: database, includingSandbox: configuration.webhooks.includesSandbox)),
             DashboardRoutes(charts: ChartLibrary.debian),

@@ -119,7 +119,7 @@ enum FunctionExpectation {
         "operator.alerts(boolean, bigint, integer)",
         "gateway.note_circuits(uuid, text[], text[], text[])", "operator.provider_health()", "operator.measures(text[])",
         "gateway.fold_rollups(integer)",
-        "gateway.figures_as_of()",
+        "gateway.figures_as_of()", "gateway.figure_state()", "operator.require_operator()",
         "operator.costs(timestamp with time zone, timestamp with time zone, text[], text, text)",
         "operator.latency(timestamp with time zone, timestamp with time zone, text[], text, text)",
         "operator.domains(timestamp with time zone, timestamp with time zone, text[], text, text)",
@@ -214,7 +214,8 @@ enum FunctionExpectation {
         // Operators' functions check the role in the claims.
         "gateway.append_audit(text, text, integer, integer, text, text)", "gateway.verify_audit_log()", "operator.require_operator()",
         // The rollups are of all users.
-        "gateway.fold_rollups(integer)", "gateway.figures_as_of()", "gateway.note_readings(uuid, text[], double precision[])",
+        "gateway.fold_rollups(integer)", "gateway.figures_as_of()", "gateway.figure_state()",
+        "gateway.note_readings(uuid, text[], double precision[])",
         "gateway.evaluate_alerts(jsonb, text)", "operator.alerts(boolean, bigint, integer)",
         "gateway.note_circuits(uuid, text[], text[], text[])", "operator.provider_health()", "operator.measures(text[])",
         "operator.costs(timestamp with time zone, timestamp with time zone, text[], text, text)",

@@ -1,0 +1,72 @@
+import CoachCore
+import Foundation
+import Synchronization
+
+/// Reads the state of the figures for all viewers of this instance: one query at a time, however many there are, and none without a viewer.
+public final class FigureEvents: Sendable {
+    /// A bound of what one instance serves: each viewer has a connection.
+    public static let maximumViewers = 64
+    /// Of the fold, which the state follows.
+    static let interval = Duration.seconds(2)
+
+    private let live: LiveFigures
+    private let isOpen: @Sendable () -> Bool
+    private let viewers = Mutex<(next: Int, states: [Int: AsyncStream<FigureState>.Continuation])>((0, [:]))
+
+    /// - Parameter isOpen: false once the instance shuts down: the streams end.
+    public init(live: LiveFigures, isOpen: @escaping @Sendable () -> Bool) {
+        self.live = live
+        self.isOpen = isOpen
+    }
+
+    /// Until cancelled.
+    public func run() async throws {
+        var last = FigureState(asOf: nil, alertsChangedAt: nil)
+        while true {
+            try await Task.sleep(for: Self.interval)
+            let states = viewers.withLock { Array($0.states.values) }
+            guard !states.isEmpty else { continue }
+            guard isOpen() else {
+                for viewer in states { viewer.finish() }
+                continue
+            }
+            // While the database is away, nothing changes.
+            if let state = try? await live.state() { last = state }
+            for viewer in states { viewer.yield(last) }
+        }
+    }
+
+    /// The present state. Throws `StoreFault`.
+    func state() async throws -> FigureState { try await live.state() }
+
+    /// Throws when the caller may not read figures any more.
+    func authorize(_ caller: Caller) async throws { try await live.authorize(caller) }
+
+    /// nil when there are too many.
+    func join() -> FigureViewer? {
+        let (states, continuation) = AsyncStream.makeStream(of: FigureState.self, bufferingPolicy: .bufferingNewest(1))
+        let number: Int? = viewers.withLock { viewers in
+            guard viewers.states.count < Self.maximumViewers else { return nil }
+            viewers.next += 1
+            viewers.states[viewers.next] = continuation
+            return viewers.next
+        }
+        return number.map { number in
+            FigureViewer(states: states) { [weak self] in self?.viewers.withLock { _ = $0.states.removeValue(forKey: number) } }
+        }
+    }
+}
+
+/// One viewer, who leaves when this is released: a response of which no byte was read ends so, too.
+final class FigureViewer: Sendable {
+    /// The state every `FigureEvents.interval`, the newest for a slow reader.
+    let states: AsyncStream<FigureState>
+    private let leave: @Sendable () -> Void
+
+    init(states: AsyncStream<FigureState>, leave: @escaping @Sendable () -> Void) {
+        self.states = states
+        self.leave = leave
+    }
+
+    deinit { leave() }
+}
