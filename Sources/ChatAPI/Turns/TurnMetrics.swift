@@ -11,10 +11,8 @@ enum TurnMetrics {
         if let first = receipt.timeToFirstTokenMilliseconds { timeToFirstToken.recordMilliseconds(first) }
         if receipt.risk.tier >= .concern { safetyTurns[receipt.risk.tier].increment() }
         guard let bill = receipt.bill else { return }
-        let spending = spending[Billing(provider: bill.provider, model: bill.model, isPriced: bill.cost != nil)]
-        spending.input.increment(by: bill.usage.totalInput ?? 0)
-        spending.output.increment(by: bill.usage.totalOutput ?? 0)
-        spending.money.increment(by: bill.cost?.raw ?? 1)
+        spending[Billing(provider: bill.provider, model: bill.model, isPriced: bill.cost != nil)].increment(by: bill.cost?.raw ?? 1)
+        GenAIMetrics.record(receipt, bill)
     }
 
     /// Counts a sentence that the output guard replaced.
@@ -50,13 +48,6 @@ enum TurnMetrics {
         var isPriced: Bool
     }
 
-    private struct Spending {
-        var input: Counter
-        var output: Counter
-        /// Nanodollars; for models without a price, the number of turns.
-        var money: Counter
-    }
-
     private static let turns = MetricHandles { (outcome: Outcome) in
         Counter(label: "coach_turns", dimensions: [("status", outcome.status.rawValue), ("domain", outcome.domain?.rawValue ?? "none")])
     }
@@ -74,12 +65,11 @@ enum TurnMetrics {
         Counter(label: "coach_judge_verdicts", dimensions: [("verdict", verdict.rawValue)])
     }
     private static let judgeDuration = Timer(label: "coach_judge_duration")
+    /// Nanodollars; for models without a price, the number of turns.
     private static let spending = MetricHandles { (billing: Billing) in
-        let model = [("provider", billing.provider), ("model", billing.model)]
-        return Spending(
-            input: Counter(label: "coach_input_tokens", dimensions: model),
-            output: Counter(label: "coach_output_tokens", dimensions: model),
-            money: Counter(label: billing.isPriced ? "coach_cost_nanodollars" : "coach_unpriced_turns", dimensions: model))
+        Counter(
+            label: billing.isPriced ? "coach_cost_nanodollars" : "coach_unpriced_turns",
+            dimensions: [("provider", billing.provider), ("model", billing.model)])
     }
     private static let streams = MetricHandles { (end: StreamResult) in Counter(label: "coach_streams", dimensions: [("end", end.rawValue)])
     }

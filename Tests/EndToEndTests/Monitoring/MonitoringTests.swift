@@ -53,7 +53,7 @@ struct MonitoringTests {
         // Counters of what has not happened yet do not exist.
         let rare: Set = ["coach_unpriced_turns_total", "coach_refused_receipts_total", "coach_safety_replaced_total"]
         for name in ["alerts.yml", "grafana.json"] {
-            let named = Set(try text(name).matches(of: /\b(?:coach|process)_[a-z_]+/).map { String($0.output) })
+            let named = Set(try text(name).matches(of: /\b(?:coach|process|gen_ai_client|gen_ai_server)_[a-z_]+/).map { String($0.output) })
             #expect(named.count > 5)
             try await eventually("all metrics of \(name)") {
                 let scraped = try await browser.send("GET", "/api/v1/label/__name__/values").json.texts("data")
