@@ -23,6 +23,14 @@ public struct Housekeeping: Sendable {
         }
     }
 
+    /// Detaches the ledger's partitions of days that are longer ago than `days`; 0: none. Figures of those days stay. Throws `StoreFault`.
+    public func detachPartitions(olderThan days: Int) async throws {
+        guard days > 0 else { return }
+        while try await StoreFault.translating({
+            try await client.value(of: "select gateway.detach_usage_partition(\(days)::integer)", as: Bool.self)
+        }) { try Task.checkCancellation() }
+    }
+
     /// The job that calls `purge`. Its idempotency key is the hour, so that it runs once an hour however many instances enqueue it.
     public static func purgeJob(at date: Date) -> NewJob {
         NewJob(.purgeDeletedContent, idempotencyKey: "\(Int(date.timeIntervalSince1970) / 3600)")

@@ -102,6 +102,53 @@ struct RollupTests {
         }
     }
 
+    @Test("days detached from the ledger keep their figures, also when the others are made anew from it")
+    func retention() async throws {
+        let store = try await StoreFixture()
+        var random = SeededGenerator(state: 13)
+        let callers = (0..<6).map { _ in Caller.someone() }
+        for _ in 0..<3 { try await talk(store, callers, &random) }
+        try await store.admin.execute(
+            """
+            do $$
+            declare a_day date;
+            begin
+                for a_day in select distinct day from ledger.usage_logs_other loop
+                    execute format('create table ledger.%I (like public.usage_logs including all)', to_char(a_day, '"usage_logs_"YYYYMMDD'));
+                    execute format('with l as (delete from ledger.usage_logs_other where day = %L returning *) insert into ledger.%I select * from l',
+                        a_day, to_char(a_day, '"usage_logs_"YYYYMMDD'));
+                    execute format('alter table public.usage_logs attach partition ledger.%I for values from (%L) to (%L)',
+                        to_char(a_day, '"usage_logs_"YYYYMMDD'), a_day, a_day + 1);
+                end loop;
+            end $$
+            """)
+        let housekeeping = Housekeeping(client: store.gateway, daysKept: 1)
+        let days: Query = "select count(distinct day) from public.usage_logs"
+        let all = try await store.count(days)
+        try await housekeeping.detachPartitions(olderThan: 0)
+        try await store.admin.execute("update gateway.rollup_state set watermark = '0'")
+        try await housekeeping.detachPartitions(olderThan: 1)
+        #expect(try await store.count(days) == all, "what is not folded stays")
+        try await store.admin.execute("select gateway.rebuild_rollups()")
+        try await store.foldRollups()
+        let folded = try await everything(store)
+        try await housekeeping.detachPartitions(olderThan: 1)
+        let kept = try await store.count(days)
+        #expect(kept < all && kept > 10)
+        #expect(try await store.value("select bool_and(day >= (now() at time zone 'UTC')::date - 31) from public.usage_logs") == "t")
+        #expect(try await everything(store) == folded)
+        let start = try await store.value("select gateway.rebuild_rollups()::text")
+        #expect(try await everything(store) == folded)
+        let ledgerStart = try await store.value("select ledger_start::text from gateway.rollup_state")
+        #expect(start != nil && start == ledgerStart)
+        // New turns are folded as before.
+        try await talk(store, callers, &random)
+        try await store.foldRollups()
+        let more = try await everything(store)
+        try await store.admin.execute("select gateway.rebuild_rollups()")
+        #expect(try await everything(store) == more && more != folded)
+    }
+
     @Test("accounts that were active within a day, a week and a month are those of the ledger, and cohorts keep who came back")
     func activity() async throws {
         let store = try await StoreFixture()

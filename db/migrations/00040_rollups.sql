@@ -118,7 +118,8 @@ insert into gateway.rollup_state default values;
 -- At a time every transaction that had an id was below `before`. Once the watermark reaches it, rows booked until that time are in the rollups.
 create table gateway.rollup_marks (at timestamptz primary key, before xid8 not null);
 
--- The statement that folds: $1 and $2 are the watermarks before and after, $3 the days of new rows; NULL: everything is folded at once.
+-- The statement that folds: $1 and $2 are the watermarks before and after, $3 the days of new rows. A rebuild folds everything at once: from the
+-- only day of $3 on; NULL: all days.
 create function gateway.folding_statement(is_rebuild boolean) returns text
     language plpgsql stable set search_path = '' as $$
 declare
@@ -138,7 +139,7 @@ declare
 begin
     return
         -- All rows of the turns and days that new rows belong to.
-        case when is_rebuild then 'with line as (select l.* from public.usage_logs l where l.booked_in < $2 and $3::date[] is null)'
+        case when is_rebuild then 'with line as (select l.* from public.usage_logs l where l.booked_in < $2 and ($3::date[] is null or l.day >= $3[1]))'
         else $sql$
             with touched as materialized (
                 select distinct l.account_id, l.day, l.turn_id from public.usage_logs l
@@ -356,21 +357,6 @@ begin
     return found_rows;
 end $$;
 
--- Makes the rollups anew from the whole ledger, for the owner of the tables; folding waits meanwhile.
-create function gateway.rebuild_rollups() returns void
-    language plpgsql set search_path = '' set work_mem = '256MB' as $$
-declare
-    upper xid8;
-begin
-    perform from gateway.rollup_state for update;
-    upper := gateway.oldest_running();
-    truncate gateway.usage_quarters, gateway.usage_hours, gateway.usage_days, gateway.persona_quarters, gateway.persona_days, gateway.account_usage_days, gateway.account_days, gateway.conversation_days,
-        gateway.activity_days, gateway.retention_weeks, gateway.error_days, gateway.latency_hours, gateway.latency_days;
-    execute gateway.folding_statement(true) using '0'::xid8, upper, null::date[];
-    update gateway.rollup_state s
-    set watermark = upper, as_of = coalesce((select max(m.at) from gateway.rollup_marks m where m.before <= upper), s.as_of);
-end $$;
-
 do $$
 declare
     name text;
@@ -384,5 +370,5 @@ begin
     end loop;
 end $$;
 revoke all on all functions in schema gateway from public, anon, authenticated;
-revoke all on function gateway.folding_statement(boolean), gateway.fold_rows(xid8, xid8, date[]), gateway.oldest_running(), gateway.rebuild_rollups() from coach_gateway;
+revoke all on function gateway.folding_statement(boolean), gateway.fold_rows(xid8, xid8, date[]), gateway.oldest_running() from coach_gateway;
 grant execute on function gateway.fold_rollups(integer) to coach_gateway;

@@ -198,6 +198,7 @@ struct Gateway {
                 try await housekeeping.purgeIdempotencyKeys()
                 if try await queue.enqueue(Housekeeping.purgeJob(at: Date())) != nil { jobs.poke() }
                 if reconciliation != nil, try await queue.enqueue(Reconciliation.expiringJob(at: Date())) != nil { jobs.poke() }
+                try await housekeeping.detachPartitions(olderThan: configuration.ledgerDays)
             },
             PeriodicJob("provider keys", PeriodicSchedule(every: .seconds(5), firstAfter: .seconds(5), jitter: 0.2), logger: logger) {
                 providerHealth.reloaded(keys.reload())

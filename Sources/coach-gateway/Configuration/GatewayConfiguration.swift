@@ -43,6 +43,8 @@ struct GatewayConfiguration: Sendable {
     var drainNotice: Duration
     var maximumTurns: Int
     var deletedContentDays: Int
+    /// 0: the whole ledger is kept.
+    var ledgerDays: Int
     var requiredConsents: RequiredConsents
     var webhooks: WebhookSettings
     var appLinks: AppLinks
@@ -68,6 +70,7 @@ struct GatewayConfiguration: Sendable {
         let notice = settings.integer(.drainNotice, in: 0...3600)
         let turns = settings.integer(.maximumTurns, in: 1...1_000_000)
         let deletedDays = settings.integer(.deletedContentDays, in: 0...36_500)
+        let ledgerDays = settings.integer(.ledgerDays, in: 0...36_500)
         let consents = Self.requiredConsents(&settings)
         let webhooks = WebhookSettings(&settings)
         let appLinks = AppLinks(&settings)
@@ -96,7 +99,7 @@ struct GatewayConfiguration: Sendable {
             settings.complain(.jwksFile, "\(file) cannot be read")
         }
         guard settings.findings.isEmpty, let deployment, let port, let level, let connections, let statements, let drain, let notice,
-            let turns, let deletedDays, let root
+            let turns, let deletedDays, let ledgerDays, let root
         else { return (nil, settings.findings) }
         let configuration = GatewayConfiguration(
             environment: deployment, listen: ListenAddress(host: settings.text(.host) ?? "", port: port), metricsListen: metrics,
@@ -111,6 +114,7 @@ struct GatewayConfiguration: Sendable {
             stateDirectory: settings.text(.stateDirectory).map { URL(fileURLWithPath: $0) }
                 ?? root.appendingPathComponent(".coach/state"),
             drain: .seconds(drain), drainNotice: .seconds(notice), maximumTurns: turns, deletedContentDays: deletedDays,
+            ledgerDays: ledgerDays,
             requiredConsents: consents, webhooks: webhooks, appLinks: appLinks, traces: traces, alertWebhook: alertWebhook,
             processEnvironment: environment.merging(["COACH_SIMULATOR_KEY": "any"]) { own, _ in own })
         return (configuration, [])

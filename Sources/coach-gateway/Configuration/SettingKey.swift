@@ -12,7 +12,8 @@ struct SettingKey: Sendable {
     static let all: [SettingKey] = [
         environment, host, port, metricsListen, root, logLevel, databaseURL, databaseListenURL, migrationURL, databasePassword,
         databaseConnections, databaseStatements, jwtSecret, jwksURL, jwksFile, jwtAudience, jwtIssuer, corsOrigins, trustedProxies,
-        stateDirectory, drainSeconds, drainNotice, maximumTurns, deletedContentDays, requiredConsents, publicOrigin, appleAppIDs,
+        stateDirectory, drainSeconds, drainNotice, maximumTurns, deletedContentDays, ledgerDays, requiredConsents, publicOrigin,
+        appleAppIDs,
         androidApps,
         revenueCatAuthorization, revenueCatSecret, revenueCatSignatureHeader, revenueCatAPIKey, revenueCatAPI, stripeSecret,
         appStoreBundleID, appStoreAppID, appStoreRoot,
@@ -75,6 +76,9 @@ struct SettingKey: Sendable {
     static let deletedContentDays = SettingKey(
         name: "COACH_DELETED_CONTENT_DAYS", fallback: "30",
         meaning: "days after which the messages of a deleted conversation are removed; what they cost stays in the ledger")
+    static let ledgerDays = SettingKey(
+        name: "COACH_LEDGER_DAYS", fallback: "0",
+        meaning: "days, at least 31, after which a day of the ledger is detached: it stays as a table of schema `ledger`; 0: never")
 
     static let requiredConsents = SettingKey(
         name: "COACH_REQUIRE_CONSENT", fallback: "",

@@ -70,7 +70,7 @@ enum FunctionExpectation {
         "gateway.orphans(uuid, bigint, integer)",
         "gateway.sweep_checkpoints()",
         "gateway.request_stop(uuid, uuid)",
-        "gateway.make_usage_partitions(integer)",
+        "gateway.make_usage_partitions(integer)", "gateway.detach_usage_partition(integer)",
         "gateway.purge_content(interval, integer)",
         "gateway.publish_persona(uuid, uuid, text)",
         "gateway.redeem_share_link(uuid, text)", "gateway.published_page(uuid, timestamp with time zone, uuid, integer)",
@@ -193,7 +193,8 @@ enum FunctionExpectation {
     /// Run with their owner's rights: triggers that write what users only read or stand in the place of a foreign key, and work on tables
     /// that the gateway's role does not own or may not remove rows from.
     static let withOwnersRights: Set<String> = [
-        "gateway.remove_conversation()", "gateway.make_usage_partitions(integer)", "gateway.purge_content(interval, integer)",
+        "gateway.remove_conversation()", "gateway.make_usage_partitions(integer)", "gateway.detach_usage_partition(integer)",
+        "gateway.purge_content(interval, integer)",
         "gateway.claim_push_token()", "gateway.release_push_token()", "gateway.version_profile()", "gateway.number_edit()",
         "gateway.note_removal()", "gateway.number_statement()", "gateway.remove_words()",
         // Remove a user and keep a tombstone.
