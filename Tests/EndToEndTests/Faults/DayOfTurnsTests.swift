@@ -1,0 +1,187 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+/// Generated turns with faults of the provider over two gateways: what operators see against the ledger, exactly. COACH_TEST_DAY_TURNS says how many
+/// turns; 20,000 take some minutes.
+@Suite("A day of turns", .paced)
+struct DayOfTurnsTests {
+    private static let turns = ProcessInfo.processInfo.environment["COACH_TEST_DAY_TURNS"].flatMap { Int($0) } ?? 300
+    private static let people = 12
+    private static let groups = ["model", "provider", "domain", "tier"]
+
+    private static func message(_ random: inout SystemRandomNumberGenerator) -> String {
+        let words = Int.random(in: 2...12, using: &random)
+        var script: [String: Any] = ["words": words]
+        switch Int.random(in: 0..<20, using: &random) {
+        case 0: script["cut_after_tokens"] = 1
+        case 1: script["error_after_tokens"] = 1
+        case 2: script["http_error"] = ["status": 500]
+        case 3: script["no_usage"] = true
+        case 4: script["empty"] = true
+        default:
+            script["usage"] = [
+                "prompt_tokens": Int.random(in: 600...5_000, using: &random), "cached_tokens": Int.random(in: 0...500, using: &random),
+                "completion_tokens": Int.random(in: 1...2_000, using: &random), "reasoning_tokens": 0,
+            ]
+        }
+        return "Hello \(sim(script))"
+    }
+
+    @Test("dashboard, CSV and ledger agree to the nanodollar, and the metrics of each instance with what it did since it started")
+    func day() async throws {
+        let database = try await Database.ofItsOwn()
+        let simulator = try await Simulator()
+        let gateways = try await (0..<2).asyncMap { _ in
+            try await Gateway(
+                database: database.gatewayURL, simulator: simulator.url,
+                environment: StateFolder().state(["COACH_METRICS_LISTEN": "127.0.0.1:0"]))
+        }
+        let sent = Sent()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for person in 0..<Self.people {
+                group.addTask {
+                    var random = SystemRandomNumberGenerator()
+                    while sent.begins(atMost: Self.turns) {
+                        let place = Int.random(in: 0..<2, using: &random)
+                        let domain = ["fitness", "mindset", "relationships"][person % 3]
+                        let answer = try await gateways[place].testUser().say(
+                            Self.message(&random), person % 4 == 0 ? [:] : ["domain": domain], timeout: 60)
+                        #expect(answer.status == 200, "\(answer.text)")
+                        let usage = answer.first("usage")?.fields
+                        sent.add(usage, to: place)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        try await eventually(within: .seconds(60), "the end of all turns") {
+            try await database.rows("select 1 as one from turns where status = 'running'").isEmpty
+        }
+        let ended = Date()
+        let editor = TestUser(gateway: gateways[0], role: "operator")
+        func get(_ path: String, accept: String = "application/json") async throws -> Answer {
+            try await editor.browser.send("GET", "/api/v1/operator/\(path)", headers: ["Accept": accept])
+        }
+        try await eventually(within: .seconds(60), "the figures") {
+            let asOf = try await get("costs").json.object("meta")["as_of"]
+            return try asOf.map { try Date($0, strategy: .iso8601.year().month().day().time(includingFractionalSeconds: true)) > ended }
+                ?? false
+        }
+
+        // Costs: JSON, CSV and the ledger, by every group.
+        let columns = Self.groups + ["input_tokens", "cached_input_tokens", "output_tokens", "cost_usd"]
+        let ledger = try await database.rows(
+            """
+            select model, provider, domain, tier, sum(input_tokens)::text as input_tokens,
+                sum(cached_input_tokens)::text as cached_input_tokens, sum(output_tokens)::text as output_tokens,
+                sum(cost_usd)::text as cost_usd
+            from model_calls group by 1, 2, 3, 4
+            """
+        ).map { row in columns.map { row[$0] ?? "" } }
+        let path = "costs?group_by=\(Self.groups.joined(separator: ","))"
+        let json = try await get(path).json.objects("data").map { row in
+            columns.map { name in row[name] ?? row.number(name).map { "\($0)" } ?? "" }
+        }
+        let lines = try await get(path, accept: "text/csv").text.split(separator: "\r\n").map {
+            $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        }
+        let places = try columns.map { name in try #require(lines.first?.firstIndex(of: name)) }
+        let csv = lines.dropFirst().map { line in places.map { line[$0] } }
+        #expect(Self.exact(json) == Self.exact(ledger) && Self.exact(csv) == Self.exact(ledger))
+        #expect(ledger.count >= 3, "\(ledger)")
+
+        // Turns, errors and latency.
+        let counts = try await database.row(
+            """
+            select (select count(*) from turns) as turns, (select count(*) from turns where error_code is not null) as errors,
+                (select count(distinct turn_id) from model_calls) as billed,
+                (select count(*) from usage_logs where revision = 1 and time_to_first_token_ms is not null and finalized_by is not null) as timed,
+                (select to_nano from (select round(sum(cost_usd) * 1000000000)::bigint as to_nano from model_calls) as n) as nanodollars
+            """)
+        let usage = try await get("usage").json.objects("data")
+        func total(_ name: String) -> Int { usage.compactMap { $0.number(name) }.reduce(0, +) }
+        #expect(counts.number("turns") == Self.turns && total("messages") == Self.turns)
+        #expect(total("errors") == counts.number("errors") && total("turns") == counts.number("billed"))
+        #expect(total("errors") > 0)
+        let latency = try await get("latency").json.objects("data").first
+        #expect(latency?.number("turns") == counts.number("timed"))
+        let costs = try await get("costs").json.objects("data").first
+        #expect(costs?.number("turns") == counts.number("billed"))
+
+        // Each instance counts what it did.
+        let pages = try await gateways.asyncMap { gateway in try await Metrics(of: gateway) }
+        for (page, sent) in zip(pages, sent.all) {
+            #expect(page.sum("coach_turns_total") == Double(sent.turns))
+            #expect(page.sum("gen_ai_client_token_usage_sum", #"gen_ai_token_type="input""#) == Double(sent.input))
+            #expect(page.sum("gen_ai_client_token_usage_sum", #"gen_ai_token_type="output""#) == Double(sent.output))
+        }
+        #expect(pages.map { $0.sum("coach_cost_nanodollars_total") }.reduce(0, +) == counts.number("nanodollars").map(Double.init))
+        #expect(
+            pages.map { $0.sum("gen_ai_client_operation_duration_seconds_count") }.reduce(0, +) == counts.number("billed").map(Double.init))
+        #expect(
+            pages.map { $0.sum("gen_ai_server_time_to_first_token_seconds_count") }.reduce(0, +) == counts.number("timed").map(Double.init))
+        print("\(Self.turns) turns, \(counts.number("errors") ?? 0) with an error, \(counts.number("nanodollars") ?? 0) nanodollars")
+    }
+
+    /// Rows in one order, numbers without zeros at their end.
+    private static func exact(_ rows: [[String]]) -> [[String]] {
+        rows.map { row in row.map { text in Decimal(string: text).map { "\($0)" } ?? text } }.sorted {
+            $0.joined(separator: "|") < $1.joined(separator: "|")
+        }
+    }
+}
+
+/// What clients sent to each gateway and were answered.
+private final class Sent: Sendable {
+    private let state = Mutex((begun: 0, all: [(turns: 0, input: 0, output: 0), (turns: 0, input: 0, output: 0)]))
+
+    /// By gateway: ended turns, and the tokens of their `usage` events.
+    var all: [(turns: Int, input: Int, output: Int)] { state.withLock { $0.all } }
+
+    /// Whether another turn begins.
+    func begins(atMost turns: Int) -> Bool {
+        state.withLock { state in
+            state.begun += 1
+            return state.begun <= turns
+        }
+    }
+
+    func add(_ usage: JSONObject?, to place: Int) {
+        let (input, output) = (usage?.number("input_tokens") ?? 0, usage?.number("output_tokens") ?? 0)
+        state.withLock { state in
+            state.all[place].turns += 1
+            state.all[place].input += input
+            state.all[place].output += output
+        }
+    }
+}
+
+/// A page of metrics.
+private struct Metrics {
+    private let lines: [Substring]
+
+    init(of gateway: Gateway) async throws {
+        let port = try #require(gateway.log.first { $0["message"] == "metrics available" }?.number("port"))
+        let page = try await Browser(port: port).send("GET", "/metrics", headers: ["Accept": "application/openmetrics-text; version=1.0.0"])
+        #expect(page.headers["content-type"]?.hasPrefix("application/openmetrics-text") == true && page.text.hasSuffix("# EOF\n"))
+        lines = page.text.split(separator: "\n")
+    }
+
+    /// Of all series of a name that have a label.
+    func sum(_ name: String, _ label: String = "") -> Double {
+        lines.filter { $0.hasPrefix(name + "{") && (label.isEmpty || $0.contains(label)) }.compactMap {
+            $0.split(separator: " ").last.flatMap { Double($0) }
+        }
+        .reduce(0, +)
+    }
+}
+
+extension Sequence {
+    fileprivate func asyncMap<Value>(_ make: (Element) async throws -> Value) async rethrows -> [Value] {
+        var values: [Value] = []
+        for element in self { values.append(try await make(element)) }
+        return values
+    }
+}
