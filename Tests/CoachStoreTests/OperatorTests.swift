@@ -29,7 +29,7 @@ struct OperatorTests {
         "operator.unsuspend_user(gen_random_uuid(), 'x', null)",
         "operator.put_document('limits', 'refused', 9, '{}', null, null)",
         "operator.roll_back_document('limits', 'refused', 9, 1, null, null)",
-        "operator.audit_log(null, 1)",
+        "operator.audit_log(null, 1)", "operator.routed_messages(1)",
         "operator.unpublish_persona(gen_random_uuid(), 'x', null)",
         "operator.subscriptions(current_date, current_date)",
         "operator.safety(now(), now(), '{}', 'day', 'UTC')", "operator.safety_report(2026)",

@@ -78,11 +78,14 @@ public struct DocumentDifferenceResource: Sendable, Equatable {
     /// nil for a body that is not saved.
     public var to: Int?
     public var operations: [JSONValue]
+    /// Of a dry run of a domain configuration; nil of others.
+    public var decisions: RoutingReplayResource?
 
-    public init(from: Int, to: Int?, operations: [JSONValue]) {
+    public init(from: Int, to: Int?, operations: [JSONValue], decisions: RoutingReplayResource? = nil) {
         self.from = from
         self.to = to
         self.operations = operations
+        self.decisions = decisions
     }
 }
 
@@ -96,6 +99,7 @@ extension DocumentDifferenceResource: WireResource {
                 of: .object([
                     .init("op", .values(["add", "remove", "replace"])), .init("path", .text), .init("value", .any, required: false),
                 ]))),
+        .optional("decisions", RoutingReplayResource.schema),
     ]
 
     public func write(to writer: inout JSONWriter) {
@@ -104,6 +108,10 @@ extension DocumentDifferenceResource: WireResource {
             writer.member("to", to)
             writer.key(literal: "operations")
             writer.array { writer in for operation in operations { operation.write(to: &writer) } }
+            if let decisions {
+                writer.key(literal: "decisions")
+                decisions.write(to: &writer)
+            }
         }
     }
 }

@@ -55,6 +55,18 @@ extension DocumentResource {
     init(_ state: DocumentState) { self.init(version: DocumentVersionResource(state), body: state.body) }
 }
 
+/// Tries a valid body on stored decisions.
+public typealias DocumentReplay = @Sendable (Caller, _ id: String, _ body: JSONValue) async throws -> RoutingReplay
+
+extension RoutingReplayResource {
+    init(_ replay: RoutingReplay) {
+        let changes = replay.changes.map { Change(from: $0.key.from?.rawValue, to: $0.key.to?.rawValue, messages: $0.value) }
+        self.init(
+            messages: replay.messages,
+            changes: changes.sorted { ($1.messages, $0.from ?? "", $0.to ?? "") < ($0.messages, $1.from ?? "", $1.to ?? "") })
+    }
+}
+
 extension DocumentDifferenceResource {
     init(from: Int, to: Int?, _ old: JSONValue, _ new: JSONValue) {
         self.init(from: from, to: to, operations: JSONPatch.difference(from: old, to: new).map(\.json))

@@ -11,13 +11,16 @@ public struct DocumentRoutes: Feature {
     private let path: String
     private let title: String
     private let editor: DocumentEditor
+    private let replay: DocumentReplay?
 
     /// - Parameters:
     ///   - path: below `/api/v1/operator`.
     ///   - title: of several documents, for people.
-    public init(path: String, title: String, type: DocumentType, documents: VersionedDocuments) {
+    ///   - replay: what a dry run tries on stored decisions.
+    public init(path: String, title: String, type: DocumentType, documents: VersionedDocuments, replay: DocumentReplay? = nil) {
         self.path = "/api/v1/operator/\(path)"
         self.title = title
+        self.replay = replay
         editor = DocumentEditor(type: type, documents: documents)
     }
 
@@ -41,7 +44,9 @@ public struct DocumentRoutes: Feature {
             .init(
                 "Validate, save and apply a new version; all instances use it within 2 s",
                 parameters: itemParameters + [
-                    .ifMatch, .init("dry_run", in: .query, .boolean.described("only validate, and answer with the difference")),
+                    .ifMatch,
+                    .init(
+                        "dry_run", in: .query, .boolean.described("only validate, and answer with the difference and what it would change")),
                 ],
                 body: DocumentBody.schema,
                 response: .data(.oneOf([DocumentResource.schema, DocumentDifferenceResource.schema])).versioned)
@@ -92,7 +97,8 @@ public struct DocumentRoutes: Feature {
         let current = try await editor.current(id)
         try check(expected, current)
         if try request.flag("dry_run") {
-            let difference = DocumentDifferenceResource(from: current.version, to: nil, current.body, body.body)
+            var difference = DocumentDifferenceResource(from: current.version, to: nil, current.body, body.body)
+            if let replay { difference.decisions = RoutingReplayResource(try await replay(context.caller, id, body.body)) }
             return .envelope(context) { difference.write(to: &$0) }.tagged(EntityTag(version: Int64(current.version)), for: request)
         }
         return try await save(.body(body.body), reason: body.reason, over: current, request, context)

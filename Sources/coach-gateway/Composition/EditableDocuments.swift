@@ -1,6 +1,7 @@
 import ChatAPI
 import CoachCore
 import JSON
+import OperatorAPI
 
 /// What operators edit while the gateway runs. The one place where a kind of document is declared: its shipped version, its reader, and what it
 /// replaces when it changes.
@@ -13,11 +14,13 @@ struct EditableDocuments: Sendable {
     let priceList: DocumentType
     let limits: DocumentType
     let alerts: DocumentType
+    private let parts: CoachingParts
 
     var types: [DocumentType] { [domains, priceList, limits, alerts] }
 
     /// Begins with the shipped versions.
     init(_ files: ProductFiles) {
+        parts = files.coachingParts
         let coaching = LiveValue(files.coachingParts.coaching(files.coachingParts.domains))
         let prices = LiveValue(files.prices)
         self.coaching = coaching
@@ -30,6 +33,27 @@ struct EditableDocuments: Sendable {
         priceList = .single(.prices, shipped: files.priceBody) { prices.replace(with: $0) }
         limits = .single(.limits, shipped: files.tierBody) { tiers.replace(with: $0) }
         alerts = .single(.alertRules, shipped: files.alertBody) { alertRules.replace(with: $0) }
+    }
+
+    /// Messages that a dry run routes again: enough for shares of a percent, and half a second.
+    private static let replayedMessages = 1_000
+
+    /// A dry run of a domain configuration on messages that were routed.
+    func replay(on messages: RoutedMessages) -> DocumentReplay {
+        { [parts, coaching] caller, id, body in
+            let sample = try await messages.newest(caller, Self.replayedMessages)
+            let current = coaching.current.domains
+            let (edited, _) = JSONReader.collect(body) { (json) throws(JSONFinding) in try DomainConfiguration(json) }
+            let changed = DomainConfigurations(current.all.map { $0.domain.rawValue == id ? edited ?? $0 : $0 })
+            let (before, after) = (parts.assessor(current), parts.assessor(changed))
+            var replay = RoutingReplay()
+            for message in sample {
+                replay.add(message, current: before, edited: after)
+                // Turns go on meanwhile.
+                await Task.yield()
+            }
+            return replay
+        }
     }
 
     private static func domains(_ parts: CoachingParts, swap: @escaping @Sendable (Coaching) -> Void) -> DocumentType {

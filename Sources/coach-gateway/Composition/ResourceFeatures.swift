@@ -47,7 +47,9 @@ struct ResourceFeatures {
 
     private var operators: [any Feature] {
         [
-            DocumentRoutes(path: "domain-configs", title: "domain configurations", type: documents.domains, documents: documentStore),
+            DocumentRoutes(
+                path: "domain-configs", title: "domain configurations", type: documents.domains, documents: documentStore,
+                replay: documents.replay(on: .postgres(client: database))),
             DocumentRoutes(path: "prices", title: "prices", type: documents.priceList, documents: documentStore),
             DocumentRoutes(path: "limits", title: "tiers and limits", type: documents.limits, documents: documentStore),
             DocumentRoutes(path: "alert-rules", title: "rules of alerts", type: documents.alerts, documents: documentStore),

@@ -1,0 +1,48 @@
+/// What an edited configuration of domains would change: messages that were routed, routed again by the current and by the edited configuration.
+public struct RoutingReplay: Sendable, Equatable {
+    /// A message goes elsewhere; nil is the generic answer.
+    public struct Change: Sendable, Hashable {
+        public var from: Domain?
+        public var to: Domain?
+
+        public init(from: Domain?, to: Domain?) {
+            self.from = from
+            self.to = to
+        }
+    }
+
+    /// How many messages were tried.
+    public var messages: Int
+    /// Numbers of messages that would be routed differently.
+    public var changes: [Change: Int]
+
+    public init(messages: Int = 0, changes: [Change: Int] = [:]) {
+        self.messages = messages
+        self.changes = changes
+    }
+
+    /// Routes a message by both configurations, as one without a pin and a persona: these decide before any message. Takes about half a millisecond.
+    public mutating func add(_ message: RoutedMessage, current: MessageAssessor, edited: MessageAssessor) {
+        let (from, to) = (decide(message, current), decide(message, edited))
+        messages += 1
+        if from != to { changes[Change(from: from, to: to), default: 0] += 1 }
+    }
+
+    private func decide(_ message: RoutedMessage, _ assessor: MessageAssessor) -> Domain? {
+        DomainRouter().decide(
+            assessor.assess(message.text).domains, pinned: nil, persona: nil, conversationDomain: message.conversationDomain
+        ).domain
+    }
+}
+
+/// A message whose domain the router decided.
+public struct RoutedMessage: Sendable, Equatable {
+    public var text: String
+    /// The domain that the conversation had before.
+    public var conversationDomain: Domain?
+
+    public init(text: String, conversationDomain: Domain?) {
+        self.text = text
+        self.conversationDomain = conversationDomain
+    }
+}
