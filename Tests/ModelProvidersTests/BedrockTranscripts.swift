@@ -36,7 +36,7 @@ extension Transcript {
                 + AmazonEvent(
                     headers: [(":exception-type", "throttlingException"), (":message-type", "exception")],
                     payload: Array(#"{"message":"secret"}"#.utf8)
-                ).bytes, Reading(text: "a", verdict: .broken(.errorFrame, detail: "throttlingException"))),
+                ).bytes, Reading(text: "a", verdict: .broken(.errorFrame, detail: "throttlingException", about: .rateLimit))),
         Transcript(
             "an end without messageStop was a cut", BedrockConverse.self,
             bytes: events(("contentBlockDelta", #"{"contentBlockIndex":0,"delta":{"text":"a"}}"#)), Reading(text: "a", verdict: .cut)),

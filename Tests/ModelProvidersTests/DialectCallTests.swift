@@ -98,6 +98,33 @@ struct DialectCallTests {
         }
     }
 
+    /// What a provider of the dialect sends in an answer when the key is wrong.
+    private static func keyError(_ dialect: Dialect) -> Script.ErrorBody {
+        switch dialect.name {
+        case "anthropic": .init(type: "authentication_error")
+        case "gemini": .init(code: "UNAUTHENTICATED")
+        case "bedrock": .init(code: "accessDeniedException")
+        default: .init(code: "invalid_api_key")
+        }
+    }
+
+    @Test("a key that is refused inside a 200 is replaced by the next one, and rests", arguments: Dialect.all)
+    func keysInside(_ dialect: Dialect) async throws {
+        let refused = Script.quick { ($0.words, $0.errorAfterTokens, $0.error) = (5, 0, Self.keyError(dialect)) }
+        try await CallBench.run(.quick { $0.text = "yes" }, dialect: dialect, sentKeys: "first, second") { bench in
+            try bench.providers[0].enqueue(refused)
+            let answer = try await bench.ask()
+            #expect(answer.text == "yes" && bench.providers[0].requests().count == 2, "\(answer)")
+        }
+        try await CallBench.run(refused, .quick { $0.text = "second" }, dialect: dialect, sentKeys: "only") { bench in
+            let answer = try await bench.ask()
+            #expect(answer.text == "second" && bench.providers[0].requests().count == 1, "\(answer)")
+            // The circuit is open, so the other provider is asked first.
+            let next = try await bench.ask()
+            #expect(next.text == "second" && bench.providers[0].requests().count == 1, "\(next)")
+        }
+    }
+
     private static let text = "Grüß dich, das klingt schwer. 👋🏽 Was würde heute helfen?"
 }
 

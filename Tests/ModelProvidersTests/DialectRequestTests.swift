@@ -145,10 +145,13 @@ struct DialectRequestTests {
             ),
             (
                 "gemini", 429, #"{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"x"}}"#,
-                ProviderError(code: "RESOURCE_EXHAUSTED")
+                ProviderError(code: "RESOURCE_EXHAUSTED", kind: .rateLimit)
             ),
             ("openai", 429, #"{"error":{"code":"insufficient_quota"}}"#, ProviderError(code: "insufficient_quota", kind: .money)),
-            ("openai-responses", 429, #"{"error":{"code":"rate_limit_exceeded"}}"#, ProviderError(code: "rate_limit_exceeded")),
+            (
+                "openai-responses", 429, #"{"error":{"code":"rate_limit_exceeded"}}"#,
+                ProviderError(code: "rate_limit_exceeded", kind: .rateLimit)
+            ),
             (
                 "azure-openai", 400, #"{"error":{"code":"content_filter","innererror":{"code":"ResponsibleAIPolicyViolation"}}}"#,
                 ProviderError(code: "content_filter")

@@ -204,7 +204,9 @@ extension Transcript {
             data: {"type":"response.failed","response":{"status":"failed","error":{"code":"rate_limit_exceeded","message":"secret"},"usage":{"input_tokens":3,"output_tokens":0}},"sequence_number":2}
 
 
-            """#, Reading(usage: TokenUsage(input: 3, output: 0), verdict: .broken(.errorFrame, detail: "rate_limit_exceeded"))),
+            """#,
+            Reading(usage: TokenUsage(input: 3, output: 0), verdict: .broken(.errorFrame, detail: "rate_limit_exceeded", about: .rateLimit))
+        ),
         Transcript(
             "an error event", OpenAIResponses.self,
             #"""

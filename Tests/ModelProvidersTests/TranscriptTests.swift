@@ -40,7 +40,7 @@ struct TranscriptTests {
     @Test("a megabyte in one line are an error, not memory", arguments: Dialect.all)
     func longLine(_ dialect: Dialect) {
         let line = Array("data: {\"text\":\"".utf8) + Array(repeating: 0x61, count: 1 << 20)
-        guard case .broken(.errorFrame, _)? = Reading.of([line[...]], dialect).verdict else {
+        guard case .broken(.errorFrame, _, _)? = Reading.of([line[...]], dialect).verdict else {
             Issue.record("it was read")
             return
         }

@@ -14,11 +14,13 @@ package struct ParsedUpdate: Equatable {
     package enum Verdict: Equatable {
         /// As the provider's dialect ends it.
         case ended(ModelEnd)
-        /// It broke; the detail is fit for the log.
-        case broken(ModelFault.Kind, detail: String)
+        /// It broke; the detail is fit for the log. `about`: what an error frame says about the next step.
+        case broken(ModelFault.Kind, detail: String, about: ProviderError.Kind = .other)
 
         static let malformed = Verdict.broken(.errorFrame, detail: "malformed frame")
         static let tooLong = Verdict.broken(.errorFrame, detail: "frame too long")
+        /// An error frame.
+        static func failed(_ error: ProviderError) -> Verdict { .broken(.errorFrame, detail: error.code ?? "error", about: error.kind) }
         static let cut = Verdict.broken(.cut, detail: "ended without its end mark")
     }
 

@@ -2,14 +2,16 @@ import JSON
 import TokenRelay
 
 /// What an error response or an error frame says about the next step.
-struct ProviderError: Equatable {
-    enum Kind: Equatable {
+package struct ProviderError: Equatable {
+    package enum Kind: Equatable, Sendable {
         /// What the status says.
         case other
         /// The account has no money left: neither a repetition nor a pause helps.
         case money
         /// The key is wrong or may not do this.
         case key
+        /// The key, or the account, has sent too many requests.
+        case rateLimit
         /// The provider is at fault and may answer a repetition.
         case temporary
     }
@@ -35,11 +37,11 @@ enum ErrorCode {
         return root["error"]?.members == nil ? root : root["error"]
     }
 
-    /// Of the error that the cursor stands before; nil for `null`.
-    static func read(_ json: inout JSONCursor, of members: [String]) throws(JSONError) -> String? {
+    /// The error that the cursor stands before, in an answer; nil for `null`.
+    static func read(_ json: inout JSONCursor, as interpret: (JSONValue?) -> ProviderError) throws(JSONError) -> ProviderError? {
         guard try json.peek() != .null else { return nil }
         let raw = Array(try json.readRaw())
-        return first(of: members, in: (try? JSONDocument(parsing: raw))?.value) ?? "error"
+        return interpret((try? JSONDocument(parsing: raw))?.value)
     }
 
     static func isCode(_ text: String) -> Bool {

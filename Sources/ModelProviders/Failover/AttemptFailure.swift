@@ -1,4 +1,5 @@
 import CoachCore
+import JSON
 import TokenRelay
 
 /// Why one attempt at one provider failed, and what follows from it.
@@ -33,30 +34,37 @@ extension AttemptFailure {
     ///
     /// What is worth a second try: the rules of OpenAI's and Anthropic's SDKs. Status 408, 409, 429 and from 500 on; `x-should-retry`
     /// overrides that; a lack of money is never worth one.
-    init(_ head: TransferHead, _ error: ProviderError, at provider: String) {
+    init(_ head: TransferHead, _ error: ProviderError, at provider: String, now: Timestamp = .now) {
         let usually = [408, 409, 429].contains(head.status) || head.status >= 500 || error.kind == .temporary
         let isAboutMoney = head.status == 402 || error.kind == .money
         let isAboutKey = [401, 403].contains(head.status) || error.kind == .key
-        let pause = Self.pause(head)
+        let pause = Self.pause(head, now)
         let isWanted =
             switch head["x-should-retry"] {
             case "true": true
             case "false": false
             default: usually
             }
-        // A pause that is not a number is a date: further away than a second try may begin.
-        let isDated = pause == nil && head["retry-after"] != nil
+        // A pause that cannot be read is taken for one that is too long.
+        let isUnclear = pause == nil && head["retry-after"] != nil
         self.init(
             fault: ModelFault(kind: .refused, detail: "\(provider): HTTP \(head.status)\(error.code.map { " \($0)" } ?? "")"),
-            mayRetry: isWanted && !isAboutMoney && !isAboutKey && !isDated, retryAfter: pause,
+            mayRetry: isWanted && !isAboutMoney && !isAboutKey && !isUnclear, retryAfter: pause,
             blamesProvider: usually || isAboutMoney || isAboutKey,
             blamesRequest: [400, 413, 422].contains(head.status) && !isWanted && !isAboutMoney && !isAboutKey,
             needsOperator: isAboutMoney || isAboutKey)
         if isAboutMoney || isAboutKey {
             keyRest = Self.refusedRest
-        } else if head.status == 429 {
+        } else if head.status == 429 || error.kind == .rateLimit {
             keyRest = min(pause ?? Self.limitedRest, Self.longestRest)
         }
+    }
+
+    /// An answer that broke after status 200. An error about money, the key or its rate has the effect that the same status would have.
+    init(_ fault: ModelFault, about kind: ProviderError.Kind, hasText: Bool) {
+        let needsOperator = kind == .money || kind == .key
+        self.init(fault: fault, blamesProvider: !hasText || needsOperator, needsOperator: needsOperator)
+        if needsOperator { keyRest = Self.refusedRest } else if kind == .rateLimit { keyRest = Self.limitedRest }
     }
 
     /// The rest of a key that was refused ...
@@ -66,12 +74,18 @@ extension AttemptFailure {
     /// ... of which at most so much is believed.
     private static let longestRest = Duration.seconds(3600)
 
-    private static func pause(_ head: TransferHead) -> Duration? {
+    private static func pause(_ head: TransferHead, _ now: Timestamp) -> Duration? {
         if let milliseconds = head["retry-after-ms"].flatMap(Double.init), isSane(milliseconds / 1000) {
             return .seconds(milliseconds / 1000)
         }
-        if let seconds = head["retry-after"].flatMap(Double.init), isSane(seconds) { return .seconds(seconds) }
-        return nil
+        guard let text = head["retry-after"] else { return nil }
+        if let seconds = Double(text) { return isSane(seconds) ? .seconds(seconds) : nil }
+        // RFC 9110 §10.2.3. Counted from the provider's own clock where it is known.
+        let sent = head["date"].flatMap { HTTPDate.parse($0, now: now) } ?? now
+        return HTTPDate.parse(text, now: now).flatMap { end in
+            let milliseconds = max(0, end.millisecondsSince1970 - sent.millisecondsSince1970)
+            return isSane(Double(milliseconds) / 1000) ? .milliseconds(milliseconds) : nil
+        }
     }
 
     private static func isSane(_ seconds: Double) -> Bool { (0...1_000_000).contains(seconds) }

@@ -4,7 +4,6 @@ import JSON
 /// The events of a streamed Messages answer: `message_start`, blocks with deltas, `message_delta` with the stop reason and cumulative usage,
 /// `message_stop`; `ping` and `error` at any time.
 struct AnthropicFrames: FrameReader {
-    static let errorMembers = ["type"]
     /// What was read from or written to the cache is not in `input_tokens`; thinking is in `output_tokens`.
     private static let inclusion = UsageTally.Inclusion(inputHasCache: false, outputHasReasoning: true)
 
@@ -34,7 +33,7 @@ struct AnthropicFrames: FrameReader {
         }
         if let reason = event.stopReason { stopReason = Self.end(reason) }
         if event.type == "message_stop" { return .ended(stopReason ?? .stop) }
-        return (event.error ?? (event.type == "error" ? "error" : nil)).map { .broken(.errorFrame, detail: $0) }
+        return (event.error ?? (event.type == "error" ? ProviderError() : nil)).map(ParsedUpdate.Verdict.failed)
     }
 
     private static func end(_ reason: String) -> ModelEnd {
@@ -51,7 +50,7 @@ private struct AnthropicEvent {
     var type = ""
     var usage: UsageTally?
     var stopReason: String?
-    var error: String?
+    var error: ProviderError?
     /// Where the text stood in the frame, without its quotes.
     var textPlace: Range<Int>?
     private var partType = ""
@@ -71,7 +70,7 @@ private struct AnthropicEvent {
                 if try json.entersObject() { try readPart(&json, &text) }
             case "usage":
                 if try json.entersObject() { usage = try Self.usage(&json) }
-            case "error": error = try ErrorCode.read(&json, of: AnthropicFrames.errorMembers)
+            case "error": error = try ErrorCode.read(&json, as: AnthropicMessages.error)
             default: continue
             }
         }

@@ -59,12 +59,21 @@ enum AnthropicMessages: WireFormat {
 
     static func makeReader(model: String) -> any AnswerReader { EventStreamAnswerReader(AnthropicFrames()) }
 
-    static func error(_ head: TransferHead, body: [UInt8]) -> ProviderError {
-        let error = ErrorCode.object(in: body)
-        let code = ErrorCode.first(of: AnthropicFrames.errorMembers, in: error)
+    static func error(_ head: TransferHead, body: [UInt8]) -> ProviderError { error(ErrorCode.object(in: body)) }
+
+    /// The `error` of a body or of a frame.
+    static func error(_ error: JSONValue?) -> ProviderError {
+        let code = ErrorCode.first(of: ["type"], in: error)
         // Too little credit is an `invalid_request_error`, and a reached spend limit a `rate_limit_error`: only the message tells.
         let message = error?["message"]?.string?.lowercased() ?? ""
         let isAboutMoney = code == "billing_error" || message.contains("credit balance is too low") || message.contains("spend limit")
-        return ProviderError(code: code, kind: isAboutMoney ? .money : .other)
+        let kind: ProviderError.Kind =
+            switch code {
+            case _ where isAboutMoney: .money
+            case "authentication_error", "permission_error": .key
+            case "rate_limit_error": .rateLimit
+            default: .other
+            }
+        return ProviderError(code: code, kind: kind)
     }
 }

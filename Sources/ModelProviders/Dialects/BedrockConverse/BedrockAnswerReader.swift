@@ -64,7 +64,7 @@ extension BedrockAnswerReader.Progress {
     }
 
     private mutating func fail(_ code: String?, into update: inout ParsedUpdate) {
-        finish(.broken(.errorFrame, detail: code.flatMap { ErrorCode.isCode($0) ? $0 : nil } ?? "error"), into: &update)
+        finish(.failed(BedrockConverse.error(code: code.flatMap { ErrorCode.isCode($0) ? $0 : nil })), into: &update)
     }
 
     private mutating func read(_ message: AmazonEvent, into update: inout ParsedUpdate) throws(JSONError) {

@@ -60,6 +60,18 @@ enum BedrockConverse: WireFormat {
         let type = head["x-amzn-errortype"].map { String($0.prefix { $0 != ":" }) }
         let code =
             type.flatMap { ErrorCode.isCode($0) ? $0 : nil } ?? ErrorCode.first(of: ["__type", "code"], in: ErrorCode.object(in: body))
-        return ProviderError(code: code, kind: head.status == 424 ? .temporary : .other)
+        return head.status == 424 ? ProviderError(code: code, kind: .temporary) : error(code: code)
+    }
+
+    /// The exception of a response or of an answer's message.
+    static func error(code: String?) -> ProviderError {
+        // `AccessDeniedException` in a response is `accessDeniedException` in an answer.
+        let kind: ProviderError.Kind =
+            switch code?.lowercased() {
+            case "accessdeniedexception", "unrecognizedclientexception", "expiredtokenexception": .key
+            case "throttlingexception": .rateLimit
+            default: .other
+            }
+        return ProviderError(code: code, kind: kind)
     }
 }

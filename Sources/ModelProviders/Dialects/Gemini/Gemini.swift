@@ -57,11 +57,21 @@ enum Gemini: WireFormat {
 
     static func makeReader(model: String) -> any AnswerReader { EventStreamAnswerReader(GeminiFrames()) }
 
-    static func error(_ head: TransferHead, body: [UInt8]) -> ProviderError {
-        let error = ErrorCode.object(in: body)
+    static func error(_ head: TransferHead, body: [UInt8]) -> ProviderError { error(ErrorCode.object(in: body)) }
+
+    /// The `error` of a body or of a frame.
+    static func error(_ error: JSONValue?) -> ProviderError {
         // A wrong key is a 400 whose details name the reason.
         let reasons = (error?["details"]?.elements ?? []).compactMap { $0["reason"]?.string }
         let isAboutKey = reasons.contains { $0.hasPrefix("API_KEY_") }
-        return ProviderError(code: ErrorCode.first(of: GeminiFrames.errorMembers, in: error), kind: isAboutKey ? .key : .other)
+        let code = ErrorCode.first(of: ["status", "code"], in: error)
+        let kind: ProviderError.Kind =
+            switch code {
+            case _ where isAboutKey: .key
+            case "UNAUTHENTICATED", "PERMISSION_DENIED": .key
+            case "RESOURCE_EXHAUSTED": .rateLimit
+            default: .other
+            }
+        return ProviderError(code: code, kind: kind)
     }
 }

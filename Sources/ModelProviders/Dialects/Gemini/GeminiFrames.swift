@@ -4,7 +4,6 @@ import JSON
 /// The frames of `streamGenerateContent`: one `GenerateContentResponse` each, without an end mark. The answer ends when the connection does
 /// after a `finishReason`, or with a prompt that was blocked.
 struct GeminiFrames: FrameReader {
-    static let errorMembers = ["status", "code"]
     /// Cached tokens are in the prompt's; thoughts are not in the candidates'.
     private static let inclusion = UsageTally.Inclusion(inputHasCache: true, outputHasReasoning: false)
 
@@ -25,7 +24,7 @@ struct GeminiFrames: FrameReader {
         }
         if chunk.isPromptBlocked { finish = .ended(.filtered) }
         if let reason = chunk.finishReason { finish = Self.verdict(reason) }
-        return chunk.error.map { .broken(.errorFrame, detail: $0) }
+        return chunk.error.map(ParsedUpdate.Verdict.failed)
     }
 
     private static func verdict(_ reason: String) -> ParsedUpdate.Verdict? {
@@ -45,7 +44,7 @@ private struct GeminiChunk {
     var usage: UsageTally?
     var finishReason: String?
     var isPromptBlocked = false
-    var error: String?
+    var error: ProviderError?
 
     init(_ data: [UInt8], text: inout [UInt8]) throws(JSONError) {
         var json = JSONCursor(data, strings: .repairing)
@@ -64,7 +63,7 @@ private struct GeminiChunk {
                 while let key = try json.nextKey() {
                     if key == "blockReason", try json.text() != nil { isPromptBlocked = true }
                 }
-            case "error": error = try ErrorCode.read(&json, of: GeminiFrames.errorMembers)
+            case "error": error = try ErrorCode.read(&json, as: Gemini.error)
             default: continue
             }
         }

@@ -13,8 +13,7 @@ struct OpenAIChunk {
 
     private(set) var finish: Finish?
     private(set) var usage: UsageTally?
-    /// The provider's code, fit for the log.
-    private(set) var error: String?
+    private(set) var error: ProviderError?
     /// Strings of text that were read, those of other choices included.
     private var texts = 0
     private var hasOtherChoices = false
@@ -38,7 +37,7 @@ struct OpenAIChunk {
                 while try json.nextElement() { try readChoice(&json, &text) }
             case "usage":
                 if try json.peek() == .object { usage = try OpenAIUsage.read(&json) }
-            case "error": error = try ErrorCode.read(&json, of: OpenAIError.members)
+            case "error": error = try ErrorCode.read(&json, as: OpenAIError.read(_:))
             case "x_groq": try readGroq(&json)
             case "obfuscation":
                 // Padding against readers of packet lengths.
@@ -111,7 +110,7 @@ struct OpenAIChunk {
             switch key {
             case "usage":
                 if try json.peek() == .object { usage = try OpenAIUsage.read(&json) }
-            case "error": error = try ErrorCode.read(&json, of: OpenAIError.members) ?? error
+            case "error": error = try ErrorCode.read(&json, as: OpenAIError.read(_:)) ?? error
             default: continue
             }
         }

@@ -1,15 +1,31 @@
 import JSON
 
-/// `{"error": {"message", "type", "param", "code"}}` in the body of a response.
+/// `{"error": {"message", "type", "param", "code"}}` in the body of a response, and in a frame of an answer.
 enum OpenAIError {
-    static let members = ["code", "type"]
+    private static let members = ["code", "type"]
 
     private static let money: Set<String> = [
         "insufficient_quota", "credit_balance_exhausted", "billing_hard_limit_reached", "billing_not_active",
+        // OpenRouter's frames have the status as their code.
+        "402",
     ]
+    private static let key: Set<String> = [
+        "invalid_api_key", "invalid_authentication", "authentication_error", "account_deactivated", "401",
+    ]
+    private static let rateLimit: Set<String> = ["rate_limit_exceeded", "rate_limit_error", "429"]
 
-    static func read(_ body: [UInt8]) -> ProviderError {
-        let code = ErrorCode.first(of: members, in: ErrorCode.object(in: body))
-        return ProviderError(code: code, kind: code.map(money.contains) == true ? .money : .other)
+    static func read(_ body: [UInt8]) -> ProviderError { read(ErrorCode.object(in: body)) }
+
+    static func read(_ error: JSONValue?) -> ProviderError { read(code: ErrorCode.first(of: members, in: error)) }
+
+    static func read(code: String?) -> ProviderError {
+        let kind: ProviderError.Kind =
+            switch code {
+            case let code? where money.contains(code): .money
+            case let code? where key.contains(code): .key
+            case let code? where rateLimit.contains(code): .rateLimit
+            default: .other
+            }
+        return ProviderError(code: code, kind: kind)
     }
 }

@@ -6,8 +6,6 @@ import JSON
 /// The end: `[DONE]`, or a stream that closes after a `finish_reason` was seen, is the model's end. A stream that closes without either was
 /// cut. An error frame is an error, whatever follows it; `[DONE]` alone does not make it a success.
 struct OpenAIFrames: FrameReader {
-    static let errorMembers = OpenAIError.members
-
     private var finish: OpenAIChunk.Finish?
     private var template = FrameTemplate()
     private var usage = UsageTally()
@@ -36,6 +34,6 @@ struct OpenAIFrames: FrameReader {
             update.usage = usage.classes(OpenAIUsage.inclusion)
         }
         finish = chunk.finish ?? finish
-        return chunk.error.map { .broken(.errorFrame, detail: $0) }
+        return chunk.error.map(ParsedUpdate.Verdict.failed)
     }
 }

@@ -4,8 +4,6 @@ import JSON
 /// The events of a streamed Responses answer. Text and refusals are text; reasoning and tools are not. The answer ends with
 /// `response.completed`, `.incomplete`, `.failed` or `error`; a stream that closes without one was cut.
 struct ResponsesFrames: FrameReader {
-    static let errorMembers = OpenAIError.members
-
     private var usage = UsageTally()
     private var frame: [UInt8] = []
 
@@ -35,11 +33,11 @@ struct ResponsesFrames: FrameReader {
                 return .broken(.errorFrame, detail: reason.flatMap { ErrorCode.isCode($0) ? $0 : nil } ?? "incomplete")
             }
         case "response.cancelled": return .broken(.errorFrame, detail: "cancelled")
-        case "response.failed": return .broken(.errorFrame, detail: event.response.error ?? "error")
-        case "error": return .broken(.errorFrame, detail: event.error ?? "error")
+        case "response.failed": return .failed(event.response.error ?? ProviderError())
+        case "error": return .failed(event.error ?? ProviderError())
         default:
             // What other servers send in place of `error`.
-            return event.type.isEmpty ? event.error.map { .broken(.errorFrame, detail: $0) } : nil
+            return event.type.isEmpty ? event.error.map(ParsedUpdate.Verdict.failed) : nil
         }
     }
 }
@@ -48,12 +46,12 @@ struct ResponsesFrames: FrameReader {
 private struct Event {
     var type = ""
     var response = Response()
-    var error: String?
+    var error: ProviderError?
 
     struct Response {
         var usage: UsageTally?
         var incompleteReason: String?
-        var error: String?
+        var error: ProviderError?
     }
 
     /// Appends `delta`, whatever the type of the event is.
@@ -66,8 +64,8 @@ private struct Event {
             case "delta": try json.appendText(to: &text)
             case "response":
                 if try json.entersObject() { try response.read(&json) }
-            case "code": error = try json.text().flatMap { ErrorCode.isCode($0) ? $0 : nil } ?? error
-            case "error": error = try ErrorCode.read(&json, of: OpenAIError.members) ?? error
+            case "code": error = try json.text().flatMap { ErrorCode.isCode($0) ? OpenAIError.read(code: $0) : nil } ?? error
+            case "error": error = try ErrorCode.read(&json, as: OpenAIError.read(_:)) ?? error
             default: continue
             }
         }
@@ -86,7 +84,7 @@ extension Event.Response {
                 while let key = try json.nextKey() {
                     if key == "reason" { incompleteReason = try json.text() }
                 }
-            case "error": error = try ErrorCode.read(&json, of: OpenAIError.members)
+            case "error": error = try ErrorCode.read(&json, as: OpenAIError.read(_:))
             default: continue
             }
         }
