@@ -38,7 +38,8 @@ extension SummaryTask: JSONReadable {
     public init(_ json: JSONReader) throws(JSONFinding) {
         self.init(
             day: try json.required("day"), call: try json.required("call"), from: try json.required("from"),
-            through: try json.required("through"), summary: try json.optional("summary"), messages: try json.required("messages"))
+            through: try json.required("through"), summary: try json.optional("summary"), messages: try json.required("messages"),
+            tier: try json.required("tier"), domain: try json.optional("domain", .choice), personaID: try json.optional("persona_id"))
     }
 }
 

@@ -48,6 +48,34 @@ struct SummaryTests {
         #expect(prompt.system.contains("<conversation_summary>\n\(made["summary"] ?? "-")\n</conversation_summary>"))
     }
 
+    @Test("are made in the turn's own route")
+    func route() async throws {
+        // Of its own, because jobs are run by any gateway of a database.
+        let database = try await Database.ofItsOwn()
+        let simulator = try await Simulator()
+        let root = try Folder.copyOfRoot()
+        try root.edit("deploy/models.json") { models in
+            models["providers"] = ["simulator": ["dialect": "openai", "base_url": simulator.url, "api_key_env": "KEY"]]
+            models["routes"] = ["default": "sim-coach-1", "domain.career_coaching": "sim-career"].mapValues { model in
+                [["provider": "simulator", "model": model, "max_output_tokens": 1024]]
+            }
+        }
+        let gateway = try await Gateway(
+            database: database.gatewayURL, simulator: nil, environment: ["COACH_ROOT": root.path, "KEY": "any"])
+        let user = gateway.testUser()
+        var body = ["domain": "career_coaching"]
+        for name in ["first", "second", "third", "fourth"] {
+            let answer = try await user.say(long(name), body)
+            expectDone(answer)
+            body["conversation_id"] = answer.first("start")?["conversation_id"]
+        }
+        func models() async throws -> [String?] {
+            try await database.rows("select model from model_calls where purpose = 'summary'").map { $0["model"] }
+        }
+        try await eventually("the summary") { try await !models().isEmpty }
+        #expect(try await models().allSatisfy { $0 == "sim-career" })
+    }
+
     @Test("are not made once the consent `memory` is refused, nor of ephemeral conversations")
     func off() async throws {
         let stage = try await Stage.shared()

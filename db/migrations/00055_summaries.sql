@@ -26,7 +26,8 @@ end;
 
 -- What is to be summarised now, and the record of the call in the ledger, before it is made; NULL when there is nothing. All but the newest messages
 -- with half of so many tokens, so that the next summary is due many turns later; at most so many tokens at once. The cut is before a user's message.
--- result: {day, call, from, through, summary: the one so far, messages: [{role, content}]}, of the messages after `from` up to `through`
+-- result: {day, call, from, through, summary: the one so far, messages: [{role, content}]}, of the messages after `from` up to `through`, and
+-- the turn's {tier, domain?, persona_id?}, which name the route
 create function gateway.begin_summary(
     uid uuid, conversation_id uuid, turn_id uuid, attempt integer, tokens integer, requires_consent boolean) returns jsonb
     language plpgsql set search_path = '' set lock_timeout = '100ms' as $$
@@ -38,6 +39,7 @@ declare
     today constant date := clock_timestamp() at time zone 'UTC';
     account uuid;
     nth integer;
+    route jsonb;
 begin
     perform gateway.check_caller(uid);
     select c.* into conversation from public.conversations c
@@ -85,7 +87,9 @@ begin
     insert into public.usage_logs (account_id, day, turn_id, attempt, call, revision, purpose, conversation_id, persona_id, tier)
     select account, today, t.id, $4, coalesce(nth, 2), 0, 'summary', $2, t.persona_id, t.tier
     from public.turns t where t.user_id = gateway.user_id() and t.id = $3;
-    return jsonb_build_object(
+    select jsonb_build_object('tier', t.tier, 'domain', t.domain, 'persona_id', t.persona_id) into strict route
+    from public.turns t where t.user_id = gateway.user_id() and t.id = $3;
+    return route || jsonb_build_object(
         'day', today, 'call', coalesce(nth, 2), 'from', conversation.summarised_through_seq, 'through', through,
         'summary', conversation.summary, 'messages', past);
 end $$;

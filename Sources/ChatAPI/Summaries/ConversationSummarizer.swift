@@ -8,21 +8,27 @@ import TokenRelay
 public struct ConversationSummarizer: Sendable {
     private let repository: SummaryRepository
     private let coaching: LiveValue<Coaching>
-    private let model: LanguageModel
+    private let models: TierModels
+    private let tiers: LiveValue<TierBook>
     private let prices: LiveValue<PriceBook>
 
-    public init(repository: SummaryRepository, coaching: LiveValue<Coaching>, model: LanguageModel, prices: LiveValue<PriceBook>) {
+    public init(
+        repository: SummaryRepository, coaching: LiveValue<Coaching>, models: TierModels, tiers: LiveValue<TierBook>,
+        prices: LiveValue<PriceBook>
+    ) {
         self.repository = repository
         self.coaching = coaching
-        self.model = model
+        self.models = models
+        self.tiers = tiers
         self.prices = prices
     }
 
-    /// One model call; false when nothing is left to summarise. Every call that a provider accepted is billed, also one without a usable text.
+    /// One model call, in the turn's route; false when nothing is left to summarise. Every call that a provider accepted is billed, also one without a usable text.
     /// Throws `StoreFault`, and `SummaryFailed` when the call made no summary.
     public func summarizePart(_ request: SummaryRequest, of userID: UserID) async throws -> Bool {
         guard let task = try await repository.begin(userID, request) else { return false }
         let prompt = coaching.current.prompts.summaryPrompt(of: task.messages, after: task.summary)
+        let model = models.model(tiers.current.tier(named: task.tier), task.domain, task.personaID)
         let answer = await SummaryCall.run(prompt, model)
         let bill = answer.acceptedBy.map { name in
             prices.current.bill(

@@ -43,14 +43,24 @@ public struct SummaryTask: Sendable, Equatable {
     public var summary: String?
     /// Oldest first.
     public var messages: [HistoryMessage]
+    /// Of the turn, whose route is used.
+    public var tier: String
+    public var domain: Domain?
+    public var personaID: PersonaID?
 
-    public init(day: CalendarDay, call: Int, from: Int, through: Int, summary: String?, messages: [HistoryMessage]) {
+    public init(
+        day: CalendarDay, call: Int, from: Int, through: Int, summary: String?, messages: [HistoryMessage], tier: String, domain: Domain?,
+        personaID: PersonaID?
+    ) {
         self.day = day
         self.call = call
         self.from = from
         self.through = through
         self.summary = summary
         self.messages = messages
+        self.tier = tier
+        self.domain = domain
+        self.personaID = personaID
     }
 }
 

@@ -98,7 +98,7 @@ struct Gateway {
         let reconciliation = configuration.webhooks.reconciliation(outbound, inbox)
         let summarizer = ConversationSummarizer(
             repository: .postgres(client: database, consents: configuration.requiredConsents), coaching: documents.coaching,
-            model: models.standard, prices: documents.prices)
+            models: models, tiers: tiers, prices: documents.prices)
         let handlers = JobHandlers(
             housekeeping: housekeeping, removal: UserRemoval(client: database), indexer: MessageIndexer(client: database),
             summarizer: summarizer, queue: queue, reconciliation: reconciliation,
