@@ -116,6 +116,7 @@ final class ClosedPort {
 struct CallRecord: Sendable {
     var bytes: [UInt8] = []
     var accepted: [String] = []
+    var otherCalls: [OtherCall] = []
     /// Whether the first thing told was who accepted the call.
     var beganWithAcceptance: Bool?
     var usage: TokenUsage?
@@ -149,10 +150,11 @@ final class CallRecorder: Sendable {
     func take(_ update: ModelUpdate) -> ReleaseState {
         record.withLock { record in
             if record.endedAt != nil { record.toldAfterEnd = true }
-            if update.acceptedBy == nil, update.text.isEmpty, update.usage == nil, !update.isSilent, update.end == nil {
+            if update.otherCalls == nil, update.acceptedBy == nil, update.text.isEmpty, update.usage == nil, !update.isSilent, update.end == nil {
                 record.emptyNews += 1
             }
             if record.isEmpty { record.beganWithAcceptance = update.acceptedBy != nil }
+            record.otherCalls += update.otherCalls ?? []
             if let name = update.acceptedBy { record.accepted.append(name.provider) }
             record.bytes += update.text
             record.usage = update.usage ?? record.usage

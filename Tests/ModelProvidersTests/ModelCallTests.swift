@@ -71,6 +71,26 @@ struct ModelCallTests {
         }
     }
 
+    @Test("each request but the answer's is told once, with what its provider may bill")
+    func otherCalls() async throws {
+        let broken = Script.quick { ($0.tokens, $0.errorAfterTokens) = (["Half ", "a sentence"], 2) }
+        try await CallBench.run(.refusing(503), broken, .quick { $0.text = "Whole." }) { bench in
+            let record = try await bench.start(recorder: CallRecorder { text, _ in ReleaseState(isReleased: text.contains(".")) })
+                .recorder.ended()
+            #expect(record.accepted == ["two", "three"])
+            #expect(record.otherCalls.map(\.name.provider) == ["one", "two"])
+            #expect(record.otherCalls.map(\.isAccepted) == [false, true] && record.otherCalls.map(\.textBytes) == [0, 15])
+        }
+        try await CallBench.run(broken, .refusing(401)) { bench in
+            let record = try await bench.start(recorder: CallRecorder { _, _ in ReleaseState(isReleased: false) }).recorder.ended()
+            #expect(record.otherCalls.map(\.name.provider) == ["one", "two"] && record.ends.first?.isFault == true)
+        }
+        try await CallBench.run(.refusing(401)) { bench in
+            let record = try await bench.ask()
+            #expect(record.otherCalls.isEmpty, "its row is recorded before the call")
+        }
+    }
+
     @Test("what a bad request caused is asked nowhere else", arguments: [400, 413, 422])
     func badRequest(_ status: Int) async throws {
         try await CallBench.run(.refusing(status), .quick { $0.text = "no" }) { bench in

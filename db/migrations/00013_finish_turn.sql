@@ -137,6 +137,9 @@ begin
     if receipt ? 'judge_bill' then
         perform gateway.book_judge(uid, turn.id, nth, receipt -> 'judge_bill', finalizer);
     end if;
+    if receipt ? 'calls' then
+        perform gateway.book_calls(uid, turn.id, nth, receipt -> 'calls', finalizer);
+    end if;
 end $$;
 
 -- A receipt for an attempt that is not running: of an owner that counted as dead, or one that was delivered before.
@@ -156,6 +159,9 @@ begin
     end if;
     if ended.attempt > nth then
         perform gateway.finalize_late(uid, ended, nth, receipt, bill, finalizer);
+        if receipt ? 'calls' then
+            perform gateway.book_calls(uid, ended.id, nth, receipt -> 'calls', finalizer);
+        end if;
         return 'superseded';
     end if;
     if finalizer <> 'owner' or ended.finalized_by is distinct from 'recovery' then
@@ -197,7 +203,7 @@ end $$;
 -- receipt: {conversation_id, turn_id, attempt, status: complete | stopped | interrupted | failed, finish_reason?, error_code?, content,
 --           bill: null | {provider, model, input, cached_input, cache_write, output, reasoning, cost_nanodollars, estimated},
 --           domain: {domain, confidence, source}, risk: {tier, categories, subject, patterns}, country?, locale?,
---           crisis?: of gateway.record_crisis, judge_bill?: as bill,
+--           crisis?: of gateway.record_crisis, judge_bill?: as bill, calls?: of gateway.book_calls,
 --           summary_tokens?: the history no longer fits into so many tokens, and the conversation is to be summarised,
 --           time_to_first_token_ms?, duration_ms, finalized_by?: owner (default) | recovery}
 -- result: {outcome: finalized}          written now

@@ -53,7 +53,14 @@ public struct TurnFinalizer: Sendable {
             crisis: CrisisRecord(
                 risk: turn.facts.risk, region: turn.facts.region, hasFixedText: outcome.hasFixedText, replaced: outcome.replaced,
                 versions: versions),
-            judgeBill: judgeCall.flatMap { bill($0.answeredBy, $0.usage, $0.promptTokens, $0.text, on: turn.facts.day) })
+            judgeBill: judgeCall.flatMap { bill($0.answeredBy, $0.usage, $0.promptTokens, $0.text, on: turn.facts.day) },
+            otherCalls: outcome.otherCalls.map { call in
+                BilledCall(
+                    name: call.name,
+                    bill: bill(
+                        call.isAccepted ? call.name : nil, call.usage, turn.promptTokens, [], withheldBytes: call.textBytes,
+                        on: turn.facts.day))
+            })
         TurnMetrics.record(receipt)
         for kind in outcome.replaced { TurnMetrics.replaced(kind) }
         log(receipt, outcome, requestID: requestID)
@@ -70,7 +77,7 @@ public struct TurnFinalizer: Sendable {
             turn.close(ending)
             registry.remove(turn)
         }
-        return [receipt.bill, receipt.judgeBill].compactMap(\.self)
+        return ([receipt.bill, receipt.judgeBill] + receipt.otherCalls.map(\.bill)).compactMap(\.self)
     }
 
     /// Ends a turn as failed that has begun and is rejected before its model call. Returns when that is saved, or when the first attempt

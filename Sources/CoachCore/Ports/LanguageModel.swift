@@ -73,10 +73,31 @@ public struct ModelName: Hashable, Sendable {
     }
 }
 
-/// One update of a model call. Handle its fields in order: acceptance, text, usage, end. Absent fields are unchanged.
+/// A request of a model call whose answer is not used: it failed, or another provider was faster. It has a row of its own in the ledger.
+public struct OtherCall: Sendable, Equatable {
+    public var name: ModelName
+    /// The provider accepted the request and may bill it.
+    public var isAccepted: Bool
+    /// As reported by the provider.
+    public var usage: TokenUsage
+    /// UTF-8 bytes of the text that it has sent.
+    public var textBytes: Int
+
+    public init(name: ModelName, isAccepted: Bool, usage: TokenUsage = TokenUsage(), textBytes: Int = 0) {
+        self.name = name
+        self.isAccepted = isAccepted
+        self.usage = usage
+        self.textBytes = textBytes
+    }
+}
+
+/// One update of a model call. Handle its fields in order: other calls, acceptance, text, usage, end. Absent fields are unchanged.
 ///
 /// There is one per token, so it borrows its buffer: creating one allocates nothing and retains nothing.
 public struct ModelUpdate {
+    /// Requests that have left since the last update, and whose answers are not used; nil mostly. The call's last request is among them when no
+    /// provider accepted it and there are others.
+    public var otherCalls: [OtherCall]?
     /// A provider accepted the call and may bill it. Repeated when another provider takes over, which happens only while nothing of the text
     /// was released: what came before is void.
     public var acceptedBy: ModelName?
@@ -90,9 +111,11 @@ public struct ModelUpdate {
     public var end: ModelEnd?
 
     public init(
-        acceptedBy: ModelName? = nil, text: UnsafeBufferPointer<UInt8> = UnsafeBufferPointer(start: nil, count: 0), isSilent: Bool = false,
-        usage: TokenUsage? = nil, end: ModelEnd? = nil
+        otherCalls: [OtherCall]? = nil, acceptedBy: ModelName? = nil,
+        text: UnsafeBufferPointer<UInt8> = UnsafeBufferPointer(start: nil, count: 0), isSilent: Bool = false, usage: TokenUsage? = nil,
+        end: ModelEnd? = nil
     ) {
+        self.otherCalls = otherCalls
         self.acceptedBy = acceptedBy
         self.text = text
         self.isSilent = isSilent

@@ -23,6 +23,9 @@ public struct TurnMachine: Sendable {
     /// UTF-8 bytes that were released before the model's text (CONTRACT §4). They do not count as an answer.
     private let openingBytes: Int
     private var usage = TokenUsage()
+    private var otherCalls: [OtherCall] = []
+    /// The call that `answeredBy` accepted is among the others, and none was accepted after it.
+    private var isVoid = false
     /// The answer when every model fails before the first token and the user is in acute danger (CONTRACT §4).
     private let safetyText: [UInt8]?
     /// Whether a fixed text is the answer when the model gives none.
@@ -56,7 +59,16 @@ public struct TurnMachine: Sendable {
 
     /// A provider accepted the call. Ignored after the end.
     public mutating func accepted(by name: ModelName) {
-        if !isEnded { answeredBy = name }
+        guard !isEnded else { return }
+        answeredBy = name
+        isVoid = false
+    }
+
+    /// Requests of the call have left whose answers are not used. Ignored after the end.
+    public mutating func called(_ calls: [OtherCall]) {
+        guard !isEnded else { return }
+        otherCalls += calls
+        if calls.contains(where: \.isAccepted) { isVoid = true }
     }
 
     /// The provider reported its usage so far, which replaces earlier reports. Ignored after the end.
@@ -103,6 +115,15 @@ public struct TurnMachine: Sendable {
             releasedBytes: openingBytes + releasedBytes + textToAppend.count)
         outcome.hasFixedText = !textToAppend.isEmpty
         outcome.modelBytes = releasedBytes
+        outcome.otherCalls = otherCalls
+        if isVoid, let last = otherCalls.lastIndex(where: \.isAccepted) {
+            // No later one was accepted, so it is the turn's own call.
+            let own = outcome.otherCalls.remove(at: last)
+            (outcome.answeredBy, outcome.usage) = (own.name, own.usage)
+        } else if answeredBy == nil {
+            // The turn's own row stands for the last.
+            _ = outcome.otherCalls.popLast()
+        }
         return End(textToAppend: textToAppend, outcome: outcome)
     }
 }
@@ -125,6 +146,8 @@ public struct TurnOutcome: Sendable, Equatable {
     public var answeredBy: ModelName?
     /// As reported by the provider.
     public var usage: TokenUsage
+    /// The calls beside the one that `answeredBy` accepted.
+    public var otherCalls: [OtherCall] = []
     /// UTF-8 length of the released answer.
     public var releasedBytes: Int
     /// The part of it that is the model's, at its end unless the fixed text is.

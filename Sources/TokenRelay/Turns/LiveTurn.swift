@@ -217,6 +217,7 @@ extension LiveTurn.State {
     fileprivate mutating func take(
         _ update: ModelUpdate, _ madeAt: @autoclosure () -> ContinuousClock.Instant
     ) -> (notify: Subscribers, outcome: (receive: @Sendable (TurnOutcome) -> Void, outcome: TurnOutcome)?) {
+        if let calls = update.otherCalls { machine.called(calls) }
         if let name = update.acceptedBy {
             if machine.answeredBy != nil, !machine.hasReleased { outputGuard?.restart() }
             machine.accepted(by: name)

@@ -50,6 +50,35 @@ struct TurnMachineTests {
         #expect(filteredEnd?.outcome == outcome(.complete, .safety, bytes: 5))
     }
 
+    @Test("calls beside the one that answered are told; the last accepted one stays the turn's own when none answered after it")
+    func otherCalls() {
+        let other = ModelName(provider: "other", model: "m")
+        var answered = TurnMachine()
+        answered.accepted(by: sim)
+        answered.called([OtherCall(name: sim, isAccepted: true, textBytes: 3)])
+        answered.accepted(by: other)
+        answered.released(5)
+        let answeredEnd = answered.ended(.stop)
+        #expect(answeredEnd?.outcome.answeredBy == other)
+        #expect(answeredEnd?.outcome.otherCalls == [OtherCall(name: sim, isAccepted: true, textBytes: 3)])
+
+        var void = TurnMachine()
+        void.accepted(by: sim)
+        void.reported(TokenUsage(input: 7))
+        void.called([OtherCall(name: sim, isAccepted: true, usage: TokenUsage(input: 7))])
+        void.called([OtherCall(name: other, isAccepted: false)])
+        let voidEnd = void.ended(.failed(refused))
+        #expect(voidEnd?.outcome.answeredBy == sim && voidEnd?.outcome.usage == TokenUsage(input: 7))
+        #expect(voidEnd?.outcome.otherCalls == [OtherCall(name: other, isAccepted: false)])
+
+        var refusedTwice = TurnMachine()
+        refusedTwice.called([OtherCall(name: sim, isAccepted: false)])
+        refusedTwice.called([OtherCall(name: other, isAccepted: false)])
+        let refusedEnd = refusedTwice.ended(.failed(refused))
+        #expect(refusedEnd?.outcome.answeredBy == nil)
+        #expect(refusedEnd?.outcome.otherCalls == [OtherCall(name: sim, isAccepted: false)])
+    }
+
     @Test("a failure before the first text fails the turn, after it interrupts the turn")
     func failures() {
         var failing = TurnMachine()
