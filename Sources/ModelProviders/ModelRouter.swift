@@ -20,6 +20,13 @@ func makeLanguageModel(
         .filter { $0.route == .direct && $0.baseURL.lowercased().hasPrefix("https:") }
     for authorityFile in Set(secure.map(\.authorityFile)) { transfers.prepare(authorityFile: authorityFile) }
     return LanguageModel(firstChoice: route.first.name) { prompt, receive in
+        if route.isHedged {
+            let call = HedgedCall.make(prompt: prompt, router: router, receive: receive)
+            call.submit { $0.begin() }
+            return Generation {
+                call.submit { $0.cancel() }
+            }
+        }
         let call = transfers.bind(ModelCall(prompt: prompt, router: router, receive: receive))
         call.submit { $0.begin() }
         return Generation {
@@ -54,7 +61,8 @@ final class ModelRouter: Sendable {
     /// The choices in the order in which a call beginning now tries them.
     func order(at now: Moment) -> [ModelChoice] {
         var random = SystemRandomNumberGenerator()
-        return health.order(route.choices.drawn(using: &random), at: now)
+        let choices = route.choices.drawn(using: &random).fastestFirst(health.meanTime, using: &random)
+        return health.order(choices, at: now)
     }
 
     /// A prompt in every dialect of this route's providers: failover needs no more time for it. Any thread.

@@ -52,6 +52,6 @@ extension Route {
     /// The choices of these models, in the route's order; nil when there is none.
     fileprivate func part(of models: [String]) -> Route? {
         let allowed = choices.filter { models.contains($0.name.model) }
-        return allowed.first.map { Route($0, Array(allowed.dropFirst())) }
+        return allowed.first.map { Route($0, Array(allowed.dropFirst()), isHedged: isHedged) }
     }
 }

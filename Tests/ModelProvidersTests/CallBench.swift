@@ -28,6 +28,7 @@ struct CallBench: Sendable {
     /// one test does not keep another waiting.
     static func run(
         _ scripts: Script?..., limits: CallLimits = patient, key: String? = nil, dialect: Dialect = .openAI, sentKeys: String = "sk-canary",
+        isHedged: Bool = false,
         _ body: (CallBench) async throws -> Void
     ) async throws {
         let reactor = try Reactor(name: "models")
@@ -60,7 +61,8 @@ struct CallBench: Sendable {
             }
             let choices = named.map { ModelChoice(name: ModelName(provider: $0.0, model: "sim-coach-1")) }
             let configuration = ModelConfiguration(
-                providers: Dictionary(uniqueKeysWithValues: named), defaultRoute: Route(choices[0], Array(choices.dropFirst())),
+                providers: Dictionary(uniqueKeysWithValues: named),
+                defaultRoute: Route(choices[0], Array(choices.dropFirst()), isHedged: isHedged),
                 routes: [:],
                 limits: limits)
             let keys = ProviderKeys(of: configuration, environment: ["KEY": sentKeys])
@@ -150,7 +152,9 @@ final class CallRecorder: Sendable {
     func take(_ update: ModelUpdate) -> ReleaseState {
         record.withLock { record in
             if record.endedAt != nil { record.toldAfterEnd = true }
-            if update.otherCalls == nil, update.acceptedBy == nil, update.text.isEmpty, update.usage == nil, !update.isSilent, update.end == nil {
+            if update.otherCalls == nil, update.acceptedBy == nil, update.text.isEmpty, update.usage == nil, !update.isSilent,
+                update.end == nil
+            {
                 record.emptyNews += 1
             }
             if record.isEmpty { record.beganWithAcceptance = update.acceptedBy != nil }

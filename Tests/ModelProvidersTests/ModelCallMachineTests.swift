@@ -72,7 +72,8 @@ struct ModelCallMachineTests {
         #expect(machine.current == Self.choices[1])
         #expect(machine.cancelled() == .cancelTransfer)
         #expect(Set([first, second, machine.attempt]).count == 3)
-        #expect(machine.takeDelivery().fields == Machine.Fields(end: .cancelled))
+        let others = Self.choices.map { OtherCall(name: $0.name, isAccepted: false) }
+        #expect(machine.takeDelivery().fields == Machine.Fields(otherCalls: others, end: .cancelled))
         #expect(machine.cancelled() == .none && !machine.hasDelivery)
     }
 
@@ -131,7 +132,10 @@ struct ModelCallMachineTests {
         _ = machine.takeDelivery()
         #expect(machine.failed(MachineBench.refusal(), at: start) == .send(Self.choices[1]))
         _ = machine.received(TransferHead(status: 200), at: start)
-        #expect(machine.takeDelivery().fields == Machine.Fields(acceptedBy: Self.choices[1].name, usage: TokenUsage()))
+        let other = OtherCall(name: Self.choices[0].name, isAccepted: true, usage: Self.usage)
+        #expect(
+            machine.takeDelivery().fields
+                == Machine.Fields(otherCalls: [other], acceptedBy: Self.choices[1].name, usage: TokenUsage()))
     }
 
     @Test("an answer beyond its bound is cut between characters, and ends the call")

@@ -49,7 +49,7 @@ struct RouteChoiceTests {
         health.noteFailure(of: one.name, failure, at: now)
         #expect(health.order([one, two], at: now).map(\.name.provider) == ["two", "one"])
         #expect(events.all == [.circuitOpened(one.name, needsOperator: true, detail: "one: HTTP 402")])
-        health.noteSuccess(of: one.name)
+        health.noteSuccess(of: one.name, after: .seconds(1))
         #expect(events.all.last == .circuitClosed(one.name))
         #expect(health.order([one, two], at: now).map(\.name.provider) == ["one", "two"])
     }
@@ -112,6 +112,23 @@ struct RouteChoiceTests {
         #expect(model(Tier("paid")) == "large" && model(Tier("paid", models: ["small"])) == "large")
         #expect(model(Tier("paid"), .relationships) == "warm")
         #expect(model(Tier("paid"), .relationships, Self.persona) == "own")
+    }
+
+    @Test("hedging and the least latency are options of routes and choices")
+    func options() throws {
+        func read(_ choice: String, _ hedged: String) -> (configuration: ModelConfiguration?, findings: [String]) {
+            let file = """
+                {"providers": {"p": {"dialect": "openai", "base_url": "https://p.test"}}, "hedged_routes": [\(hedged)],
+                 "routes": {"default": [{"provider": "p", "model": "m", "max_output_tokens": 5\(choice)}]}}
+                """
+            return ModelConfiguration.read(Data(file.utf8), environment: [:])
+        }
+        let both = try #require(read(#", "least_latency": true"#, #""default""#).configuration)
+        #expect(both.defaultRoute.isHedged && both.defaultRoute.first.wantsLeastLatency)
+        let neither = try #require(read("", "").configuration)
+        #expect(!neither.defaultRoute.isHedged && !neither.defaultRoute.first.wantsLeastLatency)
+        #expect(read("", #""other""#).findings == ["models: hedged_routes must be of the routes, not other"])
+        #expect(read(#", "least_latency": true, "weight": 2"#, "").configuration == nil)
     }
 
     @Test("where no retention is required, only a provider that states it can be used")

@@ -45,6 +45,11 @@ private struct ModelFileReader {
             }
             routes[name] = try route(name, of: routeObject, entries)
         }
+        let hedged: [String] = try root.optional("hedged_routes") ?? []
+        for name in hedged {
+            if !routeObject.contains(name) { try root.report("hedged_routes", .invalid("must be of the routes, not \(name)")) }
+            routes[name]?.isHedged = true
+        }
         if !routeObject.contains("default") { try routeObject.report("default", .missing) }
         let judge = root.contains("judge") ? try judgeSettings(root.object("judge"), routes) : nil
         try root.rejectUnknown(besides: ["note"])
@@ -115,7 +120,9 @@ private struct ModelFileReader {
             name: ModelName(provider: provider, model: overridingModel ?? model),
             maximumOutputTokens: try json.required("max_output_tokens", .integer(1...1_000_000)),
             temperature: try json.optional("temperature", .number(0...2)),
-            options: try format?.options(json) ?? [:], parameters: parameters, weight: try json.optional("weight", .integer(1...1_000_000)))
+            options: try format?.options(json) ?? [:], parameters: parameters, weight: try json.optional("weight", .integer(1...1_000_000)),
+            wantsLeastLatency: try json.optional("least_latency") ?? false)
+        if choice.wantsLeastLatency, choice.weight != nil { try json.report("weight", .invalid("must not stand beside least_latency")) }
         // A provider whose dialect is not known has members that are not known, either.
         if format != nil { try json.rejectUnknown(besides: ["note"]) }
         return choice

@@ -42,13 +42,16 @@ public struct JudgeSettings: Sendable, Equatable {
 public struct Route: Sendable, Equatable {
     public let first: ModelChoice
     public let others: [ModelChoice]
+    /// A second choice is called beside the first when the first is late; of two answers the faster one is used.
+    public var isHedged: Bool
 
     /// All, first choice first.
     public var choices: [ModelChoice] { [first] + others }
 
-    public init(_ first: ModelChoice, _ others: [ModelChoice] = []) {
+    public init(_ first: ModelChoice, _ others: [ModelChoice] = [], isHedged: Bool = false) {
         self.first = first
         self.others = others
+        self.isHedged = isHedged
     }
 }
 
@@ -65,10 +68,12 @@ public struct ModelChoice: Sendable, Equatable {
     public var parameters: [JSONMember]
     /// Adjacent choices that have weights are tried in an order drawn by them for each call; nil: in its place.
     public var weight: Int?
+    /// Adjacent choices that want it are tried in the order of their times to the first text.
+    public var wantsLeastLatency: Bool
 
     public init(
         name: ModelName, maximumOutputTokens: Int = 1024, temperature: Double? = nil, options: [String: JSONValue] = [:],
-        parameters: [JSONMember] = [], weight: Int? = nil
+        parameters: [JSONMember] = [], weight: Int? = nil, wantsLeastLatency: Bool = false
     ) {
         self.name = name
         self.maximumOutputTokens = maximumOutputTokens
@@ -76,6 +81,7 @@ public struct ModelChoice: Sendable, Equatable {
         self.options = options
         self.parameters = parameters
         self.weight = weight
+        self.wantsLeastLatency = wantsLeastLatency
     }
 }
 

@@ -112,9 +112,10 @@ struct FailoverMachine: Equatable {
 // MARK: - Inputs
 
 extension FailoverMachine {
-    mutating func begin(at now: Moment) -> Action {
+    /// - Parameter start: when the limits over all attempts begin; nil: now.
+    mutating func begin(at now: Moment, since start: Moment? = nil) -> Action {
         guard state == .idle else { return .none }
-        start = now
+        self.start = start ?? now
         return request(Attempt(choice: 0, since: now))
     }
 

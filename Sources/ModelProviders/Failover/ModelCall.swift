@@ -21,6 +21,7 @@ final class ModelCall {
     private let trace: TraceHeaders?
     /// The request that is out.
     private var transfer: Transfer?
+    private var askedAt = Moment.now
     /// The key of the request that was sent last.
     private var key: String?
     private var alarm: (handle: TransferAlarm, at: Moment)?
@@ -34,11 +35,14 @@ final class ModelCall {
         machine = ModelCallMachine(choices: router.route.choices, limits: router.limits, start: .now)
     }
 
-    func begin() {
+    /// - Parameters:
+    ///   - choices: in the order in which they are tried; nil: the route's. Never empty.
+    ///   - start: when the time limits over all attempts begin; nil: now.
+    func begin(trying choices: [ModelChoice]? = nil, since start: Moment? = nil) {
         let now = Moment.now
-        machine = ModelCallMachine(choices: router.order(at: now), limits: router.limits, start: now)
+        machine = ModelCallMachine(choices: choices ?? router.order(at: now), limits: router.limits, start: now)
         health.began()
-        perform(machine.begin(at: now))
+        perform(machine.begin(at: now, since: start))
         deliver()
     }
 
@@ -46,6 +50,18 @@ final class ModelCall {
         perform(machine.cancelled())
         deliver()
     }
+
+    /// Cancels the call because another one was faster: it has taken at least so long.
+    func giveUpAsSlower() {
+        if machine.isWaitingForText { health.note(askedAt.duration(to: .now), of: current.name) }
+        cancel()
+    }
+
+    /// The choice that is called, or was called last.
+    var current: ModelChoice { machine.current }
+
+    /// The request that is out, or was last; nil when there was none, or it was told as another call.
+    var openRequest: OtherCall? { machine.openRequest }
 }
 
 // MARK: - Actions
@@ -75,6 +91,7 @@ extension ModelCall {
         var request = provider.dialect.request(
             prompt, to: choice, at: provider, key: key, keys: router.keys, connectTimeout: router.limits.connect)
         request.trace(trace)
+        askedAt = .now
         transfer = router.transfers.start(request, handlers(machine.attempt))
     }
 
@@ -119,7 +136,8 @@ extension ModelCall {
         let release = health.update.text.withUnsafeBufferPointer { text in
             let text = UnsafeBufferPointer(rebasing: text[..<count])
             let update = ModelUpdate(
-                acceptedBy: fields?.acceptedBy, text: text, isSilent: fields?.isSilent ?? false, usage: fields?.usage, end: fields?.end)
+                otherCalls: fields?.otherCalls, acceptedBy: fields?.acceptedBy, text: text, isSilent: fields?.isSilent ?? false,
+                usage: fields?.usage, end: fields?.end)
             return receive?(update)
         }
         // The same at nearly every token.
@@ -191,7 +209,7 @@ extension ModelCall {
     /// Hands what the reader made to the machine.
     private func take() {
         let hadText = machine.hasText
-        if !hadText, !health.update.text.isEmpty { health.noteSuccess(of: machine.current.name) }
+        if !hadText, !health.update.text.isEmpty { health.noteSuccess(of: current.name, after: askedAt.duration(to: .now)) }
         perform(machine.received(&health.update, at: .now))
         // Every further text only moves the deadline away; and to ask for it copies the machine.
         if !hadText { setAlarm() }

@@ -25,6 +25,7 @@ struct ModelCallMachine {
 
     /// What the receiver is told beside text.
     struct Fields: Equatable {
+        var otherCalls: [OtherCall]?
         var acceptedBy: ModelName?
         var usage: TokenUsage?
         var isSilent = false
@@ -47,7 +48,11 @@ struct ModelCallMachine {
     /// nil mostly.
     private var pendingFields: Fields?
     private var failover: FailoverMachine
-    private var hasReportedUsage = false
+    /// Of the text of the request that is out.
+    private var sentBytes = 0
+    /// The request that has left last, as the ledger has it when its answer is not used; nil: it is among the other calls.
+    private var request: OtherCall?
+    private var hasOtherCalls = false
     /// The response of the attempt, when it is an error.
     private var errorResponse: ErrorResponse?
     private var choice = 0
@@ -70,6 +75,12 @@ struct ModelCallMachine {
     var hasReleased: Bool { failover.hasReleased }
     /// When to call `clock`; nil: never.
     @inline(__always) var deadline: Moment? { failover.deadline }
+    /// Whether a request is out that has brought no text.
+    var isWaitingForText: Bool { failover.isWaitingForText }
+    /// The request that is out, or was last; nil when there was none, or it was told as another call.
+    var openRequest: OtherCall? {
+        request.map { OtherCall(name: $0.name, isAccepted: $0.isAccepted, usage: $0.usage, textBytes: sentBytes) }
+    }
     /// Whether there is anything to deliver.
     @inline(__always) var hasDelivery: Bool { pendingText > 0 || pendingFields != nil }
 
@@ -86,7 +97,8 @@ struct ModelCallMachine {
 // MARK: - Events
 
 extension ModelCallMachine {
-    mutating func begin(at now: Moment) -> Action { action(failover.begin(at: now)) }
+    /// - Parameter start: when the limits over all attempts begin; nil: now.
+    mutating func begin(at now: Moment, since start: Moment? = nil) -> Action { action(failover.begin(at: now, since: start)) }
 
     mutating func cancelled() -> Action { action(failover.cancelled()) }
 
@@ -99,9 +111,9 @@ extension ModelCallMachine {
         guard failover.accepted() else { return .none }
         var fields = pendingFields ?? Fields()
         fields.acceptedBy = current.name
+        request?.isAccepted = true
         // The usage of an earlier provider is not this one's.
-        if hasReportedUsage { fields.usage = TokenUsage() }
-        hasReportedUsage = false
+        if hasOtherCalls { fields.usage = TokenUsage() }
         pendingFields = fields
         return .readAnswer(current.name)
     }
@@ -120,6 +132,7 @@ extension ModelCallMachine {
         var isTooLong = false
         let count = update.text.count
         if count > 0 {
+            sentBytes += count
             switch failover.receivedText(count, at: now) {
             case .all: pendingText = count
             case .atMost(let bound):
@@ -129,7 +142,7 @@ extension ModelCallMachine {
             }
         }
         if let usage = update.usage {
-            hasReportedUsage = true
+            request?.usage = usage
             pendingFields = pendingFields ?? Fields()
             pendingFields?.usage = usage
         }
@@ -137,9 +150,9 @@ extension ModelCallMachine {
         switch update.verdict {
         case nil: return .none
         case .ended(let end): return action(failover.finished(end, at: now))
-        case .broken(let kind, let detail):
+        case .broken(let kind, let detail, let about):
             let fault = ModelFault(kind: kind, detail: "\(current.name.provider): \(detail)")
-            return .fail(AttemptFailure(fault: fault, blamesProvider: !hasText))
+            return .fail(AttemptFailure(fault, about: about, hasText: hasText))
         }
     }
 
@@ -178,7 +191,9 @@ extension ModelCallMachine {
         case .none: return .none
         case .attempt(let index):
             endAttempt()
+            noteOtherCall()
             choice = index
+            request = OtherCall(name: choices[index].name, isAccepted: false)
             return .send(choices[index])
         case .pause:
             endAttempt()
@@ -190,6 +205,7 @@ extension ModelCallMachine {
             return .none
         case .end(let end):
             endAttempt()
+            if hasOtherCalls, request?.isAccepted == false { noteOtherCall() }
             pendingFields = pendingFields ?? Fields()
             pendingFields?.end = end
             return end.isFault ? .cancelTransfer : .letTransferEnd
@@ -199,6 +215,13 @@ extension ModelCallMachine {
     private mutating func endAttempt() {
         attempt += 1
         errorResponse = nil
+    }
+
+    private mutating func noteOtherCall() {
+        guard let call = openRequest else { return }
+        pendingFields = pendingFields ?? Fields()
+        pendingFields?.otherCalls = (pendingFields?.otherCalls ?? []) + [call]
+        (request, sentBytes, hasOtherCalls) = (nil, 0, true)
     }
 
     private func judgeErrorResponse() -> Action {

@@ -19,6 +19,7 @@ final class ProviderHealth {
     /// What a call reads at present: emptied before each reading and handed over after it, so all calls share one buffer that stays in the cache.
     var update = ParsedUpdate()
     private var breakers: [ModelName: CircuitBreaker] = [:]
+    private var latencies: [ModelName: LatencyHistory] = [:]
     private var retries = RetryBudget()
     private let report: @Sendable (ProviderEvent) -> Void
 
@@ -46,11 +47,21 @@ final class ProviderHealth {
         return isAdmitted
     }
 
-    func noteSuccess(of model: ModelName) {
+    /// A model's answer began to come after this time.
+    func noteSuccess(of model: ModelName, after time: Duration) {
+        note(time, of: model)
         guard let breaker = breakers[model] else { return }
         breakers[model]?.succeeded()
         if !breaker.isClosed { report(.circuitClosed(model)) }
     }
+
+    /// A model took this time to its first text, or at least so long.
+    func note(_ time: Duration, of model: ModelName) { latencies[model, default: .init()].add(time) }
+
+    /// The time within which 95 of 100 answers of a model begin; nil: not known.
+    func usualTime(of model: ModelName) -> Duration? { latencies[model]?.p95 }
+
+    func meanTime(of model: ModelName) -> Duration? { latencies[model]?.mean }
 
     func noteFailure(of model: ModelName, _ failure: AttemptFailure, at now: Moment) {
         if failure.hasAnotherKey {

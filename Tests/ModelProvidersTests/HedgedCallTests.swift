@@ -1,0 +1,67 @@
+import CoachCore
+import ProviderSimulator
+import TestSupport
+import Testing
+
+@testable import ModelProviders
+
+@Suite("HedgedCall, against simulated providers")
+struct HedgedCallTests {
+    /// Calls after which the usual time of the first provider is known.
+    private func warmUp(_ bench: CallBench) async throws {
+        for _ in 0..<LatencyHistory.enough { _ = try await bench.ask() }
+    }
+
+    private static let slow = Script.quick { ($0.text, $0.firstTokenMs) = ("slow", 20_000) }
+
+    @Test("a second provider answers when the first is late; the first is hung up on, and its request is told")
+    func hedge() async throws {
+        try await CallBench.run(.quick { $0.text = "first" }, .quick { $0.text = "second" }, isHedged: true) { bench in
+            try await warmUp(bench)
+            #expect(bench.providers[1].requests().isEmpty)
+            try bench.providers[0].enqueue(Self.slow)
+            let record = try await bench.ask()
+            #expect(record.text == "second" && record.accepted == ["two"] && record.ends == [.stop], "\(record)")
+            #expect(record.otherCalls.map(\.name.provider) == ["one"])
+            #expect(record.usage?.output != nil)
+            try await eventually { bench.providers[0].stats.running == 0 }
+            #expect(bench.providers[0].requests().count == LatencyHistory.enough + 1 && bench.providers[1].requests().count == 1)
+        }
+    }
+
+    @Test("the first provider answers after all when the second fails")
+    func failingSecond() async throws {
+        try await CallBench.run(.quick { $0.text = "first" }, .refusing(401), isHedged: true) { bench in
+            try await warmUp(bench)
+            try bench.providers[0].enqueue(.quick { ($0.text, $0.firstTokenMs) = ("late", 1_500) })
+            let record = try await bench.ask()
+            #expect(
+                record.text == "late"
+                    && record.otherCalls == [OtherCall(name: ModelName(provider: "two", model: "sim-coach-1"), isAccepted: false)])
+        }
+    }
+
+    @Test("a cancel reaches both providers")
+    func cancel() async throws {
+        try await CallBench.run(.quick { $0.text = "first" }, Self.slow, isHedged: true) { bench in
+            try await warmUp(bench)
+            try bench.providers[0].enqueue(Self.slow)
+            let (recorder, generation) = bench.start()
+            try await eventually { bench.providers[1].stats.running == 1 }
+            generation.cancel()
+            let record = try await recorder.ended()
+            #expect(record.ends == [.cancelled] && record.otherCalls.map(\.name.provider) == ["two"])
+            try await eventually { bench.providers.allSatisfy { $0.stats.running == 0 } }
+        }
+    }
+
+    @Test("without hedging the second provider is not called")
+    func off() async throws {
+        try await CallBench.run(.quick { $0.text = "first" }, .quick { $0.text = "second" }) { bench in
+            try await warmUp(bench)
+            try bench.providers[0].enqueue(.quick { ($0.text, $0.firstTokenMs) = ("late", 1_000) })
+            let record = try await bench.ask()
+            #expect(record.text == "late" && bench.providers[1].requests().isEmpty)
+        }
+    }
+}
