@@ -10,18 +10,21 @@ public struct OrphanCollector: Service {
     let recovery: TurnRecovery
     let repository: TurnRepository
     let prices: LiveValue<PriceBook>
+    let ratios: TokenRatios
     let registry: TurnRegistry
     let logger: Logger
     let interval: Duration
 
     /// - Parameter interval: between two queries for orphaned turns.
     public init(
-        recovery: TurnRecovery, repository: TurnRepository, prices: LiveValue<PriceBook>, registry: TurnRegistry, logger: Logger,
+        recovery: TurnRecovery, repository: TurnRepository, prices: LiveValue<PriceBook>, ratios: TokenRatios, registry: TurnRegistry,
+        logger: Logger,
         interval: Duration = .seconds(1)
     ) {
         self.recovery = recovery
         self.repository = repository
         self.prices = prices
+        self.ratios = ratios
         self.registry = registry
         self.logger = logger
         self.interval = interval
@@ -39,7 +42,7 @@ public struct OrphanCollector: Service {
     }
 
     private func finalize(_ orphan: OrphanedTurn) async {
-        let receipt = Self.receipt(for: orphan, prices: prices.current)
+        let receipt = Self.receipt(for: orphan, prices: prices.current, ratios: ratios)
         do {
             _ = try await repository.finish(receipt)
             logger.notice(
@@ -63,9 +66,10 @@ public struct OrphanCollector: Service {
     }
 
     /// The receipt of an orphaned turn: its checkpointed text, and a bill by estimated tokens. Pure.
-    static func receipt(for orphan: OrphanedTurn, prices: PriceBook) -> TurnReceipt {
+    static func receipt(for orphan: OrphanedTurn, prices: PriceBook, ratios: TokenRatios = TokenRatios()) -> TurnReceipt {
         let bill = orphan.answeredBy.map { name in
-            let usage = TokenUsage(input: orphan.promptTokens, output: TokenEstimate.tokens(in: orphan.content.utf8))
+            let usage = ratios.adjusted(
+                TokenUsage(input: orphan.promptTokens, output: TokenEstimate.tokens(in: orphan.content.utf8)), of: name)
             return TurnBill(
                 provider: name.provider, model: name.model, usage: usage, cost: prices.cost(of: usage, at: name, on: orphan.facts.day),
                 estimated: true)

@@ -10,6 +10,7 @@ import TokenRelay
 public struct TurnFinalizer: Sendable {
     let repository: TurnRepository
     let prices: LiveValue<PriceBook>
+    let ratios: TokenRatios
     let registry: TurnRegistry
     let spool: ReceiptSpool
     let logger: Logger
@@ -20,12 +21,14 @@ public struct TurnFinalizer: Sendable {
     ///   - pauses: between attempts to save while the database is unavailable; the last one repeats.
     ///   - isClosing: whether the process is shutting down; then receipts on disk are left for the next process.
     public init(
-        repository: TurnRepository, prices: LiveValue<PriceBook>, registry: TurnRegistry, spool: ReceiptSpool, logger: Logger,
+        repository: TurnRepository, prices: LiveValue<PriceBook>, ratios: TokenRatios = TokenRatios(), registry: TurnRegistry,
+        spool: ReceiptSpool, logger: Logger,
         pauses: [Duration] = [.milliseconds(100), .milliseconds(250), .milliseconds(500), .seconds(1)],
         isClosing: @escaping @Sendable () -> Bool = { false }
     ) {
         self.repository = repository
         self.prices = prices
+        self.ratios = ratios
         self.registry = registry
         self.spool = spool
         self.logger = logger
@@ -198,9 +201,10 @@ public struct TurnFinalizer: Sendable {
         on day: CalendarDay
     ) -> TurnBill? {
         answeredBy.map { name in
-            prices.current.bill(
-                of: name, on: day, reported: reportedUsage,
-                estimate: TokenEstimate.usage(promptTokens: promptTokens, answer: text, withheldBytes: withheldBytes))
+            let estimate = TokenEstimate.usage(promptTokens: promptTokens, answer: text, withheldBytes: withheldBytes)
+            let bill = prices.current.bill(of: name, on: day, reported: reportedUsage, estimate: ratios.adjusted(estimate, of: name))
+            if !bill.estimated { ratios.learn(from: bill.usage, of: name, estimate: estimate) }
+            return bill
         }
     }
 

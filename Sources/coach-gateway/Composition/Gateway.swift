@@ -79,13 +79,14 @@ struct Gateway {
         let admission = Admission(registry: registry, maximumTurns: configuration.maximumTurns)
         let remoteTurns = RemoteTurnTailer(recovery: recovery, logger: logger)
         let streamLoop = StreamLoop(reactor: reactor)
+        let ratios = TokenRatios()
         let finalizer = TurnFinalizer(
-            repository: repository, prices: documents.prices, registry: registry, spool: spool, logger: logger,
+            repository: repository, prices: documents.prices, ratios: ratios, registry: registry, spool: spool, logger: logger,
             isClosing: { !admission.isOpen })
         let leases = LeaseRenewer(recovery: recovery, registry: registry, logger: logger)
         let checkpointer = Checkpointer(recovery: recovery, registry: registry, logger: logger)
         let orphanCollector = OrphanCollector(
-            recovery: recovery, repository: repository, prices: documents.prices, registry: registry, logger: logger)
+            recovery: recovery, repository: repository, prices: documents.prices, ratios: ratios, registry: registry, logger: logger)
         let startFailures = StartFailures(database: database, logger: logger)
         let life = InstanceLifecycle(
             instance: instance, finalizer: finalizer, leases: leases, checkpointer: checkpointer, orphanCollector: orphanCollector,
@@ -141,7 +142,8 @@ struct Gateway {
         let application = GatewayApplication(
             .init(host: configuration.listen.host, port: configuration.listen.port, corsOrigins: configuration.corsOrigins),
             features: try [
-                chat, ChatCompletionRoutes(chat: chat), ResponseRoutes(chat: chat, removal: .postgres(client: database)),
+                chat, ChatCompletionRoutes(chat: chat),
+                ResponseRoutes(chat: chat, removal: .postgres(client: database)),
                 ModelRoutes(personas: resources.personas),
                 SafetyRoutes(coaching: documents.coaching, safetyProtocol: files.coachingParts.safetyProtocol),
                 ConversationRoutes(
