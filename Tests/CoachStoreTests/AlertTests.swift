@@ -76,6 +76,8 @@ struct AlertTests {
         try await turns.finish(receipt)
         try await store.admin.execute(
             "insert into gateway.jobs (kind, due_at, max_attempts, state) values ('x', now() - interval '1 minute', 1, 'dead')")
+        try await store.admin.execute(
+            "select gateway.take_slice('installation', '', (now() at time zone 'UTC')::date, 1000, 10)")
         try await store.foldRollups()
         try await alerts.note([ModelName(provider: "p", model: "m"): .halfOpen])
         let firing = try await alerts.evaluate(rules, readings: [.spooledReceipts: 1, .missingClassifiers: 1, .webhookLag: 1])

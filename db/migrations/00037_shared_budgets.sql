@@ -9,6 +9,8 @@ create table gateway.shared_budgets (
     day date not null,
     -- Nanodollars of all slices.
     taken bigint not null default 0 check (taken >= 0),
+    -- The limit at the last slice.
+    at_most bigint,
     primary key (scope, id, day)
 ) with (fillfactor = 50);
 create index shared_budgets_age on gateway.shared_budgets (day);
@@ -28,7 +30,7 @@ begin
     select b.taken into strict before from gateway.shared_budgets b where b.scope = $1 and b.id = $2 and b.day = $3 for update;
     granted := greatest(0, least(want, at_most - before));
     if granted > 0 then
-        update gateway.shared_budgets b set taken = before + granted where b.scope = $1 and b.id = $2 and b.day = $3;
+        update gateway.shared_budgets b set taken = before + granted, at_most = $4 where b.scope = $1 and b.id = $2 and b.day = $3;
     end if;
     return granted;
 end $$;

@@ -58,6 +58,10 @@ begin
             select l.first_token_p95 from gateway.latency_figures(
                 date_trunc('hour', since, 'UTC'), date_trunc('hour', now(), 'UTC') + interval '1 hour', '{}', 'hour', 'UTC') l
             where l.turns >= greatest(minimum, 1));
+    elsif measure = 'budget_share' then
+        return (
+            select coalesce(max(b.taken::double precision / nullif(b.at_most, 0)), 0) from gateway.shared_budgets b
+            where b.day = (now() at time zone 'UTC')::date);
     elsif measure = 'dead_jobs' then
         return (select coalesce(sum(j.dead), 0) from gateway.job_figures() j);
     elsif measure = 'job_lag_seconds' then

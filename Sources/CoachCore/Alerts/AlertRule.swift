@@ -12,6 +12,8 @@ public struct AlertRule: Sendable, Equatable {
         /// Attempts that ended with an error, of all in the window.
         case errorShare = "error_share"
         case firstTokenP95 = "first_token_p95_ms"
+        /// The largest share that is taken of a day's budget of the installation, a tier or a persona: what is above is a soft limit.
+        case budgetShare = "budget_share"
         case deadJobs = "dead_jobs"
         /// For how long the oldest job of any kind has been due.
         case jobLag = "job_lag_seconds"
