@@ -8,10 +8,12 @@ import TokenRelay
 /// `/v1/responses`: a turn for clients of OpenAI's responses. The id of a response is that of its turn.
 public struct ResponseRoutes: Feature {
     private let chat: ChatRoutes
+    private let inputs: ResponseInputs
     private let removal: ResponseRemoval
 
-    public init(chat: ChatRoutes, removal: ResponseRemoval) {
+    public init(chat: ChatRoutes, inputs: ResponseInputs, removal: ResponseRemoval) {
         self.chat = chat
+        self.inputs = inputs
         self.removal = removal
     }
 
@@ -34,6 +36,10 @@ public struct ResponseRoutes: Feature {
                     .init("starting_after", in: .query, .integer(0...Int(Int32.max))),
                 ], response: .media("application/json"))
         ) { try await get($0, $1) }
+        turns.get(
+            "/v1/responses/{id}/input_items",
+            .init("List the input of a response", parameters: [.init("id", in: .path, .text)], response: .media("application/json"))
+        ) { try await inputItems($0, $1) }
         running.post(
             "/v1/responses/{id}/cancel",
             .init("Stop a response", parameters: [.init("id", in: .path, .text)], response: .media("application/json"))
@@ -51,6 +57,18 @@ public struct ResponseRoutes: Feature {
         let pipeline = chat.pipeline
         let body = try pipeline.read(http, ResponseRequest.init)
         let conversation = try await conversation(of: body.previous, pipeline, http)
+        // With a key the request may be repeated, and the turn after the previous one its own: that conversation is continued at its end.
+        if http.idempotencyKey == nil, let previous = body.previous,
+            try await inputs.input(context.caller, previous)?.isLatest == false
+        {
+            var error = GatewayError(.invalidInput, "only the latest response of a conversation can be continued")
+                .naming(field: "previous_response_id")
+            error.openAICode = "previous_response_not_latest"
+            let message = body.conversation.message
+            error.safety = pipeline.coaching.crisisResources(
+                pipeline.coaching.assessor.assess(message).risk, in: http.region(TurnRequest(message: message)))
+            throw error
+        }
         let subscription = try await pipeline.start(body.conversation, model: body.model, in: conversation, http)
         let object = ResponseObject(
             turn: subscription.turn, model: body.model, card: pipeline.cardText(of: subscription.turn), isBackground: body.isBackground,
@@ -87,6 +105,37 @@ public struct ResponseRoutes: Feature {
         guard streams else { return .json(object.encoded()) }
         let format = ResponseFormat(object, after: last)
         return try pipeline.relay(TurnSubscription(turn: object.turn), from: format.cursor, as: format, http)
+    }
+
+    /// The newest message alone: instructions and earlier items of a request are not stored.
+    private func inputItems(_ request: Request, _ context: Authenticated) async throws -> Response {
+        guard let input = try await inputs.input(context.caller, try turnID(context)) else { throw GatewayError.notFound }
+        let id = "msg_\(input.messageID)"
+        return .json(
+            JSONWriter.encode { writer in
+                writer.object { writer in
+                    writer.member("object", "list")
+                    writer.key(literal: "data")
+                    writer.array { writer in
+                        writer.object { writer in
+                            writer.member("id", id)
+                            writer.member("type", "message")
+                            writer.member("status", "completed")
+                            writer.member("role", "user")
+                            writer.key(literal: "content")
+                            writer.array { writer in
+                                writer.object { writer in
+                                    writer.member("type", "input_text")
+                                    writer.member("text", input.text)
+                                }
+                            }
+                        }
+                    }
+                    writer.member("first_id", id)
+                    writer.member("last_id", id)
+                    writer.member("has_more", false)
+                }
+            })
     }
 
     private func cancel(_ request: Request, _ context: Authenticated) async throws -> Response {

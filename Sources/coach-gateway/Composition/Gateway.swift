@@ -143,7 +143,7 @@ struct Gateway {
             .init(host: configuration.listen.host, port: configuration.listen.port, corsOrigins: configuration.corsOrigins),
             features: try [
                 chat, ChatCompletionRoutes(chat: chat),
-                ResponseRoutes(chat: chat, removal: .postgres(client: database)),
+                ResponseRoutes(chat: chat, inputs: .postgres(client: database), removal: .postgres(client: database)),
                 ModelRoutes(personas: resources.personas),
                 SafetyRoutes(coaching: documents.coaching, safetyProtocol: files.coachingParts.safetyProtocol),
                 ConversationRoutes(

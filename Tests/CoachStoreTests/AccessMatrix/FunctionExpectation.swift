@@ -57,6 +57,7 @@ enum FunctionExpectation {
         "gateway.finish_turn(uuid, jsonb)",
         "gateway.record_crisis(uuid, uuid, integer, jsonb)",
         "gateway.book_judge(uuid, uuid, integer, jsonb, public.finalizer)",
+        "gateway.response_input(uuid, uuid)",
         "gateway.book_calls(uuid, uuid, integer, jsonb, public.finalizer)",
         "gateway.lease()",
         "gateway.silence()",

@@ -118,6 +118,10 @@ def _():
     assert first.output_text == TEXT and first.status == "completed" and first.usage.output_tokens > 0
     second = client.responses.create(model="coach", input=[{"role": "user", "content": say(words=2)}], previous_response_id=first.id)
     assert second.previous_response_id == first.id
+    items = list(client.responses.input_items.list(first.id))
+    assert [item.role for item in items] == ["user"] and items[0].content[0].type == "input_text", items
+    error = expect(openai.BadRequestError, lambda: client.responses.create(model="coach", input=say(words=1), previous_response_id=first.id))
+    assert error.code == "previous_response_not_latest"
     assert client.responses.retrieve(first.id).output_text == TEXT
     client.responses.delete(first.id)
     expect(openai.NotFoundError, lambda: client.responses.retrieve(first.id))

@@ -1,0 +1,19 @@
+import CoachCore
+import JSON
+import PostgresClient
+
+extension ResponseInputs {
+    public static func postgres(client: PostgresClient) -> ResponseInputs {
+        ResponseInputs { caller, turnID in
+            let text: String? = try await client.call("gateway.response_input(\(caller.userID), \(turnID))", for: caller)
+            return try text.map { try StoredJSON.decode(ResponseInput.self, from: $0) }
+        }
+    }
+}
+
+extension ResponseInput: JSONReadable {
+    public init(_ json: JSONReader) throws(JSONFinding) {
+        self.init(
+            messageID: try json.required("message_id"), text: try json.required("content"), isLatest: try json.required("is_latest"))
+    }
+}
