@@ -54,7 +54,7 @@ struct RouteChoiceTests {
         #expect(health.order([one, two], at: now).map(\.name.provider) == ["one", "two"])
     }
 
-    @Test("a circuit that opens, is probed, opens again, is probed and closes is told so")
+    @Test("a circuit reports when it opens, is probed, opens again and closes")
     func circuits() {
         let events = Recorder()
         let health = ProviderHealth { events.add($0) }
@@ -68,7 +68,7 @@ struct RouteChoiceTests {
         _ = health.order([one], at: now)
         health.noteFailure(of: one.name, failure, at: now)
         _ = health.order([one], at: now + CircuitBreaker.rest)
-        health.noteSuccess(of: one.name)
+        health.noteSuccess(of: one.name, after: .milliseconds(1))
         let name = one.name
         #expect(
             events.all == [

@@ -219,8 +219,9 @@ extension ModelCallMachine {
 
     private mutating func noteOtherCall() {
         guard let call = openRequest else { return }
-        pendingFields = pendingFields ?? Fields()
-        pendingFields?.otherCalls = (pendingFields?.otherCalls ?? []) + [call]
+        var fields = pendingFields ?? Fields()
+        fields.otherCalls = (fields.otherCalls ?? []) + [call]
+        pendingFields = fields
         (request, sentBytes, hasOtherCalls) = (nil, 0, true)
     }
 
