@@ -22,6 +22,10 @@ begin
             where r.user_hash = gateway.user_hash(case when u.id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then u.id::uuid end));
 end $$;
 
+-- The few rows that must be read for a name: events without an effect, and jobs of no user.
+create index idx_billing_events_without_effect on gateway.billing_events (source, event_id) where status <> 'folded' and subscriber is null;
+create index idx_jobs_of_no_user on gateway.jobs (kind) where user_id is null;
+
 -- Replaces a removed user's id in everything that billing keeps, and cuts their raw bodies to the folded fields. Events without an effect that name the
 -- user keep no body.
 create function gateway.forget_subscriber(user_id uuid) returns void
