@@ -102,7 +102,10 @@ begin
     -- The rest is few rows, most of them by cascade. The job that calls this removes itself.
     delete from gateway.jobs j where j.user_id = $1 and j.kind <> 'delete_user';
     delete from gateway.done_jobs d where d.user_id = $1;
-    delete from public.coaching_personas p where p.user_id = $1;
+    -- The statement locks the order of all personas' changes (00050), also when it finds none.
+    if exists (select from public.coaching_personas p where p.user_id = $1) then
+        delete from public.coaching_personas p where p.user_id = $1;
+    end if;
     perform gateway.forget_subscriber(user_id);
     delete from gateway.subscriptions s where s.user_id = $1;
     delete from gateway.user_entitlements e where e.user_id = $1;
