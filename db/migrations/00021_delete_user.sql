@@ -76,8 +76,6 @@ end $$;
 create function gateway.delete_user(user_id uuid, at_most integer default 1000) returns jsonb
     language plpgsql security definer set search_path = '' as $$
 declare
-    removed bigint;
-    target text;
     running uuid;
 begin
     perform gateway.refuse_user(user_id);
@@ -90,15 +88,16 @@ begin
         return jsonb_build_object('outcome', 'stopping');
     end if;
 
-    foreach target in array array['turns', 'messages', 'conversations'] loop
-        execute format(
-            'delete from public.%1$I where ctid in (select ctid from public.%1$I where user_id = $1 limit $2)', target)
-        using user_id, at_most;
-        get diagnostics removed = row_count;
-        if removed > 0 then
-            return jsonb_build_object('outcome', 'removing');
-        end if;
-    end loop;
+    delete from public.turns t where t.ctid in (select o.ctid from public.turns o where o.user_id = $1 limit $2);
+    if not found then
+        delete from public.messages m where m.ctid in (select o.ctid from public.messages o where o.user_id = $1 limit $2);
+    end if;
+    if not found then
+        delete from public.conversations c where c.ctid in (select o.ctid from public.conversations o where o.user_id = $1 limit $2);
+    end if;
+    if found then
+        return jsonb_build_object('outcome', 'removing');
+    end if;
     -- The rest is few rows, most of them by cascade. The job that calls this removes itself.
     delete from gateway.jobs j where j.user_id = $1 and j.kind <> 'delete_user';
     delete from gateway.done_jobs d where d.user_id = $1;

@@ -25,7 +25,7 @@ struct JobHandlers {
     }
 
     private var deleteUser: JobHandler {
-        JobHandler(.deleteUser, concurrency: 4, payload: \.userID) { [removal] userID in
+        JobHandler(.deleteUser, concurrency: 8, payload: \.userID) { [removal] userID in
             while true {
                 switch try await removal.removePart(of: userID) {
                 case .removed: return
