@@ -109,7 +109,7 @@ struct AlertTests {
         #expect(try await health().first == row("bad", .halfOpen, 1, open: 1))
         try await two.note([good: .closed, bad: .closed])
         #expect(try await two.evaluate(rules, readings: [.webhookLag: 0]) == [])
-        // An instance that is gone says nothing any more.
+        // An instance that is gone reports nothing any more.
         try await store.admin.execute("update gateway.circuit_readings set at = now() - interval '61 seconds'")
         #expect(try await health().isEmpty)
         await #expect(throws: NotAllowed.self) { try await figures.health(.someone()) }

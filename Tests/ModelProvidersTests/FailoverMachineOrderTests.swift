@@ -18,7 +18,7 @@ struct FailoverMachineOrderTests {
         #expect(machine == before)
     }
 
-    @Test("a head that nobody waits for is ignored", arguments: MachineBench.stages.filter { $0 != "requesting" })
+    @Test("a head that is not awaited is ignored", arguments: MachineBench.stages.filter { $0 != "requesting" })
     func lateHead(_ stage: String) {
         var machine = Bench.at(stage)
         let before = machine
@@ -27,7 +27,7 @@ struct FailoverMachineOrderTests {
         #expect(machine == before)
     }
 
-    @Test("text that nobody waits for is ignored", arguments: ["idle", "requesting", "refusing", "pausing", "ended"])
+    @Test("text that is not awaited is ignored", arguments: ["idle", "requesting", "refusing", "pausing", "ended"])
     func lateText(_ stage: String) {
         var machine = Bench.at(stage)
         let before = machine
@@ -36,7 +36,7 @@ struct FailoverMachineOrderTests {
         #expect(machine == before)
     }
 
-    @Test("an end that nobody waits for is ignored", arguments: ["idle", "requesting", "refusing", "pausing", "ended"])
+    @Test("an end that is not awaited is ignored", arguments: ["idle", "requesting", "refusing", "pausing", "ended"])
     func lateEnd(_ stage: String) {
         var machine = Bench.at(stage)
         let before = machine
@@ -44,7 +44,7 @@ struct FailoverMachineOrderTests {
         #expect(machine == before)
     }
 
-    @Test("a failure that nobody waits for is ignored", arguments: ["idle", "pausing", "ended"])
+    @Test("a failure that is not awaited is ignored", arguments: ["idle", "pausing", "ended"])
     func lateFailure(_ stage: String) {
         var machine = Bench.at(stage)
         let before = machine

@@ -1,7 +1,7 @@
 -- Messages on which an edited domain configuration is tried: the gateway routes them again and answers operators with counts alone.
 
--- The newest messages of the last 30 days whose domain the router decided, with the domain that their conversation had before. Of anybody, without
--- who wrote them; not of those who refused memory. Their text stays in the gateway.
+-- The newest messages of the last 30 days whose domain the router decided, with the domain that their conversation had before. Of all users, without
+-- their names; not of those who refused memory. Their text stays in the gateway.
 create function operator.routed_messages(at_most integer) returns table (content text, conversation_domain public.coaching_domain)
     language plpgsql stable security definer set search_path = '' set jit = off as $$
 begin

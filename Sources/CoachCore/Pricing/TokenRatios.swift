@@ -7,7 +7,7 @@ public final class TokenRatios: Sendable {
     static let mostModels = 256
     /// The share of the newest call in a ratio.
     static let weight = 0.1
-    /// Smaller counts say little about a ratio.
+    /// Smaller counts do not show a ratio.
     static let fewestTokens = 32
     /// A provider that reports nonsense must not make estimates absurd.
     static let range = 0.5...2.0

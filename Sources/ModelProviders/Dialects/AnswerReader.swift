@@ -14,7 +14,7 @@ package struct ParsedUpdate: Equatable {
     package enum Verdict: Equatable {
         /// As the provider's dialect ends it.
         case ended(ModelEnd)
-        /// It broke; the detail is fit for the log. `about`: what an error frame says about the next step.
+        /// It broke; the detail is fit for the log. `about`: what an error frame means for the next step.
         case broken(ModelFault.Kind, detail: String, about: ProviderError.Kind = .other)
 
         static let malformed = Verdict.broken(.errorFrame, detail: "malformed frame")

@@ -2,7 +2,7 @@
 struct LatencyHistory: Equatable {
     /// The most times that are kept.
     static let size = 64
-    /// Fewer say nothing about the slowest.
+    /// Fewer do not show the slowest.
     static let enough = 20
     /// The share of the newest time in the mean.
     private static let weight = 0.2

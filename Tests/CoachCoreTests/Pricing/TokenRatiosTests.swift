@@ -20,7 +20,7 @@ struct TokenRatiosTests {
         #expect(ratios.adjusted(estimate, of: ModelName(provider: "p", model: "other")) == estimate)
     }
 
-    @Test("absurd reports are bounded, small and unknown ones say nothing")
+    @Test("absurd reports are bounded, small and unknown ones have no effect")
     func bounded() {
         let ratios = TokenRatios()
         for _ in 0..<200 { ratios.learn(from: TokenUsage(input: 1 << 40, output: 1 << 40), of: name, estimate: estimate) }
