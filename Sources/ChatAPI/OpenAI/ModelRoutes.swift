@@ -17,16 +17,7 @@ public struct ModelRoutes: Feature {
     public func register(on routes: RouteTable) {
         routes.authenticated("OpenAI").get("/v1/models", .init("List models", response: .media("application/json"))) { _, context in
             let models = try await models(of: context.caller)
-            return .json(
-                JSONWriter.encode { writer in
-                    writer.object { writer in
-                        writer.member("object", "list")
-                        writer.key(literal: "data")
-                        writer.array { writer in
-                            for model in models { Self.write(model, to: &writer) }
-                        }
-                    }
-                })
+            return .json(OpenAIList.encode { writer in for model in models { Self.write(model, to: &writer) } })
         }
     }
 

@@ -111,31 +111,26 @@ public struct ResponseRoutes: Feature {
     private func inputItems(_ request: Request, _ context: Authenticated) async throws -> Response {
         guard let input = try await inputs.input(context.caller, try turnID(context)) else { throw GatewayError.notFound }
         let id = "msg_\(input.messageID)"
-        return .json(
-            JSONWriter.encode { writer in
-                writer.object { writer in
-                    writer.member("object", "list")
-                    writer.key(literal: "data")
-                    writer.array { writer in
-                        writer.object { writer in
-                            writer.member("id", id)
-                            writer.member("type", "message")
-                            writer.member("status", "completed")
-                            writer.member("role", "user")
-                            writer.key(literal: "content")
-                            writer.array { writer in
-                                writer.object { writer in
-                                    writer.member("type", "input_text")
-                                    writer.member("text", input.text)
-                                }
-                            }
-                        }
+        let list = OpenAIList.encode { writer in
+            writer.object { writer in
+                writer.member("id", id)
+                writer.member("type", "message")
+                writer.member("status", "completed")
+                writer.member("role", "user")
+                writer.key(literal: "content")
+                writer.array { writer in
+                    writer.object { writer in
+                        writer.member("type", "input_text")
+                        writer.member("text", input.text)
                     }
-                    writer.member("first_id", id)
-                    writer.member("last_id", id)
-                    writer.member("has_more", false)
                 }
-            })
+            }
+        } members: { writer in
+            writer.member("first_id", id)
+            writer.member("last_id", id)
+            writer.member("has_more", false)
+        }
+        return .json(list)
     }
 
     private func cancel(_ request: Request, _ context: Authenticated) async throws -> Response {

@@ -113,6 +113,15 @@ final class RawConnection {
         write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
     }
 
+    /// Answers each request of the connection with one chunk.
+    func answerEach(_ text: String) {
+        while request() != nil {
+            streamHead()
+            chunk(text)
+            write("0\r\n\r\n")
+        }
+    }
+
     /// Blocks until the client closes or resets.
     func waitForClose() { while fill() {} }
 

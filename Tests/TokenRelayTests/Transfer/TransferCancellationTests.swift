@@ -9,13 +9,7 @@ struct TransferCancellationTests {
     @Test("transfers cancelled at random times end exactly once and leave no connection open", arguments: DriverKind.allCases)
     func cancelRace(_ driver: DriverKind) async throws {
         let bench = try PoolBench(driver)
-        let server = try RawServer { connection in
-            while connection.request() != nil {
-                connection.streamHead()
-                connection.chunk("data")
-                connection.write("0\r\n\r\n")
-            }
-        }
+        let server = try RawServer { $0.answerEach("data") }
         try await withThrowingTaskGroup(of: TransferEnd.self) { group in
             for index in 0..<300 {
                 group.addTask {

@@ -191,13 +191,7 @@ struct TransferTests {
     @Test("an idle connection is reused", arguments: DriverKind.allCases)
     func reuse(_ driver: DriverKind) async throws {
         let bench = try PoolBench(driver)
-        let server = try RawServer { connection in
-            while connection.request() != nil {
-                connection.streamHead()
-                connection.chunk("data")
-                connection.write("0\r\n\r\n")
-            }
-        }
+        let server = try RawServer { $0.answerEach("data") }
         for _ in 0..<20 { #expect(try await bench.end(of: TransferRequest(url: server.url, body: [1])) == .complete) }
         // libcurl may repeat a POST when a reused connection breaks, so each POST gets a new one.
         #expect(server.accepted == (driver == .direct ? 1 : 20))

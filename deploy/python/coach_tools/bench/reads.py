@@ -3,11 +3,10 @@ import asyncio
 import json
 import random
 import re
-import threading
-import time
 
 from .. import tokens
 from . import history, machine, peers, report
+from .beside import beside, pace
 from .testbed import progress
 from .workloads import Workload
 
@@ -81,21 +80,12 @@ class Reader:
 
     async def run(self, seconds):
         """Sends for so many seconds. An answer's time counts from when its request was due."""
-        idle, running, began = [], set(), time.perf_counter()
-
-        async def one(due, route, data):
-            connection = idle.pop() if idle else await asyncio.open_connection("127.0.0.1", self.port)
-            await self.send(connection, route, data)
-            self.times[route].append((time.perf_counter() - began - due) * 1e3)
-            idle.append(connection)
-        for number in range(int(RATE * seconds)):
-            route = self.routes[number % len(self.routes)]
-            due, data = number / RATE, self.request(route)
-            await asyncio.sleep(max(0, began + due - time.perf_counter()))
-            task = asyncio.ensure_future(one(due, route, data))
-            running.add(task)
-            task.add_done_callback(running.discard)
-        await asyncio.gather(*running)
+        async def send(connection, number):
+            # At random, so that no route always follows a slow one.
+            route = self.random.choice(self.routes)
+            await self.send(connection, route, self.request(route))
+            return lambda late: self.times[route].append(late * 1e3)
+        await pace(RATE, seconds, lambda: asyncio.open_connection("127.0.0.1", self.port), send)
 
 
 def quantile(times, share):
@@ -123,20 +113,8 @@ def study(testbed, kinds):
         reader = Reader(peer.port, routes, PERSONAS // PERSONAS_PER_CREATOR)
         # Prepared statements and caches.
         asyncio.run(reader.run(2))
-        reader.times, failures = {route: [] for route in routes}, []
-
-        def read():
-            time.sleep(4)
-            try:
-                asyncio.run(reader.run(seconds))
-            except BaseException as error:  # The figures show what arrived until then.
-                failures.append(error)
-        thread = threading.Thread(target=read, daemon=True)
-        thread.start()
-        figures = testbed.run(peer, workload)
-        thread.join(timeout=60)
-        if failures or thread.is_alive():
-            raise SystemExit(f"the reader: {failures or 'did not end'}")
+        reader.times = {route: [] for route in routes}
+        figures = beside(testbed, peer, workload, 4, lambda: reader.run(seconds))
     finally:
         peer.stop()
     body = [[f"`{route}`", len(times), quantile(times, 0.5), quantile(times, 0.99), max(times)] for route, times in reader.times.items()]

@@ -2,10 +2,10 @@
 import asyncio
 import json
 import secrets
-import threading
 import time
 
 from . import peers, report
+from .beside import beside, pace
 from .testbed import progress
 from .workloads import Workload
 
@@ -88,21 +88,13 @@ class Sender:
         await asyncio.gather(*(worker(count // connections) for _ in range(connections)))
 
     async def pace(self, rate, seconds):
-        """Sends events at a rate, independent of the answers: an event that waits for a free connection is late, which counts."""
-        idle, running, began = [], set(), time.perf_counter()
-
-        async def one(due):
-            connection = idle.pop() if idle else await self.connect()
+        """Sends events at a rate."""
+        async def send(connection, number):
             await self.send(connection, body(new_user(), 1))
-            self.seconds[-1] = time.perf_counter() - began - due
-            idle.append(connection)
-        for number in range(int(rate * seconds)):
-            due = number / rate
-            await asyncio.sleep(max(0, began + due - time.perf_counter()))
-            task = asyncio.ensure_future(one(due))
-            running.add(task)
-            task.add_done_callback(running.discard)
-        await asyncio.gather(*running)
+            # The seconds since the event was due instead of those since it was sent.
+            self.seconds.pop()
+            return self.seconds.append
+        await pace(rate, seconds, self.connect, send)
 
     def quantile(self, share):
         """Milliseconds."""
@@ -127,21 +119,8 @@ def history(port):
 
 def beside_chat(testbed, peer, workload, work):
     """Runs the workload while `work` (a coroutine of a sender) runs, and returns the figures and the sender."""
-    sender, failures = Sender(peer.port), []
-
-    def run():
-        time.sleep(3)
-        try:
-            asyncio.run(work(sender))
-        except BaseException as error:  # The figures show what arrived until then.
-            failures.append(error)
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    figures = testbed.run(peer, workload)
-    thread.join(timeout=60)
-    if failures or thread.is_alive():
-        raise SystemExit(f"the sender of webhooks: {failures or 'did not end'}")
-    return figures, sender
+    sender = Sender(peer.port)
+    return beside(testbed, peer, workload, 3, lambda: work(sender)), sender
 
 
 def study(testbed, kinds):
