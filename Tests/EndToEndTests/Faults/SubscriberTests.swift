@@ -49,7 +49,7 @@ struct SubscriberTests {
     func silentPlaces() async throws {
         let pair = try await Pair.shared()
         let testUser = pair.one.testUser()
-        let script = sim(["words": 3, "first_token_ms": 5500])
+        let script = sim(["words": 3, "first_token_ms": 4500])
         let first = try await testUser.listen("Hello \(script)").until { !$0.turnID.isEmpty }
         var others: [Listening] = []
         for _ in 0..<15 { others.append(try await testUser.follow(first.turnID).until { !$0.turnID.isEmpty }) }
