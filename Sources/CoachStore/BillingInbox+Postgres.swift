@@ -6,7 +6,7 @@ import PostgresClient
 extension BillingInbox {
     /// The version of `EntitlementFold`. Increment it when the fold gives other results for the same events: then stored results of an
     /// older version must be computed again.
-    static let foldVersion = 2
+    static let foldVersion = 3
 
     /// The inbox in PostgreSQL.
     /// - Parameter includingSandbox: whether purchases in the stores' sandbox give access; for development only.
@@ -69,31 +69,17 @@ extension PostgresClient {
     }
 
     fileprivate func fold(_ event: BillingEvent, of delivery: BillingDelivery, includingSandbox: Bool) async throws -> BillingReceipt {
-        var (event, delivery) = (event, delivery)
-        let pseudonyms = try await pseudonyms(of: event)
-        if !pseudonyms.isEmpty {
-            event = event.renaming(pseudonyms)
+        guard let folded = try await folded(event, includingSandbox: includingSandbox) else { return .known }
+        var delivery = delivery
+        if folded.event != event {
             // Nothing of a removed user but what the fold reads.
-            delivery.body = event.json.bytes
+            delivery.body = folded.event.json.bytes
             delivery.followUp = []
         }
-        guard let folded = try await folded(event, includingSandbox: includingSandbox) else { return .known }
         var call: Query = "gateway.fold_billing_event("
         call.append(folded.arguments(delivery))
         call.append(")")
         return try await receipt(of: call)
-    }
-
-    /// The ids of the event that are of removed users, with what stands for them.
-    private func pseudonyms(of event: BillingEvent) async throws -> [SubscriberID: SubscriberID] {
-        let query: Query = "select removed, pseudonyms from gateway.removed_subscriber_ids(\(event.links.joined().map(\.text)))"
-        let (removed, names) = try await self.query(query) { rows in
-            try rows.only { row in (try row.value(0, as: [String].self), try row.value(1, as: [String].self)) }
-        }
-        let pairs = zip(removed, names).compactMap { id, name in
-            SubscriberID(id).flatMap { id in SubscriberID(name).map { (id, $0) } }
-        }
-        return Dictionary(pairs) { first, _ in first }
     }
 
     private func receipt(of call: Query) async throws -> BillingReceipt {
@@ -107,27 +93,46 @@ extension PostgresClient {
     /// `PostgresError`.
     func folded(_ event: BillingEvent, includingSandbox: Bool) async throws -> FoldedEvent? {
         let ids = event.links.joined().map(\.text)
-        let known = try await query(
+        let stored = try await query(
             """
-            select known, subscribers, revisions, subscriber_ids, events
-            from gateway.read_subscriber(\(event.source.rawValue), \(event.id), \(ids))
+            select known, removed, pseudonyms, subscribers, revisions, state, events
+            from gateway.read_subscriber(\(event.source.rawValue), \(event.id), \(ids), \(BillingInbox.foldVersion))
             """
         ) { rows in try rows.only { row in try StoredSubscriber(row) } }
-        guard !known.isKnown else { return nil }
-        let fold = EntitlementFold(try known.billingEvents() + [event])
-        let allIDs = Set(known.ids + ids).compactMap { SubscriberID($0) }
+        guard !stored.isKnown else { return nil }
+        let event = stored.pseudonyms.isEmpty ? event : event.renaming(stored.pseudonyms)
+        let fold = try await fold(of: stored, and: event)
         return FoldedEvent(
-            event: event, ids: ids, subscribers: known.subscribers, revisions: known.revisions,
-            states: fold.entitlements(of: allIDs, includingSandbox: includingSandbox))
+            event: event, subscribers: stored.subscribers, revisions: stored.revisions, fold: fold,
+            states: fold.entitlements(of: fold.subscriberIDs, includingSandbox: includingSandbox))
+    }
+
+    /// The stored state and the event, when that equals the fold of all events; else the fold of all.
+    private func fold(of stored: StoredSubscriber, and event: BillingEvent) async throws -> EntitlementFold {
+        if let events = stored.events { return EntitlementFold(try events.map(BillingEvent.init(stored:)) + [event]) }
+        if let text = stored.state, var fold = (try? JSONValue(parsing: Array(text.utf8))).flatMap({ EntitlementFold(json: $0) }),
+            fold.append(event)
+        {
+            return fold
+        }
+        // An event that is stored between the two readings changes a revision, and then this one is folded anew.
+        let events = try await query("select * from gateway.subscriber_events(\(stored.subscribers))") { rows in
+            try rows.only { row in try row.value(0, as: [String].self) }
+        }
+        return EntitlementFold(try events.map(BillingEvent.init(stored:)) + [event])
     }
 }
 
 /// A new billing event with the entitlements that follow from it and the stored events of its subscriber.
 struct FoldedEvent: Sendable {
+    /// A longer state is not stored: to write it with every event would cost more than to fold all events again.
+    private static let longestState = 16_384
+
+    /// With pseudonyms instead of the ids of removed users.
     let event: BillingEvent
-    fileprivate let ids: [String]
     fileprivate let subscribers: [Int64]
     fileprivate let revisions: [Int]
+    fileprivate let fold: EntitlementFold
     fileprivate let states: [FoldedEntitlements]
 
     /// The user's entitlements over time, after the event.
@@ -136,38 +141,47 @@ struct FoldedEvent: Sendable {
     /// The arguments of `gateway.fold_billing_event`, which stores event and entitlements. The call fails with a serialization failure when
     /// another event of the subscriber was stored since the stored ones were read.
     func arguments(_ delivery: BillingDelivery) -> Query {
+        let ids = event.links.joined().map(\.text)
+        let state = fold.json.bytes
         let figures = BillingFigures(event, price: delivery.price).map { String(decoding: $0.json.bytes, as: UTF8.self) }
         return """
             \(delivery.source.rawValue), \(delivery.id), \(delivery.type), \(delivery.environment.rawValue), \(delivery.body),
             \(String(decoding: event.json.bytes, as: UTF8.self)), \(ids), \(subscribers), \(revisions),
-            \(BillingInbox.foldVersion), \(String(decoding: JSONValue.array(states.map(\.json)).bytes, as: UTF8.self))::jsonb,
+            \(BillingInbox.foldVersion), \(state.count > Self.longestState ? nil : String(decoding: state, as: UTF8.self)), \(String(decoding: JSONValue.array(states.map(\.json)).bytes, as: UTF8.self))::jsonb,
             \(figures)::jsonb, \(StoredJSON.encode(StoredJobs(delivery.followUp)))::jsonb
             """
     }
 }
 
-/// A row of `gateway.read_subscriber`. Its events are kept as text, to be parsed in the caller's task and not on the reactor's thread.
+/// A row of `gateway.read_subscriber`. Its JSON is kept as text, to be parsed in the caller's task and not on the reactor's thread.
 private struct StoredSubscriber: Sendable {
     let isKnown: Bool
+    /// Of the event's ids that are of removed users: what stands for them.
+    let pseudonyms: [SubscriberID: SubscriberID]
     let subscribers: [Int64]
     let revisions: [Int]
-    let ids: [String]
-    private let events: [String]
+    let state: String?
+    /// nil when there is a state.
+    let events: [String]?
 
     init(_ row: borrowing Row) throws {
         isKnown = try row.value(0)
-        subscribers = try row.value(1)
-        revisions = try row.value(2)
-        ids = try row.value(3)
-        events = try row.value(4)
-    }
-
-    func billingEvents() throws -> [BillingEvent] {
-        try events.map { text in
-            guard let json = try? JSONValue(parsing: Array(text.utf8)), let event = BillingEvent(json: json) else {
-                throw StoreFault.unexpected("the database holds an unreadable billing event")
-            }
-            return event
+        let names = zip(try row.value(1, as: [String].self), try row.value(2, as: [String].self)).compactMap { id, name in
+            SubscriberID(id).flatMap { id in SubscriberID(name).map { (id, $0) } }
         }
+        pseudonyms = Dictionary(names) { first, _ in first }
+        subscribers = try row.value(3)
+        revisions = try row.value(4)
+        state = try row.value(5)
+        events = try row.value(6)
+    }
+}
+
+extension BillingEvent {
+    fileprivate init(stored text: String) throws {
+        guard let json = try? JSONValue(parsing: Array(text.utf8)), let event = BillingEvent(json: json) else {
+            throw StoreFault.unexpected("the database holds an unreadable billing event")
+        }
+        self = event
     }
 }

@@ -56,6 +56,21 @@ struct BillingInboxTests {
         #expect(try await self.state(.someone(), store) == .none)
     }
 
+    @Test("the last event in time is folded without reading the earlier ones, an earlier one with them")
+    func incremental() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let subject = [SubscriberID(caller.userID)]
+        let first = purchase(.purchased, of: subject)
+        #expect(try await inbox(store).store(delivery(first)) == .stored)
+        try await store.admin.execute("update gateway.billing_events set event = 'unreadable' where event_id = \(first.id)")
+        #expect(try await inbox(store).store(delivery(purchase(.renewed, of: subject, at: month, until: 2 * month))) == .stored)
+        #expect(try await state(caller, store, at: month + 1).expiresAt == now.advanced(by: 2 * month))
+        await #expect(throws: StoreFault.self) {
+            _ = try await inbox(store).store(delivery(purchase(.billingIssue(graceUntil: nil), of: subject, at: 1)))
+        }
+    }
+
     @Test("an event without effect is stored once, with its reason")
     func ignored() async throws {
         let store = try await StoreFixture.shared()

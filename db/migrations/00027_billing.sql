@@ -8,7 +8,9 @@ create table gateway.subscribers (
     -- Number of events.
     revision integer not null,
     -- Version of the fold that wrote the results.
-    fold_version integer not null
+    fold_version integer not null,
+    -- The fold of all events, in the gateway's form: with it the next event is folded alone. NULL when it must be computed from the events.
+    state text check (octet_length(state) <= 65536)
 );
 
 -- Every id by which a sender knows a subscriber: app user ids, aliases, stores' customers and purchases.
@@ -37,6 +39,7 @@ create table gateway.billing_events (
     -- In the form that the fold reads.
     event text,
     received_at timestamptz not null default clock_timestamp(),
+    number bigint generated always as identity,
     primary key (source, event_id),
     check ((status = 'folded') = (event is not null and subscriber is not null)),
     check ((status = 'ignored') = (ignored_reason is not null))
@@ -45,6 +48,8 @@ create index idx_billing_events_subscriber on gateway.billing_events (subscriber
 
 -- What operators count: one narrow row per production event that begins, continues or ends a purchase.
 create table gateway.billing_figures (
+    -- Of gateway.billing_events: rows are appended at the end of this index, which one of the senders' ids would spread over all its pages.
+    event_number bigint primary key,
     source text not null,
     event_id text not null,
     occurred_at timestamptz not null,
@@ -59,8 +64,7 @@ create table gateway.billing_figures (
     -- The paid period. NULL when the event has none; `infinity` for purchases without end.
     period_start timestamptz,
     period_end timestamptz,
-    renews boolean not null,
-    primary key (source, event_id)
+    renews boolean not null
 );
 create index idx_billing_figures_occurred_at on gateway.billing_figures (occurred_at);
 
@@ -76,19 +80,32 @@ create table gateway.subscriptions (
 -- Entitlements that are about to expire are reconciled.
 create index idx_user_entitlements_access_until on gateway.user_entitlements (access_until);
 
--- The input of a fold: whether the event is stored already, the subscribers that the ids connect with their revisions, and all ids and
--- events of these.
+-- The input of a fold: whether the event is stored already; the ids that are of removed users, with what stands for them in all that follows; the
+-- subscribers that the ids connect, with their revisions; the state of the only one, if this version of the fold wrote it; else their events.
 create function gateway.read_subscriber(
-    source text, event_id text, ids text[],
-    out known boolean, out subscribers bigint[], out revisions integer[], out subscriber_ids text[], out events text[])
+    source text, event_id text, ids text[], fold_version integer,
+    out known boolean, out removed text[], out pseudonyms text[], out subscribers bigint[], out revisions integer[], out state text,
+    out events text[])
     language plpgsql stable set search_path = '' set enable_seqscan = off as $$
+declare
+    names text[];
 begin
     known := exists (select from gateway.billing_events e where e.source = $1 and e.event_id = $2);
-    select coalesce(array_agg(s.id order by s.id), '{}'), coalesce(array_agg(s.revision order by s.id), '{}') into subscribers, revisions
+    select r.removed, r.pseudonyms into removed, pseudonyms from gateway.removed_subscriber_ids(ids) r;
+    names := ids || pseudonyms;
+    select coalesce(array_agg(s.id order by s.id), '{}'), coalesce(array_agg(s.revision order by s.id), '{}'),
+        case when count(*) = 1 then min(s.state) filter (where s.fold_version = $4) end
+        into subscribers, revisions, state
     from gateway.subscribers s
-    where s.id in (select i.subscriber from gateway.subscriber_ids i where i.id = any ($3));
-    subscriber_ids := array(select i.id from gateway.subscriber_ids i where i.subscriber = any (subscribers));
-    events := array(select e.event from gateway.billing_events e where e.subscriber = any (subscribers));
+    where s.id in (select i.subscriber from gateway.subscriber_ids i where i.id = any (names) and i.id <> all (removed));
+    events := case when state is null then gateway.subscriber_events(subscribers) end;
+end $$;
+
+-- All events of these subscribers, in no order.
+create function gateway.subscriber_events(subscribers bigint[]) returns text[]
+    language plpgsql stable set search_path = '' set enable_seqscan = off as $$
+begin
+    return array(select e.event from gateway.billing_events e where e.subscriber = any (subscribers));
 end $$;
 
 -- Enqueues jobs that an event causes: [{kind, payload, key, delay_seconds}].
@@ -128,15 +145,16 @@ end $$;
 
 -- Stores an event with its effect. Returns whether it is new. Raises serialization_failure, to be repeated from the reading on, when another event
 -- changed one of the subscribers since `revisions` were read, or bound one of the ids.
--- states: [{user_id, timeline, paid: {name: milliseconds or "never"}, trials: {the same}}]; figures: a row of billing_figures, or NULL; jobs: as
+-- state: as in gateway.subscribers; states: [{user_id, timeline, paid: {name: milliseconds or "never"}, trials: {the same}}]; figures: a row of billing_figures, or NULL; jobs: as
 -- above.
 create function gateway.fold_billing_event(
     source text, event_id text, type text, environment text, body bytea, event text, ids text[],
-    subscribers bigint[], revisions integer[], fold_version integer, states jsonb, figures jsonb, jobs jsonb) returns boolean
+    subscribers bigint[], revisions integer[], fold_version integer, state text, states jsonb, figures jsonb, jobs jsonb) returns boolean
     language plpgsql set search_path = '' set enable_seqscan = off as $$
 declare
     locked bigint[];
     target bigint;
+    number bigint;
 begin
     -- In the order of ids, so that two events never wait for each other.
     select array_agg(l.id) into locked from (
@@ -154,9 +172,9 @@ begin
 
     target := subscribers[1];
     if target is null then
-        insert into gateway.subscribers (revision, fold_version) values (1, $10) returning id into target;
+        insert into gateway.subscribers (revision, fold_version, state) values (1, $10, $11) returning id into target;
     else
-        update gateway.subscribers s set revision = s.revision + 1, fold_version = $10 where s.id = target;
+        update gateway.subscribers s set revision = s.revision + 1, fold_version = $10, state = $11 where s.id = target;
     end if;
     if cardinality(subscribers) > 1 then
         update gateway.subscriber_ids i set subscriber = target where i.subscriber = any (subscribers[2:]);
@@ -174,7 +192,8 @@ begin
     end if;
     insert into gateway.billing_events (source, event_id, status, subscriber, type, environment, body, event)
     values ($1, $2, 'folded', target, $3, $4, $5, $6)
-    on conflict do nothing;
+    on conflict do nothing
+    returning billing_events.number into number;
     if not found then
         raise exception 'the event was stored meanwhile' using errcode = 'serialization_failure';
     end if;
@@ -192,8 +211,8 @@ begin
         lateral (values (false, s.paid), (true, s.trials)) as k (is_trial, access), jsonb_each_text(k.access) as n
     on conflict (user_id, entitlement, is_trial) do update set access_until = excluded.access_until;
     insert into gateway.billing_figures (
-        source, event_id, occurred_at, kind, purchase, store, product, price_usd, period_start, period_end, renews)
-    select $1, $2, to_timestamp(f.occurred_at / 1000.0), f.kind, f.purchase, f.store, f.product, f.nanodollars / 1e9,
+        event_number, source, event_id, occurred_at, kind, purchase, store, product, price_usd, period_start, period_end, renews)
+    select number, $1, $2, to_timestamp(f.occurred_at / 1000.0), f.kind, f.purchase, f.store, f.product, f.nanodollars / 1e9,
         to_timestamp(f.period_start / 1000.0),
         case f.period_end when 'never' then 'infinity' else to_timestamp(f.period_end::bigint / 1000.0) end, f.renews
     from jsonb_to_record(figures) as f (
@@ -250,9 +269,9 @@ create policy subscriptions_gateway_select on gateway.subscriptions for select t
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
 grant execute on function
-    gateway.read_subscriber(text, text, text[]), gateway.enqueue_billing_jobs(jsonb),
+    gateway.read_subscriber(text, text, text[], integer), gateway.subscriber_events(bigint[]), gateway.enqueue_billing_jobs(jsonb),
     gateway.ignore_billing_event(text, text, text, text, bytea, text),
     gateway.queue_billing_event(text, text, text, text, bytea, jsonb),
-    gateway.fold_billing_event(text, text, text, text, bytea, text, text[], bigint[], integer[], integer, jsonb, jsonb, jsonb),
+    gateway.fold_billing_event(text, text, text, text, bytea, text, text[], bigint[], integer[], integer, text, jsonb, jsonb, jsonb),
     gateway.expiring_users(uuid, integer), gateway.subscription(uuid)
     to coach_gateway;

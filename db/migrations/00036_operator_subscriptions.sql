@@ -93,7 +93,7 @@ end $$;
 -- False without effect when there is no such user.
 create function operator.change_subscription(
     user_id uuid, reason text, request_id text, source text, event_id text, type text, environment text, body bytea, event text, ids text[],
-    subscribers bigint[], revisions integer[], fold_version integer, states jsonb, figures jsonb, jobs jsonb) returns boolean
+    subscribers bigint[], revisions integer[], fold_version integer, state text, states jsonb, figures jsonb, jobs jsonb) returns boolean
     language plpgsql security definer set search_path = '' as $$
 declare
     account uuid;
@@ -106,7 +106,7 @@ begin
     if not found then
         return false;
     end if;
-    if gateway.fold_billing_event($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) then
+    if gateway.fold_billing_event($4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) then
         perform gateway.append_audit($6, 'account/' || account, null, null, $2, $3);
     end if;
     return true;
@@ -116,5 +116,5 @@ revoke all on all functions in schema operator from public, anon, authenticated;
 grant execute on function
     operator.subscriptions(date, date),
     operator.change_subscription(
-        uuid, text, text, text, text, text, text, bytea, text, text[], bigint[], integer[], integer, jsonb, jsonb, jsonb)
+        uuid, text, text, text, text, text, text, bytea, text, text[], bigint[], integer[], integer, text, jsonb, jsonb, jsonb)
     to coach_gateway;

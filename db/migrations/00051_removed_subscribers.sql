@@ -39,10 +39,10 @@ begin
     select i.subscriber into own from gateway.subscriber_ids i where i.id = name;
     if found then
         -- As a fold of another event does, so that none is folded meanwhile with the events of before.
-        update gateway.subscribers s set revision = s.revision + 1 where s.id = own;
+        update gateway.subscribers s set revision = s.revision + 1, state = null where s.id = own;
         update gateway.billing_figures f set purchase = replace(f.purchase, name, pseudonym)
         from gateway.billing_events e
-        where e.subscriber = own and f.source = e.source and f.event_id = e.event_id and f.purchase like '%' || name || '%';
+        where e.subscriber = own and f.event_number = e.number and f.purchase like '%' || name || '%';
         update gateway.billing_events e
         set event = replace(e.event, name, pseudonym), body = convert_to(replace(e.event, name, pseudonym), 'UTF8')
         where e.subscriber = own;

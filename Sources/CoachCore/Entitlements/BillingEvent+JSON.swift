@@ -114,14 +114,14 @@ extension PurchaseEvent {
 }
 
 extension PurchaseReference {
-    fileprivate var json: JSONValue {
+    var json: JSONValue {
         .members([
             ("environment", .string(environment.rawValue)), ("store", .string(store.rawValue)),
             ("original", originalTransaction.map { .string($0) }), ("transaction", transaction.map { .string($0) }),
         ])
     }
 
-    fileprivate init?(json: JSONValue) {
+    init?(json: JSONValue) {
         guard let environment = json["environment"]?.string.flatMap(BillingEnvironment.init(rawValue:)), let store = json["store"]?.string
         else { return nil }
         self.init(
@@ -131,7 +131,7 @@ extension PurchaseReference {
 }
 
 extension BillingPeriod {
-    fileprivate var json: JSONValue {
+    var json: JSONValue {
         .members([
             ("product", product.map { .string($0) }), ("entitlements", .array(entitlements.map { .string($0) })),
             ("is_trial", isTrial ? true : nil), ("renews", .bool(renews)), ("purchased_at", purchasedAt.map { .integer($0.milliseconds) }),
@@ -139,7 +139,7 @@ extension BillingPeriod {
         ])
     }
 
-    fileprivate init?(json: JSONValue) {
+    init?(json: JSONValue) {
         guard let entitlements = json["entitlements"]?.elements, let renews = json["renews"]?.bool else { return nil }
         self.init(
             product: json["product"]?.string, entitlements: entitlements.compactMap(\.string), isTrial: json["is_trial"]?.bool ?? false,

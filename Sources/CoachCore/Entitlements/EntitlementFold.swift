@@ -7,8 +7,9 @@
 /// `client_reference_id`: these give a purchase to a user, but never make two users one.
 public struct EntitlementFold: Equatable, Sendable {
     private(set) var purchases: [Purchase] = []
-    private var identities = SubscriberIdentities()
-    private var last: BillingEvent.Position?
+    private(set) var identities = SubscriberIdentities()
+    /// Position of the last event; nil before the first.
+    private(set) var last: BillingEvent.Position?
 
     /// Folds a set of events. O(n log n).
     public init(_ events: some Sequence<BillingEvent>) {
@@ -18,6 +19,13 @@ public struct EntitlementFold: Equatable, Sendable {
         for event in events where !event.mayMergeUsers { link(event) }
         for event in events { apply(event) }
         last = events.last?.position
+    }
+
+    /// The result of an earlier fold (`EntitlementFold+JSON.swift`).
+    init(purchases: [Purchase], identities: SubscriberIdentities, last: BillingEvent.Position?) {
+        self.purchases = purchases
+        self.identities = identities
+        self.last = last
     }
 
     /// Folds one more event if the result equals that of folding the whole set: the event is the last in order and does not show that two
@@ -34,6 +42,9 @@ public struct EntitlementFold: Equatable, Sendable {
         last = event.position
         return true
     }
+
+    /// All ids that the events name; in no order.
+    public var subscriberIDs: [SubscriberID] { identities.groups.flatMap(\.self) }
 
     /// Whether two ids belong to one subscriber.
     public func isSame(_ a: SubscriberID, _ b: SubscriberID) -> Bool { identities.root(a) == identities.root(b) }

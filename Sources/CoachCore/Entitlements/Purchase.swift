@@ -1,7 +1,7 @@
 /// The state of one subscription or one-time purchase after the events folded so far.
 struct Purchase: Equatable {
     struct End: Equatable {
-        enum Reason: Equatable { case expired, paused, refunded, revoked, replaced }
+        enum Reason: String { case expired, paused, refunded, revoked, replaced }
         var at: BillingInstant
         var reason: Reason
     }

@@ -60,6 +60,9 @@ struct SubscriberIdentities: Equatable {
         ids.contains { parents[$0] == nil } && ids.contains { parents[$0] != nil }
     }
 
+    /// The known ids, by subscriber; in no order.
+    var groups: [[SubscriberID]] { Array(Dictionary(grouping: parents.keys, by: root).values) }
+
     static func == (a: Self, b: Self) -> Bool {
         a.parents.count == b.parents.count && a.parents.keys.allSatisfy { b.parents[$0] != nil && a.root($0) == b.root($0) }
     }

@@ -91,11 +91,11 @@ enum FunctionExpectation {
         "gateway.requeue_jobs(bigint[])",
         "gateway.job_figures()",
         "gateway.forget_done_jobs(interval, integer)",
-        "gateway.read_subscriber(text, text, text[])",
+        "gateway.read_subscriber(text, text, text[], integer)", "gateway.subscriber_events(bigint[])",
         "gateway.ignore_billing_event(text, text, text, text, bytea, text)",
         "gateway.enqueue_billing_jobs(jsonb)",
         "gateway.queue_billing_event(text, text, text, text, bytea, jsonb)",
-        "gateway.fold_billing_event(text, text, text, text, bytea, text, text[], bigint[], integer[], integer, jsonb, jsonb, jsonb)",
+        "gateway.fold_billing_event(text, text, text, text, bytea, text, text[], bigint[], integer[], integer, text, jsonb, jsonb, jsonb)",
         "gateway.expiring_users(uuid, integer)",
         "gateway.subscription(uuid)",
         "gateway.take_slice(text, text, date, bigint, bigint)",
@@ -139,7 +139,7 @@ enum FunctionExpectation {
         "operator.audit_log(bigint, integer)",
         "operator.unpublish_persona(uuid, text, text)",
         "operator.subscriptions(date, date)",
-        "operator.change_subscription(uuid, text, text, text, text, text, text, bytea, text, text[], bigint[], integer[], integer, jsonb, jsonb, jsonb)",
+        "operator.change_subscription(uuid, text, text, text, text, text, text, bytea, text, text[], bigint[], integer[], integer, text, jsonb, jsonb, jsonb)",
         "operator.safety(timestamp with time zone, timestamp with time zone, text[], text, text)", "operator.safety_report(integer)",
     ]
 
@@ -235,7 +235,7 @@ enum FunctionExpectation {
         "operator.roll_back_document(text, text, integer, integer, text, text)", "operator.audit_log(bigint, integer)",
         "operator.unpublish_persona(uuid, text, text)",
         "operator.subscriptions(date, date)",
-        "operator.change_subscription(uuid, text, text, text, text, text, text, bytea, text, text[], bigint[], integer[], integer, jsonb, jsonb, jsonb)",
+        "operator.change_subscription(uuid, text, text, text, text, text, text, bytea, text, text[], bigint[], integer[], integer, text, jsonb, jsonb, jsonb)",
         "operator.safety(timestamp with time zone, timestamp with time zone, text[], text, text)", "operator.safety_report(integer)",
     ]
 }

@@ -219,8 +219,8 @@ struct TableExpectation: Sendable {
         .init(
             name: "gateway.billing_figures", allowed: [.gatewayForNobody: ".I.."],
             insert: """
-                insert into gateway.billing_figures (source, event_id, occurred_at, kind, purchase, store, renews)
-                values ('stripe', 'x', now(), 'purchase', 'x', 'x', true)
+                insert into gateway.billing_figures (event_number, source, event_id, occurred_at, kind, purchase, store, renews)
+                values (0, 'stripe', 'x', now(), 'purchase', 'x', 'x', true)
                 """, update: "set kind = 'x'"),
         .init(
             name: "gateway.subscriptions", allowed: [.gateway: "S...", .gatewayForNobody: "SIU."],

@@ -23,11 +23,12 @@ insert into gateway.subscribers (revision, fold_version) select 10, 1 from gener
 insert into gateway.billing_events (source, event_id, status, subscriber, type, environment, body, event)
 select 'revenuecat', 'fill-' || s.id || '-' || n, 'folded', s.id, 'RENEWAL', 'production', convert_to(repeat('x', 1200), 'UTF8'), repeat('y', 400)
 from gateway.subscribers s, generate_series(1, 10) n where s.revision = 10;
-insert into gateway.billing_figures (source, event_id, occurred_at, kind, purchase, store, price_usd, period_start, period_end, renews)
-select 'revenuecat', 'fill-' || s.id || '-' || n, now() - n * interval '30 days', 'renewal', s.id::text, 'app_store', 9.99,
+insert into gateway.billing_figures (event_number, source, event_id, occurred_at, kind, purchase, store, price_usd, period_start, period_end, renews)
+select -row_number() over (), 'revenuecat', 'fill-' || s.id || '-' || n, now() - n * interval '30 days', 'renewal', s.id::text, 'app_store', 9.99,
     now() - n * interval '30 days', now() - (n - 1) * interval '30 days', true
 from gateway.subscribers s, generate_series(1, 10) n where s.revision = 10;
-analyze gateway.subscribers, gateway.billing_events, gateway.billing_figures;
+vacuum (freeze, analyze) gateway.subscribers, gateway.billing_events, gateway.billing_figures;
+checkpoint;
 """
 
 
