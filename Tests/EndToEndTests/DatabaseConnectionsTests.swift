@@ -17,4 +17,40 @@ import Testing
         for _ in 1...3 { _ = try await testUser.say("Hello " + sim(["words": 3])) }
         #expect(try await database.row(sessions).number("count") == 7)
     }
+
+    @Test("an operator's slow figures do not delay turns")
+    func slowFigures() async throws {
+        let database = try await Database.ofItsOwn()
+        let gateway = try await Gateway(database: database.gatewayURL, simulator: try await Stage.shared().simulator.url)
+        // The statement's time is what is tested; less than the time limit of statements.
+        try await database.fresh.psql(
+            """
+            alter function operator.require_operator() rename to require_operator_at_once;
+            create function operator.require_operator() returns void language plpgsql set search_path = '' as $$
+            begin
+                perform pg_sleep(1.5);
+                perform operator.require_operator_at_once();
+            end $$;
+            """)
+        let reader = TestUser(gateway: gateway, role: "operator")
+        let finished = try await withThrowingTaskGroup(of: String.self) { group in
+            group.addTask {
+                let answer = try await reader.browser.send("GET", "/api/v1/operator/usage")
+                #expect(answer.status == 200, "\(answer.text)")
+                return "figures"
+            }
+            try await eventually("the running statement") {
+                try await database.row("select count(*) as count from pg_stat_activity where wait_event = 'PgSleep'").number("count") == 1
+            }
+            // Enough users for every connection that turns share.
+            for _ in 1...24 {
+                group.addTask {
+                    expectDone(try await gateway.testUser().say("Hello \(sim(["words": 3]))"))
+                    return "turn"
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(finished.count == 25 && finished.last == "figures", "\(finished)")
+    }
 }

@@ -21,14 +21,16 @@ struct Background: Service {
     }
 }
 
-/// Runs the database's connection pool. Stopped last.
+/// Runs the connections to the database. Stopped last.
 struct DatabaseService: Service {
-    let client: PostgresClient
+    let clients: [PostgresClient]
 
     func run() async throws {
-        client.start()
+        for client in clients { client.start() }
         try? await gracefulShutdown()
-        await client.shutdown()
+        await withDiscardingTaskGroup { group in
+            for client in clients { group.addTask { await client.shutdown() } }
+        }
     }
 }
 

@@ -10,7 +10,6 @@ import Logging
 import ModelProviders
 import OperatorAPI
 import OutboundHTTP
-import PostgresClient
 import Reactor
 import ServiceLifecycle
 import Telemetry
@@ -22,7 +21,6 @@ struct Gateway {
     private let configuration: GatewayConfiguration
     private let logger: Logger
     private let reactor: Reactor
-    private let database: PostgresClient
     private let outbound: OutboundHTTPClient
     /// Held for the life of the process: no other may be this instance.
     private let slot: InstanceSlot
@@ -34,8 +32,8 @@ struct Gateway {
         self.configuration = configuration
         self.logger = logger
         reactor = try Reactor(name: "reactor")
-        database = PostgresClient(Self.database(configuration, url: databaseURL, logger: logger), reactor: reactor)
-        let database = database
+        let databases = Databases(configuration, url: databaseURL, logger: logger, reactor: reactor)
+        let database = databases.short
         outbound = try OutboundHTTPClient(configuration.outbound)
         let spans = configuration.traces.startTracing(outbound)
 
@@ -93,7 +91,7 @@ struct Gateway {
             startFailures: startFailures, logger: logger)
 
         // Work beside the requests.
-        let housekeeping = Housekeeping(client: database, daysKept: configuration.deletedContentDays)
+        let housekeeping = Housekeeping(client: databases.long, daysKept: configuration.deletedContentDays)
         let queue = JobQueue(client: database, instance: slot.instance)
         let inbox = BillingInbox.postgres(client: database, includingSandbox: configuration.webhooks.includesSandbox)
         let reconciliation = configuration.webhooks.reconciliation(outbound, inbox)
@@ -101,7 +99,7 @@ struct Gateway {
             repository: .postgres(client: database, consents: configuration.requiredConsents), coaching: documents.coaching,
             models: models, tiers: tiers, prices: documents.prices)
         let handlers = JobHandlers(
-            housekeeping: housekeeping, removal: UserRemoval(client: database), indexer: MessageIndexer(client: database),
+            housekeeping: housekeeping, removal: UserRemoval(client: databases.long), indexer: MessageIndexer(client: databases.long),
             summarizer: summarizer, queue: queue, reconciliation: reconciliation,
             playPurchases: configuration.webhooks.playPurchases(outbound, inbox),
             alertWebhook: configuration.alertWebhook?.webhook(outbound), logger: logger
@@ -109,9 +107,9 @@ struct Gateway {
         let jobMetrics = JobMetrics(kinds: handlers.map(\.kind))
         let jobs = JobRunner(queue: queue, handlers: handlers, metrics: jobMetrics, logger: logger)
         let figures = FigureUpdates(
-            rollups: Rollups(client: database),
+            rollups: Rollups(client: databases.long),
             alerts: AlertEvaluation(
-                alerts: Alerts(client: database, instance: slot.instance, isDelivered: configuration.alertWebhook != nil),
+                alerts: Alerts(client: databases.long, instance: slot.instance, isDelivered: configuration.alertWebhook != nil),
                 rules: documents.alertRules, receipts: slot.receipts, hasClassifier: files.coachingParts.classifier != nil,
                 circuits: { providerHealth.circuits }, jobs: { try await queue.figures() }),
             jobs: jobs, logger: logger)
@@ -129,9 +127,9 @@ struct Gateway {
                     "turns": "\(registry.count)", "executor_takeover": "\(EventLoopExecutor.isInstalled)", "instance": "\(instance.id)",
                 ])
         }
-        let figureEvents = FigureEvents(live: .postgres(client: database), isOpen: { admission.isOpen })
+        let figureEvents = FigureEvents(live: .postgres(client: databases.long), isOpen: { admission.isOpen })
         let resources = ResourceFeatures(
-            database: database, configuration: configuration, documents: documents, documentStore: documentStore, inbox: inbox,
+            databases: databases, configuration: configuration, documents: documents, documentStore: documentStore, inbox: inbox,
             tiers: tiers, figureEvents: figureEvents)
         let counter = RequestCounter.postgres(client: database, tiers: { tiers.current })
         let chat = ChatRoutes(
@@ -163,7 +161,7 @@ struct Gateway {
 
         // Started in this order, stopped in the reverse one.
         services = [
-            DatabaseService(client: database),
+            databases.service,
             SharedBudgetService(budgets: budgets, logger: logger),
             Background { if let spans { await spans.run() } else { try await gracefulShutdown() } },
             Background { if let keySet { await keySet.run() } else { try await gracefulShutdown() } },
@@ -251,24 +249,6 @@ struct Gateway {
             },
             onListening: { logger.notice("metrics available", metadata: ["port": .stringConvertible($0)]) }
         ).run()
-    }
-
-    private static func database(_ configuration: GatewayConfiguration, url: String, logger: Logger) -> PostgresConfiguration {
-        var database = PostgresConfiguration(url)
-        database.listenConnectionString = configuration.databaseListenURL
-        database.applicationName = "coach-gateway"
-        // Below the contract's 3 s, so that a hanging database is answered in time.
-        database.defaultDeadline = .milliseconds(2500)
-        database.sharedConnections = configuration.databaseConnections
-        database.onNotice = { notice in
-            logger.debug(
-                "database notice",
-                metadata: [
-                    "severity": "\(notice.severity)", "sqlstate": "\(notice.sqlState ?? "")", "message": "\(notice.message)",
-                ])
-        }
-        database.statements = configuration.statements == .prepared ? .prepared : .unnamed
-        return database
     }
 
     private static func verifier(_ configuration: GatewayConfiguration, keySet: KeySet?) throws -> TokenVerifier {

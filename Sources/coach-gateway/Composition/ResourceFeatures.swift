@@ -8,7 +8,7 @@ import PostgresClient
 
 /// The routes of users, creators and operators that need nothing of the running turns but the database.
 struct ResourceFeatures {
-    let database: PostgresClient
+    let databases: Databases
     let configuration: GatewayConfiguration
     let documents: EditableDocuments
     let documentStore: VersionedDocuments
@@ -17,6 +17,8 @@ struct ResourceFeatures {
     let figureEvents: FigureEvents
 
     var all: [any Feature] { account + creators + operators }
+
+    private var database: PostgresClient { databases.short }
 
     var personas: PersonaRepository { .postgres(client: database, tiers: { [tiers] in tiers.current }) }
 
@@ -29,8 +31,8 @@ struct ResourceFeatures {
             SubscriptionRoutes(inbox: inbox), AccountRoutes(accounts: accounts), DomainRoutes { coaching.current.domains },
             ConsentRoutes(consents: consents, required: required),
             ContextProfileRoutes(profiles: profiles, consents: consents, required: required),
-            ExportRoutes(accounts: accounts, profiles: profiles, contents: .postgres(client: database)),
-            SearchRoutes(messages: .postgres(client: database)), ReportRoutes(reports: .postgres(client: database)),
+            ExportRoutes(accounts: accounts, profiles: profiles, contents: .postgres(client: databases.long)),
+            SearchRoutes(messages: .postgres(client: databases.long)), ReportRoutes(reports: .postgres(client: database)),
             SyncRoutes(sync: .postgres(client: database)),
         ]
     }
@@ -49,15 +51,15 @@ struct ResourceFeatures {
         [
             DocumentRoutes(
                 path: "domain-configs", title: "domain configurations", type: documents.domains, documents: documentStore,
-                replay: documents.replay(on: .postgres(client: database))),
+                replay: documents.replay(on: .postgres(client: databases.long))),
             DocumentRoutes(path: "prices", title: "prices", type: documents.priceList, documents: documentStore),
             DocumentRoutes(path: "limits", title: "tiers and limits", type: documents.limits, documents: documentStore),
             DocumentRoutes(path: "alert-rules", title: "rules of alerts", type: documents.alerts, documents: documentStore),
-            AuditRoutes(log: .postgres(client: database)), UserAdministrationRoutes(users: .postgres(client: database)),
-            FigureRoutes(figures: .postgres(client: database)), SafetyFigureRoutes(reports: .postgres(client: database)),
+            AuditRoutes(log: .postgres(client: databases.long)), UserAdministrationRoutes(users: .postgres(client: databases.long)),
+            FigureRoutes(figures: .postgres(client: databases.long)), SafetyFigureRoutes(reports: .postgres(client: databases.long)),
             EventRoutes(events: figureEvents),
             SubscriptionAdministrationRoutes(
-                subscriptions: .postgres(client: database, includingSandbox: configuration.webhooks.includesSandbox)),
+                subscriptions: .postgres(client: databases.long, includingSandbox: configuration.webhooks.includesSandbox)),
             DashboardRoutes(charts: ChartLibrary.debian),
         ]
     }

@@ -1,0 +1,39 @@
+import Logging
+import PostgresClient
+import Reactor
+import ServiceLifecycle
+
+/// The connections to the database: a statement on a shared connection waits for those before it, so those that take milliseconds and those
+/// that may take longer have connections of their own.
+struct Databases {
+    /// For turns, and for all that is answered in a few milliseconds.
+    let short: PostgresClient
+    /// For operators' figures, search, export, removal of users, and maintenance.
+    let long: PostgresClient
+
+    init(_ configuration: GatewayConfiguration, url: String, logger: Logger, reactor: Reactor) {
+        var options = PostgresConfiguration(url)
+        options.listenConnectionString = configuration.databaseListenURL
+        options.applicationName = "coach-gateway"
+        // Below the contract's 3 s, so that a hanging database is answered in time.
+        options.defaultDeadline = .milliseconds(2500)
+        options.sharedConnections = configuration.databaseConnections
+        options.onNotice = { notice in
+            logger.debug(
+                "database notice",
+                metadata: [
+                    "severity": "\(notice.severity)", "sqlstate": "\(notice.sqlState ?? "")", "message": "\(notice.message)",
+                ])
+        }
+        options.statements = configuration.statements == .prepared ? .prepared : .unnamed
+        short = PostgresClient(options, reactor: reactor)
+        options.applicationName = "coach-gateway-long"
+        options.sharedConnections = Self.longConnections
+        long = PostgresClient(options, reactor: reactor)
+    }
+
+    /// So that one slow statement does not stop the others.
+    private static let longConnections = 2
+
+    var service: some Service { DatabaseService(clients: [short, long]) }
+}
