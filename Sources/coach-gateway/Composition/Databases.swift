@@ -8,7 +8,7 @@ import ServiceLifecycle
 struct Databases {
     /// For turns, and for all that is answered in a few milliseconds.
     let short: PostgresClient
-    /// For operators' figures, search, export, removal of users, and maintenance.
+    /// For operators' figures, search, export, billing events, removal of users, and maintenance.
     let long: PostgresClient
 
     init(_ configuration: GatewayConfiguration, url: String, logger: Logger, reactor: Reactor) {

@@ -93,7 +93,7 @@ struct Gateway {
         // Work beside the requests.
         let housekeeping = Housekeeping(client: databases.long, daysKept: configuration.deletedContentDays)
         let queue = JobQueue(client: database, instance: slot.instance)
-        let inbox = BillingInbox.postgres(client: database, includingSandbox: configuration.webhooks.includesSandbox)
+        let inbox = BillingInbox.postgres(client: databases.long, includingSandbox: configuration.webhooks.includesSandbox)
         let reconciliation = configuration.webhooks.reconciliation(outbound, inbox)
         let summarizer = ConversationSummarizer(
             repository: .postgres(client: database, consents: configuration.requiredConsents), coaching: documents.coaching,
@@ -129,8 +129,8 @@ struct Gateway {
         }
         let figureEvents = FigureEvents(live: .postgres(client: databases.long), isOpen: { admission.isOpen })
         let resources = ResourceFeatures(
-            databases: databases, configuration: configuration, documents: documents, documentStore: documentStore, inbox: inbox,
-            tiers: tiers, figureEvents: figureEvents)
+            databases: databases, configuration: configuration, documents: documents, documentStore: documentStore, tiers: tiers,
+            figureEvents: figureEvents)
         let counter = RequestCounter.postgres(client: database, tiers: { tiers.current })
         let chat = ChatRoutes(
             coaching: documents.coaching, repository: repository, recovery: recovery, counter: counter, tiers: tiers, models: models,

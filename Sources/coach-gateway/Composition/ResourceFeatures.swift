@@ -12,7 +12,6 @@ struct ResourceFeatures {
     let configuration: GatewayConfiguration
     let documents: EditableDocuments
     let documentStore: VersionedDocuments
-    let inbox: BillingInbox
     let tiers: LiveValue<TierBook>
     let figureEvents: FigureEvents
 
@@ -28,7 +27,9 @@ struct ResourceFeatures {
         let profiles = ContextProfileRepository.postgres(client: database)
         let (required, coaching) = (configuration.requiredConsents, documents.coaching)
         return [
-            SubscriptionRoutes(inbox: inbox), AccountRoutes(accounts: accounts), DomainRoutes { coaching.current.domains },
+            SubscriptionRoutes(
+                inbox: .postgres(client: database, includingSandbox: configuration.webhooks.includesSandbox)),
+            AccountRoutes(accounts: accounts), DomainRoutes { coaching.current.domains },
             ConsentRoutes(consents: consents, required: required),
             ContextProfileRoutes(profiles: profiles, consents: consents, required: required),
             ExportRoutes(accounts: accounts, profiles: profiles, contents: .postgres(client: databases.long)),
