@@ -32,8 +32,8 @@ struct Databases {
         long = PostgresClient(options, reactor: reactor)
     }
 
-    /// So that one slow statement does not stop the others.
-    private static let longConnections = 2
+    /// So that a slow statement does not stop the others, and the commits of many billing events are written together.
+    private static let longConnections = 4
 
     var service: some Service { DatabaseService(clients: [short, long]) }
 }

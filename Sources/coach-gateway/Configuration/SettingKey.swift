@@ -46,7 +46,7 @@ struct SettingKey: Sendable {
         meaning: "when set, `migrate` gives the login role `coach_gateway` this password", secret: true)
     static let databaseConnections = SettingKey(
         name: "COACH_DATABASE_CONNECTIONS", fallback: "4",
-        meaning: "shared pipelined connections; a user's statements keep to one. Two more serve figures, search, webhooks and maintenance")
+        meaning: "shared pipelined connections; a user's statements keep to one. Four more serve figures, search, webhooks and maintenance")
     static let databaseStatements = SettingKey(
         name: "COACH_DATABASE_STATEMENTS", fallback: "prepared", meaning: "`prepared`, or `unnamed` behind a transaction pooler")
     static let jwtSecret = SettingKey(
