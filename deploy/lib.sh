@@ -61,11 +61,11 @@ port_owner() {
     ss -ltnpH "sport = :$1" 2>/dev/null | grep -oE '"[^"]+",pid=[0-9]+' | head -n 1 | sed -E 's/"([^"]+)",pid=([0-9]+)/\1, process \2/'
 }
 
-# free_port START: the first port from START on that nobody listens on.
+# free_port START [RESERVED]: the first port from START on that is not listened on, and is not RESERVED for a process that starts later.
 free_port() {
-    local port=$1
-    while port_taken "$port"; do port=$((port + 1)); done
-    printf '%s' "$port"
+    local candidate=$1 reserved=${2:-}
+    while [ "$candidate" = "$reserved" ] || port_taken "$candidate"; do candidate=$((candidate + 1)); done
+    printf '%s' "$candidate"
 }
 
 random_secret() { head -c 32 /dev/urandom | od -An -tx1 | tr -d ' \n'; }
