@@ -21,6 +21,7 @@ struct Gateway {
     private let configuration: GatewayConfiguration
     private let logger: Logger
     private let reactor: Reactor
+    private let databases: Databases
     private let outbound: OutboundHTTPClient
     /// Held for the life of the process: no other may be this instance.
     private let slot: InstanceSlot
@@ -32,8 +33,8 @@ struct Gateway {
         self.configuration = configuration
         self.logger = logger
         reactor = try Reactor(name: "reactor")
-        let databases = Databases(configuration, url: databaseURL, logger: logger, reactor: reactor)
-        let database = databases.short
+        databases = try Databases(configuration, url: databaseURL, logger: logger, reactor: reactor)
+        let (databases, database) = (databases, databases.short)
         outbound = try OutboundHTTPClient(configuration.outbound)
         let spans = configuration.traces.startTracing(outbound)
 
@@ -96,7 +97,7 @@ struct Gateway {
         let inbox = BillingInbox.postgres(client: databases.long, includingSandbox: configuration.webhooks.includesSandbox)
         let reconciliation = configuration.webhooks.reconciliation(outbound, inbox)
         let summarizer = ConversationSummarizer(
-            repository: .postgres(client: database, consents: configuration.requiredConsents), coaching: documents.coaching,
+            repository: .postgres(client: databases.long, consents: configuration.requiredConsents), coaching: documents.coaching,
             models: models, tiers: tiers, prices: documents.prices)
         let handlers = JobHandlers(
             housekeeping: housekeeping, removal: UserRemoval(client: databases.long), indexer: MessageIndexer(client: databases.long),
@@ -225,10 +226,12 @@ struct Gateway {
     /// Runs until SIGTERM or SIGINT: new turns are refused, running ones end, then the rest stops.
     func run() async throws {
         reactor.start()
+        databases.start()
         var group = ServiceGroupConfiguration(services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         group.maximumGracefulShutdownDuration = max(configuration.drain, configuration.drainNotice) + Self.longestTurn
         try await ServiceGroup(configuration: group).run()
         outbound.shutDown()
+        databases.stop()
         reactor.stop()
     }
 
