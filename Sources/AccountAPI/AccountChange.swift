@@ -38,7 +38,7 @@ extension JSONField<String> {
 
     fileprivate static var timeZone: Self {
         .parsed("a time zone like \"Europe/London\"", placeholder: "") { text in
-            text.wholeMatch(of: /[A-Za-z0-9_+\-\/]{1,64}/) != nil && TimeZone(identifier: text) != nil ? text : nil
+            TimeZone.isIANA(text) ? text : nil
         }
     }
 }

@@ -23,7 +23,6 @@ extension Figures {
                 do {
                     return try await client.operatorQuery(statement, for: caller, except: [SQLState.invalidParameter]) { rows in
                         var table = try FigureTable(rows, figure, from: 1)
-                        table.asOf = try rows.first { row in try row.date(0) } ?? nil
                         if table.rows.count > limit {
                             table.rows.removeLast(table.rows.count - limit)
                             table.nextCursor = "\(query.offset + limit)"
@@ -59,7 +58,7 @@ extension Figures {
             reports: { caller, page in
                 let cursor = try page.keys(count: 2)
                 let statement: Query = """
-                    select null::bigint, id, (extract(epoch from created_at) * 1000000)::bigint, user_id, persona_id, message_id, reason, comment,
+                    select \(present), id, (extract(epoch from created_at) * 1000000)::bigint, user_id, persona_id, message_id, reason, comment,
                         concat_ws('/', (extract(epoch from created_at) * 1000000)::bigint, id)
                     from operator.reports(
                         to_timestamp(\(cursor?[0])::numeric / 1000000), \(cursor?[1])::uuid, \(page.limit + 1)::integer)
@@ -69,7 +68,7 @@ extension Figures {
             alerts: { caller, isFiring, page in
                 let cursor = try page.keys(count: 1)
                 let statement: Query = """
-                    select null::bigint, id, rule, measure, severity, state, value, threshold, (extract(epoch from started_at) * 1000000)::bigint,
+                    select \(present), id, rule, measure, severity, state, value, threshold, (extract(epoch from started_at) * 1000000)::bigint,
                         (extract(epoch from resolved_at) * 1000000)::bigint, id
                     from operator.alerts(\(isFiring)::boolean, \(cursor?[0])::bigint, \(page.limit + 1)::integer)
                     """
@@ -77,18 +76,21 @@ extension Figures {
             },
             health: { caller in
                 try await client.operatorQuery(
-                    "select provider, model, breaker, instances, open_instances, true from operator.provider_health()", for: caller
-                ) { rows in try FigureTable(rows, .health, from: 0) }
+                    "select \(present), provider, model, breaker, instances, open_instances, true from operator.provider_health()",
+                    for: caller
+                ) { rows in try FigureTable(rows, .health, from: 1) }
             },
             measures: { caller in
                 let names = AlertRule.Measure.allCases.map(\.rawValue)
                 return try await client.operatorQuery(
-                    "select measure, value, true from operator.measures(\(names)::text[])", for: caller
-                ) { rows in try FigureTable(rows, .measures, from: 0) }
+                    "select \(present), measure, value, true from operator.measures(\(names)::text[])", for: caller
+                ) { rows in try FigureTable(rows, .measures, from: 1) }
             })
     }
 
     private static let asOf: Query = "(extract(epoch from gateway.figures_as_of()) * 1000000)::bigint"
+    /// For what is not kept in rollups.
+    private static let present: Query = "(extract(epoch from now()) * 1000000)::bigint"
 }
 
 extension PostgresClient {
@@ -99,7 +101,6 @@ extension PostgresClient {
         do {
             return try await operatorQuery(statement, for: caller, except: SQLState.invalidTexts) { rows in
                 var table = try FigureTable(rows, figure, from: first)
-                table.asOf = try rows.first { row in try row.date(0) } ?? nil
                 if table.rows.count > page.limit {
                     table.rows.removeLast(table.rows.count - page.limit)
                     table.nextCursor = rows.text(page.limit - 1, first + figure.columns.count)
@@ -135,13 +136,18 @@ extension Figure {
 }
 
 extension FigureTable {
-    /// `first`: the figure's first column. The column after the last is NULL when there are no rows.
+    /// `first`: the figure's first column; before it, the first column is the time of which the figures are. The column after the last is NULL when
+    /// there are no rows.
     fileprivate init(_ rows: borrowing Rows, _ figure: Figure, from first: Int) throws {
         var table: [[FigureValue]] = []
         for index in 0..<rows.count where !rows.isNull(index, first + figure.columns.count) {
+            let isMoney = figure.columns.enumerated().contains { column, declared in
+                declared.name == "measure" && rows.text(index, first + column) == AlertRule.Measure.cost.rawValue
+            }
             table.append(
                 try figure.columns.enumerated().map { column, declared in
                     guard let text = rows.text(index, first + column) else { return declared.kind == .count ? .few : .null }
+                    if isMoney, declared.kind == .measured { return .text(text) }
                     guard let value = FigureValue(text, declared.kind) else {
                         throw StoreFault.unexpected("the column \(declared.name) is not of its kind")
                     }
@@ -149,6 +155,7 @@ extension FigureTable {
                 })
         }
         self.init(rows: table)
+        asOf = try rows.first { row in try row.date(0) } ?? nil
     }
 }
 
@@ -163,7 +170,7 @@ extension FigureValue {
         case .integer, .count:
             guard let number = Int64(text) else { return nil }
             self = .integer(number)
-        case .number:
+        case .number, .measured:
             guard let number = Double(text), number.isFinite else { return nil }
             self = .number(text)
         case .money:

@@ -6,9 +6,9 @@ extension RequestCounter {
     /// Counts requests with `gateway.take_request`.
     /// - Parameter tiers: called for every request, so that a change of the tiers takes effect at once.
     public static func postgres(client: PostgresClient, tiers: @escaping @Sendable () -> TierBook) -> RequestCounter {
-        RequestCounter { caller in
+        RequestCounter { caller, isOfTurn in
             let tiers = tiers()
-            let argument = StoredJSON.encode(RequestLimits(tiers: tiers))
+            let argument = StoredJSON.encode(RequestLimits(tiers: tiers, isOfTurn: isOfTurn))
             let query = Claims.gateway(for: caller, calling: "gateway.take_request(\(caller.userID), \(argument)::jsonb)")
             return try await StoreFault.translating {
                 do {

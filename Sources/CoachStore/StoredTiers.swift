@@ -25,8 +25,14 @@ extension TierBook {
 /// The argument of `gateway.take_request`.
 struct RequestLimits: StoredWritable {
     let tiers: TierBook
+    var isOfTurn = false
 
-    func write(to json: inout JSONWriter) { json.object { json in tiers.writeFields(to: &json) } }
+    func write(to json: inout JSONWriter) {
+        json.object { json in
+            tiers.writeFields(to: &json)
+            json.field("is_turn", isOfTurn)
+        }
+    }
 }
 
 extension Tier: StoredWritable {

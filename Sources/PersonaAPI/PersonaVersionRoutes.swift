@@ -57,12 +57,12 @@ public struct PersonaVersionRoutes: Feature {
             throw GatewayError(.invalidInput, "from is required").naming(field: "from")
         }
         let to = try request.integer("to")
-        guard let old = try await personas.version(context.caller, id, from) else { throw UnknownVersion() }
+        guard let old = try await personas.version(context.caller, id, from) else { throw UnknownVersion(field: "from") }
         let new =
             if let to { try await personas.version(context.caller, id, to)?.content } else {
                 try await personas.get(context.caller, id).content as JSONValue?
             }
-        guard let new else { throw UnknownVersion() }
+        guard let new else { throw UnknownVersion(field: "to") }
         let operations = JSONPatch.difference(from: old.content, to: new).map(\.json)
         return .envelope(context) { DocumentDifferenceResource(from: from, to: to, operations: operations).write(to: &$0) }
     }

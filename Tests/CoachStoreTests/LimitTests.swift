@@ -168,6 +168,12 @@ struct LimitTests {
         // The next message is calm, but the stored level applies.
         let second = try await turns.begin(caller, TurnRequest(message: "yes"), risk: .calm).begun
         #expect(second.safetyLevel == SafetyFusion.level(of: tier))
+
+        // The limit of requests is off for turns alone.
+        let counter = store.requests(perMinute: 0)
+        #expect(try await counter.take(caller, true).safetyLevel == SafetyFusion.level(of: tier))
+        let rejection = await #expect(throws: CountedRejection.self) { _ = try await counter.take(caller) }
+        #expect(rejection?.rejection.reason == .rateLimited && rejection?.rejection.safetyLevel == SafetyFusion.level(of: tier))
     }
 
     private func crisis(calls: Int = 2, turns: Int = 20, _ tier: Tier = Tier("free", messagesPerDay: 0)) -> TierBook {

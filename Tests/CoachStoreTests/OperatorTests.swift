@@ -35,7 +35,7 @@ struct OperatorTests {
         "operator.safety(now(), now(), '{}', 'day', 'UTC')", "operator.safety_report(2026)",
         """
         operator.change_subscription(
-            gen_random_uuid(), null, null, 'operator', 'x', 'x', 'production', '', '{}', '{}', '{}', '{}', 1, '[]', null, '[]')
+            gen_random_uuid(), null, null, 'operator', 'x', 'x', 'production', '', '{}', '{}', '{}', '{}', 1, null, '[]', null, '[]')
         """,
     ]
 

@@ -225,3 +225,8 @@ extension TurnReceipt {
         return receipt
     }
 }
+
+extension RequestCounter {
+    /// Counts a request that is not of a turn.
+    func take(_ caller: Caller) async throws -> CountedRequest { try await take(caller, false) }
+}

@@ -21,7 +21,7 @@ struct ConnectionMachineTests {
         machine.bytesArrived(500)
         #expect(machine.headArrived(nil, closes: closes, length: length, now: now) == .forward)
         if isWhole { #expect(machine.requestEnded(now: now) == .forward) }
-        #expect(machine.bytesDecoded(isBlank: false, now: now) == .none)
+        #expect(machine.bytesDecoded(isBlank: false, endsHead: true, now: now) == .none)
     }
 
     private func answer(_ machine: inout ConnectionMachine, at now: NIODeadline) -> ConnectionMachine.Action {
@@ -47,17 +47,28 @@ struct ConnectionMachineTests {
     func slowHead() {
         var machine = machine()
         machine.bytesArrived(3)
-        #expect(machine.bytesDecoded(isBlank: false, now: start + .seconds(5)) == .none)
+        #expect(machine.bytesDecoded(isBlank: false, endsHead: true, now: start + .seconds(5)) == .none)
         #expect(machine.timeout(now: start + .seconds(10)) == .reject(.headTooSlow))
         machine = self.machine()
         request(&machine, at: start)
         #expect(answer(&machine, at: start) == .none)
         machine.bytesArrived(2)
-        #expect(machine.bytesDecoded(isBlank: true, now: start + .seconds(20)) == .none)
+        #expect(machine.bytesDecoded(isBlank: true, endsHead: true, now: start + .seconds(20)) == .none)
         #expect(machine.deadline == start + .seconds(75))
         machine.bytesArrived(3)
-        #expect(machine.bytesDecoded(isBlank: false, now: start + .seconds(30)) == .none)
+        #expect(machine.bytesDecoded(isBlank: false, endsHead: true, now: start + .seconds(30)) == .none)
         #expect(machine.timeout(now: start + .seconds(40)) == .reject(.headTooSlow))
+    }
+
+    @Test("a head that begins in the same read as a whole request fails 10 s after that")
+    func slowHeadAfterRequest() {
+        var machine = machine()
+        machine.bytesArrived(500)
+        #expect(machine.headArrived(nil, closes: false, length: 0, now: start + .seconds(1)) == .forward)
+        #expect(machine.requestEnded(now: start + .seconds(1)) == .forward)
+        #expect(machine.bytesDecoded(isBlank: false, endsHead: false, now: start + .seconds(1)) == .none)
+        #expect(answer(&machine, at: start + .seconds(2)) == .none)
+        #expect(machine.timeout(now: start + .seconds(13)) == .reject(.headTooSlow))
     }
 
     @Test("a slow body fails its request, whose answer is the last")
@@ -89,11 +100,11 @@ struct ConnectionMachineTests {
         for _ in 0..<100_000 {
             machine.bytesArrived(6)
             #expect(machine.bodyArrived(1) == .forward)
-            #expect(machine.bytesDecoded(isBlank: false, now: start) == .none)
+            #expect(machine.bytesDecoded(isBlank: false, endsHead: true, now: start) == .none)
         }
         for read in 1...9 {
             machine.bytesArrived(1024)
-            let action = machine.bytesDecoded(isBlank: false, now: start)
+            let action = machine.bytesDecoded(isBlank: false, endsHead: true, now: start)
             #expect(action == (read == 9 ? .failBody(.malformed) : .none))
         }
     }

@@ -86,7 +86,7 @@ final class FakeCounter: Sendable {
     var calls: Int { state.withLock(\.calls) }
 
     var port: RequestCounter {
-        RequestCounter { [self] _ in
+        RequestCounter { [self] _, _ in
             try state.withLock { state in
                 if let error = state.error { throw error }
                 state.calls += 1

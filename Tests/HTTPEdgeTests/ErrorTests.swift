@@ -35,7 +35,9 @@ struct ErrorTests {
         "the form of an error follows Accept",
         arguments: [
             (nil, AnswerForm.envelope), ("*/*", .envelope), ("text/event-stream", .eventStream), ("application/problem+json", .problem),
-            ("text/event-stream, application/problem+json", .eventStream), ("application/problem+json;q=1, text/event-stream", .problem),
+            ("text/event-stream, application/problem+json", .eventStream),
+            ("application/problem+json, text/event-stream;q=0.5", .eventStream),
+            ("application/problem+json, text/event-stream;q=0", .problem),
             ("Application/JSON", .envelope),
         ] as [(String?, AnswerForm)])
     func forms(accept: String?, form: AnswerForm) {

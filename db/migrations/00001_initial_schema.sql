@@ -95,7 +95,10 @@ create function gateway.is_unbound() returns boolean language sql stable
 
 create function gateway.touch_updated_at() returns trigger language plpgsql set search_path = '' as $$
 begin
-    new.updated_at := now();
+    -- An update that changes nothing leaves the row as it was, under the same version.
+    if new is distinct from old then
+        new.updated_at := now();
+    end if;
     return new;
 end $$;
 

@@ -72,8 +72,8 @@ begin atomic
     where e.user_id = gateway.user_id() and e.access_until > moment - make_interval(secs => (limits -> 'grace_seconds')::integer);
 end;
 
--- Counts one request of the caller's minute; the limit of their tier does not apply to users in danger. `limits`: tiers, paid, trials and
--- grace_seconds of gateway.begin_turn.
+-- Counts one request of the caller's minute. `limits`: tiers, paid, trials and grace_seconds of gateway.begin_turn, and is_turn: whether the request
+-- is one of a turn, to which the limit of their tier does not apply while they are in danger.
 --   {outcome: taken | rate_limited | suspended, rate: {limit, remaining, reset_at}, retry_after, safety_level, country, locale}
 create function gateway.take_request(uid uuid, limits jsonb) returns jsonb
     language plpgsql set search_path = '' set lock_timeout = '100ms' as $$
@@ -93,7 +93,7 @@ begin
     per_minute := person.tier ->> 'requests_per_minute';
     if person.suspended_at is not null then
         outcome := 'suspended';
-    elsif counter.requests > per_minute and level = 0 then
+    elsif counter.requests > per_minute and not (level > 0 and (limits -> 'is_turn')::boolean) then
         outcome := 'rate_limited';
         retry_after := greatest(1, ceil(extract(epoch from counter.window_started_at + interval '1 minute' - moment)));
     end if;

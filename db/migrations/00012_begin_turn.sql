@@ -31,7 +31,7 @@ begin
                 'turn_id', t.id, 'conversation_id', t.conversation_id, 'user_message_id', t.user_message_id,
                 'message_id', t.message_id, 'attempt', t.attempt),
             'day', t.day,
-            'started_at', extract(epoch from t.started_at)::bigint,
+            'started_at', floor(extract(epoch from t.started_at))::bigint,
             'status', t.status,
             'finish_reason', t.finish_reason,
             'error_code', t.error_code,

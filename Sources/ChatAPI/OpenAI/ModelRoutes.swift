@@ -4,7 +4,7 @@ import HTTPEdge
 import Hummingbird
 import JSON
 
-/// `GET /v1/models`: the coach, and a model for each persona that the caller may use.
+/// `GET /v1/models` and `GET /v1/models/{id}`: the coach, and a model for each persona that the caller may use.
 public struct ModelRoutes: Feature {
     private static let pageSize = 100
     /// Personas beyond this number are not listed; their models can be used.
@@ -18,6 +18,14 @@ public struct ModelRoutes: Feature {
         routes.authenticated("OpenAI").get("/v1/models", .init("List models", response: .media("application/json"))) { _, context in
             let models = try await models(of: context.caller)
             return .json(OpenAIList.encode { writer in for model in models { Self.write(model, to: &writer) } })
+        }
+        routes.authenticated("OpenAI").get(
+            "/v1/models/{id}",
+            .init("Get a model", parameters: [.init("id", in: .path, .text)], response: .media("application/json"))
+        ) { _, context in
+            let name = context.parameters.get("id") ?? ""
+            guard let model = try await models(of: context.caller).first(where: { $0.name == name }) else { throw GatewayError.notFound }
+            return .json(JSONWriter.encode { Self.write(model, to: &$0) })
         }
     }
 

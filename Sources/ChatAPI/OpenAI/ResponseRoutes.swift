@@ -56,18 +56,14 @@ public struct ResponseRoutes: Feature {
         let http = TurnHTTPRequest(request, context, body: try await request.collectBytes())
         let pipeline = chat.pipeline
         let body = try pipeline.read(http, ResponseRequest.init)
-        let conversation = try await conversation(of: body.previous, pipeline, http)
+        let conversation = try await conversation(of: body, pipeline, http)
         // With a key the request may be repeated, and the turn after the previous one its own: that conversation is continued at its end.
         if http.idempotencyKey == nil, let previous = body.previous,
             try await inputs.input(context.caller, previous)?.isLatest == false
         {
-            var error = GatewayError(.invalidInput, "only the latest response of a conversation can be continued")
-                .naming(field: "previous_response_id")
-            error.openAICode = "previous_response_not_latest"
-            let message = body.conversation.message
-            error.safety = pipeline.coaching.crisisResources(
-                pipeline.coaching.assessor.assess(message).risk, in: http.region(TurnRequest(message: message)))
-            throw error
+            throw refusal(
+                of: body, "only the latest response of a conversation can be continued", code: "previous_response_not_latest", pipeline,
+                http)
         }
         let subscription = try await pipeline.start(body.conversation, model: body.model, in: conversation, http)
         let object = ResponseObject(
@@ -83,16 +79,26 @@ public struct ResponseRoutes: Feature {
 
     /// The conversation of an earlier response.
     private func conversation(
-        of previous: TurnID?, _ pipeline: TurnPipeline, _ http: TurnHTTPRequest
+        of body: ResponseRequest, _ pipeline: TurnPipeline, _ http: TurnHTTPRequest
     ) async throws -> ConversationID? {
-        guard let previous else { return nil }
+        guard let previous = body.previous else { return nil }
         do {
             return try await pipeline.find(previous, http).facts.identity.conversationID
         } catch let error as GatewayError where error.code == .notFound {
-            var error = GatewayError(.invalidInput, "the previous response does not exist").naming(field: "previous_response_id")
-            error.openAICode = "previous_response_not_found"
-            throw error
+            throw refusal(of: body, "the previous response does not exist", code: "previous_response_not_found", pipeline, http)
         }
+    }
+
+    /// The error for an earlier response that cannot be continued, with the resources that the message calls for.
+    private func refusal(
+        of body: ResponseRequest, _ text: String, code: String, _ pipeline: TurnPipeline, _ http: TurnHTTPRequest
+    ) -> GatewayError {
+        var error = GatewayError(.invalidInput, text).naming(field: "previous_response_id")
+        error.openAICode = code
+        let message = body.conversation.message
+        error.safety = pipeline.coaching.crisisResources(
+            pipeline.coaching.assessor.assess(message).risk, in: http.region(TurnRequest(message: message)))
+        return error
     }
 
     private func get(_ request: Request, _ context: Authenticated) async throws -> Response {

@@ -16,7 +16,7 @@ extension TurnPipeline {
         guard assessment.risk.tier < .crisis else { return }
         let counted: CountedRequest
         do {
-            counted = try await counter.take(http.caller)
+            counted = try await counter.take(http.caller, true)
         } catch let counted as CountedRejection {
             throw rejected(counted.rejection, counted.rate, request, assessment, http)
         }

@@ -111,7 +111,7 @@ extension Figure {
     /// What rules of alerts compare with their thresholds.
     public static let measures = Figure(
         "measures", "List the present value of each measure of alert rules, with a window of an hour; null: there is nothing to measure",
-        columns: [.key("measure", isNullable: false), .measure("value", .number, isNullable: true)])
+        columns: [.key("measure", isNullable: false), .measure("value", .measured, isNullable: true)])
 
     /// Alerts, of the rules in the document `alert-rules`.
     public static let alerts = Figure(
@@ -119,7 +119,7 @@ extension Figure {
         columns: [
             .key("id", .integer), .measure("rule", .text), .measure("measure", .text), .measure("severity", .text),
             .measure("state", .text),
-            .measure("value", .number), .measure("threshold", .number), .measure("started_at", .time),
+            .measure("value", .measured), .measure("threshold", .measured), .measure("started_at", .time),
             .measure("resolved_at", .time, isNullable: true),
         ])
 

@@ -61,6 +61,8 @@ public struct FigureColumn: Sendable, Equatable {
         case number
         /// In the database nanodollars.
         case money
+        /// Of the measure of alerts that the row names: a decimal number, US dollars as text.
+        case measured
         case flag
     }
 

@@ -1,10 +1,11 @@
 /// Port to the per-user request rate limit, exact across all instances.
 public struct RequestCounter: Sendable {
     /// Counts one request of the caller, and creates the user's row on their first one. Throws `StoreFault`, and `CountedRejection` when the
-    /// limit is reached or the user is suspended. The limit does not apply to users with a stored safety level of 1 or more.
-    public var take: @Sendable (Caller) async throws -> CountedRequest
+    /// limit is reached or the user is suspended. The limit does not apply to a request of a turn (`isOfTurn`) of users with a stored safety
+    /// level of 1 or more.
+    public var take: @Sendable (_ caller: Caller, _ isOfTurn: Bool) async throws -> CountedRequest
 
-    public init(take: @escaping @Sendable (Caller) async throws -> CountedRequest) { self.take = take }
+    public init(take: @escaping @Sendable (_ caller: Caller, _ isOfTurn: Bool) async throws -> CountedRequest) { self.take = take }
 }
 
 /// The result of `take`: the request counts and is within the limit.

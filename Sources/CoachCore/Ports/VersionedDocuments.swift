@@ -125,9 +125,12 @@ public struct StaleVersion: Error, Sendable, Equatable {
     public init() {}
 }
 
-/// A rollback names a version that does not exist.
+/// A request names a version that does not exist.
 public struct UnknownVersion: Error, Sendable, Equatable {
-    public init() {}
+    /// The field or parameter that names it.
+    public let field: String
+
+    public init(field: String = "version") { self.field = field }
 }
 
 /// The caller's role does not allow an operator's function: `AUTH_1003`.

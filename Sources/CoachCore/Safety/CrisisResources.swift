@@ -95,7 +95,7 @@ public struct CrisisResources: Sendable, Equatable {
         let message = texts.message(.concern, risk: .calm)
         let lines = resources.map(texts.line)
         return SafetyCard(
-            severity: .concern, tier: .none, categories: [], resources: resources, message: message, opening: nil,
+            severity: .concern, tier: .crisis, categories: [], resources: resources, message: message, opening: nil,
             fixedAnswer: ([message] + lines).joined(separator: "\n"))
     }
 

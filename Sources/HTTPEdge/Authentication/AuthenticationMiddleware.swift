@@ -6,9 +6,10 @@ import Hummingbird
 public enum RequestCounting: Sendable {
     /// The middleware, before the handler runs and reads the body.
     case beforeHandler
-    /// As `beforeHandler`; but if the database is unavailable, the handler runs without counting.
+    /// For a request of a turn: as `beforeHandler`; but the limit does not apply to users in danger, and if the database is unavailable, the
+    /// handler runs without counting.
     case beforeHandlerIfPossible
-    /// The handler, in its own round trip to the database. The middleware counts only requests that the handler rejects before that.
+    /// For a request that begins a turn: the handler, in its own round trip to the database. The middleware counts only requests that the handler rejects before that.
     case byHandler
 }
 
@@ -90,7 +91,8 @@ struct AuthenticationMiddleware: RouterMiddleware {
     }
 
     private func count(_ caller: Caller, _ request: Request, _ context: GatewayContext) async throws(GatewayError) -> CountedRequest {
-        try await authenticator.count(caller, acceptLanguage: request.headers[.acceptLanguage]) {
+        let isOfTurn = if case .beforeHandler = counting { false } else { true }
+        return try await authenticator.count(caller, isOfTurn: isOfTurn, acceptLanguage: request.headers[.acceptLanguage]) {
             errors.clientError(for: $0, requestID: context.requestID)
         }
     }

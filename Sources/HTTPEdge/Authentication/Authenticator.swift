@@ -33,11 +33,11 @@ public struct Authenticator: Sendable {
     }
 
     /// Counts one request of the caller. Throws when the limit is reached, the user is suspended, or the database is unavailable.
-    func count(_ caller: Caller, acceptLanguage: String?, _ report: (any Error) -> GatewayError) async throws(GatewayError)
+    func count(_ caller: Caller, isOfTurn: Bool, acceptLanguage: String?, _ report: (any Error) -> GatewayError) async throws(GatewayError)
         -> CountedRequest
     {
         do {
-            return try await counter.take(caller)
+            return try await counter.take(caller, isOfTurn)
         } catch {
             var clientError = report(error)
             if let rejection = (error as? CountedRejection)?.rejection {

@@ -81,7 +81,7 @@ public struct BrowserSessions: Sendable {
     }
 
     private func count(_ caller: Caller, _ request: Request, _ context: some EdgeContext) async throws(GatewayError) -> CountedRequest {
-        try await authenticator.count(caller, acceptLanguage: request.headers[.acceptLanguage]) {
+        try await authenticator.count(caller, isOfTurn: false, acceptLanguage: request.headers[.acceptLanguage]) {
             errors.clientError(for: $0, requestID: context.requestID)
         }
     }

@@ -14,7 +14,12 @@ final class ConnectionByteHandler: ChannelInboundHandler, RemovableChannelHandle
         let buffer = unwrapInboundIn(data)
         guard connection.bytesArrived(buffer.readableBytes) else { return }
         context.fireChannelRead(data)
-        connection.bytesDecoded(isBlank: Self.isBlank(buffer))
+        connection.bytesDecoded(isBlank: Self.isBlank(buffer), endsHead: Self.endsHead(buffer))
+    }
+
+    private static func endsHead(_ buffer: ByteBuffer) -> Bool {
+        let tail = buffer.readableBytesView.suffix(4)
+        return tail.elementsEqual("\r\n\r\n".utf8) || tail.suffix(2).elementsEqual("\n\n".utf8)
     }
 
     private static func isBlank(_ buffer: ByteBuffer) -> Bool {

@@ -49,10 +49,10 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         return machine.isReading
     }
 
-    /// Called after input was decoded. `isBlank`: it consisted of line ends only.
-    func bytesDecoded(isBlank: Bool) {
+    /// Called after input was decoded; the parameters as in `ConnectionMachine.bytesDecoded`.
+    func bytesDecoded(isBlank: Bool, endsHead: Bool) {
         guard let context else { return }
-        act(machine.bytesDecoded(isBlank: isBlank, now: .now()), context)
+        act(machine.bytesDecoded(isBlank: isBlank, endsHead: endsHead, now: .now()), context)
         setTimer(context)
     }
 

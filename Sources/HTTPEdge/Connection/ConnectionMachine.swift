@@ -47,6 +47,8 @@ struct ConnectionMachine {
         var bodyBytes = 0
         var parts = 0
         var hasHead = false
+        /// Whether the last request that ended in it has no body.
+        var endsWithoutBody = false
     }
 
     private let limits: ConnectionLimits
@@ -102,9 +104,10 @@ struct ConnectionMachine {
     mutating func bytesArrived(_ count: Int) { read = Read(bytes: count) }
 
     /// The read was decoded. `isBlank`: it had only line ends, which may precede a request line (RFC 9112 §2.2) and do not begin a request.
-    mutating func bytesDecoded(isBlank: Bool, now: NIODeadline) -> Action {
+    /// `endsHead`: its last bytes are an empty line; after a request without a body others begin the next request.
+    mutating func bytesDecoded(isBlank: Bool, endsHead: Bool, now: NIODeadline) -> Action {
         guard phase == .open else { return .none }
-        if reading == .nothing, read.parts == 0, !isBlank {
+        if reading == .nothing, read.parts == 0 ? !isBlank : read.endsWithoutBody && !endsHead {
             reading = .head
             if !isFirst { since = now }
         }
@@ -143,6 +146,7 @@ struct ConnectionMachine {
     mutating func requestEnded(now: NIODeadline) -> Action {
         guard isReading else { return .none }
         read.parts += 1
+        read.endsWithoutBody = reading == .body(remaining: 0)
         reading = isLast ? .ended : .nothing
         since = now
         return .forward

@@ -113,7 +113,7 @@ extension GatewayError {
             self.init(counted.rejection)
             rate = counted.rate
         case is StaleVersion: self.init(.preconditionFailed, "the resource was changed in the meantime")
-        case is UnknownVersion: self = GatewayError(.invalidInput, "there is no such version").naming(field: "version")
+        case let unknown as UnknownVersion: self = GatewayError(.invalidInput, "there is no such version").naming(field: unknown.field)
         case is NotAllowed: self.init(.forbidden, "the caller's role does not allow this")
         case is InvalidChangeToken:
             self = GatewayError(.invalidInput, "updated_since must be the next_updated_since of an earlier answer")

@@ -92,8 +92,8 @@ extension RateLimit {
         fields[.rateLimit] = String(limit)
         fields[.rateRemaining] = String(remaining)
         fields[.rateReset] = String(resetAt)
-        // The time is the database's; a clock that differs must not make it negative.
-        let seconds = max(0, resetAt - Int(now.timeIntervalSince1970))
+        // The time is the database's; a clock that differs must make it neither negative nor longer than the window.
+        let seconds = min(60, max(0, resetAt - Int(now.timeIntervalSince1970)))
         fields[.rateLimitPolicy] = "\"user\";q=\(limit);w=60"
         fields[.rateLimitState] = "\"user\";r=\(remaining);t=\(seconds)"
     }

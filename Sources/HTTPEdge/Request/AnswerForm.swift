@@ -9,7 +9,8 @@ enum AnswerForm: Sendable, Equatable {
     /// The error object of OpenAI's protocol (CONTRACT §7).
     case openAI
 
-    /// The form of a path's errors: OpenAI's below `/v1/`, else the preferred form of the `Accept` header; an envelope when it names none.
+    /// The form of a path's errors: OpenAI's below `/v1/`, else an event stream when the `Accept` header names
+    /// it, because a client that reads one reads nothing else; else problem details when it names them, or an envelope.
     init(accept: String?, path: String?) {
         self = path?.hasPrefix("/v1/") == true ? .openAI : AnswerForm(accept: accept)
     }
@@ -22,6 +23,6 @@ enum AnswerForm: Sendable, Equatable {
             default: nil
             }
         }
-        self = forms.first ?? .envelope
+        self = forms.contains(.eventStream) ? .eventStream : forms.first ?? .envelope
     }
 }

@@ -16,6 +16,12 @@ extension Request {
         return flag
     }
 
+    /// Rejects U+0000, which PostgreSQL's texts do not have, in every parameter.
+    func checkQuery() throws(GatewayError) {
+        guard uri.query != nil else { return }
+        for (name, value) in uri.queryParameters where value.utf8.contains(0) { throw invalid(String(name), "without U+0000") }
+    }
+
     private func invalid(_ name: String, _ expected: String) -> GatewayError {
         GatewayError(.invalidInput, "\(name) must be \(expected)").naming(field: name)
     }

@@ -33,7 +33,10 @@ public struct RouteGroup<Context: EdgeContext> {
         description.security = security
         table.append(
             .init(method: method, path: path, description: description) { router in
-                group(router).on(RouterPath(path), method: method, use: handler)
+                group(router).on(RouterPath(path), method: method) { request, context in
+                    try request.checkQuery()
+                    return try await handler(request, context)
+                }
             })
     }
 }

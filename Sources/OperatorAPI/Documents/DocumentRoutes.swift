@@ -129,10 +129,10 @@ public struct DocumentRoutes: Feature {
 
     private func difference(_ request: Request, _ context: Authenticated) async throws -> Response {
         let id = try id(context)
-        guard let from = try await editor.version(id, try request.integer("from") ?? 1) else { throw UnknownVersion() }
+        guard let from = try await editor.version(id, try request.integer("from") ?? 1) else { throw UnknownVersion(field: "from") }
         let to = try request.integer("to")
         let other = if let to { try await editor.version(id, to) } else { try await editor.current(id) as DocumentState? }
-        guard let other else { throw UnknownVersion() }
+        guard let other else { throw UnknownVersion(field: "to") }
         let difference = DocumentDifferenceResource(from: from.version, to: other.version, from.body, other.body)
         return .envelope(context) { difference.write(to: &$0) }
     }

@@ -38,6 +38,7 @@ extension FigureColumn {
             case .count: Schema.any.described("an integer of \(FigureValue.smallestCount) or more, or \"\(FigureValue.hidden)\"")
             case .number: .number
             case .money: .money
+            case .measured: Schema.any.described("a number; a decimal string when the measure is an amount of US dollars")
             case .flag: .boolean
             }
         return .init(name, isNullable ? schema.nullable : schema)

@@ -93,7 +93,7 @@ private enum NullPorts {
         orphans: { [] },
         retry: { _, _ in .refused(Rejection(reason: .notFound), unlimited) })
 
-    static let counter = RequestCounter { _ in CountedRequest(rate: unlimited, safetyLevel: .calm) }
+    static let counter = RequestCounter { _, _ in CountedRequest(rate: unlimited, safetyLevel: .calm) }
 
     static let idempotency = IdempotentRequests(
         claim: { _, _ in .claimed(resourceID: UUID()) }, complete: { _, _, _ in }, release: { _, _, _ in })

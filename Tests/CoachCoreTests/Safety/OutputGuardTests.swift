@@ -138,6 +138,9 @@ struct OutputGuardTests {
         #expect(take("I am glad ") == "")
         #expect(take("you told me. You") == "I am glad you told me. ")
         #expect(take(" are not alone.\n") == "You are not alone.\n")
+        // Scripts whose sentences end without a space.
+        #expect(take("私はここにいます。明日") == "私はここにいます。")
+        #expect(take("も。मैं यहाँ हूँ। कल") == "明日も。मैं यहाँ हूँ।")
     }
 
     @Test("holds less than one of two hundred tokens of ordinary text")

@@ -57,6 +57,8 @@ struct ResponseTests {
         #expect(try await user.send("GET", "/api/v1/conversations?source=openai").list.isEmpty)
         let unknown = try await create(user, "Hello", ["previous_response_id": id])
         #expect(unknown.status == 400 && unknown.error["code"] == "previous_response_not_found")
+        let cry = try await create(user, "I want to kill myself tonight", ["previous_response_id": id])
+        #expect(cry.status == 400 && cry.error.object("details").object("safety").number("tier") == 3, "\(cry.text)")
         let app = try await user.say("Hello \(sim(["words": 2]))")
         let turn = try #require(app.first("start")?["turn_id"])
         #expect(try await user.send("DELETE", "\(Self.path)/resp_\(turn)").status == 404, "a turn of an app is not theirs to delete")

@@ -51,6 +51,8 @@ TEXT = "One step, then another: a small one. 🌱"
 @check("openai: models are listed")
 def _():
     assert "coach" in [model.id for model in client.models.list()]
+    assert client.models.retrieve("coach").id == "coach"
+    expect(openai.NotFoundError, lambda: client.models.retrieve("parrot"))
 
 
 @check("openai: a chat completion")

@@ -64,7 +64,8 @@ struct RouteMatrixTests {
     private static let queries = [
         "limit=0", "limit=x", "cursor=%00", "cursor=1_2", "cursor=-1", "updated_since=x", "since=%F0%9F%92%9B", "q=%00", "from=x&to=y",
         "id=1", "cursor=99999999999", "from=0000-01-01&to=0000-02-01", "to=0001-01-15", "tz=Mars", "after=-1", "dry_run=maybe",
-        "confirmation=%00",
+        "confirmation=%00", "model=%00", "provider=a%00b", "cursor=99999999999999999999", "tz=GMT%2B3",
+        "cursor=2026-11-23/00000000-0000-0000-0000-000000000000/00000000-0000-0000-0000-000000000000/1/99999999999",
     ]
 
     @Test("answers an invalid request with a documented error, never with 5xx", arguments: [nil, "creator", "operator"])

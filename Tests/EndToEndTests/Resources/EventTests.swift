@@ -60,6 +60,21 @@ struct EventTests {
         #expect(try await reading.exit() == 0, "the stream ended by itself")
     }
 
+    @Test("a suspension ends the operator's sessions for good")
+    func suspension() async throws {
+        let (gateway, path) = (try await Stage.shared().gateway, "/operator/session")
+        let (editor, other) = (TestUser(gateway: gateway, role: "operator"), TestUser(gateway: gateway, role: "operator"))
+        let signedIn = try await Browser(port: gateway.port).send(
+            "POST", path, body: [], headers: ["Authorization": "Bearer \(token(editor.id))"])
+        let cookie = ["Cookie": String(try #require(signedIn.headers["set-cookie"]).prefix { $0 != ";" })]
+        #expect(try await Browser(port: gateway.port).send("GET", path, headers: cookie).status == 200)
+        for verb in ["suspend", "unsuspend"] {
+            let changed = try await other.send("POST", "/api/v1/operator/users/\(editor.id)/\(verb)", ["reason": "test"])
+            #expect(changed.status < 300, "\(changed.text)")
+        }
+        #expect(try await Browser(port: gateway.port).send("GET", path, headers: cookie).status == 401)
+    }
+
     @Test("have a bound of streams for an instance, and end when the instance shuts down")
     func bound() async throws {
         let gateway = try await Stage.shared().anotherGateway([:])

@@ -7,6 +7,7 @@ import Testing
 @Suite("Operators' figures", .paced, .serialized)
 struct FigureTests {
     private static let path = "/api/v1/operator/"
+    private static let noID = "00000000-0000-0000-0000-000000000000"
 
     @Test("figures of real turns are those of the ledger within 5 s, as JSON, CSV and JSON Lines, compared and traced")
     func figures() async throws {
@@ -73,11 +74,12 @@ struct FigureTests {
         "a wrong parameter is named",
         arguments: [
             ("costs?group_by=message", "group_by"), ("costs?grain=minute", "grain"), ("costs?tz=Mars/Olympus", "tz"),
-            ("costs?tz=EST", "tz"),
+            ("costs?tz=BST", "tz"), ("costs?tz=GMT%2B3", "tz"), ("calls?model=%00", "model"),
+            ("calls?cursor=2026-11-23/\(noID)/\(noID)/1/99999999999", "cursor"), ("prices/diff?from=1&to=99", "to"),
             ("costs?group_by=user&tz=Europe/Berlin", "tz"), ("costs?compare=next", "compare"), ("costs?limit=0", "limit"),
             ("costs?cursor=-1", "cursor"), ("costs?from=x", "from"), ("latency?group_by=day,domain&grain=hour", "grain"),
             ("errors?grain=hour", "grain"), ("calls?user_id=x", "user_id"), ("calls?domain=astrology", "domain"),
-            ("alerts?state=x", "state"),
+            ("alerts?state=x", "state"), ("alerts?cursor=99999999999999999999", "cursor"),
         ])
     func wrong(path: String, field: String) async throws {
         let editor = TestUser(gateway: try await Stage.shared().gateway, role: "operator")

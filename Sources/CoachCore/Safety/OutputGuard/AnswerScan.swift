@@ -76,6 +76,9 @@ struct AnswerScan: Sendable {
         }
     }
 
+    /// Bytes of `character`.
+    private var characterWidth: Int { character > 0xFF_FFFF ? 4 : character > 0xFFFF ? 3 : 2 }
+
     /// The ASCII form of a character between digits: hyphens and spaces of other widths. 0 for others.
     private var ascii: UInt8 {
         switch character {
@@ -143,7 +146,7 @@ struct AnswerScan: Sendable {
         case WordTable.Class.terminator:
             if let kind = rules.automaton.endSentence(words) { return Match(kind: kind, start: matchStart) }
             afterTerminator = true
-        case WordTable.Class.newline: return endSentence(at: offset, rules)
+        case WordTable.Class.newline: return endSentence(at: offset, width: byte == 0 ? characterWidth : 1, rules)
         case WordTable.Class.space:
             if afterTerminator { return endSentence(at: offset, rules) }
         case WordTable.Class.quote: isReported = true
@@ -193,14 +196,15 @@ struct AnswerScan: Sendable {
     }
 
     /// The sentence ends with the byte at `offset`.
-    private mutating func endSentence(at offset: Int, _ rules: OutputGuard) -> Match? {
+    /// `width`: bytes of the character that ends it.
+    private mutating func endSentence(at offset: Int, width: Int = 1, _ rules: OutputGuard) -> Match? {
         if number.isActive {
             if awaitsWord { return Match(kind: .phone, start: number.heldFrom ?? offset) }
             if let match = endNumber(at: offset, rules) { return match }
             if awaitsWord { return Match(kind: .phone, start: number.heldFrom ?? offset) }
         }
         if let kind = rules.automaton.endSentence(words) { return Match(kind: kind, start: matchStart) }
-        reset(at: offset + 1)
+        reset(at: offset + width)
         return nil
     }
 

@@ -85,6 +85,8 @@ struct WordTable {
         // Quotation marks, and the mark that opens a Spanish question.
         case 0xC2AB, 0xC2BF, 0xE2809C...0xE2809E: return Class.quote
         case 0xE280A6: return Class.terminator
+        // Full stops, exclamation and question marks that no space follows, or of scripts that the rules do not read: 。！？．؟۔।॥
+        case 0xE38082, 0xEFBC81, 0xEFBC8E, 0xEFBC9F, 0xD89F, 0xDB94, 0xE0A5A4, 0xE0A5A5: return Class.newline
         // U+00C0 to U+024F, which the table holds.
         case 0xC380...0xC98F:
             let scalar = (bytes >> 8 & 0x1F) << 6 | bytes & 0x3F
