@@ -26,3 +26,22 @@ create policy reports_owner_insert on public.reports for insert to authenticated
             select from public.messages m where m.user_id = (select auth.uid()) and m.id = message_id and m.role = 'assistant')));
 create policy reports_insert_not_suspended on public.reports as restrictive for insert to authenticated
     with check (exists (select from public.users u where u.id = (select auth.uid()) and u.suspended_at is null));
+
+-- Reports by users, newest first, after one of them. The comment is the reporter's; nothing of what is reported.
+create function operator.reports(before_time timestamptz, before_id uuid, at_most integer)
+    returns table (
+        id uuid, created_at timestamptz, user_id uuid, persona_id uuid, message_id uuid, reason public.report_reason, comment text)
+    language plpgsql stable security definer set search_path = '' as $$
+begin
+    perform operator.require_operator();
+    return query
+        select r.id, r.created_at, r.user_id, r.persona_id, r.message_id, r.reason, r.comment from public.reports r
+        where before_time is null or (r.created_at, r.id) < (before_time, before_id)
+        order by r.created_at desc, r.id desc limit least(at_most, 1000);
+end $$;
+create index idx_reports_created_at on public.reports (created_at desc, id desc);
+
+revoke all on all functions in schema operator from public, anon, authenticated;
+grant execute on function
+    operator.reports(timestamptz, uuid, integer)
+    to coach_gateway;

@@ -1,0 +1,129 @@
+-- Tables of the rollups of the ledger: what operators' figures are read from. The next files fill them and read them.
+
+-- What calls and turns add up to. Tables of rollups are made like this one, which stays empty.
+create table gateway.figures (
+    -- Calls with a receipt, and turns with one. A turn counts once a day, where its first call of purpose chat is.
+    calls bigint not null default 0,
+    turns bigint not null default 0,
+    -- Sums over the calls whose number is known, and how many those are.
+    input_tokens bigint not null default 0,
+    input_known bigint not null default 0,
+    cached_input_tokens bigint not null default 0,
+    cached_input_known bigint not null default 0,
+    output_tokens bigint not null default 0,
+    output_known bigint not null default 0,
+    cost_nanodollars bigint not null default 0,
+    priced_calls bigint not null default 0,
+    -- Turns with a call of unknown cost.
+    unpriced_turns bigint not null default 0,
+    -- Attempts that ended, those that ended with an error, and turns of which one ended: a message of a user each.
+    attempts bigint not null default 0,
+    errors bigint not null default 0,
+    messages bigint not null default 0,
+    -- Of messages with a domain: how many, and the sum of confidences in millionths. abstentions: messages for which no domain was sure enough.
+    routed bigint not null default 0,
+    confidence bigint not null default 0,
+    abstentions bigint not null default 0
+);
+
+-- By quarters of an hour in which calls began, by hours and by days of the ledger (UTC); a call stays within its ledger's day. Names compare by
+-- bytes, which is faster.
+create table gateway.usage_quarters (
+    bucket timestamptz not null, tier text collate "C" not null, provider text collate "C", model text collate "C", domain public.coaching_domain,
+    like gateway.figures including defaults,
+    unique nulls not distinct (bucket, tier, provider, model, domain));
+create table gateway.usage_hours (like gateway.usage_quarters including all);
+create table gateway.usage_days (
+    day date not null, tier text collate "C" not null, provider text collate "C", model text collate "C", domain public.coaching_domain,
+    like gateway.figures including defaults,
+    unique nulls not distinct (day, tier, provider, model, domain));
+-- With personas there are many more rows, which most figures do not need.
+create table gateway.persona_quarters (
+    bucket timestamptz not null, tier text collate "C" not null, provider text collate "C", model text collate "C", domain public.coaching_domain,
+    persona_id uuid,
+    like gateway.figures including defaults,
+    unique nulls not distinct (bucket, tier, provider, model, domain, persona_id));
+create table gateway.persona_days (
+    day date not null, tier text collate "C" not null, provider text collate "C", model text collate "C", domain public.coaching_domain,
+    persona_id uuid,
+    like gateway.figures including defaults,
+    unique nulls not distinct (day, tier, provider, model, domain, persona_id));
+create table gateway.account_usage_days (
+    day date not null, account_id uuid not null, tier text collate "C" not null, provider text collate "C", model text collate "C",
+    domain public.coaching_domain, persona_id uuid,
+    like gateway.figures including defaults,
+    unique nulls not distinct (day, account_id, tier, provider, model, domain, persona_id)) with (fillfactor = 70);
+-- A row for each day on which an account had a turn.
+create table gateway.account_days (
+    account_id uuid not null, day date not null, like gateway.figures including defaults, primary key (account_id, day)) with (fillfactor = 70);
+create index idx_account_days_day on gateway.account_days (day);
+
+-- Conversations with a turn on a day, and the persona they had in it.
+create table gateway.conversation_days (
+    account_id uuid not null, day date not null, conversation_id uuid not null, persona_id uuid, primary key (account_id, day, conversation_id));
+-- For the statistics that creators read.
+create index idx_conversation_days_persona on gateway.conversation_days (persona_id, day) include (account_id, conversation_id)
+    where persona_id is not null;
+create index idx_persona_days_persona on gateway.persona_days (persona_id, day) include (turns) where persona_id is not null;
+
+-- Accounts and conversations by day. Accounts that were active within 7 and 30 days, this one included: the sums of the changes up to the day.
+create table gateway.activity_days (
+    day date primary key,
+    active bigint not null default 0,
+    weekly_change bigint not null default 0,
+    monthly_change bigint not null default 0,
+    conversations bigint not null default 0);
+
+-- Accounts with a turn in a week, by the week of their first turn. Weeks begin on Mondays.
+create table gateway.retention_weeks (
+    cohort date not null, week date not null, accounts bigint not null default 0, primary key (cohort, week));
+
+create table gateway.error_days (
+    day date not null, code text collate "C" not null, provider text collate "C", errors bigint not null default 0, unique nulls not distinct (day, code, provider));
+
+-- From the request's arrival: to the first released byte, to the end (of complete turns); per_token: the rest of the time by the tokens after the
+-- first.
+create type gateway.latency_measure as enum ('first_token', 'per_token', 'whole_turn');
+
+-- Histograms. Bin n holds times above 2^((n-1)/8) and up to 2^(n/8) microseconds, so its middle is off by 4.4 % at most.
+create table gateway.latency_hours (
+    bucket timestamptz not null, provider text collate "C", model text collate "C", measure gateway.latency_measure not null, bin smallint not null,
+    turns bigint not null default 0, unique nulls not distinct (bucket, provider, model, measure, bin));
+create table gateway.latency_days (
+    day date not null, provider text collate "C", model text collate "C", domain public.coaching_domain,
+    measure gateway.latency_measure not null, bin smallint not null, turns bigint not null default 0, unique nulls not distinct (day, provider, model, domain, measure, bin));
+
+-- The bin of a time in microseconds.
+create function gateway.latency_bin(microseconds double precision) returns smallint
+    language sql immutable
+    return ceil(8 * ln(greatest(microseconds, 1)) / ln(2::double precision))::smallint;
+
+-- The middle of a bin in milliseconds; NULL for NULL.
+create function gateway.latency_of(bin smallint) returns numeric
+    language sql immutable
+    return round((2 ^ ((bin - 0.5::double precision) / 8) / 1000)::numeric, 3);
+
+-- One row. Rows of transactions below the watermark are in the rollups.
+create table gateway.rollup_state (
+    is_only boolean primary key default true check (is_only),
+    watermark xid8 not null default '0',
+    -- Every row that was booked before is in the rollups; NULL: not known yet.
+    as_of timestamptz);
+insert into gateway.rollup_state default values;
+
+-- At a time every transaction that had an id was below `before`. Once the watermark reaches it, rows booked until that time are in the rollups.
+create table gateway.rollup_marks (at timestamptz primary key, before xid8 not null);
+
+do $$
+declare
+    name text;
+begin
+    foreach name in array array[
+        'figures', 'usage_quarters', 'usage_hours', 'usage_days', 'persona_quarters', 'persona_days', 'account_usage_days', 'account_days', 'conversation_days', 'activity_days',
+        'retention_weeks', 'error_days', 'latency_hours', 'latency_days', 'rollup_state', 'rollup_marks']
+    loop
+        execute format('revoke all on gateway.%I from public, anon, authenticated, coach_gateway', name);
+        execute format('alter table gateway.%I enable row level security', name);
+    end loop;
+end $$;
+revoke all on all functions in schema gateway from public, anon, authenticated;

@@ -1,0 +1,105 @@
+-- Figures with latency: of turns, domains and providers. Their arguments are those of all figures.
+
+-- Latency by group, in milliseconds. Groups: day, provider, model and, where it is read from UTC days, domain.
+create function gateway.latency_figures(starts timestamptz, ends timestamptz, group_by text[], grain text, tz text)
+    returns table (
+        bucket timestamptz, provider text, model text, domain public.coaching_domain, turns bigint,
+        first_token_p50 numeric, first_token_p90 numeric, first_token_p95 numeric, first_token_p99 numeric,
+        per_token_p50 numeric, per_token_p90 numeric, per_token_p95 numeric, per_token_p99 numeric,
+        whole_turn_p50 numeric, whole_turn_p90 numeric, whole_turn_p95 numeric, whole_turn_p99 numeric)
+    language plpgsql stable set search_path = '' set plan_cache_mode = force_custom_plan as $$
+begin
+    if 'domain' = any (group_by) and not gateway.is_whole_days(starts, ends, group_by, grain, tz) then
+        raise exception 'latency by domain is by UTC days' using errcode = 'invalid_parameter_value';
+    end if;
+    return query execute
+        'with f as materialized (' || gateway.figure_query(
+            gateway.figure_source('latency', starts, ends, group_by, grain, tz), array['provider', 'model', 'domain', 'measure', 'bin'],
+            array['text', 'text', 'public.coaching_domain', 'text', 'smallint'], group_by || array['measure', 'bin'], array['turns'])
+        || '), ranked as (
+            select f.*, sum(f.turns) over (histogram order by f.bin) / sum(f.turns) over histogram as share from f
+            window histogram as (partition by f.bucket, f.provider, f.model, f.domain, f.measure)
+        ) select r.bucket, r.provider, r.model, r.domain, coalesce(sum(r.turns) filter (where r.measure = ''first_token''), 0)::bigint, '
+        || (select string_agg(
+            format('gateway.latency_of(min(r.bin) filter (where r.measure = %L and r.share >= %s))', m.measure, p.share), ', '
+            order by m.place, p.share)
+            from unnest(array['first_token', 'per_token', 'whole_turn']) with ordinality as m (measure, place)
+            cross join unnest(array[0.5, 0.9, 0.95, 0.99]) as p (share))
+        || ' from ranked r group by 1, 2, 3, 4 order by 1, 2, 3, 4'
+        using starts, ends, grain, tz;
+end $$;
+
+create function operator.latency(starts timestamptz, ends timestamptz, group_by text[], grain text, tz text)
+    returns table (
+        bucket timestamptz, provider text, model text, domain public.coaching_domain, turns bigint,
+        first_token_p50 numeric, first_token_p90 numeric, first_token_p95 numeric, first_token_p99 numeric,
+        per_token_p50 numeric, per_token_p90 numeric, per_token_p95 numeric, per_token_p99 numeric,
+        whole_turn_p50 numeric, whole_turn_p90 numeric, whole_turn_p95 numeric, whole_turn_p99 numeric)
+    language plpgsql stable security definer set search_path = '' as $$
+begin
+    perform operator.require_operator();
+    perform gateway.check_figure(group_by, array['day', 'provider', 'model', 'domain'], grain, tz);
+    return query select * from gateway.latency_figures(starts, ends, group_by, grain, tz);
+end $$;
+
+-- By domain (NULL: the generic answer). Groups: day, domain. turns: messages of users whose turn ended, with or without an answer. share: of the
+-- turns of the bucket. confidence: the mean of those routed. abstentions: no domain was sure enough. Latency is by UTC days only, otherwise NULL.
+create function operator.domains(starts timestamptz, ends timestamptz, group_by text[], grain text, tz text)
+    returns table (
+        bucket timestamptz, domain public.coaching_domain, turns bigint, share numeric, confidence numeric, abstentions bigint,
+        first_token_p50 numeric, first_token_p95 numeric, cost bigint, unpriced_turns bigint)
+    language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_custom_plan as $$
+declare
+    is_days constant boolean := gateway.is_whole_days(starts, ends, group_by, grain, tz);
+begin
+    perform operator.require_operator();
+    perform gateway.check_figure(group_by, array['day', 'domain'], grain, tz);
+    return query execute
+        'with f as materialized (' || gateway.figure_query(
+            gateway.figure_source('usage', starts, ends, group_by, grain, tz), array['domain'], array['public.coaching_domain'], group_by,
+            array['messages', 'routed', 'confidence', 'abstentions', 'cost_nanodollars', 'priced_calls', 'unpriced_turns'])
+        || '), l as materialized (' || case when is_days
+            then 'select * from gateway.latency_figures($1, $2, $5, $3, $4)'
+            else 'select null::timestamptz as bucket, null::public.coaching_domain as domain, null::numeric as first_token_p50,
+                null::numeric as first_token_p95 where false' end
+        || ')
+        select f.bucket, f.domain, f.messages, round(f.messages / nullif(sum(f.messages) over (partition by f.bucket), 0), 4),
+            round(f.confidence::numeric / nullif(f.routed, 0) / 1000000, 4), f.abstentions, l.first_token_p50, l.first_token_p95,
+            case when f.priced_calls > 0 then f.cost_nanodollars end, f.unpriced_turns
+        from f left join l on l.bucket is not distinct from f.bucket and l.domain is not distinct from f.domain
+        where f.messages > 0 or f.cost_nanodollars <> 0
+        order by 1, 2'
+        using starts, ends, grain, tz, group_by;
+end $$;
+
+-- By provider. Groups: day, provider, model. breaker: now, over all instances; NULL by days, and where it is not known. errors: attempts that a provider had begun to answer and that ended with an error; the row without a
+-- provider has those that none accepted, and calls that need no model.
+create function operator.providers(starts timestamptz, ends timestamptz, group_by text[], grain text, tz text)
+    returns table (
+        bucket timestamptz, provider text, model text, calls bigint, errors bigint, error_share numeric,
+        first_token_p50 numeric, first_token_p95 numeric, per_token_p50 numeric, whole_turn_p95 numeric, breaker text)
+    language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_custom_plan as $$
+begin
+    perform operator.require_operator();
+    perform gateway.check_figure(group_by, array['day', 'provider', 'model'], grain, tz);
+    return query execute
+        'with f as materialized (' || gateway.figure_query(
+            gateway.figure_source('usage', starts, ends, group_by, grain, tz), array['provider', 'model'], array['text', 'text'], group_by,
+            array['calls', 'errors', 'attempts'])
+        || '), l as materialized (select * from gateway.latency_figures($1, $2, $5, $3, $4))
+        select f.bucket, f.provider, f.model, f.calls, f.errors, round(f.errors::numeric / nullif(f.attempts, 0), 4),
+            l.first_token_p50, l.first_token_p95, l.per_token_p50, l.whole_turn_p95,
+            (select max(c.state)::text from gateway.circuits() c
+                where f.bucket is null and c.provider = f.provider and (f.model is null or c.model = f.model))
+        from f left join l on l.bucket is not distinct from f.bucket and l.provider is not distinct from f.provider
+            and l.model is not distinct from f.model
+        where f.calls > 0 or f.attempts > 0
+        order by 1, 2, 3'
+        using starts, ends, grain, tz, group_by;
+end $$;
+
+revoke all on all functions in schema gateway, operator from public, anon, authenticated;
+grant execute on function
+    operator.latency(timestamptz, timestamptz, text[], text, text), operator.domains(timestamptz, timestamptz, text[], text, text),
+    operator.providers(timestamptz, timestamptz, text[], text, text)
+    to coach_gateway;

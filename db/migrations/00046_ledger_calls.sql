@@ -1,0 +1,78 @@
+-- Calls behind a figure: ids, times and counts. One UTC day after the other, newest first, of those on which there are any; within a day in the
+-- order of their keys, after `after` (day, account, turn, attempt, call).
+--
+-- A call began within its ledger's day. filter: {model, provider, domain, persona_id, user_id, tier}; absent: any; JSON null: calls without one.
+create function operator.calls(starts timestamptz, ends timestamptz, filter jsonb, after text[], at_most integer)
+    returns table (
+        day date, account_id uuid, turn_id uuid, attempt integer, call integer, purpose public.usage_purpose, user_id uuid,
+        conversation_id uuid, persona_id uuid, domain public.coaching_domain, tier text, provider text, model text, input_tokens bigint,
+        cached_input_tokens bigint, output_tokens bigint, cost bigint, unpriced boolean, estimated boolean, status public.turn_status,
+        error_code text, time_to_first_token_ms integer, duration_ms integer, started_at timestamptz, booked_at timestamptz)
+    language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_custom_plan as $$
+declare
+    account constant uuid := (select u.account_id from public.users u where u.id = (filter ->> 'user_id')::uuid);
+    known constant jsonb := filter - 'user_id';
+    condition constant text := coalesce((
+        select string_agg(format(' and %I is not distinct from %L', f.key, f.value), '') from jsonb_each_text(known) as f), '');
+    a_day date;
+    found_rows integer := 0;
+    more integer;
+begin
+    perform operator.require_operator();
+    if not array(select jsonb_object_keys(known)) <@ array['model', 'provider', 'domain', 'persona_id', 'tier'] then
+        raise exception 'unknown filter' using errcode = 'invalid_parameter_value';
+    end if;
+    if filter ? 'user_id' and account is null then
+        return;
+    end if;
+    for a_day in execute format(
+        'select distinct s.day from gateway.%I s where s.calls > 0 and s.day between $1 and $2 and ($3 is null or %s) %s order by 1 desc',
+        case when account is null then 'persona_days' else 'account_usage_days' end,
+        case when account is null then 'true' else 's.account_id = $3' end, condition)
+        using (starts at time zone 'UTC')::date, least(after[1]::date, ((ends - interval '1 microsecond') at time zone 'UTC')::date), account
+    loop
+        return query execute $sql$
+            select c.day, k.account_id, k.turn_id, k.attempt, k.call, c.purpose,
+                (select u.id from public.users u where u.account_id = k.account_id), c.conversation_id, c.persona_id, c.domain, c.tier,
+                c.provider, c.model, c.input_tokens, c.cached_input_tokens, c.output_tokens, c.cost, c.unpriced > 0, c.estimated, c.status,
+                c.error_code, c.first_token, c.duration, c.started_at, c.booked_at
+            from (
+                -- Calls with a row that fits; a correction may have changed that since.
+                select distinct l.account_id, l.turn_id, l.attempt, l.call from public.usage_logs l
+                where l.day = $1 and l.finalized_by is not null and ($6 is null or l.account_id = $6)
+                    and ($2 is null or (l.account_id, l.turn_id, l.attempt, l.call) > ($2, $3, $4, $5)) $sql$ || condition || $sql$
+                order by 1, 2, 3, 4) as k
+            cross join lateral (
+                select $1 as day, min(l.purpose) as purpose, max(l.tier) as tier,
+                    (array_agg(l.conversation_id order by l.revision))[1] as conversation_id,
+                    (array_agg(l.persona_id order by l.revision))[1] as persona_id,
+                    (array_agg(l.domain order by l.revision desc))[1] as domain,
+                    (array_agg(l.provider order by l.revision desc) filter (where l.provider is not null))[1] as provider,
+                    (array_agg(l.model order by l.revision desc) filter (where l.model is not null))[1] as model,
+                    sum(l.input_tokens)::bigint as input_tokens, sum(l.cached_input_tokens)::bigint as cached_input_tokens,
+                    sum(l.output_tokens)::bigint as output_tokens, gateway.to_nanodollars(sum(l.cost_usd)) as cost, sum(l.unpriced) as unpriced,
+                    (array_agg(l.estimated order by l.revision desc))[1] as estimated,
+                    (array_agg(l.status order by l.revision desc) filter (where l.status is not null))[1] as status,
+                    (array_agg(l.error_code order by l.revision desc) filter (where l.status is not null))[1] as error_code,
+                    (array_agg(l.time_to_first_token_ms order by l.revision desc) filter (where l.status is not null))[1] as first_token,
+                    (array_agg(l.duration_ms order by l.revision desc) filter (where l.status is not null))[1] as duration,
+                    greatest($1::timestamp at time zone 'UTC', least(
+                        min(l.booked_at), ($1 + 1)::timestamp at time zone 'UTC' - interval '1 microsecond')) as started_at,
+                    max(l.booked_at) as booked_at
+                from public.usage_logs l
+                where l.day = $1 and l.account_id = k.account_id and l.turn_id = k.turn_id and l.attempt = k.attempt and l.call = k.call) as c
+            where c.started_at >= $8 and c.started_at < $9 $sql$ || condition || $sql$
+            order by k.account_id, k.turn_id, k.attempt, k.call
+            limit $7 $sql$
+            using a_day, case when a_day::text = after[1] then after[2]::uuid end, after[3]::uuid, after[4]::integer, after[5]::integer, account,
+                at_most - found_rows, starts, ends;
+        get diagnostics more = row_count;
+        found_rows := found_rows + more;
+        exit when found_rows >= at_most;
+    end loop;
+end $$;
+
+revoke all on all functions in schema operator from public, anon, authenticated;
+grant execute on function
+    operator.calls(timestamptz, timestamptz, jsonb, text[], integer)
+    to coach_gateway;
