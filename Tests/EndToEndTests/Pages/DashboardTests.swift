@@ -19,7 +19,7 @@ struct DashboardTests {
         try await PageScript.run(
             "dashboard.py",
             [
-                "http://127.0.0.1:\(gateway.port)", operatorToken(), try #require(ledger["cost"]),
+                "http://127.0.0.1:\(gateway.port)", PageScript.operatorToken(), try #require(ledger["cost"]),
                 "\(try #require(ledger.number("turns")))", user.id, marker,
             ])
         // Live on every instance within 2 s.
@@ -29,8 +29,12 @@ struct DashboardTests {
         }
     }
 
-    private func operatorToken() -> String {
-        Token(user: UUID().uuidString.lowercased()).with(["app_metadata": ["role": "operator"]]).text
+    @Test("an event refreshes the figures on the screen, without a reload", .enabled(if: PageScript.canRun, PageScript.reason))
+    func live() async throws {
+        let database = try await Database(try await FreshDatabase())
+        let gateway = try await Gateway(database: database.gatewayURL, simulator: try await Stage.shared().simulator.url)
+        let user = Token(user: UUID().uuidString.lowercased()).text
+        try await PageScript.run("live.py", ["http://127.0.0.1:\(gateway.port)", PageScript.operatorToken(), user])
     }
 
     @Test("a session is known to every instance, opens operators' routes alone, and ends with a sign-out or a suspension")

@@ -10,6 +10,11 @@ enum PageScript {
         python != nil && ["chromium", "chromedriver"].allSatisfy { FileManager.default.isExecutableFile(atPath: "/usr/bin/\($0)") }
     static let reason: Comment = "COACH_TEST_PYTHON names no Python that has selenium, or there is no Chromium"
 
+    /// The access token of a new operator.
+    static func operatorToken() -> String {
+        Token(user: UUID().uuidString.lowercased()).with(["app_metadata": ["role": "operator"]]).text
+    }
+
     /// Runs one to its end, which must be a success. `COACH_SCREENSHOTS` names a folder for pictures of what it saw.
     static func run(_ name: String, _ arguments: [String]) async throws {
         let python = try #require(Self.python)

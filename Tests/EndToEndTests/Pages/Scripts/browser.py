@@ -45,6 +45,10 @@ class Browser:
         self.driver.execute_cdp_cmd(
             "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
 
+    def before_documents(self, script):
+        """Runs a script in each document that is opened from now on, before its own."""
+        self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": script})
+
     def open(self, path):
         self.driver.get(self.origin + path)
         self.settle()

@@ -9,29 +9,15 @@ import urllib.request
 from decimal import Decimal
 
 from browser import LAPTOP, PHONE, Browser
+from operators import figure, sign_in
 
 origin, token, cost, turns, user, marker = sys.argv[1:]
 
 
-def sign_in(browser, text):
-    browser.fill("textarea[name=token]", text)
-    browser.click("Sign in")
-
-
-def figures(browser, column):
-    """The figures in the total row, or the only row, of the first table: by the name of its column."""
-    return browser.script(
-        """const table = document.querySelector("main table");
-        if (!table) return null;
-        const index = [...table.tHead.rows[0].cells].findIndex((cell) => cell.innerText === arguments[0]);
-        const row = (table.tFoot ?? table.tBodies[0]).rows[0];
-        return row.cells[index]?.querySelector("data")?.value ?? null;""", column)
-
-
 def show_costs(browser):
     browser.open("/operator/costs")
-    found = figures(browser, "Cost")
-    return found is not None and Decimal(found) == Decimal(cost) and figures(browser, "Turns") == turns
+    found = figure(browser, "Cost")
+    return found is not None and Decimal(found) == Decimal(cost) and figure(browser, "Turns") == turns
 
 
 def require_figures(browser):
@@ -64,7 +50,7 @@ with Browser(origin) as browser:
     browser.click("7 days")
     browser.settle()
     assert "days=7" in browser.driver.current_url
-    assert Decimal(figures(browser, "Cost")) == Decimal(cost)
+    assert Decimal(figure(browser, "Cost")) == Decimal(cost)
     browser.open("/operator/costs?from=2020-01-01&to=2020-01-31")
     assert "Nothing in this period." in browser.text("main")
 

@@ -1,0 +1,16 @@
+"""What scripts that use the dashboard share."""
+
+
+def sign_in(browser, token):
+    browser.fill("textarea[name=token]", token)
+    browser.click("Sign in")
+
+
+def figure(browser, column):
+    """The figure in the total row, or the only row, of the first table: by the name of its column."""
+    return browser.script(
+        """const table = document.querySelector("main table");
+        if (!table) return null;
+        const index = [...table.tHead.rows[0].cells].findIndex((cell) => cell.innerText === arguments[0]);
+        const row = (table.tFoot ?? table.tBodies[0]).rows[0];
+        return row.cells[index]?.querySelector("data")?.value ?? null;""", column)
