@@ -36,6 +36,9 @@ package struct StoreAPI: Sendable {
         _ = try await URLSession.shared.data(for: request)
     }
 
+    /// Lets requests wait for their answers, or answers them.
+    package func pause(_ isPaused: Bool) { server.pause(isPaused) }
+
     package func requests() async throws -> [Request] {
         let (data, _) = try await URLSession.shared.data(from: URL(string: url + "/journal")!)
         return try JSONDecoder().decode([Request].self, from: data)

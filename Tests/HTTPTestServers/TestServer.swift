@@ -24,6 +24,9 @@ package final class TestServer: Sendable {
     /// The next line that the server prints. Blocks.
     package func line() -> String { process.line() }
 
+    /// Stops it, so that requests wait, or lets it go on.
+    package func pause(_ isPaused: Bool) { process.signal(isPaused ? SIGSTOP : SIGCONT) }
+
     package func url(_ path: String, scheme: String = "http", host: String = "127.0.0.1") -> String { "\(scheme)://\(host):\(port)\(path)" }
 }
 

@@ -38,6 +38,12 @@ final class Database: Sendable {
         return row
     }
 
+    /// Whether the latest alert of a rule is firing; nil without one. Polled here: a user's requests are limited.
+    func isFiring(_ rule: String) async throws -> Bool? {
+        try await rows("select resolved_at is null as firing from gateway.alerts where rule = '\(rule)' order by id desc limit 1").first?
+            .flag("firing")
+    }
+
     func turn(of user: String) async throws -> JSONObject { try await row("select * from turns where user_id = '\(user)'") }
 
     /// A user's messages with one role, in order.
