@@ -4,11 +4,13 @@ import TestSupport
 import Testing
 
 /// Generated turns with faults of the provider over two gateways: what operators see against the ledger, exactly. COACH_TEST_DAY_TURNS says how many
-/// turns; 20,000 take some minutes.
+/// turns; nothing here is kept for each of them.
 @Suite("A day of turns", .paced)
 struct DayOfTurnsTests {
     private static let turns = ProcessInfo.processInfo.environment["COACH_TEST_DAY_TURNS"].flatMap { Int($0) } ?? 300
     private static let people = 12
+    /// Of one user, one after another.
+    private static let turnsOfUser = 10
     private static let groups = ["model", "provider", "domain", "tier"]
 
     private static func message(_ random: inout SystemRandomNumberGenerator) -> String {
@@ -38,15 +40,24 @@ struct DayOfTurnsTests {
                 database: database.gatewayURL, simulator: simulator.url,
                 environment: StateFolder().state(["COACH_METRICS_LISTEN": "127.0.0.1:0"]))
         }
+        let metricsPorts = try await gateways.asyncMap { try await $0.metricsPort() }
         let sent = Sent()
+        let began = ContinuousClock.now
         try await withThrowingTaskGroup(of: Void.self) { group in
             for person in 0..<Self.people {
                 group.addTask {
                     var random = SystemRandomNumberGenerator()
+                    var (number, user) = (0, UUID().uuidString.lowercased())
+                    var users = gateways.map { TestUser(gateway: $0, id: user) }
                     while sent.begins(atMost: Self.turns) {
+                        number += 1
+                        if number % Self.turnsOfUser == 0 {
+                            user = UUID().uuidString.lowercased()
+                            users = gateways.map { TestUser(gateway: $0, id: user) }
+                        }
                         let place = Int.random(in: 0..<2, using: &random)
                         let domain = ["fitness", "mindset", "relationships"][person % 3]
-                        let answer = try await gateways[place].testUser().say(
+                        let answer = try await users[place].say(
                             Self.message(&random), person % 4 == 0 ? [:] : ["domain": domain], timeout: 60)
                         #expect(answer.status == 200, "\(answer.text)")
                         let usage = answer.first("usage")?.fields
@@ -59,15 +70,15 @@ struct DayOfTurnsTests {
         try await eventually(within: .seconds(60), "the end of all turns") {
             try await database.rows("select 1 as one from turns where status = 'running'").isEmpty
         }
-        let ended = Date()
+        let (ended, took) = (Date(), ContinuousClock.now - began)
         let editor = TestUser(gateway: gateways[0], role: "operator")
         func get(_ path: String, accept: String = "application/json") async throws -> Answer {
             try await editor.browser.send("GET", "/api/v1/operator/\(path)", headers: ["Accept": accept])
         }
+        // Asked of the database, because a user's requests are limited.
         try await eventually(within: .seconds(60), "the figures") {
-            let asOf = try await get("costs").json.object("meta")["as_of"]
-            return try asOf.map { try Date($0, strategy: .iso8601.year().month().day().time(includingFractionalSeconds: true)) > ended }
-                ?? false
+            try await database.row("select as_of > to_timestamp(\(ended.timeIntervalSince1970)) as is_new from gateway.rollup_state")
+                .flag("is_new") == true
         }
 
         // Costs: JSON, CSV and the ledger, by every group.
@@ -98,7 +109,8 @@ struct DayOfTurnsTests {
             select (select count(*) from turns) as turns, (select count(*) from turns where error_code is not null) as errors,
                 (select count(distinct turn_id) from model_calls) as billed,
                 (select count(*) from usage_logs where revision = 1 and time_to_first_token_ms is not null and finalized_by is not null) as timed,
-                (select to_nano from (select round(sum(cost_usd) * 1000000000)::bigint as to_nano from model_calls) as n) as nanodollars
+                (select round(sum(cost_usd) * 1000000000)::bigint from model_calls) as nanodollars,
+                (select sum(cost_usd)::text from model_calls) as cost
             """)
         let usage = try await get("usage").json.objects("data")
         func total(_ name: String) -> Int { usage.compactMap { $0.number(name) }.reduce(0, +) }
@@ -110,8 +122,15 @@ struct DayOfTurnsTests {
         let costs = try await get("costs").json.objects("data").first
         #expect(costs?.number("turns") == counts.number("billed"))
 
+        // The screen shows the same.
+        if PageScript.canRun {
+            let (cost, billed) = (try #require(counts["cost"]), try #require(counts.number("billed")))
+            try await PageScript.run(
+                "figures.py", ["http://127.0.0.1:\(gateways[0].port)", PageScript.operatorToken(), cost, "\(billed)"])
+        }
+
         // Each instance counts what it did.
-        let pages = try await gateways.asyncMap { gateway in try await Metrics(of: gateway) }
+        let pages = try await metricsPorts.asyncMap { port in try await Metrics(port: port) }
         for (page, sent) in zip(pages, sent.all) {
             #expect(page.sum("coach_turns_total") == Double(sent.turns))
             #expect(page.sum("gen_ai_client_token_usage_sum", #"gen_ai_token_type="input""#) == Double(sent.input))
@@ -122,7 +141,9 @@ struct DayOfTurnsTests {
             pages.map { $0.sum("gen_ai_client_operation_duration_seconds_count") }.reduce(0, +) == counts.number("billed").map(Double.init))
         #expect(
             pages.map { $0.sum("gen_ai_server_time_to_first_token_seconds_count") }.reduce(0, +) == counts.number("timed").map(Double.init))
-        print("\(Self.turns) turns, \(counts.number("errors") ?? 0) with an error, \(counts.number("nanodollars") ?? 0) nanodollars")
+        print(
+            "\(Self.turns) turns, \(counts.number("errors") ?? 0) with an error, \(counts.number("nanodollars") ?? 0) nanodollars,",
+            "\(Int(Double(Self.turns) / (took / .seconds(1)))) turns/s")
     }
 
     /// Rows in one order, numbers without zeros at their end.
@@ -162,8 +183,7 @@ private final class Sent: Sendable {
 private struct Metrics {
     private let lines: [Substring]
 
-    init(of gateway: Gateway) async throws {
-        let port = try #require(gateway.log.first { $0["message"] == "metrics available" }?.number("port"))
+    init(port: Int) async throws {
         let page = try await Browser(port: port).send("GET", "/metrics", headers: ["Accept": "application/openmetrics-text; version=1.0.0"])
         #expect(page.headers["content-type"]?.hasPrefix("application/openmetrics-text") == true && page.text.hasSuffix("# EOF\n"))
         lines = page.text.split(separator: "\n")

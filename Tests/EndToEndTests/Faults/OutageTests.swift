@@ -127,8 +127,7 @@ struct OutageTests {
         let folder = try StateFolder()
         let island = try await Island()
         let gateway = try await island.gateway(folder, ["COACH_METRICS_LISTEN": "127.0.0.1:0"])
-        try await eventually("the metrics port") { gateway.log.contains { $0["message"] == "metrics available" } }
-        let port = try #require(gateway.log.first { $0["message"] == "metrics available" }?.number("port"))
+        let port = try await gateway.metricsPort()
         func readiness() async throws -> Answer { try await Browser(port: port).send("GET", "/readyz") }
         let before = try await readiness()
         #expect(before.status == 200 && before.json.flag("saving") == true)

@@ -1,5 +1,6 @@
 import Foundation
 import TestSupport
+import Testing
 
 /// A gateway process.
 final class Gateway: Sendable {
@@ -35,6 +36,12 @@ final class Gateway: Sendable {
 
     /// A new user.
     func testUser() -> TestUser { TestUser(gateway: self) }
+
+    /// The port of `/metrics`, which is in the log of a gateway with COACH_METRICS_LISTEN.
+    func metricsPort() async throws -> Int {
+        try await eventually("the metrics port") { log.contains { $0["message"] == "metrics available" } }
+        return try #require(log.first { $0["message"] == "metrics available" }?.number("port"))
+    }
 
     /// The log: one JSON object for each line.
     var log: [JSONObject] { program.lines.map { JSONObject($0) } }

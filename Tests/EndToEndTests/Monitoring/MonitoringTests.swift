@@ -28,8 +28,7 @@ struct MonitoringTests {
     func scrape() async throws {
         let stage = try await Stage.shared()
         let gateway = try await stage.anotherGateway(["COACH_METRICS_LISTEN": "127.0.0.1:0"])
-        try await eventually("the metrics port") { gateway.log.contains { $0["message"] == "metrics available" } }
-        let port = try #require(gateway.log.first { $0["message"] == "metrics available" }?.number("port"))
+        let port = try await gateway.metricsPort()
         expectDone(try await gateway.testUser().say("I want to kill myself \(sim(["words": 3]))"))
 
         let data = try Folder()
