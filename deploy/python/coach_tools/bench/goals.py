@@ -89,6 +89,14 @@ class Goals:
             self.at_most("… p99", 15, reads["p99"], " ms")
             self.at_most("… of search, p99", 100, reads["search_p99"], " ms")
             self.at_most("… refused", 0, sum(reads["refused"].values()))
+        if "dashboards" in self.found:
+            dashboards = self.found["dashboards"]
+            self.at_most("figures of ten dashboards, p99", 100, dashboards["figure_p99"], " ms")
+            self.at_most("… refused", 0, dashboards["refused"])
+            for point, limit in (("p50", 1.1), ("p99", 1.5)):
+                for what, key in (("begin", f"begin_{point}"), ("first token", f"first_{point}")):
+                    alone = max(dashboards["alone"][key], dashboards["alone_again"][key])
+                    self.at_most(f"… chat's {what} {point}, beside them : alone", limit, dashboards["beside"][key] / alone)
         if "soak" in self.found:
             self.at_most("soak: what is not flat", 0, len(self.found["soak"]["findings"]))
 
