@@ -6,10 +6,11 @@ export async function alerts() {
   const answer = await figure("alerts", { limit: 100 });
   if (!answer) return [card("Alerts", null, notAvailable())];
   const [firing, resolved] = ["firing", "resolved"].map((state) => answer.data.filter((alert) => alert.state === state));
-  const shown = { only: ["rule", "severity", "state", "measure", "value", "threshold", "started_at", "resolved_at"] };
+  const only = ["rule", "severity", "value", "threshold", "started_at", "resolved_at"];
+  const titles = { started_at: "Since", resolved_at: "Until" };
   return [
-    card("Firing", null, firing.length ? table(firing, { caption: "Firing alerts", ...shown }) : empty("All is well: no alert is firing.")),
-    card("Resolved", null, resolved.length ? table(resolved, { caption: "Resolved alerts", ...shown }) : empty("None so far.")),
-    h("p", {}, h("a", { href: "/operator/configuration?document=alert-rules" }, "Edit the alert rules")),
+    card("Firing", h("a", { href: "/operator/configuration?document=alert-rules" }, "Alert rules"),
+      firing.length ? table(firing, { caption: "Firing alerts", only, titles }) : empty("All is well: no alert is firing.")),
+    card("Resolved", null, resolved.length ? table(resolved, { caption: "Resolved alerts", only, titles }) : empty("None so far.")),
   ];
 }

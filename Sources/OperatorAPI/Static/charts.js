@@ -8,7 +8,7 @@ const seriesCount = 8;
 export const seriesColour = (index) => style(`--series-${(index % seriesCount) + 1}`);
 
 const shown = { money: (value) => format.money(value.toFixed(9)), milliseconds: format.milliseconds, share: format.share };
-const atAxis = { ...shown, money: format.shortMoney };
+const atAxis = { ...shown, money: format.shortMoney, milliseconds: format.shortMilliseconds };
 
 /**
  * Draws figures over time or by name; nothing without Chart.js, because the table beside it has the same figures.
@@ -17,12 +17,12 @@ const atAxis = { ...shown, money: format.shortMoney };
 export function chart({ type, labels, series, unit, title, stacked = false, horizontal = false }) {
   if (!globalThis.Chart || labels.length === 0 || series.length === 0) return null;
   const canvas = h("canvas", { role: "img", "aria-label": `${title}. The table has the same figures.` });
-  const [show, showAtAxis] = [shown[unit] ?? format.count, atAxis[unit] ?? format.count];
+  const [show, showAtAxis] = [shown[unit] ?? ((value) => format.count(value)), atAxis[unit] ?? ((value) => format.count(value))];
   const axis = (isValue) => ({
     stacked, beginAtZero: true, border: { display: false },
     grid: { display: isValue, color: style("--line"), drawBorder: false, drawTicks: false },
     ticks: {
-      color: style("--muted"), padding: 8, maxRotation: 0, autoSkipPadding: 24, maxTicksLimit: isValue ? 5 : innerWidth < 600 ? 4 : 10,
+      color: style("--muted"), padding: 8, maxRotation: 0, autoSkipPadding: 24, maxTicksLimit: isValue ? 5 : innerWidth < 600 ? 4 : 8,
       ...(isValue ? { callback: (value) => showAtAxis(value) } : { autoSkip: !horizontal }),
     },
   });
@@ -78,14 +78,14 @@ export function buckets(rows, { from, to, grain }) {
   return all;
 }
 
-export const bucketLabels = (times) => times.map((time) => format.day(new Date(time).toISOString()));
+export const bucketLabels = (times) => times.map((time) => format.shortDay(new Date(time).toISOString()));
 
 /** Rows of (day, group, figure) as what `chart` takes: the group with the largest sum first, the smallest ones together. */
 export function pivot(rows, { by, y, period, name }) {
   const times = buckets(rows, period);
   const sums = new Map();
   for (const row of rows) sums.set(row[by], (sums.get(row[by]) ?? 0) + Math.abs(Number(row[y] ?? 0)));
-  const keys = [...sums.keys()].sort((a, b) => sums.get(b) - sums.get(a));
+  const keys = [...sums.keys()].filter((key) => sums.get(key) > 0).sort((a, b) => sums.get(b) - sums.get(a));
   const most = keys.length > seriesCount ? seriesCount - 1 : seriesCount;
   const [own, rest] = [keys.slice(0, most), new Set(keys.slice(most))];
   const values = (isMember) => times.map((time) => rows.filter((row) => Date.parse(row.day) === time && isMember(row[by]))

@@ -2,8 +2,8 @@ import { call, Failure } from "./api.js";
 import { h, card, field, empty } from "./dom.js";
 import { difference } from "./difference.js";
 import { figure, notAvailable } from "./figures.js";
-import { table } from "./table.js";
-import { words } from "./format.js";
+import { groupName, table } from "./table.js";
+import { count, words } from "./format.js";
 
 /** Documents that have no list of their own: one of each kind. */
 const single = [["limits", "Tiers and limits"], ["prices", "Prices"], ["alert-rules", "Alert rules"]];
@@ -28,12 +28,19 @@ function open(path) {
 }
 
 const isText = (value) => typeof value === "string";
+/** Fields in the order of the shipped files: a stored version has lost it. */
+const order = ["name", "description", "tone", "methodology", "system_prompt", "greeting"];
+const byOrder = (a, b) => (order.indexOf(a) + 1 || order.length + 1) - (order.indexOf(b) + 1 || order.length + 1);
+const size = ([, value]) => JSON.stringify(value).length;
 
 function editor(path, { data, etag }, refresh) {
   const body = data.body;
   // Texts have fields of their own; in JSON nobody can read them.
-  const texts = path.startsWith("domain-configs/") ? Object.keys(body).filter((key) => isText(body[key]) && key !== "id") : [];
-  const rest = Object.fromEntries(Object.entries(body).filter(([key]) => !texts.includes(key)));
+  const isDomain = path.startsWith("domain-configs/");
+  const texts = isDomain ? Object.keys(body).filter((key) => isText(body[key]) && key !== "id").sort(byOrder) : [];
+  const others = Object.entries(body).filter(([key]) => !texts.includes(key));
+  // The long lists of the router last.
+  const rest = Object.fromEntries(isDomain ? others.sort((a, b) => size(a) - size(b)) : others);
   const inputs = new Map(texts.map((key) => [key, h("textarea", { name: key, rows: 1 }, body[key])]));
   const json = h("textarea", { class: "json", name: "json", spellcheck: "false" },
     JSON.stringify(rest, null, 2));
@@ -68,6 +75,8 @@ function editor(path, { data, etag }, refresh) {
     } catch (error) {
       result.replaceChildren(...problem(error, refresh));
     }
+    // The documents are longer than a screen.
+    result.scrollIntoView({ block: "nearest" });
   }
 
   const by = data.version === 1 ? "the shipped file" : `version ${data.version}`;
@@ -81,10 +90,16 @@ function editor(path, { data, etag }, refresh) {
       result));
 }
 
-/** What stored decisions would have been with the edited document, when the gateway tells. */
-function decisions(data) {
-  const other = Object.entries(data).filter(([key]) => !["from", "to", "operations"].includes(key));
-  return other.length ? h("pre", {}, JSON.stringify(Object.fromEntries(other), null, 2)) : null;
+/** Where messages would have gone with the edited document, when the gateway tried it. */
+function decisions({ decisions: replay }) {
+  if (!replay) return null;
+  const { messages, changed, changes } = replay;
+  const rows = changes.map(({ from, to, messages }) =>
+    ({ was: groupName("domain", from), would_be: groupName("domain", to), messages }));
+  return h("div", {}, h("h3", {}, "Routing"), messages === 0
+    ? empty("No message was routed within 30 days, so there was nothing to try.")
+    : empty(`${count(changed)} of the latest ${count(messages)} routed messages would go elsewhere.`),
+  rows.length > 0 && table(rows, { caption: "Messages that would go elsewhere" }));
 }
 
 /** What is wrong with an edit, by field. */

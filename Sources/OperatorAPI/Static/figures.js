@@ -2,7 +2,7 @@ import { get, download, NotAvailable } from "./api.js";
 import { bucketLabels, buckets, chart, pivot } from "./charts.js";
 import { h, card, empty } from "./dom.js";
 import { columns, groupName, label, table, total } from "./table.js";
-import { shortTime } from "./format.js";
+import { shortId, shortTime } from "./format.js";
 
 /** Reads a figure; null when this gateway does not have it. */
 export async function figure(route, query) {
@@ -16,8 +16,8 @@ export async function figure(route, query) {
 
 export const notAvailable = () => empty("Not available on this gateway.");
 
-/** How a value of a grouping column is called. */
-export const nameOf = (key) => (by) => groupName(key, by);
+/** How a chart calls a value of a grouping column. */
+const nameOf = (key) => (by) => (by !== null && key.endsWith("_id") ? shortId(by) : groupName(key, by));
 
 /** A button that saves the figure as CSV. */
 export function csvButton(route, query, name) {
@@ -50,26 +50,29 @@ export function asOf(meta) {
 
 /**
  * One card of a view: a chart, and the table of the same figures.
- * Specification: `title`, `route`, `query(period)`, and any of
+ * Specification: `title` (or a function of the address's parameters), `route`, `query(period)`, and any of
  * - `chart`: {type, by, y, unit, stacked} over days, {type, keys} for lines, {x, y} for bars by name; `chartQuery(period)`: when it has other rows
- * - `hide`, `only`, `first`: columns; `totals`: a last row of sums; `sort`: a column, largest first; `sumBy`: adds the days of a group
+ * - `hide`, `only`, `first`: columns; `titles`: of columns, by key; `totals`: a last row of sums; `sumBy`: adds the days of a group
+ * - `sort`: a column, largest first; without it, the newest day first
  * - `note`; `action(rows)`: makes a last cell of a row, by default the link to its calls; `optional`: nothing when the figure is missing here
  */
-export async function figureCard(spec, period, parameters) {
+export async function figureCard({ title: named, ...spec }, period, parameters) {
+  const title = typeof named === "function" ? named(parameters) : named;
   const query = spec.query(period, parameters);
   const [answer, drawn] = await Promise.all([
     figure(spec.route, query), spec.chartQuery && figure(spec.route, spec.chartQuery(period, parameters)),
   ]);
-  if (!answer) return spec.optional ? null : card(spec.title, null, notAvailable());
+  if (!answer) return spec.optional ? null : card(title, null, notAvailable());
   const rows = spec.sumBy ? sums(answer.data, spec.sumBy) : [...answer.data];
   if (spec.sort) rows.sort((a, b) => Number(b[spec.sort] ?? 0) - Number(a[spec.sort] ?? 0));
-  const image = spec.chart && draw(spec, spec.chart, drawn?.data ?? (spec.sumBy ? answer.data : rows), period, parameters);
-  const caption = `${spec.title}${period ? `, ${period.from} to ${period.to}` : ""}`;
-  const aside = h("span", {}, asOf(answer.meta), " ", csvButton(spec.route, query, spec.title.toLowerCase()));
-  const { hide, only, first, totals } = spec;
+  else if (rows.every((row) => row.day)) rows.sort((a, b) => Date.parse(b.day) - Date.parse(a.day));
+  const image = spec.chart && draw({ ...spec, title }, spec.chart, drawn?.data ?? (spec.sumBy ? answer.data : rows), period, parameters);
+  const caption = `${title}${period ? `, ${period.from} to ${period.to}` : ""}`;
+  const aside = h("span", {}, asOf(answer.meta), " ", csvButton(spec.route, query, title.toLowerCase()));
+  const { hide, only, first, titles, totals } = spec;
   const action = spec.action?.(rows) ?? traceLink(answer.meta?.trace, query);
-  return card(spec.title, aside, spec.note && h("p", { class: "empty" }, spec.note), image,
-    table(rows, { caption, hide, only, first, totals, action, actionLabel: "Rows" }));
+  return card(title, aside, spec.note && h("p", { class: "remark" }, spec.note), image,
+    table(rows, { caption, hide, only, first, titles, totals, action, actionLabel: "Rows" }));
 }
 
 /** One row for each value of a column: the sums of the others. */
@@ -88,7 +91,7 @@ function draw(spec, wanted, rows, period, parameters) {
     const sorted = rows.filter((row) => row[wanted.y] !== null).slice(0, 12);
     return chart({
       ...options, horizontal: true, labels: sorted.map((row) => nameOf(wanted.x)(row[wanted.x])),
-      series: [{ label: label(wanted.y), values: sorted.map((row) => Number(row[wanted.y])) }],
+      series: [{ label: spec.titles?.[wanted.y] ?? label(wanted.y), values: sorted.map((row) => Number(row[wanted.y])) }],
     });
   }
   if (by) return chart({ ...options, ...pivot(rows, { by, y: wanted.y, period, name: nameOf(by) }) });
@@ -97,5 +100,6 @@ function draw(spec, wanted, rows, period, parameters) {
   const present = columns(rows).map((column) => column.key);
   const keys = wanted.keys.filter((key) => present.includes(key));
   const figures = (key) => times.map((time) => at.get(time)?.[key] ?? null);
-  return chart({ ...options, labels: bucketLabels(times), series: keys.map((key) => ({ label: label(key), values: figures(key) })) });
+  const series = keys.map((key) => ({ label: spec.titles?.[key] ?? label(key), values: figures(key) }));
+  return chart({ ...options, labels: bucketLabels(times), series });
 }

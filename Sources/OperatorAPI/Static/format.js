@@ -1,13 +1,16 @@
 const number = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 });
-const percent = new Intl.NumberFormat("en-US", { style: "percent", maximumFractionDigits: 1 });
+const fraction = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+const percent = new Intl.NumberFormat("en-US", { style: "percent", minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const dayFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
 const yearFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
+const hourOfDayFormat = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", timeZone: "UTC" });
 const hourFormat = new Intl.DateTimeFormat("en-GB", {
   day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", timeZone: "UTC",
 });
-const timeFormat = new Intl.DateTimeFormat("en-GB", {
-  day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", timeZone: "UTC",
-});
+const clock = { hour: "2-digit", minute: "2-digit", second: "2-digit", timeZone: "UTC" };
+const timeFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", ...clock });
+const yearTimeFormat = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", ...clock });
+const isThisYear = (date) => date.getUTCFullYear() === new Date().getUTCFullYear();
 
 /** Amounts are decimal text with up to nine places: they are added as whole nanodollars, so that no digit is lost. */
 export function nanodollars(text) {
@@ -26,7 +29,7 @@ export function moneyText(nano) {
 /** Decimal places at which amounts of this size stay legible. */
 export function places(amounts) {
   const largest = Math.max(0, ...amounts.map((text) => Math.abs(Number(text))));
-  return largest >= 100 ? 2 : largest >= 1 ? 3 : largest >= 0.01 ? 4 : 6;
+  return largest >= 100 || largest === 0 ? 2 : largest >= 1 ? 3 : largest >= 0.01 ? 4 : 6;
 }
 
 export function money(text, decimals = places([text])) {
@@ -39,12 +42,26 @@ export function money(text, decimals = places([text])) {
 export const shortMoney = (value) =>
   new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", maximumSignificantDigits: 3 }).format(value);
 
-export const count = (value) => number.format(value);
+/** `isExact`: with two decimal places, as the others of its column have them. */
+export const count = (value, isExact = false) => (isExact ? fraction : number).format(value);
 export const share = (value) => percent.format(value);
 
-/** Milliseconds; from ten seconds on, seconds. */
+/** Milliseconds, of which three digits matter; from ten seconds on, seconds. */
 export function milliseconds(value) {
-  return value >= 10_000 ? `${number.format(Math.round(value / 100) / 10)} s` : `${number.format(Math.round(value * 10) / 10)} ms`;
+  if (value >= 10_000) return `${number.format(Math.round(value / 100) / 10)} s`;
+  return `${value >= 100 ? number.format(Math.round(value)) : number.format(Math.round(value * 10) / 10)} ms`;
+}
+
+/** A time at a chart's axis. */
+export const shortMilliseconds = (value) => (value >= 1000 ? `${number.format(value / 1000)} s` : `${number.format(value)} ms`);
+
+/** The value of a measure of alerts, in the unit that its name ends with. */
+export function measured(measure, value) {
+  if (measure.endsWith("_usd")) return money(value);
+  if (measure.endsWith("_share")) return share(value);
+  if (measure.endsWith("_ms")) return milliseconds(value);
+  if (measure.endsWith("_seconds")) return milliseconds(1000 * value);
+  return measure.endsWith("_growth") ? `× ${number.format(value)}` : number.format(value);
 }
 
 /** A day, or the hour that it begins; always UTC. */
@@ -52,18 +69,27 @@ export function day(text) {
   const date = new Date(text);
   if (Number.isNaN(date.getTime())) return text;
   if (date.getTime() % 86_400_000 !== 0) return hourFormat.format(date);
-  return (date.getUTCFullYear() === new Date().getUTCFullYear() ? dayFormat : yearFormat).format(date);
+  return (isThisYear(date) ? dayFormat : yearFormat).format(date);
+}
+
+/** The same at a chart's axis: hours follow the day at their left. */
+export function shortDay(text) {
+  const date = new Date(text);
+  return date.getTime() % 86_400_000 === 0 ? day(text) : hourOfDayFormat.format(date);
 }
 
 export function time(text) {
   const date = new Date(text);
-  return Number.isNaN(date.getTime()) ? text : timeFormat.format(date);
+  return Number.isNaN(date.getTime()) ? text : (isThisYear(date) ? timeFormat : yearTimeFormat).format(date);
 }
 
 /** A time of today without its day. */
 export function shortTime(text) {
   return text.slice(0, 10) === new Date().toISOString().slice(0, 10) ? text.slice(11, 19) : time(text);
 }
+
+/** The beginning of a UUID. */
+export const shortId = (text) => (text.length > 20 ? `${text.slice(0, 8)}…` : text);
 
 /** `snake_case`, `kebab-case` and `dotted.names` as words. */
 export function words(name) {

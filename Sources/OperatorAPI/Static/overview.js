@@ -1,6 +1,6 @@
-import { h, card, state, empty } from "./dom.js";
+import { h, card, empty } from "./dom.js";
 import { figure, figureCard, notAvailable, asOf } from "./figures.js";
-import { table } from "./table.js";
+import { stateOf, table } from "./table.js";
 import * as format from "./format.js";
 
 const range = ({ from, to }) => ({ from, to });
@@ -11,9 +11,9 @@ function tile(name, value, note) {
 
 /** How a figure changed since the period before; null without one. */
 function change(now, before) {
-  if (now === null || before === null || before === undefined || Number(before) === 0) return "no period before";
+  if (now === null || before === null || before === undefined || Number(before) === 0) return "no earlier period";
   const ratio = Number(now) / Number(before) - 1;
-  return `${ratio >= 0 ? "+" : "−"}${format.share(Math.abs(ratio))} on the period before`;
+  return `${ratio >= 0 ? "+" : "−"}${format.share(Math.abs(ratio))} on prior period`;
 }
 
 const exact = (value, text) => h("data", { value: String(value), title: String(value) }, text);
@@ -48,7 +48,8 @@ export async function overview(period) {
       chart: { type: "bar", stacked: true, by: "model", y: "cost_usd", unit: "money" },
     }, period),
     figureCard({
-      title: "Turns by domain", route: "domains", sort: "turns", totals: true, only: ["domain", "turns", "share", "cost_usd"],
+      title: "Messages by domain", route: "domains", sort: "turns", totals: true, only: ["domain", "turns", "share", "cost_usd"],
+      titles: { turns: "Messages" },
       query: (p) => ({ ...range(p), group_by: "domain" }), chart: { type: "bar", x: "domain", y: "turns" },
     }, period),
   ]);
@@ -59,16 +60,17 @@ export async function overview(period) {
 function alertCard(answer) {
   if (!answer || answer.data.length === 0) return null;
   const rows = answer.data.map(({ rule, severity, measure, value, threshold, started_at: since }) => h("li", {},
-    h("span", {}, state(format.words(severity), "bad"), ` ${format.words(rule)}: ${format.words(measure)} ${value}, limit ${threshold}`),
-    h("span", { class: "muted" }, "since ", format.time(since))));
+    h("span", {}, stateOf(severity), " ", h("strong", {}, format.words(rule)),
+      ` ${format.measured(measure, value)}, limit ${format.measured(measure, threshold)}`),
+    h("span", { class: "muted" }, "since ", h("time", { datetime: since }, format.shortTime(since)))));
   return card("Firing now", h("a", { href: "/operator/alerts" }, "All alerts"), h("ul", { class: "list" }, rows));
 }
 
 async function providerCard(period) {
   const answer = await figure("providers", { ...range(period), group_by: "provider,model" });
   if (!answer) return card("Providers", null, notAvailable());
-  return card("Providers", asOf(answer.meta), table(answer.data, {
-    caption: "Providers", only: ["model", "calls", "error_share", "first_token_p95_ms"],
+  return card("Providers", asOf(answer.meta), table(answer.data.sort((a, b) => b.calls - a.calls), {
+    caption: "Providers", only: ["model", "calls", "error_share", "first_token_p95_ms"], titles: { error_share: "Errors" },
   }));
 }
 

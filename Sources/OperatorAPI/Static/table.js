@@ -2,15 +2,13 @@ import { h, empty, state } from "./dom.js";
 import * as format from "./format.js";
 
 const labels = {
-  cost_usd: "Cost", input_tokens: "Input tokens", cached_input_tokens: "of these cached", output_tokens: "Output tokens",
-  unpriced_turns: "Turns without a price", persona_id: "Persona", user_id: "User", share: "Share", error_share: "Share of errors",
+  cost_usd: "Cost", input_tokens: "Input tokens", cached_input_tokens: "Cached input", output_tokens: "Output tokens",
+  unpriced_turns: "Turns without a price", unpriced: "Sales without a price", persona_id: "Persona", user_id: "User", share: "Share",
+  error_share: "Share of errors",
   mrr_usd: "Monthly recurring", mrr_unpriced: "Recurring, no price", revenue_usd: "Revenue", refunded_usd: "Refunded",
-  first_token_p50_ms: "First token p50", first_token_p90_ms: "p90", first_token_p95_ms: "First token p95", first_token_p99_ms: "p99",
-  per_token_p50_ms: "Per token p50", per_token_p90_ms: "p90", per_token_p95_ms: "p95", per_token_p99_ms: "p99",
-  whole_turn_p50_ms: "Whole turn p50", whole_turn_p90_ms: "p90", whole_turn_p95_ms: "Whole turn p95", whole_turn_p99_ms: "p99",
-  time_to_first_token_ms: "First token", duration_ms: "Whole call", actor_id: "By", created_at: "When",
-  weekly_active_users: "Active in 7 days",
-  monthly_active_users: "in 30 days", active_users: "Active users", before_version: "From", after_version: "To version",
+  time_to_first_token_ms: "First token", duration_ms: "Whole call", actor_id: "By", created_at: "When", message_id: "Answer",
+  weekly_active_users: "Active in 7 days", monthly_active_users: "Active in 30 days", active_users: "Active that day",
+  threshold: "Limit", jurisdiction: "Country", actor_role: "Role", before_version: "From version", after_version: "To version",
   referrals: "Shown crisis services", replaced: "With replaced sentences", messages_per_conversation: "Messages a conversation",
 };
 const tones = {
@@ -19,16 +17,22 @@ const tones = {
 };
 
 /** Columns of which a missing value is a group of its own. */
-const groups = { domain: "General", model: "None", provider: "None", tier: "None", persona_id: "No persona", user_id: "Removed users" };
+const groups = {
+  domain: "General", model: "No model", provider: "No provider", tier: "None", persona_id: "No persona", user_id: "Removed users",
+};
+/** Columns that are there only if they tell something. */
+const exceptions = ["unpriced_turns", "unpriced", "mrr_unpriced"];
+/** Names of the product's own, shown as words. */
+const names = ["domain", "tier", "category", "rule", "reason", "stage", "action", "purpose"];
 /** Numbers that count nothing. */
-const ordinals = ["version", "tier", "sequence", "before_version", "after_version", "restores", "attempt", "call", "id"];
+const ordinals = ["version", "sequence", "before_version", "after_version", "restores", "attempt", "call", "id"];
 
 /** The name of a group; a domain is missing where the router chose none. */
 export function groupName(key, raw) {
-  return raw === null ? groups[key] : key === "domain" || key === "tier" ? format.words(String(raw)) : String(raw);
+  return raw === null || raw === undefined ? groups[key] : key === "domain" || key === "tier" ? format.words(String(raw)) : String(raw);
 }
 
-export const label = (key) => labels[key] ?? format.words(key);
+export const label = (key) => labels[key] ?? format.words(key.replace(/_ms$/, ""));
 
 /** How a column is shown, by its name and, for others, its first value. */
 function kind(key, rows) {
@@ -39,29 +43,37 @@ function kind(key, rows) {
   if (key.endsWith("_at")) return "time";
   if (["state", "status", "breaker", "severity"].includes(key)) return "state";
   if (key.endsWith("_id") || key === "id" || key === "author") return "id";
-  if (["comment", "reason", "message", "target"].includes(key)) return "long";
+  if (["comment", "message", "target"].includes(key) || (key === "reason" && !rows.some((row) => "comment" in row))) return "long";
   if (ordinals.includes(key)) return "text";
+  if (names.includes(key)) return "name";
+  if (["value", "threshold"].includes(key) && rows.some((row) => row.measure)) return "measured";
   const first = rows.map((row) => row[key]).find((value) => value !== null && value !== undefined);
   return typeof first === "number" || /^<\d+$/.test(first ?? "") ? "number" : "text";
 }
 
 /** The columns of rows, in the order of the gateway: those that any row has a value for. */
-export function columns(rows, { hide = [], only, first = [] } = {}) {
+export function columns(rows, { hide = [], only, first = [], titles = {} } = {}) {
   const all = [...new Set([...first, ...rows.flatMap(Object.keys)])];
   const keys = only ?? all.filter((key) => !hide.includes(key) && !key.startsWith("previous_"));
-  const used = keys.filter((key) => rows.some((row) => row[key] !== null && row[key] !== undefined));
+  const isUsed = (raw, key) => raw !== null && raw !== undefined && !(raw === 0 && exceptions.includes(key));
+  const used = keys.filter((key) => rows.some((row) => isUsed(row[key], key)));
   return used.map((key) => {
-    const column = { key, label: label(key), kind: kind(key, rows) };
-    if (column.kind === "money") column.places = format.places(rows.map((row) => row[key] ?? "0"));
+    const column = { key, label: titles[key] ?? label(key), kind: kind(key, rows) };
+    // Prices of subscriptions have cents; costs of calls are far below.
+    if (column.kind === "money") column.places = key === "cost_usd" ? format.places(rows.map((row) => row[key] ?? "0")) : 2;
+    if (column.kind === "number") column.isFraction = rows.some((row) => typeof row[key] === "number" && !Number.isInteger(row[key]));
     // A row of another list, such as a call, may well be of no persona.
     column.isGroup = rows.some((row) => "turns" in row || "calls" in row) && column.kind !== "id";
-    column.isFigure = ["money", "milliseconds", "share", "number"].includes(column.kind);
+    column.isFigure = ["money", "milliseconds", "share", "number", "measured"].includes(column.kind);
     return column;
   });
 }
 
-/** A value as its cell shows it. The exact value of a figure is in the element `data`. */
-export function value(column, raw) {
+/** A state or a severity in its colour. */
+export const stateOf = (raw) => state(format.words(raw), tones[raw]);
+
+/** A value of a row as its cell shows it. The exact value of a figure is in the element `data`. */
+export function value(column, raw, row = {}) {
   if (column.key in groups && column.isGroup) return groupName(column.key, raw);
   if (raw === null || raw === undefined || raw === "") return h("span", { class: "muted" }, column.isFigure ? "–" : "");
   const figure = (text) => h("data", { value: String(raw), title: String(raw) }, text);
@@ -69,11 +81,13 @@ export function value(column, raw) {
     case "money": return figure(format.money(raw, column.places));
     case "milliseconds": return figure(format.milliseconds(raw));
     case "share": return figure(format.share(raw));
-    case "number": return typeof raw === "number" ? figure(format.count(raw)) : String(raw);
+    case "number": return typeof raw === "number" ? figure(format.count(raw, column.isFraction)) : String(raw);
+    case "measured": return figure(format.measured(row.measure, raw));
+    case "name": return format.words(String(raw));
     case "day": return h("time", { datetime: raw }, format.day(raw));
     case "time": return h("time", { datetime: raw }, format.time(raw));
-    case "state": return state(format.words(raw), tones[raw]);
-    case "id": return h("span", { class: "code", title: raw }, String(raw).length > 20 ? `${raw.slice(0, 8)}…` : raw);
+    case "state": return stateOf(raw);
+    case "id": return h("span", { class: "code", title: raw }, format.shortId(String(raw)));
     default: return Array.isArray(raw) ? raw.join(", ") : typeof raw === "object" ? JSON.stringify(raw) : String(raw);
   }
 }
@@ -95,7 +109,7 @@ export function table(rows, { caption, totals = false, action, actionLabel = "Ac
   const cell = (column, row, index) => {
     const name = column.isFigure ? "figure" : column.kind === "long" ? "long" : null;
     return h(index === 0 && !column.isFigure ? "th" : "td", { class: name, ...(index === 0 && !column.isFigure ? { scope: "row" } : {}) },
-      value(column, row[column.key]));
+      value(column, row[column.key], row));
   };
   const head = shown.map((column) => h("th", { scope: "col", class: column.isFigure ? "figure" : null }, column.label));
   const body = rows.map((row) =>

@@ -25,7 +25,7 @@ export async function users(period, parameters, refresh) {
   return [finder, accountCard(account.data), changes];
 }
 
-const names = { created_at: "First seen", spent_today_usd: "Spent today", unpriced_turns_today: "Of these without a price" };
+const names = { created_at: "First seen", spent_today_usd: "Spent today", unpriced_turns_today: "Turns without a price today" };
 const kinds = { created_at: "time", suspended_at: "time", access_until: "time", last_turn_at: "time", spent_today_usd: "money" };
 
 function accountCard(account) {

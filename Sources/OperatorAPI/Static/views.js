@@ -23,7 +23,7 @@ const cards = (...specs) => async (period, parameters) =>
 
 const costs = cards(
   {
-    title: "Costs", route: "costs", totals: true, sort: "cost_usd", first: [...costGroups.map(([, key]) => key), "turns", "cost_usd"],
+    title: (parameters) => `By ${costGroup(parameters)[2].toLowerCase()}`, route: "costs", totals: true, sort: "cost_usd", first: [...costGroups.map(([, key]) => key), "turns", "cost_usd"],
     query: (period, parameters) => ({ ...range(period), group_by: costGroup(parameters)[0] }),
     chartQuery: (period, parameters) => ({
       ...range(period), group_by: `day,${costGroup(parameters)[0]}`, grain: costGroup(parameters)[0] === "user" ? "day" : period.grain,
@@ -48,7 +48,8 @@ const usage = cards(
 async function retention(period) {
   const answer = await figure("usage/retention", range(period));
   if (!answer) return card("People who come back", null, notAvailable());
-  const weeks = [...new Set(answer.data.map((row) => row.week))].sort((a, b) => a - b);
+  // Everybody was there in their first week.
+  const weeks = [...new Set(answer.data.map((row) => row.week))].filter((week) => week > 0).sort((a, b) => a - b);
   const cohorts = [...new Set(answer.data.map((row) => row.cohort))].sort();
   const find = (cohort, week) => answer.data.find((row) => row.cohort === cohort && row.week === week);
   const body = cohorts.map((cohort) => h("tr", {}, h("th", { scope: "row" }, day(cohort)),
@@ -56,7 +57,7 @@ async function retention(period) {
     weeks.map((week) => h("td", { class: "figure" }, find(cohort, week) ? share(find(cohort, week).share) : ""))));
   if (body.length === 0) return card("People who come back", null, h("p", { class: "empty" }, "Nothing in this period."));
   const note = "Of those who began in a week, the share that came back so many weeks later.";
-  return card("People who come back", null, h("p", { class: "empty" }, note),
+  return card("People who come back", null, h("p", { class: "remark" }, note),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "People who come back" }, h("table", {},
       h("caption", { class: "hidden" }, "People who come back"),
       h("thead", {}, h("tr", {}, ["Week of", "People", ...weeks.map((week) => `Week ${week}`)].map((text, index) =>
@@ -65,17 +66,24 @@ async function retention(period) {
 }
 
 const domains = cards({
-  title: "Domains", route: "domains", query: grouped("domain"), sort: "turns", totals: true,
+  title: "Messages by domain", route: "domains", query: grouped("domain"), sort: "turns", totals: true, titles: { turns: "Messages" },
   chart: { type: "bar", stacked: true, by: "domain", y: "turns" }, chartQuery: byDay("domain"),
 });
+
+/** Percentiles of latency. */
+const percentiles = ["p50", "p90", "p95", "p99"];
 
 const latency = cards(
   {
     title: "Time to the first token", route: "latency", query: byDay(),
-    only: ["day", "turns", "first_token_p50_ms", "first_token_p90_ms", "first_token_p95_ms", "first_token_p99_ms"],
+    only: ["day", "turns", ...percentiles.map((name) => `first_token_${name}_ms`)],
+    titles: Object.fromEntries(percentiles.map((name) => [`first_token_${name}_ms`, name])),
     chart: { type: "line", unit: "milliseconds", keys: ["first_token_p50_ms", "first_token_p95_ms", "first_token_p99_ms"] },
   },
-  { title: "By model", route: "latency", query: grouped("provider", "model"), sort: "turns" });
+  {
+    title: "By model", route: "latency", query: grouped("provider", "model"), sort: "turns",
+    only: ["model", "turns", ...["first_token", "per_token", "whole_turn"].flatMap((name) => [`${name}_p50_ms`, `${name}_p95_ms`])],
+  });
 
 const providers = cards(
   {
@@ -90,14 +98,17 @@ const providers = cards(
 const safety = cards(
   {
     title: "Messages that showed danger", route: "safety", query: range,
-    note: "Counts only. They lead to nobody, and fewer than five are shown as <5.",
+    note: "Counts alone, without a link to anybody; fewer than five are shown as <5.",
   },
   {
     title: "Yearly report", route: "safety/report", query: ({ to }) => ({ year: to.slice(0, 4) }), optional: true,
     note: "Exact counts of the calendar year.",
   });
 
-const reports = cards({ title: "Reports", route: "reports", query: () => ({ limit: 100 }), hide: ["id"], action: unpublishing });
+const reports = cards({
+  title: "Latest reports", route: "reports", query: () => ({ limit: 100 }), action: unpublishing,
+  only: ["created_at", "reason", "comment", "persona_id", "message_id", "user_id"],
+});
 
 /** For reports of personas: a button that takes the persona back from everybody. */
 function unpublishing(rows) {
@@ -112,7 +123,7 @@ function unpublishing(rows) {
 }
 
 const subscriptions = cards({
-  title: "Subscriptions", route: "subscriptions", query: range,
+  title: "Active subscriptions", route: "subscriptions", query: range,
   first: ["day", "active", "trials", "mrr_usd", "revenue_usd", "refunded_usd"],
   chart: { type: "line", keys: ["active", "trials"] },
 });
