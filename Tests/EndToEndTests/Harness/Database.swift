@@ -38,10 +38,20 @@ final class Database: Sendable {
         return row
     }
 
-    /// Whether the latest alert of a rule is firing; nil without one. Polled here: a user's requests are limited.
-    func isFiring(_ rule: String) async throws -> Bool? {
-        try await rows("select resolved_at is null as firing from gateway.alerts where rule = '\(rule)' order by id desc limit 1").first?
-            .flag("firing")
+    /// Waits for the latest alert of a rule to fire, or to be resolved. In one statement: that takes seconds, in which polls would take a processor.
+    func wait(forAlert rule: String, isFiring: Bool) async throws {
+        try await fresh.psql(
+            """
+            do $$ begin
+                for n in 1..600 loop
+                    if (select a.resolved_at is null from gateway.alerts a where a.rule = '\(rule)' order by a.id desc limit 1) = \(isFiring) then
+                        return;
+                    end if;
+                    perform pg_sleep(0.1);
+                end loop;
+                raise exception 'waited in vain for the alert \(rule), firing: \(isFiring)';
+            end $$
+            """)
     }
 
     func turn(of user: String) async throws -> JSONObject { try await row("select * from turns where user_id = '\(user)'") }

@@ -18,13 +18,13 @@ struct BreakerAlertTests {
         }
         // Each turn has several attempts, of which none is answered.
         for _ in 0..<5 { _ = try await gateway.testUser().say("Hello \(sim(["http_error": ["status": 500]]))") }
-        try await eventually(within: .seconds(60), "the alert") { try await database.isFiring("breaker-open") == true }
+        try await database.wait(forAlert: "breaker-open", isFiring: true)
         #expect(try await get("alerts?state=firing").contains { $0["rule"] == "breaker-open" })
         #expect(try await breakers().contains { $0 == "open" || $0 == "half_open" })
         #expect(try await get("measures").first { $0["measure"] == "open_circuits" }?.number("value") == 1)
         #expect(try await get("measures").first { $0["measure"] == "webhook_lag_seconds" }?.number("value") == 0)
         expectDone(try await gateway.testUser().say("Hello \(sim(["words": 3]))"))
-        try await eventually(within: .seconds(60), "its end") { try await database.isFiring("breaker-open") == false }
+        try await database.wait(forAlert: "breaker-open", isFiring: false)
         #expect(try await get("alerts?state=resolved").contains { $0["rule"] == "breaker-open" })
         #expect(try await breakers().allSatisfy { $0 == "closed" })
         #expect(try await get("providers?group_by=provider").first { $0["provider"] == "simulator" }?["breaker"] == "closed")

@@ -39,13 +39,13 @@ struct WebhookLagTests {
             return try await database.row("select count(*) as jobs from gateway.jobs where kind = 'reconcile_subscriber'").number("jobs")
                 == 8
         }
-        try await eventually(within: .seconds(60), "the alert") { try await database.isFiring("lag") == true }
+        try await database.wait(forAlert: "lag", isFiring: true)
         #expect(try await get("alerts?state=firing").map { $0["rule"] } == ["lag"])
         #expect(try await database.row("select value > 2 as is_above from gateway.alerts").flag("is_above") == true)
         #expect(try await get("alerts?state=resolved").isEmpty)
 
         api.pause(false)
-        try await eventually(within: .seconds(60), "its end") { try await database.isFiring("lag") == false }
+        try await database.wait(forAlert: "lag", isFiring: false)
         #expect(try await get("alerts?state=firing").isEmpty)
         #expect(try await get("alerts?state=resolved").map { $0["rule"] } == ["lag"])
         #expect(try await get("measures").first { $0["measure"] == "webhook_lag_seconds" }?.number("value") == 0)
