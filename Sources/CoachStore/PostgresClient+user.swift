@@ -16,6 +16,18 @@ extension PostgresClient {
     }
 }
 
+extension PostgresClient {
+    /// Calls a function of schema `gateway` for a user without their token, and again while another transaction is in its way. Throws `StoreFault`.
+    func call<Value: ColumnValue & Sendable>(
+        _ function: Query, boundTo userID: UserID, as type: Value.Type = Value.self
+    ) async throws -> Value {
+        let query = Claims.gateway(for: userID, calling: function)
+        return try await StoreFault.translating {
+            try await repeatingContended { try await value(of: query, for: userID, as: type) }
+        }
+    }
+}
+
 extension Query {
     /// Assignments of an `update`, separated by commas; nil without any.
     static func assignments(_ assignments: [Query?]) -> Query? {

@@ -19,6 +19,7 @@ struct StoredProgress: StoredWritable {
             json.field("prompt_tokens", progress.promptTokens)
             json.field("provider", progress.answeredBy?.provider)
             json.field("model", progress.answeredBy?.model)
+            if !progress.otherCalls.isEmpty { json.field("calls", progress.otherCalls) }
         }
     }
 }
@@ -30,6 +31,7 @@ struct StoredFacts: StoredWritable, JSONReadable {
     var model: ModelName
     var risk: RiskAssessment
     var region: Region
+    var earlierCalls: [BilledCall]
 
     init(_ facts: TurnFacts) {
         domain = facts.domain
@@ -37,6 +39,7 @@ struct StoredFacts: StoredWritable, JSONReadable {
         model = facts.model
         risk = facts.risk
         region = facts.region
+        earlierCalls = facts.earlierCalls
     }
 
     func write(to json: inout JSONWriter) {
@@ -47,6 +50,7 @@ struct StoredFacts: StoredWritable, JSONReadable {
             json.field("model", model.model)
             json.field("risk", risk)
             region.writeFields(to: &json)
+            if !earlierCalls.isEmpty { json.field("calls", earlierCalls) }
         }
     }
 
@@ -56,6 +60,7 @@ struct StoredFacts: StoredWritable, JSONReadable {
         model = ModelName(provider: try json.required("provider"), model: try json.required("model"))
         risk = try json.required("risk")
         region = try Region(json)
+        earlierCalls = try json.optional("calls") ?? []
     }
 }
 
@@ -78,17 +83,15 @@ extension OrphanedTurn: JSONReadable {
         let decided = try json.optional("facts", as: StoredFacts.self)
         let personaID = try json.optional("persona_id", as: PersonaID.self)
         let (risk, region) = (try json.required("risk", as: RiskAssessment.self), try Region(json))
-        let facts = TurnFacts(
+        var facts = TurnFacts(
             userID: try json.required("user_id"), identity: try json.required("turn"), day: try json.required("day"),
             domain: decided?.domain ?? DomainDecision(domain: nil, confidence: 0, source: .abstained),
             personaID: decided.map(\.personaID) ?? personaID, model: decided?.model ?? ModelName(provider: "", model: ""),
             risk: decided?.risk ?? risk, region: decided?.region ?? region)
-        var answeredBy: ModelName?
-        if let provider = try json.optional("provider", as: String.self), let model = try json.optional("model", as: String.self) {
-            answeredBy = ModelName(provider: provider, model: model)
-        }
+        facts.earlierCalls = decided?.earlierCalls ?? []
         self.init(
-            facts: facts, content: try json.required("content"), answeredBy: answeredBy, promptTokens: try json.required("prompt_tokens"),
+            facts: facts, content: try json.required("content"), answeredBy: try ModelName.stored(json),
+            otherCalls: try json.optional("calls") ?? [], promptTokens: try json.required("prompt_tokens"),
             durationMilliseconds: try json.required("duration_ms"))
     }
 }

@@ -54,7 +54,7 @@ struct StoredReceipt: StoredWritable, JSONReadable {
             errorCode: try json.optional("error_code"), timeToFirstTokenMilliseconds: try json.optional("time_to_first_token_ms"),
             durationMilliseconds: try json.required("duration_ms"), summaryTokens: try json.optional("summary_tokens"),
             finalizedBy: try json.required("finalized_by", .choice), crisis: try json.optional("crisis"),
-            judgeBill: try json.optional("judge_bill"), otherCalls: try json.optional("calls") ?? [])
+            otherCalls: try json.optional("calls"))
     }
 }
 
@@ -74,22 +74,6 @@ extension TurnReceipt {
         json.field("summary_tokens", summaryTokens)
         json.field("finalized_by", finalizedBy.rawValue)
         json.field("crisis", crisis)
-        json.field("judge_bill", judgeBill)
-        if !otherCalls.isEmpty { json.field("calls", otherCalls) }
-    }
-}
-
-extension BilledCall: StoredWritable, JSONReadable {
-    func write(to json: inout JSONWriter) {
-        json.object { json in
-            json.field("provider", name.provider)
-            json.field("model", name.model)
-            json.field("bill", bill)
-        }
-    }
-
-    public init(_ json: JSONReader) throws(JSONFinding) {
-        self.init(
-            name: ModelName(provider: try json.required("provider"), model: try json.required("model")), bill: try json.optional("bill"))
+        if let otherCalls { json.field("calls", otherCalls) }
     }
 }

@@ -27,23 +27,15 @@ extension TurnBill: StoredWritable, JSONReadable {
         json.object { json in
             json.field("provider", provider)
             json.field("model", model)
-            json.field("input", usage.input)
-            json.field("cached_input", usage.cachedInput)
-            json.field("cache_write", usage.cacheWrite)
-            json.field("output", usage.output)
-            json.field("reasoning", usage.reasoning)
+            usage.writeFields(to: &json)
             json.field("cost_nanodollars", cost)
             json.field("estimated", estimated)
         }
     }
 
     public init(_ json: JSONReader) throws(JSONFinding) {
-        let usage = TokenUsage(
-            input: try json.optional("input"), cachedInput: try json.optional("cached_input"),
-            cacheWrite: try json.optional("cache_write"), output: try json.optional("output"),
-            reasoning: try json.optional("reasoning"))
         self.init(
-            provider: try json.required("provider"), model: try json.required("model"), usage: usage,
+            provider: try json.required("provider"), model: try json.required("model"), usage: try TokenUsage(stored: json),
             cost: try json.optional("cost_nanodollars"), estimated: try json.required("estimated"))
     }
 }

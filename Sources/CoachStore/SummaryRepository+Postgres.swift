@@ -22,18 +22,6 @@ extension SummaryRepository {
     }
 }
 
-extension PostgresClient {
-    /// Calls a function of schema `gateway` for a user without their token, and again while another transaction is in its way. Throws `StoreFault`.
-    fileprivate func call<Value: ColumnValue & Sendable>(
-        _ function: Query, boundTo userID: UserID, as type: Value.Type = Value.self
-    ) async throws -> Value {
-        let query = Claims.gateway(for: userID, calling: function)
-        return try await StoreFault.translating {
-            try await repeatingContended { try await value(of: query, for: userID, as: type) }
-        }
-    }
-}
-
 extension SummaryTask: JSONReadable {
     public init(_ json: JSONReader) throws(JSONFinding) {
         self.init(
@@ -50,11 +38,10 @@ extension SummaryReceipt: StoredWritable {
             json.field("turn_id", request.turnID)
             json.field("attempt", request.attempt)
             json.field("day", task.day.description)
-            json.field("call", task.call)
             json.field("from", task.from)
             json.field("through", task.through)
             json.field("summary", summary)
-            json.field("bill", bill)
+            json.field("calls", calls)
         }
     }
 }

@@ -20,6 +20,8 @@ final class HedgedCall {
     private var pending = (first: Pending(), second: Pending())
     private var start = Moment.now
     private var alarm: TransferAlarm?
+    /// The other call's requests were told.
+    private var hasOtherCalls = false
 
     private init(router: ModelRouter, receive: @escaping LanguageModel.Receiver) {
         self.router = router
@@ -27,11 +29,13 @@ final class HedgedCall {
     }
 
     /// Encodes the prompt for both calls on the caller's thread.
-    static func make(prompt: Prompt, router: ModelRouter, receive: @escaping LanguageModel.Receiver) -> TransferBound<HedgedCall> {
+    static func make(
+        prompt: Prompt, router: ModelRouter, beforeRequest: LanguageModel.BeforeRequest?, receive: @escaping LanguageModel.Receiver
+    ) -> TransferBound<HedgedCall> {
         let call = HedgedCall(router: router, receive: receive)
         let bound = router.transfers.bind(call)
-        call.first = ModelCall(prompt: prompt, router: router) { bound.current.received($0, from: .first) }
-        call.second = ModelCall(prompt: prompt, router: router) { bound.current.received($0, from: .second) }
+        call.first = ModelCall(prompt: prompt, router: router, beforeRequest: beforeRequest) { bound.current.received($0, from: .first) }
+        call.second = ModelCall(prompt: prompt, router: router, beforeRequest: beforeRequest) { bound.current.received($0, from: .second) }
         return bound
     }
 
@@ -58,13 +62,19 @@ final class HedgedCall {
         let others = order.filter { $0 != first?.current }
         // Bounded like repetitions: providers that are slow because they are overloaded do not get twice the requests.
         guard machine.used == nil, !others.isEmpty, router.health.mayRetry(), machine.clock(at: .now) == .beginSecond else { return }
-        second?.begin(trying: others, since: start)
+        second?.begin(trying: others, since: start, isSecond: true)
     }
 
     private func received(_ update: ModelUpdate, from lane: HedgeMachine.Lane) -> ReleaseState {
         if machine.used == lane {
+            guard update.end != nil else { return receive(update) }
+            var update = update
+            // This call alone does not know of the other one's requests.
+            if hasOtherCalls, let last = call(lane)?.openRequest, !last.isAccepted {
+                update.otherCalls = (update.otherCalls ?? []) + [last]
+            }
             let state = receive(update)
-            if update.end != nil { (first, second) = (nil, nil) }
+            (first, second) = (nil, nil)
             return state
         }
         guard machine.used == nil else { return ReleaseState(isReleased: false) }
@@ -96,6 +106,7 @@ final class HedgedCall {
         let loser = call(lane.other)
         let (told, lost) = lane == .first ? (pending.first, pending.second) : (pending.second, pending.first)
         let otherCalls = told.otherCalls + lost.otherCalls + [loser?.openRequest].compactMap(\.self)
+        hasOtherCalls = !otherCalls.isEmpty
         if lane == .first { second = nil } else { first = nil }
         var state = ReleaseState(isReleased: false)
         if update != nil || !otherCalls.isEmpty || told.acceptedBy != nil {

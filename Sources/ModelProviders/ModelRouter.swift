@@ -19,15 +19,15 @@ func makeLanguageModel(
     let secure = route.choices.compactMap { configuration.providers[$0.name.provider] }
         .filter { $0.route == .direct && $0.baseURL.lowercased().hasPrefix("https:") }
     for authorityFile in Set(secure.map(\.authorityFile)) { transfers.prepare(authorityFile: authorityFile) }
-    return LanguageModel(firstChoice: route.first.name) { prompt, receive in
+    return LanguageModel(firstChoice: route.first.name) { prompt, beforeRequest, receive in
         if route.isHedged {
-            let call = HedgedCall.make(prompt: prompt, router: router, receive: receive)
+            let call = HedgedCall.make(prompt: prompt, router: router, beforeRequest: beforeRequest, receive: receive)
             call.submit { $0.begin() }
             return Generation {
                 call.submit { $0.cancel() }
             }
         }
-        let call = transfers.bind(ModelCall(prompt: prompt, router: router, receive: receive))
+        let call = transfers.bind(ModelCall(prompt: prompt, router: router, beforeRequest: beforeRequest, receive: receive))
         call.submit { $0.begin() }
         return Generation {
             call.submit { $0.cancel() }

@@ -51,6 +51,22 @@ struct CheckpointTests {
         #expect(!cursors.tick([turn])[0].isFirst)
     }
 
+    @Test("a call that came to nothing is saved, once, also without text; a model whose answer is void is not the answering one")
+    func otherCalls() {
+        let model = FakeModel()
+        let turn = model.turn()
+        var cursors = CheckpointCursors()
+        let first = cursors.tick([turn])
+        #expect(first[0].answeredBy?.model == "sim" && first[0].otherCalls.isEmpty)
+        cursors.saved(first, as: nil)
+        let call = OtherCall(name: ModelName(provider: "simulator", model: "sim"), isAccepted: true)
+        model.tell([call])
+        let second = cursors.tick([turn])
+        #expect(second.count == 1 && second[0].isFirst && second[0].otherCalls == [call] && second[0].answeredBy == nil)
+        cursors.saved(second, as: nil)
+        #expect(cursors.tick([turn]).isEmpty)
+    }
+
     @Test("each turn is saved completely once in an interval, at different ticks; earlier checkpoints are not needed")
     func wholes() {
         let models = (0..<64).map { _ in FakeModel() }

@@ -11,7 +11,7 @@ final class FakeModel: Sendable {
     func turn(_ facts: TurnFacts = .sample, opening: String = "", isAccepted: Bool = true) -> LiveTurn {
         let turn = LiveTurn(facts: facts, opening: Array(opening.utf8))
         turn.generate(
-            with: LanguageModel(firstChoice: name) { [self] _, receive in
+            with: LanguageModel(firstChoice: name) { [self] _, _, receive in
                 self.receive.withLock { $0 = receive }
                 if isAccepted { _ = receive(ModelUpdate(acceptedBy: name)) }
                 return Generation {}
@@ -20,6 +20,8 @@ final class FakeModel: Sendable {
     }
 
     func accept() { _ = receive.withLock { $0 }?(ModelUpdate(acceptedBy: name)) }
+
+    func tell(_ calls: [OtherCall]) { _ = receive.withLock { $0 }?(ModelUpdate(otherCalls: calls)) }
 
     func emit(_ text: String) {
         let receive = receive.withLock { $0 }

@@ -49,6 +49,27 @@ struct OrphanReceiptTests {
         #expect(receipt.crisis?.versions == nil && self.receipt("x", answeredBy: sim).crisis == nil)
     }
 
+    @Test("calls beside the answer's are billed after the judge's; without an answer the last accepted one is the turn's own")
+    func otherCalls() {
+        func receipt(_ answeredBy: ModelName?) -> TurnReceipt {
+            var facts = TurnFacts.sample
+            facts.earlierCalls = [BilledCall(number: 2, purpose: .judge, name: sim, bill: nil)]
+            let others = [
+                OtherCall(name: sim, isAccepted: true, usage: TokenUsage(input: 7, output: 3)), OtherCall(name: sim, isAccepted: false),
+            ]
+            return OrphanCollector.receipt(
+                for: OrphanedTurn(
+                    facts: facts, content: "", answeredBy: answeredBy, otherCalls: others, promptTokens: 40, durationMilliseconds: 9),
+                prices: PriceBook([]))
+        }
+        let answered = receipt(sim)
+        #expect(answered.bill?.usage.input == 40 && answered.otherCalls?.map(\.number) == [2, 3, 4])
+        #expect(answered.otherCalls?.map(\.bill?.usage.input) == [nil, 7, nil])
+        let void = receipt(nil)
+        #expect(void.bill?.usage.input == 7 && void.bill?.estimated == false && void.otherCalls?.map(\.number) == [2, 3])
+        #expect(void.otherCalls?.last?.bill == nil)
+    }
+
     @Test("without text the turn has failed; without a model nothing is billed")
     func withoutText() {
         #expect(receipt("", answeredBy: sim).status == .failed)

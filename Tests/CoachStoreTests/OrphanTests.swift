@@ -45,7 +45,29 @@ struct OrphanTests {
         #expect(orphan.content == "Wie geht’s dir")
         #expect(orphan.answeredBy == ModelName(provider: "second", model: "choice"))
         #expect(orphan.promptTokens == 77 && (0..<60_000).contains(orphan.durationMilliseconds))
-        #expect(orphan.facts == TurnProgress.first(identity, of: caller, "").facts)
+        #expect(orphan.facts == TurnProgress.first(identity, of: caller, "").facts && orphan.otherCalls.isEmpty)
+    }
+
+    @Test("an orphan has the calls that came to nothing, and those of the judge")
+    func calls() async throws {
+        let store = try await StoreFixture.shared()
+        let caller = Caller.someone()
+        let judge = BilledCall(
+            number: 2, purpose: .judge, name: ModelName(provider: "judge", model: "m"),
+            bill: TurnBill(provider: "judge", model: "m", usage: TokenUsage(input: 5, output: 1), cost: Nanodollars(3), estimated: false))
+        let others = [
+            OtherCall(
+                name: ModelName(provider: "slow", model: "m"), isAccepted: true, usage: TokenUsage(input: 9, output: 2), textBytes: 7),
+            OtherCall(name: ModelName(provider: "down", model: "m"), isAccepted: false),
+        ]
+        let (identity, peer) = try await orphaned(store, caller) { identity in
+            var progress = TurnProgress.first(identity, of: caller, "", answeredBy: nil)
+            progress.facts.earlierCalls = [judge]
+            progress.otherCalls = others
+            return [progress]
+        }
+        let orphan = try await orphan(of: identity, peer)
+        #expect(orphan.answeredBy == nil && orphan.otherCalls == others && orphan.facts.earlierCalls == [judge])
     }
 
     @Test("an orphan without a checkpoint has its message's assessment, and no bill")

@@ -47,6 +47,13 @@ struct SpoolTests {
         add { $0.content = "" }
         add { $0.content = String(repeating: "ß", count: 32_768) }
         add { $0.finalizedBy = .recovery }
+        add { $0.otherCalls = [] }
+        add { receipt in
+            receipt.otherCalls = [
+                BilledCall(number: 2, purpose: .judge, name: nil, bill: nil),
+                BilledCall(number: 3, name: ModelName(provider: "p", model: "m"), bill: receipt.bill),
+            ]
+        }
         return receipts
     }
 

@@ -23,7 +23,11 @@ struct SummaryTests {
         let bill = TurnBill(
             provider: "sim", model: "m", usage: TokenUsage(input: 10, cachedInput: 0, cacheWrite: 0, output: 5, reasoning: 0),
             cost: Nanodollars(700), estimated: false)
-        return SummaryReceipt(request: request, task: task, summary: text, bill: bill)
+        return SummaryReceipt(
+            request: request, task: task, summary: text,
+            calls: [
+                BilledCall(number: task.call, purpose: .summary, name: ModelName(provider: bill.provider, model: bill.model), bill: bill)
+            ])
     }
 
     private func state(_ store: StoreFixture, _ request: SummaryRequest) async throws -> String? {
@@ -83,6 +87,22 @@ struct SummaryTests {
         #expect(try await summaries.finish(caller.userID, receipt(request, first, " \n")) == false)
         #expect(try await state(store, request) == "-|0")
         #expect(try await rows(store, request) == "2|0|summary|- 2|1|summary|0.000000700")
+    }
+
+    @Test("a call that no provider accepted has failed, beside the one that made the summary")
+    func failover() async throws {
+        let store = try await StoreFixture.shared()
+        let (caller, summaries) = (Caller.someone(), SummaryRepository.postgres(client: store.gateway, consents: consents))
+        let request = try await conversation(store, caller)
+        let task = try #require(try await summaries.begin(caller.userID, request))
+        let number = try await CallLedger.postgres(client: store.gateway).record(
+            caller.userID,
+            PendingCall(turnID: request.turnID, attempt: request.attempt, number: nil, purpose: .summary, day: task.day))
+        #expect(number == task.call + 1)
+        var receipt = receipt(request, task, "They want to run.")
+        receipt.calls.append(BilledCall(number: number, purpose: .summary, name: ModelName(provider: "down", model: "m"), bill: nil))
+        #expect(try await summaries.finish(caller.userID, receipt))
+        #expect(try await rows(store, request) == "2|0|summary|- 2|1|summary|0.000000700 3|0|summary|- 3|1|summary|-")
     }
 
     @Test("without the consent nothing is read, and what was made meanwhile is not kept")

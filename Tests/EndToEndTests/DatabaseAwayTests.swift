@@ -97,4 +97,28 @@ struct DatabaseAwayTests {
         #expect(try await ground.database.usage(of: testUser.id).count == 1)
         #expect(try await ground.database.turn(of: testUser.id)["status"] == "complete")
     }
+
+    @Test("another provider is called all the same, and its call gets a row with the receipt")
+    func failover() async throws {
+        let ground = try await Self.ground.value
+        let simulator = try await Simulator()
+        let root = try Folder.routing(["sim-first", "sim-second"], through: simulator)
+        let gateway = try await Gateway(database: ground.database.gatewayURL, simulator: nil, environment: root.environment)
+        let (user, mark) = (gateway.testUser(), marker())
+        let scripts = [
+            ["model": "sim-first", "first_token_ms": 1_500, "http_error": ["status": 503]], ["model": "sim-second", "text": "Here."],
+        ].map(sim)
+        async let asking = user.say("Hello \(mark) \(scripts.joined(separator: " "))")
+        try await eventually("the first call") { try await simulator.requests(containing: mark).count == 1 }
+        await ground.cluster.kill9()
+        let answer = try await asking
+        expectDone(answer)
+        #expect(answer.content == "Here.")
+        try await ground.cluster.start()
+        try await eventually("the receipt") { try await ground.database.turn(of: user.id)["status"] == "complete" }
+        let rows = try await ground.database.rows(
+            "select l.* from usage_logs l join users u using (account_id) where u.id = '\(user.id)' order by call, revision")
+        #expect(rows.map { "\($0.number("call") ?? 0) \($0.number("revision") ?? 0)" } == ["1 0", "1 1", "3 1"])
+        #expect(rows.map { $0["model"] } == [nil, "sim-second", "sim-first"])
+    }
 }

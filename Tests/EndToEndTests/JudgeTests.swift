@@ -81,6 +81,20 @@ struct JudgeTests {
         #expect(states.map { $0.number("level") } == [3])
     }
 
+    @Test("is recorded in the ledger before its request leaves, and as a failed call when it is refused")
+    func refused() async throws {
+        let (coach, judge, gateway) = try await Self.stage.value
+        try await coach.always(["text": "Good."])
+        try await judge.always(["http_error": ["status": 400]])
+        let user = gateway.testUser()
+        expectDone(try await user.say("Plan my week"))
+        let rows = try await Stage.shared().database.rows(
+            "select l.* from usage_logs l join users u using (account_id) where u.id = '\(user.id)' order by call, revision")
+        #expect(rows.map { "\($0.number("call") ?? 0) \($0.number("revision") ?? 0)" } == ["1 0", "1 1", "2 0", "2 1"])
+        #expect(rows.map { $0["purpose"] } == ["chat", "chat", "judge", "judge"])
+        #expect(rows.last?.isNull("finalized_by") == true && rows.last?.isNull("cost_usd") == true)
+    }
+
     /// What the simulator answers as the judge to the rows of a pair in `domains/safety/rows/09-quiet-danger.jsonl`: tiers of the crisis and of
     /// its neighbour. It misses two crises and sees one that is none, as a model would.
     private static let verdicts: [(pair: String, crisis: Int, neighbour: Int)] = [

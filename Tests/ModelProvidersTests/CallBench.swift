@@ -81,8 +81,10 @@ struct CallBench: Sendable {
         return try await recorder.ended()
     }
 
-    func start(_ message: String = "hello", recorder: CallRecorder = CallRecorder()) -> (recorder: CallRecorder, generation: Generation) {
-        return (recorder, model.generate(Self.prompt(message)) { recorder.take($0) })
+    func start(
+        _ message: String = "hello", recorder: CallRecorder = CallRecorder(), beforeRequest: LanguageModel.BeforeRequest? = nil
+    ) -> (recorder: CallRecorder, generation: Generation) {
+        return (recorder, model.generate(Self.prompt(message), beforeRequest) { recorder.take($0) })
     }
 
     static func prompt(_ message: String) -> Prompt {

@@ -17,6 +17,7 @@ struct ModelCallMachineTests {
     private static func calling(choices count: Int = 2, limits: CallLimits = CallLimits()) -> Machine {
         var machine = Machine(choices: Array(choices.prefix(count)), limits: limits, start: start)
         _ = machine.begin(at: start)
+        machine.requestLeft()
         return machine
     }
 
@@ -68,6 +69,7 @@ struct ModelCallMachineTests {
         var machine = Self.calling()
         let first = machine.attempt
         #expect(machine.failed(MachineBench.refusal(), at: start) == .send(Self.choices[1]))
+        machine.requestLeft()
         let second = machine.attempt
         #expect(machine.current == Self.choices[1])
         #expect(machine.cancelled() == .cancelTransfer)
@@ -75,6 +77,14 @@ struct ModelCallMachineTests {
         let others = Self.choices.map { OtherCall(name: $0.name, isAccepted: false) }
         #expect(machine.takeDelivery().fields == Machine.Fields(otherCalls: others, end: .cancelled))
         #expect(machine.cancelled() == .none && !machine.hasDelivery)
+    }
+
+    @Test("a request that has not left when the call ends is told as none")
+    func notLeft() {
+        var machine = Self.calling()
+        #expect(machine.failed(MachineBench.refusal(), at: start) == .send(Self.choices[1]))
+        #expect(machine.openRequest == nil && machine.cancelled() == .cancelTransfer)
+        #expect(machine.takeDelivery().fields?.otherCalls?.map(\.name.provider) == ["a"])
     }
 
     @Test("an error response is judged when its transfer ends, with the body that came")
@@ -131,6 +141,7 @@ struct ModelCallMachineTests {
         _ = Self.read(&machine, Self.update(usage: Self.usage))
         _ = machine.takeDelivery()
         #expect(machine.failed(MachineBench.refusal(), at: start) == .send(Self.choices[1]))
+        machine.requestLeft()
         _ = machine.received(TransferHead(status: 200), at: start)
         let other = OtherCall(name: Self.choices[0].name, isAccepted: true, usage: Self.usage)
         #expect(

@@ -308,7 +308,7 @@ struct ModelCallTests {
                 let recorder = CallRecorder()
                 weak var released: ModelCall?
                 do {
-                    let call = ModelCall(prompt: CallBench.prompt("hello"), router: bench.router) { recorder.take($0) }
+                    let call = ModelCall(prompt: CallBench.prompt("hello"), router: bench.router, beforeRequest: nil) { recorder.take($0) }
                     released = call
                     let bound = bench.router.transfers.bind(call)
                     bound.submit { $0.begin() }

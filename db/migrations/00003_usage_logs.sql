@@ -11,12 +11,12 @@ create table public.usage_logs (
     day date not null,
     turn_id uuid not null,
     attempt integer not null,
-    -- Counts the calls of an attempt, from 1.
+    -- Counts the calls of an attempt: 1 is that of the answer, or the last one, 2 the judge's, if there is one.
     call integer not null,
     -- 0: the call was recorded before its request left, and nothing is known of it yet. Then the receipt, and corrections of it.
     revision integer not null,
     purpose public.usage_purpose not null,
-    -- Source of the receipt; NULL in revision 0, and when the attempt ended without one because no provider accepted the call.
+    -- Source of the receipt; NULL in revision 0, and when the call failed: no provider accepted it.
     finalized_by public.finalizer,
     conversation_id uuid,
     message_id uuid,

@@ -97,6 +97,8 @@ create table gateway.running_turns (
     -- The model that accepted the call; NULL: none yet, so nothing can have been billed.
     provider text,
     model text,
+    -- Calls whose answers are not used, as of the last checkpoint that names the model: [{provider, model, is_accepted, …}].
+    calls jsonb,
     saved_at timestamptz,
     primary key (user_id, conversation_id)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);

@@ -73,7 +73,7 @@ create type gateway.ended_turn as (
     -- No later turn answers the message.
     is_latest boolean,
     change bigint,
-    -- From gateway.running_turns; NULL when the attempt had ended before.
+    -- From gateway.running_turns; NULL, but for the day, when the attempt had ended before.
     account_id uuid, day date, reserved_usd numeric
 );
 
@@ -134,11 +134,9 @@ begin
     if receipt ? 'crisis' then
         perform gateway.record_crisis(uid, turn.id, nth, receipt -> 'crisis');
     end if;
-    if receipt ? 'judge_bill' then
-        perform gateway.book_judge(uid, turn.id, nth, receipt -> 'judge_bill', finalizer);
-    end if;
-    if receipt ? 'calls' then
-        perform gateway.book_calls(uid, turn.id, nth, receipt -> 'calls', finalizer);
+    -- An owner knows whether there are calls beside the first.
+    if receipt ? 'calls' or finalizer = 'recovery' then
+        perform gateway.book_calls(uid, turn.id, nth, turn.day, coalesce(receipt -> 'calls', '[]'), finalizer);
     end if;
 end $$;
 
@@ -160,7 +158,8 @@ begin
     if ended.attempt > nth then
         perform gateway.finalize_late(uid, ended, nth, receipt, bill, finalizer);
         if receipt ? 'calls' then
-            perform gateway.book_calls(uid, ended.id, nth, receipt -> 'calls', finalizer);
+            perform gateway.book_calls(
+                uid, ended.id, nth, gateway.day_of_attempt(uid, ended, nth), receipt -> 'calls', finalizer);
         end if;
         return 'superseded';
     end if;
@@ -194,6 +193,7 @@ begin
         where m.user_id = gateway.user_id() and m.id = ended.user_message_id;
     end if;
     perform gateway.finalize_late(uid, ended, nth, receipt, bill, finalizer);
+    turn.day := ended.day;
     perform gateway.write_answer(uid, turn, nth, receipt, bill, finalizer, moment);
     return 'finalized';
 end $$;
@@ -203,7 +203,7 @@ end $$;
 -- receipt: {conversation_id, turn_id, attempt, status: complete | stopped | interrupted | failed, finish_reason?, error_code?, content,
 --           bill: null | {provider, model, input, cached_input, cache_write, output, reasoning, cost_nanodollars, estimated},
 --           domain: {domain, confidence, source}, risk: {tier, categories, subject, patterns}, country?, locale?,
---           crisis?: of gateway.record_crisis, judge_bill?: as bill, calls?: of gateway.book_calls,
+--           crisis?: of gateway.record_crisis, calls?: of gateway.book_calls,
 --           summary_tokens?: the history no longer fits into so many tokens, and the conversation is to be summarised,
 --           time_to_first_token_ms?, duration_ms, finalized_by?: owner (default) | recovery}
 -- result: {outcome: finalized}          written now

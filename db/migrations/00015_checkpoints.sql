@@ -35,8 +35,8 @@ create policy checkpoints_gateway on gateway.checkpoints to coach_gateway
 -- Saves text of an instance's turns. Returns the checkpoint's id (NULL without text); no row when a later epoch of the instance exists. Safe to
 -- repeat when the result was lost: of two pieces that begin at the same byte the longer one counts.
 --
--- starts: [{user_id, conversation_id, turn_id, attempt, facts, prompt_tokens, provider?, model?}], turns to be saved for the first time, or whose first text
---         names the answering model. Only turns of this epoch of the instance are taken.
+-- starts: [{user_id, conversation_id, turn_id, attempt, facts, prompt_tokens, provider?, model?, calls?}], turns to be saved for the first time, or whose
+--         model or other calls have changed. Only turns of this epoch of the instance are taken.
 -- needed_from: earlier checkpoints of this life are removed; each of its running turns was written whole since, or has ended.
 -- turns, attempts, from_bytes, to_bytes, offsets, released_text: see the table.
 create function gateway.checkpoint(
@@ -50,9 +50,11 @@ begin
     end if;
     if starts <> '[]' then
         update gateway.running_turns r
-        set facts = s.facts, prompt_tokens = s.prompt_tokens, provider = s.provider, model = s.model, saved_at = clock_timestamp()
+        set facts = s.facts, prompt_tokens = s.prompt_tokens, provider = s.provider, model = s.model, calls = s.calls,
+            saved_at = clock_timestamp()
         from jsonb_to_recordset(starts) as s (
-            user_id uuid, conversation_id uuid, turn_id uuid, attempt integer, facts jsonb, prompt_tokens bigint, provider text, model text)
+            user_id uuid, conversation_id uuid, turn_id uuid, attempt integer, facts jsonb, prompt_tokens bigint, provider text, model text,
+            calls jsonb)
         where r.user_id = s.user_id and r.conversation_id = s.conversation_id and r.turn_id = s.turn_id and r.attempt = s.attempt
             and r.owner_instance = instance and r.owner_epoch = life;
     end if;
@@ -143,7 +145,7 @@ begin
 end $$;
 
 -- Turns of dead owners, as seen by the calling instance, oldest first, with everything that was saved of them:
---   [{user_id, turn, day, facts?, risk, persona_id, country, locale, content, provider?, model?, prompt_tokens, duration_ms}]
+--   [{user_id, turn, day, facts?, risk, persona_id, country, locale, content, provider?, model?, calls?, prompt_tokens, duration_ms}]
 -- Without a checkpoint there are no facts, and the risk is that of the message. Sweeps about once a minute when called once a second.
 create function gateway.orphans(instance uuid, life bigint, at_most integer) returns jsonb
     language plpgsql set search_path = '' set plan_cache_mode = force_custom_plan as $$
@@ -188,6 +190,7 @@ begin
             'content', coalesce(released_text.content, ''),
             'provider', r.provider,
             'model', r.model,
+            'calls', r.calls,
             'prompt_tokens', coalesce(r.prompt_tokens, 0),
             -- The clock may have been changed meanwhile.
             'duration_ms', least(

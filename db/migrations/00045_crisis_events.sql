@@ -61,37 +61,6 @@ begin
     on conflict do nothing;
 end $$;
 
--- Books the judge's call of an attempt: the ledger's second call. Once, also when a receipt is delivered again.
-create function gateway.book_judge(uid uuid, turn_id uuid, nth integer, bill jsonb, finalizer public.finalizer) returns void
-    language plpgsql set search_path = '' as $$
-declare
-    cost constant numeric := gateway.to_usd((bill ->> 'cost_nanodollars')::bigint);
-    booked_on date;
-begin
-    insert into public.usage_logs (
-        account_id, day, turn_id, attempt, call, revision, purpose, finalized_by, conversation_id, message_id, persona_id, domain, tier,
-        provider, model, input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, tokens_in, tokens_out,
-        cost_usd, unpriced, estimated)
-    select
-        u.account_id, t.day, t.id, nth, 2, 1, 'judge', finalizer, t.conversation_id, t.message_id, t.persona_id, t.domain, t.tier,
-        bill ->> 'provider', bill ->> 'model', (bill ->> 'input')::bigint, (bill ->> 'cached_input')::bigint,
-        (bill ->> 'cache_write')::bigint, (bill ->> 'output')::bigint, (bill ->> 'reasoning')::bigint,
-        gateway.tokens_in(bill), gateway.tokens_out(bill), cost, (cost is null)::integer, (bill ->> 'estimated')::boolean
-    from public.users u
-    join public.turns t on t.user_id = u.id and t.id = $2
-    where u.id = gateway.user_id()
-    on conflict do nothing
-    returning day into booked_on;
-    if found then
-        insert into public.budgets as b (user_id, day, spent_usd, tokens, unpriced_turns)
-        values (
-            uid, booked_on, coalesce(cost, 0), coalesce(gateway.tokens_in(bill) + gateway.tokens_out(bill), 0), (cost is null)::integer)
-        on conflict (user_id, day) do update
-            set spent_usd = b.spent_usd + excluded.spent_usd, tokens = b.tokens + excluded.tokens,
-                unpriced_turns = b.unpriced_turns + excluded.unpriced_turns;
-    end if;
-end $$;
-
 -- A figure (00041). Groups: day, tier, category, jurisdiction. referrals: turns in which crisis services were shown; replaced: turns of which sentences
 -- were replaced. A count under 5 is NULL, so that no cell points to a person. An event happened within its ledger's day.
 create function operator.safety(starts timestamptz, ends timestamptz, group_by text[], grain text, tz text)
@@ -137,6 +106,6 @@ end $$;
 
 revoke all on all functions in schema gateway, operator from public, anon, authenticated;
 grant execute on function
-    gateway.record_crisis(uuid, uuid, integer, jsonb), gateway.book_judge(uuid, uuid, integer, jsonb, public.finalizer),
+    gateway.record_crisis(uuid, uuid, integer, jsonb),
     operator.safety(timestamptz, timestamptz, text[], text, text), operator.safety_report(integer)
     to coach_gateway;

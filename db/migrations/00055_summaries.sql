@@ -37,7 +37,6 @@ declare
     through integer;
     past jsonb;
     today constant date := clock_timestamp() at time zone 'UTC';
-    account uuid;
     nth integer;
     route jsonb;
 begin
@@ -81,53 +80,23 @@ begin
         return null;
     end if;
 
-    select u.account_id into strict account from public.users u where u.id = gateway.user_id();
-    select greatest(1, max(l.call)) + 1 into nth from public.usage_logs l
-    where l.account_id = account and l.day = today and l.turn_id = $3 and l.attempt = $4;
-    insert into public.usage_logs (account_id, day, turn_id, attempt, call, revision, purpose, conversation_id, persona_id, tier)
-    select account, today, t.id, $4, coalesce(nth, 2), 0, 'summary', $2, t.persona_id, t.tier
-    from public.turns t where t.user_id = gateway.user_id() and t.id = $3;
+    nth := gateway.record_call(uid, $3, $4, null, 'summary', today);
     select jsonb_build_object('tier', t.tier, 'domain', t.domain, 'persona_id', t.persona_id) into strict route
     from public.turns t where t.user_id = gateway.user_id() and t.id = $3;
     return route || jsonb_build_object(
-        'day', today, 'call', coalesce(nth, 2), 'from', conversation.summarised_through_seq, 'through', through,
+        'day', today, 'call', nth, 'from', conversation.summarised_through_seq, 'through', through,
         'summary', conversation.summary, 'messages', past);
 end $$;
 
--- Books a call and replaces the summary, unless another one was made since, the text is empty, or the consent was withdrawn. Idempotent. Returns
+-- Books the calls and replaces the summary, unless another one was made since, the text is empty, or the consent was withdrawn. Idempotent. Returns
 -- whether the summary was replaced.
--- receipt: {conversation_id, turn_id, attempt, day, call, from, through, summary, bill: null | as in gateway.finish_turn}
+-- receipt: {conversation_id, turn_id, attempt, day, from, through, summary, calls: of gateway.book_calls}
 create function gateway.finish_summary(uid uuid, receipt jsonb, requires_consent boolean) returns boolean
     language plpgsql set search_path = '' set lock_timeout = '100ms' as $$
-declare
-    bill constant jsonb := nullif(receipt -> 'bill', 'null');
-    cost constant numeric := gateway.to_usd((bill ->> 'cost_nanodollars')::bigint);
-    account uuid;
 begin
     perform gateway.check_caller(uid);
-    select u.account_id into account from public.users u where u.id = gateway.user_id();
-    if bill is not null and account is not null then
-        insert into public.usage_logs (
-            account_id, day, turn_id, attempt, call, revision, purpose, finalized_by, conversation_id, persona_id, tier,
-            provider, model, input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, tokens_in, tokens_out,
-            cost_usd, unpriced, estimated)
-        select
-            account, (receipt ->> 'day')::date, t.id, (receipt ->> 'attempt')::integer, (receipt ->> 'call')::integer, 1, 'summary', 'owner',
-            t.conversation_id, t.persona_id, t.tier, bill ->> 'provider', bill ->> 'model', (bill ->> 'input')::bigint,
-            (bill ->> 'cached_input')::bigint, (bill ->> 'cache_write')::bigint, (bill ->> 'output')::bigint,
-            (bill ->> 'reasoning')::bigint, gateway.tokens_in(bill), gateway.tokens_out(bill), cost, (cost is null)::integer,
-            (bill ->> 'estimated')::boolean
-        from public.turns t where t.user_id = gateway.user_id() and t.id = (receipt ->> 'turn_id')::uuid
-        on conflict do nothing;
-        if found then
-            insert into public.budgets as b (user_id, day, spent_usd, tokens, unpriced_turns)
-            values (
-                uid, (receipt ->> 'day')::date, coalesce(cost, 0), gateway.tokens_in(bill) + gateway.tokens_out(bill), (cost is null)::integer)
-            on conflict (user_id, day) do update
-                set spent_usd = b.spent_usd + excluded.spent_usd, tokens = b.tokens + excluded.tokens,
-                    unpriced_turns = b.unpriced_turns + excluded.unpriced_turns;
-        end if;
-    end if;
+    perform gateway.book_calls(
+        uid, (receipt ->> 'turn_id')::uuid, (receipt ->> 'attempt')::integer, (receipt ->> 'day')::date, receipt -> 'calls', 'owner');
     update public.conversations c
     set summary = receipt ->> 'summary', summarised_through_seq = (receipt ->> 'through')::integer
     where c.user_id = gateway.user_id() and c.id = (receipt ->> 'conversation_id')::uuid and c.deleted_at is null

@@ -1,30 +1,75 @@
--- Calls of an attempt beside the one that answered: providers that failed, and those that were slower.
+-- Calls of an attempt beside the one that answered: of the judge, of providers that failed, and of those that were slower.
 
--- Books them: the ledger's third call and those after it. Once, also when a receipt is delivered again.
--- calls: [{provider, model, bill?: as in gateway.finish_turn}], in the order of their requests; without a bill the provider did not accept the call, and
--- its row has neither a receipt nor numbers.
-create function gateway.book_calls(uid uuid, turn_id uuid, nth integer, calls jsonb, finalizer public.finalizer) returns void
-    language plpgsql set search_path = '' as $$
+-- The day of an attempt's rows in the ledger.
+create function gateway.day_of_attempt(uid uuid, turn public.turns, nth integer) returns date
+    language plpgsql stable set search_path = '' set plan_cache_mode = force_custom_plan as $$
 begin
-    with booked as (
+    return case when turn.attempt = nth then turn.day else (
+        select max(l.day) from public.usage_logs l
+        where l.account_id = (select u.account_id from public.users u where u.id = gateway.user_id())
+            and l.day between (turn.created_at at time zone 'UTC')::date and turn.day
+            and l.turn_id = turn.id and l.attempt = nth and l.call = 1) end;
+end $$;
+
+-- Books calls as the difference to their ledger rows of the day `began`, and ends the recorded calls of the attempt that are not among them. An owner's
+-- bill replaces an estimate of recovery; an estimate replaces nothing. Idempotent.
+-- calls: [{call, purpose?: of the turn, provider?, model?, bill?: as in gateway.finish_turn}]; without a bill the provider did not accept the call, and its
+-- row has neither a receipt nor numbers.
+create function gateway.book_calls(uid uuid, turn_id uuid, nth integer, began date, calls jsonb, finalizer public.finalizer) returns void
+    language plpgsql set search_path = '' set plan_cache_mode = force_custom_plan as $$
+declare
+    account constant uuid := (select u.account_id from public.users u where u.id = gateway.user_id());
+begin
+    with given as materialized (
+        select g.*, gateway.to_usd((g.bill ->> 'cost_nanodollars')::bigint) as cost
+        from jsonb_to_recordset(calls) as g (call integer, purpose public.usage_purpose, provider text, model text, bill jsonb)
+    ), former as materialized (
+        select l.call, max(l.revision) as revision, (array_agg(l.finalized_by order by l.revision desc))[1] as finalized_by,
+            sum(l.input_tokens) as input_tokens, sum(l.cached_input_tokens) as cached_input_tokens,
+            sum(l.cache_write_tokens) as cache_write_tokens, sum(l.output_tokens) as output_tokens,
+            sum(l.reasoning_tokens) as reasoning_tokens, sum(l.tokens_in) as tokens_in, sum(l.tokens_out) as tokens_out,
+            sum(l.cost_usd) as cost_usd, sum(l.unpriced) as unpriced
+        from public.usage_logs l
+        where l.account_id = account and l.day = began and l.turn_id = $2 and l.attempt = nth
+        group by l.call
+    ), booked as (
         insert into public.usage_logs (
             account_id, day, turn_id, attempt, call, revision, purpose, finalized_by, conversation_id, message_id, persona_id, domain, tier,
             provider, model, input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, tokens_in, tokens_out,
             cost_usd, unpriced, estimated)
         select
-            u.account_id, t.day, t.id, nth, 2 + c.place::integer, 1, t.purpose, case when b.bill is not null then finalizer end,
-            t.conversation_id, t.message_id, t.persona_id, t.domain, t.tier, c.call ->> 'provider', c.call ->> 'model',
-            (b.bill ->> 'input')::bigint, (b.bill ->> 'cached_input')::bigint, (b.bill ->> 'cache_write')::bigint,
-            (b.bill ->> 'output')::bigint, (b.bill ->> 'reasoning')::bigint, gateway.tokens_in(b.bill), gateway.tokens_out(b.bill), b.cost,
-            (b.bill is not null and b.cost is null)::integer, coalesce((b.bill ->> 'estimated')::boolean, false)
-        from public.users u
-        join public.turns t on t.user_id = u.id and t.id = $2
-        cross join jsonb_array_elements(calls) with ordinality as c (call, place)
-        cross join lateral (select nullif(c.call -> 'bill', 'null') as bill,
-            gateway.to_usd((c.call #>> '{bill,cost_nanodollars}')::bigint) as cost) as b
-        where u.id = gateway.user_id()
+            account, began, t.id, nth, g.call, coalesce(f.revision, 0) + 1, coalesce(g.purpose, t.purpose),
+            case when g.bill is not null or f.finalized_by is not null then finalizer end,
+            t.conversation_id, t.message_id, t.persona_id, t.domain, t.tier, g.provider, g.model,
+            coalesce((g.bill ->> 'input')::bigint, n.none) - coalesce(f.input_tokens, 0),
+            coalesce((g.bill ->> 'cached_input')::bigint, n.none) - coalesce(f.cached_input_tokens, 0),
+            coalesce((g.bill ->> 'cache_write')::bigint, n.none) - coalesce(f.cache_write_tokens, 0),
+            coalesce((g.bill ->> 'output')::bigint, n.none) - coalesce(f.output_tokens, 0),
+            coalesce((g.bill ->> 'reasoning')::bigint, n.none) - coalesce(f.reasoning_tokens, 0),
+            coalesce(gateway.tokens_in(g.bill), n.none) - coalesce(f.tokens_in, 0),
+            coalesce(gateway.tokens_out(g.bill), n.none) - coalesce(f.tokens_out, 0),
+            case when coalesce(g.cost, f.cost_usd) is not null then coalesce(g.cost, 0) - coalesce(f.cost_usd, 0) end,
+            (g.bill is not null and g.cost is null)::integer - coalesce(f.unpriced, 0),
+            coalesce((g.bill ->> 'estimated')::boolean, false)
+        from given g
+        join public.turns t on t.user_id = gateway.user_id() and t.id = $2
+        left join former f on f.call = g.call
+        -- What a call counts for after a correction that takes its bill away.
+        cross join lateral (select case when g.bill is null and f.finalized_by is not null then 0 end as none) as n
+        where not (coalesce(f.revision, 0) > 0 and (
+            finalizer = 'recovery' or f.finalized_by is not distinct from 'owner' or (g.bill is null and f.finalized_by is null)))
         on conflict do nothing
         returning *
+    ), ended as (
+        insert into public.usage_logs (
+            account_id, day, turn_id, attempt, call, revision, purpose, conversation_id, message_id, persona_id, tier)
+        select l.account_id, l.day, l.turn_id, l.attempt, l.call, 1, l.purpose, l.conversation_id, l.message_id, l.persona_id, l.tier
+        from public.usage_logs l
+        join former f on f.call = l.call and f.revision = 0
+        where l.account_id = account and l.day = began and l.turn_id = $2 and l.attempt = nth
+            -- The attempt's first call has the attempt's own receipt, a summary's the summary's.
+            and l.call > 1 and l.purpose <> 'summary' and not exists (select from given g where g.call = l.call)
+        on conflict do nothing
     )
     insert into public.budgets as b (user_id, day, spent_usd, tokens, unpriced_turns)
     select uid, k.day, coalesce(sum(k.cost_usd), 0), coalesce(sum(k.tokens_in + k.tokens_out), 0), max(k.unpriced)
@@ -36,4 +81,6 @@ begin
 end $$;
 
 revoke all on all functions in schema gateway from public, anon, authenticated;
-grant execute on function gateway.book_calls(uuid, uuid, integer, jsonb, public.finalizer) to coach_gateway;
+grant execute on function
+    gateway.day_of_attempt(uuid, public.turns, integer), gateway.book_calls(uuid, uuid, integer, date, jsonb, public.finalizer)
+    to coach_gateway;

@@ -40,10 +40,9 @@ extension TurnPipeline {
             throw rejected(rejection, rate, TurnRequest(message: ""), .calm, http)
         case .begun(let context, let message, let rate):
             let request = TurnRequest(message: message, pinnedDomain: context.pinnedDomain, region: context.region)
-            let first = assess(request)
-            let reservation = try await reserve(request, first, context, rate, http)
-            let (assessment, judgeCall) = await askJudge(request, first, context)
-            let turn = answer(request, assessment, context, reservation, judgeCall, http)
+            let assessment = assess(request)
+            let reservation = try await reserve(request, assessment, context, rate, http)
+            let turn = await answer(request, assessment, context, reservation, http)
             return try relay(TurnSubscription(turn: turn, rate: rate), from: .start, http)
         }
     }

@@ -3,7 +3,7 @@ import TokenRelay
 
 extension TurnPipeline {
     /// Saves message, usage and cost in one transaction when the model call has ended, and replaces the reservation by the cost.
-    func finish(_ turn: LiveTurn, _ reservation: BudgetReservation?, _ judgeCall: JudgeCall.Result?, _ http: TurnHTTPRequest) {
+    func finish(_ turn: LiveTurn, _ reservation: BudgetReservation?, _ recorder: CallRecorder, _ http: TurnHTTPRequest) {
         let (budgets, finalizer, arrivedAt, requestID) = (budgets, finalizer, http.context.arrivedAt, http.context.requestID)
         let (trace, versions) = (http.trace, coaching.versions)
         turn.onOutcome { outcome in
@@ -11,7 +11,7 @@ extension TurnPipeline {
             // Not a child of the request: a closed connection must not end it. It is never cancelled; a drain waits for the registry.
             Task {
                 let bills = await trace.step("finish") {
-                    await finalizer.finalize(turn, outcome, judgeCall, versions, arrivedAt: arrivedAt, requestID: requestID)
+                    await finalizer.finalize(turn, outcome, recorder, versions, arrivedAt: arrivedAt, requestID: requestID)
                 }
                 trace.end(turn.facts, outcome)
                 if let reservation { budgets.settle(reservation, cost: Nanodollars(sumOf: bills.map(\.cost))) }

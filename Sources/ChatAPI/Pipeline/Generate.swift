@@ -3,14 +3,15 @@ import TokenRelay
 
 extension TurnPipeline {
     /// Adds the turn to the registry and starts the model call.
-    func generate(_ prompt: Prompt, _ decision: Decision) -> LiveTurn {
+    func generate(_ prompt: Prompt, _ decision: Decision, _ recorder: CallRecorder) -> LiveTurn {
         let turn = LiveTurn(
             facts: decision.facts, promptTokens: TokenEstimate.tokens(in: prompt),
             opening: coaching.opening(decision.card, callsModel: decision.callsModel),
             safetyText: coaching.fixedText(decision.card, callsModel: decision.callsModel),
             outputGuard: coaching.guardedAnswer(decision.safety, in: decision.facts.region))
         registry.insert(turn)
-        turn.generate(with: decision.callsModel ? decision.model : decision.model.silenced, prompt)
+        turn.generate(
+            with: decision.callsModel ? decision.model : decision.model.silenced, prompt, beforeRequest: recorder.beforeRequest(.answer))
         return turn
     }
 }

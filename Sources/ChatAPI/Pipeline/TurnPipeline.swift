@@ -7,6 +7,7 @@ import TokenRelay
 struct TurnPipeline: Sendable {
     var coaching: Coaching
     let repository: TurnRepository
+    let ledger: CallLedger
     let recovery: TurnRecovery
     let counter: RequestCounter
     let tiers: LiveValue<TierBook>
@@ -38,8 +39,7 @@ struct TurnPipeline: Sendable {
         switch try await http.trace.step("begin", { try await begin(request, assessment, http) }) {
         case .begun(let context, let rate):
             let reservation = try await reserve(request, assessment, context, rate, http)
-            let (assessment, judgeCall) = await askJudge(request, assessment, context)
-            return TurnSubscription(turn: answer(request, assessment, context, reservation, judgeCall, http), rate: rate)
+            return TurnSubscription(turn: await answer(request, assessment, context, reservation, http), rate: rate)
         case .known(let known, let rate):
             http.trace.end()
             return TurnSubscription(turn: await attach(known), rate: rate, isRepeated: true)
@@ -51,14 +51,17 @@ struct TurnPipeline: Sendable {
     /// Runs a turn that has begun: the result is generating and will be saved.
     func answer(
         _ request: TurnRequest, _ assessment: MessageAssessment, _ context: TurnContext, _ reservation: BudgetReservation?,
-        _ judgeCall: JudgeCall.Result?, _ http: TurnHTTPRequest
-    ) -> LiveTurn {
+        _ http: TurnHTTPRequest
+    ) async -> LiveTurn {
+        let recorder = CallRecorder(ledger, http.caller.userID, context.identity, logger: finalizer.logger)
+        let (assessment, judgeCalls) = await askJudge(request, assessment, context, recorder)
         let context = context.adding(request.supplied, within: tiers.current.tier(named: context.tier).history)
-        let decision = decide(request, assessment, context, http)
+        var decision = decide(request, assessment, context, http)
+        decision.facts.earlierCalls = judgeCalls
         var prompt = compose(request, context, decision)
         prompt.trace = http.trace.startCall(decision.model.firstChoice)
-        let turn = generate(prompt, decision)
-        finish(turn, reservation, judgeCall, http)
+        let turn = generate(prompt, decision, recorder)
+        finish(turn, reservation, recorder, http)
         return turn
     }
 }

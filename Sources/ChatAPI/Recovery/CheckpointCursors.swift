@@ -13,6 +13,7 @@ struct CheckpointCursors {
         /// Whether the turn was saved at all, perhaps without text.
         var isKnown = false
         var answeredBy: ModelName?
+        var otherCalls = 0
         /// The last checkpoint with the whole text.
         var whole: Int64?
     }
@@ -52,11 +53,12 @@ struct CheckpointCursors {
         guard !leftOut.contains(turn.facts.identity) else { return nil }
         let known = checkpointed[turn.facts.identity] ?? Progress()
         let from = Self.isWhole(turn.facts.identity.turnID, at: tick) ? 0 : known.bytes
-        let (text, answeredBy) = turn.releasedText(from: from)
-        guard !text.isEmpty || !known.isKnown else { return nil }
+        let (text, calls) = turn.releasedText(from: from)
+        let hasOtherCalls = known.otherCalls != calls.otherCalls.count
+        guard !text.isEmpty || !known.isKnown || hasOtherCalls else { return nil }
         return TurnProgress(
-            facts: turn.facts, isFirst: known.bytes == 0 || known.answeredBy != answeredBy, promptTokens: turn.promptTokens,
-            answeredBy: answeredBy, fromByte: from,
+            facts: turn.facts, isFirst: known.bytes == 0 || known.answeredBy != calls.answeredBy || hasOtherCalls,
+            promptTokens: turn.promptTokens, answeredBy: calls.answeredBy, otherCalls: calls.otherCalls, fromByte: from,
             text: String(decoding: text, as: UTF8.self))
     }
 
@@ -72,7 +74,7 @@ struct CheckpointCursors {
             let isWhole = progress.fromByte == 0 && !progress.text.isEmpty
             checkpointed[progress.facts.identity] = Progress(
                 bytes: progress.fromByte + progress.text.utf8.count, isKnown: true, answeredBy: progress.answeredBy,
-                whole: isWhole ? id : checkpointed[progress.facts.identity]?.whole)
+                otherCalls: progress.otherCalls.count, whole: isWhole ? id : checkpointed[progress.facts.identity]?.whole)
         }
     }
 

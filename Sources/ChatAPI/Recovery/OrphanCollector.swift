@@ -67,18 +67,21 @@ public struct OrphanCollector: Service {
 
     /// The receipt of an orphaned turn: its checkpointed text, and a bill by estimated tokens. Pure.
     static func receipt(for orphan: OrphanedTurn, prices: PriceBook, ratios: TokenRatios = TokenRatios()) -> TurnReceipt {
-        let bill = orphan.answeredBy.map { name in
-            let usage = ratios.adjusted(
-                TokenUsage(input: orphan.promptTokens, output: TokenEstimate.tokens(in: orphan.content.utf8)), of: name)
-            return TurnBill(
-                provider: name.provider, model: name.model, usage: usage, cost: prices.cost(of: usage, at: name, on: orphan.facts.day),
-                estimated: true)
-        }
+        let (day, billing) = (orphan.facts.day, CallBilling(prices: LiveValue(prices), ratios: ratios))
+        var others = orphan.otherCalls
+        // As an owner would: without a later one the last accepted call is billed as the answer's.
+        let own = orphan.answeredBy.map { OtherCall(name: $0, isAccepted: true) } ?? others.takeLastAccepted()
+        let bill = billing.bill(
+            own?.name, own?.usage ?? TokenUsage(), orphan.promptTokens, orphan.content.utf8, withheldBytes: own?.textBytes ?? 0, on: day)
+        let otherCalls =
+            orphan.facts.earlierCalls
+            + billing.bills(others, orphan.promptTokens, on: day, numberedFrom: orphan.facts.nextCallNumber)
         return TurnReceipt(
             userID: orphan.facts.userID, identity: orphan.facts.identity, status: orphan.content.isEmpty ? .failed : .interrupted,
             finishReason: nil, content: orphan.content, bill: bill, domain: orphan.facts.domain, risk: orphan.facts.risk,
             region: orphan.facts.region, errorCode: "EXT_4001", timeToFirstTokenMilliseconds: nil,
             durationMilliseconds: orphan.durationMilliseconds, finalizedBy: .recovery,
-            crisis: CrisisRecord(risk: orphan.facts.risk, region: orphan.facts.region, hasFixedText: false, versions: nil))
+            crisis: CrisisRecord(risk: orphan.facts.risk, region: orphan.facts.region, hasFixedText: false, versions: nil),
+            otherCalls: otherCalls)
     }
 }

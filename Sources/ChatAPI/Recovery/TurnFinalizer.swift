@@ -9,8 +9,7 @@ import TokenRelay
 /// subscribers. Does not depend on subscribers.
 public struct TurnFinalizer: Sendable {
     let repository: TurnRepository
-    let prices: LiveValue<PriceBook>
-    let ratios: TokenRatios
+    let billing: CallBilling
     let registry: TurnRegistry
     let spool: ReceiptSpool
     let logger: Logger
@@ -27,8 +26,7 @@ public struct TurnFinalizer: Sendable {
         isClosing: @escaping @Sendable () -> Bool = { false }
     ) {
         self.repository = repository
-        self.prices = prices
-        self.ratios = ratios
+        billing = CallBilling(prices: prices, ratios: ratios)
         self.registry = registry
         self.spool = spool
         self.logger = logger
@@ -36,17 +34,21 @@ public struct TurnFinalizer: Sendable {
         self.isClosing = isClosing
     }
 
-    /// Ends one turn. Returns the bills of its calls when it is saved. `versions`: of what decided about its safety.
+    /// Ends one turn. Returns the bills of its calls when it is saved. `recorder`: of its calls. `versions`: of what decided about its
+    /// safety.
     @discardableResult
     func finalize(
-        _ turn: LiveTurn, _ outcome: TurnOutcome, _ judgeCall: JudgeCall.Result? = nil, _ versions: CrisisRecord.Versions? = nil,
+        _ turn: LiveTurn, _ outcome: TurnOutcome, _ recorder: CallRecorder? = nil, _ versions: CrisisRecord.Versions? = nil,
         arrivedAt: ContinuousClock.Instant, requestID: String
     ) async -> [TurnBill] {
         let released = turn.released
+        let otherCalls =
+            turn.facts.earlierCalls
+            + billing.bills(outcome.otherCalls, turn.promptTokens, on: turn.facts.day, numberedFrom: turn.facts.nextCallNumber)
         let receipt = TurnReceipt(
             userID: turn.facts.userID, identity: turn.facts.identity, status: outcome.status, finishReason: outcome.finishReason,
             content: String(decoding: released.text, as: UTF8.self),
-            bill: bill(
+            bill: billing.bill(
                 outcome.answeredBy, outcome.usage, turn.promptTokens, outcome.hasFixedText ? [] : released.text.suffix(outcome.modelBytes),
                 withheldBytes: outcome.withheldBytes, on: turn.facts.day),
             domain: turn.facts.domain, risk: turn.facts.risk, region: turn.facts.region,
@@ -56,14 +58,7 @@ public struct TurnFinalizer: Sendable {
             crisis: CrisisRecord(
                 risk: turn.facts.risk, region: turn.facts.region, hasFixedText: outcome.hasFixedText, replaced: outcome.replaced,
                 versions: versions),
-            judgeBill: judgeCall.flatMap { bill($0.answeredBy, $0.usage, $0.promptTokens, $0.text, on: turn.facts.day) },
-            otherCalls: outcome.otherCalls.map { call in
-                BilledCall(
-                    name: call.name,
-                    bill: bill(
-                        call.isAccepted ? call.name : nil, call.usage, turn.promptTokens, [], withheldBytes: call.textBytes,
-                        on: turn.facts.day))
-            })
+            otherCalls: otherCalls.isEmpty && recorder?.numbers.isEmpty != false ? nil : otherCalls)
         TurnMetrics.record(receipt)
         for kind in outcome.replaced { TurnMetrics.replaced(kind) }
         log(receipt, outcome, requestID: requestID)
@@ -80,7 +75,7 @@ public struct TurnFinalizer: Sendable {
             turn.close(ending)
             registry.remove(turn)
         }
-        return ([receipt.bill, receipt.judgeBill] + receipt.otherCalls.map(\.bill)).compactMap(\.self)
+        return ([receipt.bill] + otherCalls.map(\.bill)).compactMap(\.self)
     }
 
     /// Ends a turn as failed that has begun and is rejected before its model call. Returns when that is saved, or when the first attempt
@@ -192,20 +187,6 @@ public struct TurnFinalizer: Sendable {
 
     private func naming(_ receipt: TurnReceipt, _ requestID: String, _ error: any Error) -> Logger.Metadata {
         ["request_id": "\(requestID)", "turn_id": "\(receipt.identity.turnID)", "error": "\(error)"]
-    }
-
-    /// The cost of the call, estimated when the provider accepted it and reported no usage. Prices are those of the day on which the attempt
-    /// began, on the database's clock.
-    private func bill(
-        _ answeredBy: ModelName?, _ reportedUsage: TokenUsage, _ promptTokens: Int, _ text: some Sequence<UInt8>, withheldBytes: Int = 0,
-        on day: CalendarDay
-    ) -> TurnBill? {
-        answeredBy.map { name in
-            let estimate = TokenEstimate.usage(promptTokens: promptTokens, answer: text, withheldBytes: withheldBytes)
-            let bill = prices.current.bill(of: name, on: day, reported: reportedUsage, estimate: ratios.adjusted(estimate, of: name))
-            if !bill.estimated { ratios.learn(from: bill.usage, of: name, estimate: estimate) }
-            return bill
-        }
     }
 
     private func log(_ receipt: TurnReceipt, _ outcome: TurnOutcome, requestID: String) {

@@ -19,7 +19,7 @@ public struct ChatRoutes: Feature {
     }
 
     public init(
-        coaching: LiveValue<Coaching>, repository: TurnRepository, recovery: TurnRecovery, counter: RequestCounter,
+        coaching: LiveValue<Coaching>, repository: TurnRepository, ledger: CallLedger, recovery: TurnRecovery, counter: RequestCounter,
         tiers: LiveValue<TierBook>, models: TierModels, judge: SafetyJudge? = nil, budgets: SharedBudgets, finalizer: TurnFinalizer,
         registry: TurnRegistry,
         remoteTurns: RemoteTurnTailer,
@@ -28,7 +28,8 @@ public struct ChatRoutes: Feature {
     ) {
         self.coaching = coaching
         common = TurnPipeline(
-            coaching: coaching.current, repository: repository, recovery: recovery, counter: counter, tiers: tiers, models: models,
+            coaching: coaching.current, repository: repository, ledger: ledger, recovery: recovery, counter: counter, tiers: tiers,
+            models: models,
             judge: judge, budgets: budgets,
             finalizer: finalizer, registry: registry, remoteTurns: remoteTurns, admission: admission, streamLoop: streamLoop,
             errors: ErrorReporter(logger: finalizer.logger), drafts: drafts)

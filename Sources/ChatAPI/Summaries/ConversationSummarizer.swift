@@ -10,36 +10,56 @@ public struct ConversationSummarizer: Sendable {
     private let coaching: LiveValue<Coaching>
     private let models: TierModels
     private let tiers: LiveValue<TierBook>
-    private let prices: LiveValue<PriceBook>
+    private let ledger: CallLedger
+    private let billing: CallBilling
+    private let logger: Logger
 
     public init(
-        repository: SummaryRepository, coaching: LiveValue<Coaching>, models: TierModels, tiers: LiveValue<TierBook>,
-        prices: LiveValue<PriceBook>
+        repository: SummaryRepository, ledger: CallLedger, coaching: LiveValue<Coaching>, models: TierModels, tiers: LiveValue<TierBook>,
+        prices: LiveValue<PriceBook>, ratios: TokenRatios, logger: Logger
     ) {
         self.repository = repository
+        self.ledger = ledger
         self.coaching = coaching
         self.models = models
         self.tiers = tiers
-        self.prices = prices
+        billing = CallBilling(prices: prices, ratios: ratios)
+        self.logger = logger
     }
 
-    /// One model call, in the turn's route; false when nothing is left to summarise. Every call that a provider accepted is billed, also one without a usable text.
+    /// One model call, in the turn's route; false when nothing is left to summarise. Each request has its row in the ledger, also one without a usable text.
     /// Throws `StoreFault`, and `SummaryFailed` when the call made no summary.
     public func summarizePart(_ request: SummaryRequest, of userID: UserID) async throws -> Bool {
         guard let task = try await repository.begin(userID, request) else { return false }
         let prompt = coaching.current.prompts.summaryPrompt(of: task.messages, after: task.summary)
         let model = models.model(tiers.current.tier(named: task.tier), task.domain, task.personaID)
-        let answer = await SummaryCall.run(prompt, model)
-        let bill = answer.acceptedBy.map { name in
-            prices.current.bill(
-                of: name, on: task.day, reported: answer.usage,
-                estimate: TokenEstimate.usage(promptTokens: TokenEstimate.tokens(in: prompt), answer: answer.text))
-        }
+        let recorder = CallRecorder(ledger, userID, request, task, logger: logger)
+        let answer = await SummaryCall.run(prompt, model, recorder.beforeRequest(.summary))
         let text = answer.end.isFault ? "" : String(decoding: answer.text.filter { $0 != 0 }, as: UTF8.self)
         let isReplaced = try await repository.finish(
-            userID, SummaryReceipt(request: request, task: task, summary: PromptBuilder.summary(text), bill: bill))
+            userID,
+            SummaryReceipt(
+                request: request, task: task, summary: PromptBuilder.summary(text),
+                calls: bills(answer, of: task, recorder.numbers, promptTokens: TokenEstimate.tokens(in: prompt))))
         if !isReplaced, text.allSatisfy(\.isWhitespace) { throw SummaryFailed(end: answer.end) }
         return isReplaced
+    }
+}
+
+extension ConversationSummarizer {
+    private func bills(
+        _ answer: SummaryCall.Answer, of task: SummaryTask, _ recorded: ArraySlice<Int>, promptTokens: Int
+    ) -> [BilledCall] {
+        let (answeredBy, usage, others) = answer.calls.ended
+        let own = BilledCall(
+            number: task.call, purpose: .summary, name: answeredBy,
+            bill: billing.bill(answeredBy, usage, promptTokens, answer.text, on: task.day))
+        return [own]
+            + zip(recorded, others.map(Optional.some) + recorded.map { _ in nil }).map { number, call in
+                // A recorded request may not have left, because the task was cancelled.
+                call.map { billing.bill($0, promptTokens, on: task.day, for: .summary, number: number) }
+                    ?? BilledCall(number: number, purpose: .summary, name: nil, bill: nil)
+            }
     }
 }
 
@@ -52,9 +72,8 @@ public struct SummaryFailed: Error, CustomStringConvertible {
 /// A model call whose whole answer is awaited.
 private final class SummaryCall: Sendable {
     struct Answer: Sendable {
-        var acceptedBy: ModelName?
+        var calls = CallTally()
         var text: [UInt8] = []
-        var usage = TokenUsage()
         var end = ModelEnd.cancelled
     }
 
@@ -67,11 +86,11 @@ private final class SummaryCall: Sendable {
     private let state = Mutex(State())
 
     /// Cancelling the task cancels the call.
-    static func run(_ prompt: Prompt, _ model: LanguageModel) async -> Answer {
+    static func run(_ prompt: Prompt, _ model: LanguageModel, _ beforeRequest: @escaping LanguageModel.BeforeRequest) async -> Answer {
         let call = SummaryCall()
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let generation = model.generate(prompt) { update in
+                let generation = model.generate(prompt, beforeRequest) { update in
                     if let answer = call.received(update) { continuation.resume(returning: answer) }
                     // Nothing is used before the end, so another provider may still begin anew.
                     return ReleaseState(isReleased: false)
@@ -87,9 +106,13 @@ private final class SummaryCall: Sendable {
     /// The whole answer with the last update.
     private func received(_ update: ModelUpdate) -> Answer? {
         state.withLock { state in
-            if let name = update.acceptedBy { (state.answer.acceptedBy, state.answer.text, state.answer.usage) = (name, [], TokenUsage()) }
+            if let calls = update.otherCalls { state.answer.calls.called(calls) }
+            if let name = update.acceptedBy {
+                state.answer.calls.accepted(by: name)
+                state.answer.text = []
+            }
             state.answer.text.append(contentsOf: update.text)
-            if let usage = update.usage { state.answer.usage = usage }
+            if let usage = update.usage { state.answer.calls.reported(usage) }
             guard let end = update.end else { return nil }
             state.answer.end = end
             state.isOver = true

@@ -8,9 +8,7 @@ struct JudgeCall: Sendable {
     struct Result: Sendable {
         /// nil: no verdict within the time limit, or none that makes sense.
         var verdict: RiskAssessment?
-        /// nil: no provider accepted the call.
-        var answeredBy: ModelName?
-        var usage = TokenUsage()
+        var calls = CallTally()
         var promptTokens: Int
         var text: [UInt8] = []
         fileprivate var hasEnded = false
@@ -22,10 +20,11 @@ struct JudgeCall: Sendable {
     let judge: SafetyJudge
 
     /// Waits for the verdict, at most the time limit; then the call is cancelled.
-    func run(_ prompt: Prompt) async -> Result {
+    func run(_ prompt: Prompt, _ recorder: CallRecorder) async -> Result {
+        await recorder.record(.judge)
         let answer = Answer(promptTokens: TokenEstimate.tokens(in: prompt))
         let (end, continuation) = AsyncStream.makeStream(of: Void.self)
-        let generation = judge.model.generate(prompt) { update in
+        let generation = judge.model.generate(prompt, recorder.beforeRequest(.judge)) { update in
             answer.take(update)
             if update.end != nil { continuation.finish() }
             // Another provider may still answer.
@@ -47,9 +46,13 @@ struct JudgeCall: Sendable {
 
         func take(_ update: ModelUpdate) {
             state.withLock { state in
-                if let name = update.acceptedBy { (state.answeredBy, state.usage, state.text) = (name, TokenUsage(), []) }
+                if let calls = update.otherCalls { state.calls.called(calls) }
+                if let name = update.acceptedBy {
+                    state.calls.accepted(by: name)
+                    state.text = []
+                }
                 state.text += update.text.prefix(JudgeCall.longestAnswer - state.text.count)
-                if let usage = update.usage { state.usage = usage }
+                if let usage = update.usage { state.calls.reported(usage) }
                 if update.end == .stop || update.end == .length { state.hasEnded = true }
             }
         }

@@ -5,12 +5,16 @@ public struct LanguageModel: Sendable {
     /// What gets the updates of a call. It must not block.
     public typealias Receiver = @Sendable (ModelUpdate) -> ReleaseState
 
+    /// What is told before each request of a call after its first leaves, on the thread of the updates. It must not block, and calls `proceed` once,
+    /// from any thread, soon in any case; then the request leaves, unless the call has ended or gone on meanwhile.
+    public typealias BeforeRequest = @Sendable (_ proceed: @escaping @Sendable () -> Void) -> Void
+
     /// Starts a call and returns without waiting. Calls the receiver in order, on one thread, with one non-empty update for all data received
     /// together. The last update has the only `end`, also after a cancel; then the receiver is released.
-    public var generate: @Sendable (Prompt, @escaping Receiver) -> Generation
+    public var generate: @Sendable (Prompt, BeforeRequest?, @escaping Receiver) -> Generation
 
     public init(
-        firstChoice: ModelName, generate: @escaping @Sendable (Prompt, @escaping Receiver) -> Generation
+        firstChoice: ModelName, generate: @escaping @Sendable (Prompt, BeforeRequest?, @escaping Receiver) -> Generation
     ) {
         self.firstChoice = firstChoice
         self.generate = generate
@@ -20,7 +24,7 @@ public struct LanguageModel: Sendable {
 extension LanguageModel {
     /// The same that calls no provider: it fails at once.
     public var silenced: LanguageModel {
-        LanguageModel(firstChoice: firstChoice) { _, emit in
+        LanguageModel(firstChoice: firstChoice) { _, _, emit in
             _ = emit(ModelUpdate(end: .failed(ModelFault(kind: .refused, detail: "no model call is left"))))
             return Generation {}
         }

@@ -2,7 +2,7 @@
 public struct SummaryRepository: Sendable {
     /// What is to be summarised now, with its call recorded in the ledger; nil when there is nothing, or summaries are not allowed.
     public var begin: @Sendable (UserID, SummaryRequest) async throws -> SummaryTask?
-    /// Books the call and replaces the summary, unless another one was made since or the text is empty. Returns whether it was replaced. Idempotent.
+    /// Books the calls and replaces the summary, unless another one was made since or the text is empty. Returns whether it was replaced. Idempotent.
     public var finish: @Sendable (UserID, SummaryReceipt) async throws -> Bool
 
     public init(
@@ -30,7 +30,7 @@ public struct SummaryRequest: Sendable, Equatable {
     }
 }
 
-/// One call of a model that makes a summary.
+/// What is to be summarised by one call of a model.
 public struct SummaryTask: Sendable, Equatable {
     /// The call's day (UTC) in the ledger.
     public var day: CalendarDay
@@ -64,19 +64,19 @@ public struct SummaryTask: Sendable, Equatable {
     }
 }
 
-/// The result of a call.
+/// The result of a task.
 public struct SummaryReceipt: Sendable, Equatable {
     public var request: SummaryRequest
     public var task: SummaryTask
     /// Empty when the call failed.
     public var summary: String
-    /// nil when no provider accepted the call.
-    public var bill: TurnBill?
+    /// At least that of the task.
+    public var calls: [BilledCall]
 
-    public init(request: SummaryRequest, task: SummaryTask, summary: String, bill: TurnBill?) {
+    public init(request: SummaryRequest, task: SummaryTask, summary: String, calls: [BilledCall]) {
         self.request = request
         self.task = task
         self.summary = summary
-        self.bill = bill
+        self.calls = calls
     }
 }

@@ -59,23 +59,29 @@ public enum RetryTurnResult: Sendable, Equatable {
 /// Input of `checkpoint`: the new text of a running turn since the last one, or all of it from the beginning.
 public struct TurnProgress: Sendable, Equatable {
     public var facts: TurnFacts
-    /// True until a checkpoint of the turn with text is saved, and once more when a model accepted the call after an opening. Such a one also
+    /// True until a checkpoint of the turn with text is saved, and once more when the answering model or the other calls changed. Such a one also
     /// saves the other fields, for subscribers on other instances and for the estimate after a crash.
     public var isFirst: Bool
     /// Estimated tokens of the prompt.
     public var promptTokens: Int
-    /// The model that accepted the call. nil: no provider can have billed anything.
+    /// The model whose answer this is. nil: none is awaited or read.
     public var answeredBy: ModelName?
+    /// Calls whose answers are not used.
+    public var otherCalls: [OtherCall]
     /// Offset of `text` in the answer, in UTF-8 bytes.
     public var fromByte: Int
     /// Whole characters; empty when there is no new text.
     public var text: String
 
-    public init(facts: TurnFacts, isFirst: Bool, promptTokens: Int, answeredBy: ModelName?, fromByte: Int, text: String) {
+    public init(
+        facts: TurnFacts, isFirst: Bool, promptTokens: Int, answeredBy: ModelName?, otherCalls: [OtherCall] = [], fromByte: Int,
+        text: String
+    ) {
         self.facts = facts
         self.isFirst = isFirst
         self.promptTokens = promptTokens
         self.answeredBy = answeredBy
+        self.otherCalls = otherCalls
         self.fromByte = fromByte
         self.text = text
     }
@@ -121,17 +127,22 @@ public struct OrphanedTurn: Sendable, Equatable {
     public var facts: TurnFacts
     /// The text up to the last checkpoint.
     public var content: String
-    /// nil when no model had accepted the call at the last checkpoint.
+    /// As at the last checkpoint, like `otherCalls`.
     public var answeredBy: ModelName?
+    public var otherCalls: [OtherCall]
     /// Estimated at the first checkpoint; 0 without one.
     public var promptTokens: Int
     /// From the start to the last renewal of the owner's lease.
     public var durationMilliseconds: Int
 
-    public init(facts: TurnFacts, content: String, answeredBy: ModelName?, promptTokens: Int, durationMilliseconds: Int) {
+    public init(
+        facts: TurnFacts, content: String, answeredBy: ModelName?, otherCalls: [OtherCall] = [], promptTokens: Int,
+        durationMilliseconds: Int
+    ) {
         self.facts = facts
         self.content = content
         self.answeredBy = answeredBy
+        self.otherCalls = otherCalls
         self.promptTokens = promptTokens
         self.durationMilliseconds = durationMilliseconds
     }

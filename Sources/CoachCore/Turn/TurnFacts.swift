@@ -18,6 +18,8 @@ public struct TurnFacts: Sendable, Equatable {
     public var summaryTokens: Int?
     /// Unix seconds at which the attempt began; nil when it is not known.
     public var startedAt: Int?
+    /// The model calls before that of the answer: the judge's.
+    public var earlierCalls: [BilledCall] = []
 
     public init(
         userID: UserID, identity: TurnIdentity, day: CalendarDay, domain: DomainDecision, personaID: PersonaID?, model: ModelName,

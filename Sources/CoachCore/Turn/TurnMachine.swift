@@ -22,16 +22,12 @@ public struct TurnMachine: Sendable {
     private var releasedBytes = 0
     /// UTF-8 bytes that were released before the model's text (CONTRACT §4). They do not count as an answer.
     private let openingBytes: Int
-    private var usage = TokenUsage()
-    private var otherCalls: [OtherCall] = []
-    /// The call that `answeredBy` accepted is among the others, and none was accepted after it.
-    private var isVoid = false
+    /// The providers' side of the call.
+    public private(set) var calls = CallTally()
     /// The answer when every model fails before the first token and the user is in acute danger (CONTRACT §4).
     private let safetyText: [UInt8]?
     /// Whether a fixed text is the answer when the model gives none.
     public var hasSafetyText: Bool { safetyText != nil }
-    /// The model that accepted the call; nil before.
-    public private(set) var answeredBy: ModelName?
 
     /// `safetyText`: the UTF-8 fixed answer at tier 3 and above; nil below. `openingBytes`: of the opening that the driver has released.
     public init(safetyText: [UInt8]? = nil, openingBytes: Int = 0) {
@@ -59,21 +55,17 @@ public struct TurnMachine: Sendable {
 
     /// A provider accepted the call. Ignored after the end.
     public mutating func accepted(by name: ModelName) {
-        guard !isEnded else { return }
-        answeredBy = name
-        isVoid = false
+        if !isEnded { calls.accepted(by: name) }
     }
 
     /// Requests of the call have left whose answers are not used. Ignored after the end.
-    public mutating func called(_ calls: [OtherCall]) {
-        guard !isEnded else { return }
-        otherCalls += calls
-        if calls.contains(where: \.isAccepted) { isVoid = true }
+    public mutating func called(_ others: [OtherCall]) {
+        if !isEnded { calls.called(others) }
     }
 
     /// The provider reported its usage so far, which replaces earlier reports. Ignored after the end.
     public mutating func reported(_ latest: TokenUsage) {
-        if !isEnded { usage = latest }
+        if !isEnded { calls.reported(latest) }
     }
 
     /// The model call ended. nil when it had ended before.
@@ -110,20 +102,13 @@ public struct TurnMachine: Sendable {
     private func end(
         _ status: TurnStatus, _ reason: FinishReason?, _ fault: ModelFault? = nil, appending textToAppend: [UInt8] = []
     ) -> End {
+        let (answeredBy, usage, otherCalls) = calls.ended
         var outcome = TurnOutcome(
             status: status, finishReason: reason, fault: fault, answeredBy: answeredBy, usage: usage,
             releasedBytes: openingBytes + releasedBytes + textToAppend.count)
         outcome.hasFixedText = !textToAppend.isEmpty
         outcome.modelBytes = releasedBytes
         outcome.otherCalls = otherCalls
-        if isVoid, let last = otherCalls.lastIndex(where: \.isAccepted) {
-            // No later one was accepted, so it is the turn's own call.
-            let own = outcome.otherCalls.remove(at: last)
-            (outcome.answeredBy, outcome.usage) = (own.name, own.usage)
-        } else if answeredBy == nil {
-            // The turn's own row stands for the last.
-            _ = outcome.otherCalls.popLast()
-        }
         return End(textToAppend: textToAppend, outcome: outcome)
     }
 }

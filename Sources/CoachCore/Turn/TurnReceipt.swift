@@ -52,16 +52,14 @@ public struct TurnReceipt: Sendable, Equatable {
     public var finalizedBy: Finalizer
     /// nil without danger and without replaced sentences.
     public var crisis: CrisisRecord?
-    /// Of the second look; nil when there was none, or no provider accepted it.
-    public var judgeBill: TurnBill?
-    /// The model calls beside the one of `bill`.
-    public var otherCalls: [BilledCall]
+    /// The model calls beside the one of `bill`, the judge's included. nil: none was made; empty: recorded ones were not made.
+    public var otherCalls: [BilledCall]?
 
     public init(
         userID: UserID, identity: TurnIdentity, status: TurnStatus, finishReason: FinishReason?, content: String, bill: TurnBill?,
         domain: DomainDecision, risk: RiskAssessment, region: Region = .unknown, errorCode: String?,
         timeToFirstTokenMilliseconds: Int?, durationMilliseconds: Int, summaryTokens: Int? = nil,
-        finalizedBy: Finalizer = .owner, crisis: CrisisRecord? = nil, judgeBill: TurnBill? = nil, otherCalls: [BilledCall] = []
+        finalizedBy: Finalizer = .owner, crisis: CrisisRecord? = nil, otherCalls: [BilledCall]? = nil
     ) {
         self.userID = userID
         self.identity = identity
@@ -78,20 +76,7 @@ public struct TurnReceipt: Sendable, Equatable {
         self.summaryTokens = summaryTokens
         self.finalizedBy = finalizedBy
         self.crisis = crisis
-        self.judgeBill = judgeBill
         self.otherCalls = otherCalls
-    }
-}
-
-/// A model call of a turn beside the one that answered.
-public struct BilledCall: Sendable, Equatable {
-    public var name: ModelName
-    /// nil when the provider did not accept the call.
-    public var bill: TurnBill?
-
-    public init(name: ModelName, bill: TurnBill?) {
-        self.name = name
-        self.bill = bill
     }
 }
 

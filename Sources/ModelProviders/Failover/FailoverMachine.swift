@@ -240,8 +240,9 @@ extension FailoverMachine {
             return request(Attempt(choice: attempt.choice + 1, since: now))
         }
         let pause = max(limits.retryPause, failure.retryAfter ?? .zero)
-        // The second refusal takes as long as connecting may, and must still be reported in time.
-        if mayRetry, providers.count == 1, !attempt.isRetry, now + pause + limits.connect < start + limits.refusal {
+        // The second refusal takes as long as recording the call and connecting may, and must still be reported in time.
+        let longest = pause + CallLedger.patience + limits.connect
+        if mayRetry, providers.count == 1, !attempt.isRetry, now + longest < start + limits.refusal {
             faults.append(failure.fault)
             state = .pausing(until: now + pause)
             return .pause

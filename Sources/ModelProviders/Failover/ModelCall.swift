@@ -25,9 +25,15 @@ final class ModelCall {
     /// The key of the request that was sent last.
     private var key: String?
     private var alarm: (handle: TransferAlarm, at: Moment)?
+    private let beforeRequest: LanguageModel.BeforeRequest?
+    /// `beforeRequest` is told of the next request.
+    private var announces = false
 
     /// Encodes the prompt on the caller's thread.
-    init(prompt: Prompt, router: ModelRouter, receive: @escaping LanguageModel.Receiver) {
+    init(
+        prompt: Prompt, router: ModelRouter, beforeRequest: LanguageModel.BeforeRequest?, receive: @escaping LanguageModel.Receiver
+    ) {
+        self.beforeRequest = beforeRequest
         prompts = router.encode(prompt)
         trace = prompt.trace
         self.router = router
@@ -38,8 +44,10 @@ final class ModelCall {
     /// - Parameters:
     ///   - choices: in the order in which they are tried; nil: the route's. Never empty.
     ///   - start: when the time limits over all attempts begin; nil: now.
-    func begin(trying choices: [ModelChoice]? = nil, since start: Moment? = nil) {
+    ///   - isSecond: another call for the same prompt runs already.
+    func begin(trying choices: [ModelChoice]? = nil, since start: Moment? = nil, isSecond: Bool = false) {
         let now = Moment.now
+        announces = isSecond
         machine = ModelCallMachine(choices: choices ?? router.order(at: now), limits: router.limits, start: now)
         health.began()
         perform(machine.begin(at: now, since: start))
@@ -53,7 +61,7 @@ final class ModelCall {
 
     /// Cancels the call because another one was faster: it has taken at least so long.
     func giveUpAsSlower() {
-        if machine.isWaitingForText { health.note(askedAt.duration(to: .now), of: current.name) }
+        if machine.isWaitingForText, openRequest != nil { health.note(askedAt.duration(to: .now), of: current.name) }
         cancel()
     }
 
@@ -70,7 +78,7 @@ extension ModelCall {
     private func perform(_ action: ModelCallMachine.Action) {
         switch action {
         case .none: return
-        case .send(let choice): send(to: choice)
+        case .send(let choice): announce(choice)
         case .cancelTransfer: cancelTransfer()
         case .letTransferEnd: letTransferEnd()
         case .readAnswer(let model): reader = router.provider(of: machine.current)?.dialect.makeReader(for: model.model)
@@ -82,8 +90,26 @@ extension ModelCall {
         setAlarm()
     }
 
-    private func send(to choice: ModelChoice) {
+    /// Sends the request, which waits for `beforeRequest` when it is not the first. The attempt's time runs meanwhile.
+    private func announce(_ choice: ModelChoice) {
         cancelTransfer()
+        askedAt = .now
+        guard announces, let beforeRequest else {
+            announces = true
+            return send(to: choice)
+        }
+        let (attempt, call) = (machine.attempt, router.transfers.bind(self))
+        beforeRequest {
+            call.submit { call in
+                guard call.machine.attempt == attempt else { return }
+                call.send(to: choice)
+                call.deliver()
+            }
+        }
+    }
+
+    private func send(to choice: ModelChoice) {
+        machine.requestLeft()
         guard let provider = router.provider(of: choice), let prompt = prompts[provider.dialect] else {
             return perform(machine.failed(AttemptFailure(fault: ModelFault(kind: .refused, detail: "unknown provider")), at: .now))
         }

@@ -100,6 +100,9 @@ extension ModelCallMachine {
     /// - Parameter start: when the limits over all attempts begin; nil: now.
     mutating func begin(at now: Moment, since start: Moment? = nil) -> Action { action(failover.begin(at: now, since: start)) }
 
+    /// The request of the last `send` has left.
+    mutating func requestLeft() { request = OtherCall(name: current.name, isAccepted: false) }
+
     mutating func cancelled() -> Action { action(failover.cancelled()) }
 
     /// The response begins.
@@ -193,7 +196,6 @@ extension ModelCallMachine {
             endAttempt()
             noteOtherCall()
             choice = index
-            request = OtherCall(name: choices[index].name, isAccepted: false)
             return .send(choices[index])
         case .pause:
             endAttempt()

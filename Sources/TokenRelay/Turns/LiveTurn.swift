@@ -66,10 +66,10 @@ public final class LiveTurn: Sendable {
     // MARK: The producer's side: model, recovery, remote text
 
     /// Starts the model call. Its updates arrive on the model's thread; each signals every live subscriber once.
-    public func generate(with model: LanguageModel, _ prompt: Prompt) {
+    public func generate(with model: LanguageModel, _ prompt: Prompt, beforeRequest: LanguageModel.BeforeRequest? = nil) {
         // A reference cycle of turn and call until the call's end, which always comes: then `State.take` releases the call, and the call
         // its receiver. Not a weak reference, because an object that ever had one makes every other reference to it slower.
-        let generation = model.generate(prompt) { self.received($0) }
+        let generation = model.generate(prompt, beforeRequest) { self.received($0) }
         let cancel = state.withLock { state in
             if !state.machine.isEnded { state.generation = generation }
             return state.machine.isStopping
@@ -128,10 +128,10 @@ public final class LiveTurn: Sendable {
 
     public var hasSubscribers: Bool { state.withLock { !$0.subscribers.isEmpty } }
 
-    /// The released text from byte `position` on, and the model that answers: for a checkpoint.
-    public func releasedText(from position: Int) -> (text: [UInt8], answeredBy: ModelName?) {
+    /// The released text from byte `position` on, and the calls: for a checkpoint.
+    public func releasedText(from position: Int) -> (text: [UInt8], calls: CallTally) {
         state.withLock { state in
-            (position < state.answer.end ? Array(state.answer.bytes[position...]) : [], state.machine.answeredBy)
+            (position < state.answer.end ? Array(state.answer.bytes[position...]) : [], state.machine.calls)
         }
     }
 
@@ -219,7 +219,7 @@ extension LiveTurn.State {
     ) -> (notify: Subscribers, outcome: (receive: @Sendable (TurnOutcome) -> Void, outcome: TurnOutcome)?) {
         if let calls = update.otherCalls { machine.called(calls) }
         if let name = update.acceptedBy {
-            if machine.answeredBy != nil, !machine.hasReleased { outputGuard?.restart() }
+            if machine.calls.acceptedBy != nil, !machine.hasReleased { outputGuard?.restart() }
             machine.accepted(by: name)
         }
         let before = answer.end

@@ -65,6 +65,7 @@ struct Gateway {
         let recovery = TurnRecovery.postgres(
             client: database, owner: owner, tiers: { tiers.current }, consents: configuration.requiredConsents,
             exhausted: { budgets.exhausted })
+        let ledger = CallLedger.postgres(client: database)
         let keys = ProviderKeys(of: files.models, environment: configuration.processEnvironment)
         let transfers = TransferPool(reactor: reactor, configuration: configuration.transfers)
         let providerHealth = ProviderHealthReport(models: files.models, logger: logger)
@@ -97,8 +98,9 @@ struct Gateway {
         let inbox = BillingInbox.postgres(client: databases.long, includingSandbox: configuration.webhooks.includesSandbox)
         let reconciliation = configuration.webhooks.reconciliation(outbound, inbox)
         let summarizer = ConversationSummarizer(
-            repository: .postgres(client: databases.long, consents: configuration.requiredConsents), coaching: documents.coaching,
-            models: models, tiers: tiers, prices: documents.prices)
+            repository: .postgres(client: databases.long, consents: configuration.requiredConsents), ledger: ledger,
+            coaching: documents.coaching,
+            models: models, tiers: tiers, prices: documents.prices, ratios: ratios, logger: logger)
         let handlers = JobHandlers(
             housekeeping: housekeeping, removal: UserRemoval(client: databases.long), indexer: MessageIndexer(client: databases.long),
             summarizer: summarizer, queue: queue, reconciliation: reconciliation,
@@ -134,8 +136,9 @@ struct Gateway {
             figureEvents: figureEvents)
         let counter = RequestCounter.postgres(client: database, tiers: { tiers.current })
         let chat = ChatRoutes(
-            coaching: documents.coaching, repository: repository, recovery: recovery, counter: counter, tiers: tiers, models: models,
-            judge: SafetyJudge(configuration: files.models, keys: keys, transfers: transfers), budgets: budgets, finalizer: finalizer,
+            coaching: documents.coaching, repository: repository, ledger: ledger, recovery: recovery, counter: counter, tiers: tiers,
+            models: models, judge: SafetyJudge(configuration: files.models, keys: keys, transfers: transfers), budgets: budgets,
+            finalizer: finalizer,
             registry: registry, remoteTurns: remoteTurns, admission: admission,
             streamLoop: streamLoop, drafts: resources.personas.get)
         let application = GatewayApplication(

@@ -31,7 +31,8 @@ struct PassThrough {
             .init(host: configuration.listen.host, port: configuration.listen.port, corsOrigins: configuration.corsOrigins),
             features: [
                 ChatRoutes(
-                    coaching: documents.coaching, repository: NullPorts.repository, recovery: recovery, counter: NullPorts.counter,
+                    coaching: documents.coaching, repository: NullPorts.repository, ledger: NullPorts.ledger, recovery: recovery,
+                    counter: NullPorts.counter,
                     tiers: documents.tiers,
                     models: TierModels.routes(
                         configuration: files.models, keys: ProviderKeys(of: files.models, environment: configuration.processEnvironment),
@@ -75,6 +76,7 @@ struct PassThrough {
 /// Ports that allow every request and save nothing.
 private enum NullPorts {
     static let sessions = OperatorSessions(open: { _, _ in }, expiry: { _ in nil }, close: { _ in })
+    static let ledger = CallLedger { _, _ in BilledCall.answerNumber }
     static let repository = TurnRepository(
         begin: { _, request, _ in
             let identity = TurnIdentity(

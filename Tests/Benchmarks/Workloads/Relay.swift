@@ -45,7 +45,7 @@ private final class OneFollower: SubscriberListener, @unchecked Sendable {
         let subscriber = Subscriber()
         _ = turn.add(subscriber, limit: 1)
         subscriber.listen(self)
-        let model = LanguageModel(firstChoice: name) { [unowned self] _, tell in
+        let model = LanguageModel(firstChoice: name) { [unowned self] _, _, tell in
             self.tell = tell
             return Generation {}
         }

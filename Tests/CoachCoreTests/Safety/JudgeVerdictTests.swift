@@ -35,7 +35,7 @@ struct JudgeVerdictTests {
     @Test("is asked for in the grey zone only: no card by itself, and a score that does not rule danger out")
     func zone() {
         let judge = SafetyJudge(
-            model: LanguageModel(firstChoice: ModelName(provider: "p", model: "m")) { _, _ in Generation {} }, lowestScore: 0.1,
+            model: LanguageModel(firstChoice: ModelName(provider: "p", model: "m")) { _, _, _ in Generation {} }, lowestScore: 0.1,
             timeLimit: .seconds(1))
         func looks(_ tier: RiskTier, _ score: Float?) -> Bool {
             judge.looks(at: RiskAssessment(tier: tier, categories: [], subject: .unclear, patterns: [], score: score))

@@ -29,7 +29,7 @@ struct TurnMachineTests {
     func naturalEnd() {
         var machine = TurnMachine()
         machine.accepted(by: sim)
-        #expect(machine.answeredBy == sim && machine.isReleasing)
+        #expect(machine.calls.answeredBy == sim && machine.isReleasing)
         machine.released(2)
         machine.released(3)
         machine.reported(TokenUsage(input: 3))
@@ -159,7 +159,7 @@ struct TurnMachineTests {
         #expect(first != nil && !machine.isReleasing)
         machine.accepted(by: ModelName(provider: "other", model: "other"))
         machine.reported(TokenUsage(output: 9))
-        #expect(machine.answeredBy == sim)
+        #expect(machine.calls.answeredBy == sim)
         let second = machine.ended(.failed(refused))
         #expect(second == nil)
     }

@@ -3,8 +3,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The ledger against what the provider counted: two gateways, random faults of the provider, and kills. COACH_TEST_LEDGER_TURNS says how many turns;
-/// 10,000 take several minutes.
+/// The ledger against what the provider counted: two gateways with a hedged route of two models, random faults of both, and kills.
+/// COACH_TEST_LEDGER_TURNS sets the number of turns; 10,000 take several minutes.
 @Suite("The ledger against the provider", .paced)
 struct LedgerReconciliationTests {
     private static let turns = ProcessInfo.processInfo.environment["COACH_TEST_LEDGER_TURNS"].flatMap { Int($0) } ?? 240
@@ -12,34 +12,44 @@ struct LedgerReconciliationTests {
     /// One kill for so many turns.
     private static let turnsPerKill = 60
 
-    /// What the provider is told to do with one turn, and to report for it.
+    private static let models = ["sim-first", "sim-second"]
+
+    /// What the models are told to do with one turn, and to report for it.
     private struct Plan: Sendable {
         var mark: String
         var input: Int
         var cached: Int
         var output: Int
-        var reportsUsage: Bool
         var message: String
 
         init() {
             mark = marker()
             (input, cached, output) = (.random(in: 1...5_000), .random(in: 0...500), .random(in: 1...2_000))
-            let words = Int.random(in: 3...40)
-            var script: [String: Any] = [
-                "words": words, "pace_ms": Int.random(in: 0...8),
-                "usage": [
-                    "prompt_tokens": input + cached, "completion_tokens": output, "cached_tokens": cached, "reasoning_tokens": 0,
-                ],
+            let usage = [
+                "prompt_tokens": input + cached, "completion_tokens": output, "cached_tokens": cached, "reasoning_tokens": 0,
             ]
-            switch Int.random(in: 0..<10) {
+            // The second model is slower to begin, so that it also runs when its gateway is killed.
+            let first = Self.script("sim-first", usage, faults: 6)
+            let second = Self.script("sim-second", usage, faults: 3).merging(["first_token_ms": Int.random(in: 0...400)]) { $1 }
+            message = "Hello \(mark) \(sim(first)) \(sim(second))"
+        }
+
+        /// With a fault in so many of ten turns.
+        private static func script(_ model: String, _ usage: [String: Int], faults: Int) -> [String: Any] {
+            let words = Int.random(in: 3...40)
+            var script: [String: Any] = ["model": model, "words": words, "pace_ms": Int.random(in: 0...8), "usage": usage]
+            guard Int.random(in: 0..<10) < faults else { return script }
+            switch Int.random(in: 0..<7) {
             case 0: script["cut_after_tokens"] = Int.random(in: 1..<words)
-            case 1: script["error_after_tokens"] = Int.random(in: 1..<words)
+            case 1: script["error_after_tokens"] = Int.random(in: 0..<words)
             case 2: script["http_error"] = ["status": 500]
-            case 3: script["no_usage"] = true
-            default: break
+            case 3: script["http_error"] = ["status": 429]
+            case 4: script["drop"] = true
+            case 5: script["no_usage"] = true
+            // Late, so that the other one is called, too.
+            default: script["first_token_ms"] = 600
             }
-            reportsUsage = script["no_usage"] == nil
-            message = "Hello \(mark) \(sim(script))"
+            return script
         }
     }
 
@@ -47,8 +57,9 @@ struct LedgerReconciliationTests {
     func reconciliation() async throws {
         let simulator = try await Simulator()
         let database = try await Database.ofItsOwn()
-        let places = try [Place(), Place()]
-        for place in places { try await place.start(database, simulator) }
+        let root = try Folder.routing(Self.models, through: simulator, hedged: true)
+        let places = try [Place(root), Place(root)]
+        for place in places { try await place.start(database) }
         let plans = (0..<Self.turns).map { _ in Plan() }
         let begun = Count()
         let journal = Journal(simulator)
@@ -72,7 +83,7 @@ struct LedgerReconciliationTests {
                     }
                     let place = places[kill % 2]
                     try await place.kill()
-                    try await place.start(database, simulator)
+                    try await place.start(database)
                 }
             }
             try await group.waitForAll()
@@ -86,31 +97,44 @@ struct LedgerReconciliationTests {
         let turns = try await database.rows(
             "select t.id, t.status, t.attempt, t.finalized_by, m.content from turns t join messages m on m.id = t.user_message_id")
         let bills = Dictionary(grouping: try await database.rows("select * from model_calls")) { $0["turn_id"] ?? "" }
-        let recorded = Dictionary(
-            grouping: try await database.rows("select turn_id, attempt from usage_logs where revision = 0")
-        ) { $0["turn_id"] ?? "" }
         let rows = Dictionary(
-            grouping: try await database.rows("select distinct turn_id, attempt, call from usage_logs")
+            grouping: try await database.rows(
+                """
+                select turn_id, call, count(*) filter (where revision = 0) as recorded, max(revision) as last, max(model) as model
+                from usage_logs group by turn_id, attempt, call
+                """)
         ) { $0["turn_id"] ?? "" }
         let plansByMark = Dictionary(uniqueKeysWithValues: plans.map { ($0.mark, $0) })
-        var (exact, estimated, booked, counted, requests) = (0, 0, [0, 0, 0], [0, 0, 0], 0)
+        var (exact, estimated, booked, counted, second, crashed) = (0, 0, [0, 0, 0], [0, 0, 0], 0, 0)
         for turn in turns {
             let mark = try #require(journal.mark(in: turn["content"] ?? ""))
-            let plan = try #require(plansByMark[mark])
             let (id, all) = (turn["id"] ?? "", calls[mark] ?? [])
-            let seen = all.filter(\.isAccepted)
-            #expect(recorded[id]?.count == turn.number("attempt"), "each attempt is recorded once, before its call")
-            #expect(seen.count <= turn.number("attempt") ?? 0, "a call that the ledger does not have: \(turn)")
-            if turn.number("attempt") == 1, turn["finalized_by"] == "owner" {
-                // A killed gateway has the rows of its first calls alone.
-                #expect(rows[id]?.count == all.count, "each request has a row: \(turn), \(all)")
-                requests += all.count
+            let own = rows[id] ?? []
+            #expect(
+                own.allSatisfy { $0.number("recorded") == 1 && $0.number("last") ?? 0 > 0 }, "recorded before it left, and ended: \(own)")
+            #expect(own.count { $0.number("call") == 1 } == turn.number("attempt"))
+            if turn["finalized_by"] == "owner" {
+                // A hedge may be recorded and not needed any more: its row has no model.
+                let made = own.count { $0.number("call") == 1 || $0["model"] != nil }
+                #expect(made == all.count, "each request has a row: \(own), \(all)")
+            } else {
+                // Killed when calls were recorded and their requests had not left.
+                #expect((all.count...all.count + 2).contains(own.count), "each request has a row: \(own), \(all)")
+                crashed += max(0, all.count - 1)
             }
-            for bill in bills[id] ?? [] {
+            second += all.count > 1 ? 1 : 0
+        }
+        for turn in turns {
+            let mark = journal.mark(in: turn["content"] ?? "") ?? ""
+            guard let plan = plansByMark[mark] else { continue }
+            for bill in bills[turn["id"] ?? ""] ?? [] {
+                let seen = (calls[mark] ?? []).filter { $0.isAccepted && $0.model == bill["model"] }
                 #expect(!seen.isEmpty, "billed, and the provider saw nothing: \(bill)")
                 if bill.flag("estimated") == true {
                     estimated += 1
-                    #expect(turn["status"] != "complete" || !plan.reportsUsage, "a whole answer is not estimated: \(turn)")
+                    #expect(
+                        turn["status"] != "complete" || bill.number("call") != 1 || seen.contains { !$0.reportsUsage },
+                        "a whole answer is not estimated: \(turn)")
                     // What was sent beyond the last checkpoint, and what was on its way: a quarter of a second and a little more, at 8 ms a token
                     // at most 60 of them. A token has about four bytes, and the learnt ratio is at most 2.
                     let sent = seen.map(\.tokens).max() ?? 0
@@ -130,10 +154,11 @@ struct LedgerReconciliationTests {
         let marks = Set(turns.compactMap { journal.mark(in: $0["content"] ?? "") })
         #expect(Set(calls.keys).subtracting(marks).isEmpty, "a call without a turn")
         #expect(try await database.isBalanced())
-        #expect(exact > Self.turns / 8 && estimated > 0 && requests > 0, "\(exact) exact, \(estimated) estimated")
+        #expect(
+            exact > Self.turns / 8 && estimated > 0 && second > Self.turns / 8, "\(exact) exact, \(estimated) estimated, \(second) second")
         print(
-            "\(turns.count) turns, \(journal.calls.count) calls, \(requests) of owners: \(exact) exact (\(booked) tokens), \(estimated) estimated"
-        )
+            "\(turns.count) turns, \(second) with second calls, \(crashed) of those in crashed turns, \(journal.calls.count) calls: "
+                + "\(exact) exact (\(booked) tokens), \(estimated) estimated")
     }
 
     private final class Count: Sendable {
@@ -154,11 +179,16 @@ struct LedgerReconciliationTests {
     private final class Place: Sendable {
         private let gateway = Mutex<Gateway?>(nil)
         private let folder: StateFolder
+        private let root: Folder
 
-        init() throws { folder = try StateFolder() }
+        init(_ root: Folder) throws {
+            folder = try StateFolder()
+            self.root = root
+        }
 
-        func start(_ database: Database, _ simulator: Simulator) async throws {
-            let started = try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: folder.state())
+        func start(_ database: Database) async throws {
+            let started = try await Gateway(
+                database: database.gatewayURL, simulator: nil, environment: folder.state(root.environment))
             gateway.withLock { $0 = started }
         }
 
@@ -171,6 +201,8 @@ struct LedgerReconciliationTests {
     private final class Journal: Sendable {
         struct Call {
             var mark: String
+            var model: String?
+            var reportsUsage: Bool
             var isAccepted: Bool
             var isFinished: Bool
             var tokens: Int
@@ -192,9 +224,12 @@ struct LedgerReconciliationTests {
             let entries = answer.json.objects("requests")
             for entry in entries {
                 guard let text = entry.objects("messages").last?["content"], let mark = mark(in: text) else { continue }
+                let model = entry["model"]
+                let script = text.split(separator: "[[sim ").first { $0.contains("\"model\":\"\(model ?? "-")\"") }
                 let sequence = entry.number("sequence") ?? 0
                 let call = Call(
-                    mark: mark, isAccepted: entry.number("status") == 200, isFinished: entry.flag("finished") == true,
+                    mark: mark, model: model, reportsUsage: script?.contains("no_usage") != true, isAccepted: entry.number("status") == 200,
+                    isFinished: entry.flag("finished") == true,
                     tokens: entry.number("tokens_sent") ?? 0)
                 state.withLock { $0.calls[sequence] = call }
             }

@@ -12,7 +12,7 @@ final class ScriptedModel: Sendable {
     private let state = Mutex(State())
 
     var model: LanguageModel {
-        LanguageModel(firstChoice: ModelName(provider: "test", model: "test")) { [self] _, emit in
+        LanguageModel(firstChoice: ModelName(provider: "test", model: "test")) { [self] _, _, emit in
             state.withLock { $0.emit = emit }
             return Generation { [self] in state.withLock { $0.cancellations += 1 } }
         }

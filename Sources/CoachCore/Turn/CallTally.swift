@@ -1,0 +1,46 @@
+/// Which provider's answer a model call has, and which of its requests came to nothing. Pure; part of what reads the updates of a call.
+public struct CallTally: Sendable, Equatable {
+    /// The model that accepted the call last; nil before. It stays while the answer is void.
+    public private(set) var acceptedBy: ModelName?
+    /// As reported by that model's provider.
+    public private(set) var usage = TokenUsage()
+    /// Requests whose answers are not used, in the order in which that was known.
+    public private(set) var otherCalls: [OtherCall] = []
+    /// The call that `acceptedBy` accepted is among the others, and none was accepted after it.
+    private var isVoid = false
+
+    public init() {}
+
+    /// The model whose answer is awaited or read; nil while there is none.
+    public var answeredBy: ModelName? { isVoid ? nil : acceptedBy }
+
+    public mutating func accepted(by name: ModelName) {
+        acceptedBy = name
+        usage = TokenUsage()
+        isVoid = false
+    }
+
+    public mutating func called(_ calls: [OtherCall]) {
+        otherCalls += calls
+        if calls.contains(where: \.isAccepted) { isVoid = true }
+    }
+
+    /// Replaces earlier reports.
+    public mutating func reported(_ latest: TokenUsage) { usage = latest }
+
+    /// The calls when the model call has ended: the one that counts as the answer's, which nobody may have accepted, and the others.
+    public var ended: (answeredBy: ModelName?, usage: TokenUsage, otherCalls: [OtherCall]) {
+        var others = otherCalls
+        if let answeredBy { return (answeredBy, usage, others) }
+        // No later one was accepted, so the last accepted one is billed as the answer's; else its row stands for the last request.
+        guard let last = others.takeLastAccepted() else { return (nil, usage, Array(others.dropLast())) }
+        return (last.name, last.usage, others)
+    }
+}
+
+extension [OtherCall] {
+    /// Removes the last call that a provider accepted.
+    public mutating func takeLastAccepted() -> OtherCall? {
+        lastIndex(where: \.isAccepted).map { remove(at: $0) }
+    }
+}

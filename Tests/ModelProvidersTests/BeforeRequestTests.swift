@@ -1,0 +1,74 @@
+import CoachCore
+import ProviderSimulator
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import ModelProviders
+
+@Suite("What is told before a request leaves")
+struct BeforeRequestTests {
+    /// Keeps the requests that were announced.
+    private final class Gate: Sendable {
+        private let waiting = Mutex<[@Sendable () -> Void]>([])
+
+        var count: Int { waiting.withLock(\.count) }
+
+        var beforeRequest: LanguageModel.BeforeRequest {
+            { [self] proceed in waiting.withLock { $0.append(proceed) } }
+        }
+
+        func open() {
+            for proceed in waiting.withLock({ $0 }) { proceed() }
+        }
+    }
+
+    @Test("is told of each but the first, which waits until it may go on; a repeated answer changes nothing")
+    func failover() async throws {
+        try await CallBench.run(.refusing(503), .refusing(503), .quick { $0.text = "here" }) { bench in
+            let gate = Gate()
+            let (recorder, _) = bench.start(beforeRequest: gate.beforeRequest)
+            try await eventually { gate.count == 1 }
+            #expect(bench.providers[0].requests().count == 1 && bench.providers[1].requests().isEmpty)
+            gate.open()
+            try await eventually { gate.count == 2 }
+            #expect(bench.providers[1].requests().count == 1 && bench.providers[2].requests().isEmpty)
+            gate.open()
+            #expect(try await recorder.ended().text == "here")
+            gate.open()
+            #expect(bench.providers.map { $0.requests().count } == [1, 1, 1])
+        }
+    }
+
+    @Test("a request that is cancelled while it waits never leaves, and is told as none")
+    func cancelled() async throws {
+        try await CallBench.run(.refusing(503), .quick()) { bench in
+            let gate = Gate()
+            let (recorder, generation) = bench.start(beforeRequest: gate.beforeRequest)
+            try await eventually { gate.count == 1 }
+            generation.cancel()
+            let record = try await recorder.ended()
+            gate.open()
+            #expect(record.ends == [.cancelled] && record.otherCalls.map(\.name.provider) == ["one"])
+            #expect(bench.providers[1].stats.started == 0)
+        }
+    }
+
+    @Test("the second call of a hedge waits, and the first is not delayed")
+    func hedge() async throws {
+        let slow = Script.quick { ($0.text, $0.firstTokenMs) = ("slow", 1_500) }
+        try await CallBench.run(.quick { $0.text = "first" }, .quick { $0.text = "second" }, isHedged: true) { bench in
+            for _ in 0..<LatencyHistory.enough { _ = try await bench.ask() }
+            let gate = Gate()
+            try bench.providers[0].enqueue(slow)
+            let record = try await bench.start(beforeRequest: gate.beforeRequest).recorder.ended()
+            #expect(record.text == "slow" && gate.count == 1 && record.otherCalls.isEmpty)
+            #expect(bench.providers[1].stats.started == 0)
+            try bench.providers[0].enqueue(slow)
+            let (recorder, _) = bench.start(beforeRequest: gate.beforeRequest)
+            try await eventually { gate.count == 2 }
+            gate.open()
+            #expect(try await recorder.ended().text == "second")
+        }
+    }
+}

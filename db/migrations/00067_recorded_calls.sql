@@ -1,0 +1,30 @@
+-- Calls after an attempt's first are recorded before their requests leave, too: so a crash loses none of them.
+
+-- Records a call (revision 0), and returns its number. gateway.book_calls ends it. Idempotent when the number is given.
+-- number: NULL: the next one. purpose: NULL: that of the turn. day: NULL: that of the turn's present attempt.
+create function gateway.record_call(uid uuid, turn_id uuid, nth integer, number integer, purpose public.usage_purpose, day date) returns integer
+    language plpgsql set search_path = '' set lock_timeout = '100ms' set plan_cache_mode = force_custom_plan as $$
+declare
+    account constant uuid := (select u.account_id from public.users u where u.id = gateway.user_id());
+    turn public.turns;
+    chosen integer := number;
+begin
+    perform gateway.check_caller(uid);
+    select * into strict turn from public.turns t where t.user_id = gateway.user_id() and t.id = $2;
+    if chosen is null then
+        select greatest(1, max(l.call)) + 1 into chosen from public.usage_logs l
+        where l.account_id = account and l.day = coalesce($6, turn.day) and l.turn_id = $2 and l.attempt = nth;
+    end if;
+    insert into public.usage_logs (account_id, day, turn_id, attempt, call, revision, purpose, conversation_id, message_id, persona_id, tier)
+    values (
+        account, coalesce($6, turn.day), turn.id, nth, chosen, 0, coalesce($5, turn.purpose), turn.conversation_id, turn.message_id,
+        turn.persona_id, turn.tier)
+    on conflict do nothing;
+    if not found and number is null then
+        raise exception 'the number was taken meanwhile' using errcode = 'serialization_failure';
+    end if;
+    return chosen;
+end $$;
+
+revoke all on all functions in schema gateway from public, anon, authenticated;
+grant execute on function gateway.record_call(uuid, uuid, integer, integer, public.usage_purpose, date) to coach_gateway;
