@@ -62,6 +62,7 @@ final class HedgedCall {
         let others = order.filter { $0 != first?.current }
         // Bounded like repetitions: providers that are slow because they are overloaded do not get twice the requests.
         guard machine.used == nil, !others.isEmpty, router.health.mayRetry(), machine.clock(at: .now) == .beginSecond else { return }
+        if let late = first?.current { router.health.noteHedge(.hedgeStarted(late.name)) }
         second?.begin(trying: others, since: start, isSecond: true)
     }
 
@@ -103,6 +104,7 @@ final class HedgedCall {
     /// Delivers what this call has told, `update` the last of it, with the other call's requests, and cancels the other one.
     private func decide(_ lane: HedgeMachine.Lane, _ update: ModelUpdate?) -> ReleaseState {
         alarm?.cancel()
+        if lane == .second, let answering = second?.current { router.health.noteHedge(.hedgeWon(answering.name)) }
         let loser = call(lane.other)
         let (told, lost) = lane == .first ? (pending.first, pending.second) : (pending.second, pending.first)
         let otherCalls = told.otherCalls + lost.otherCalls + [loser?.openRequest].compactMap(\.self)

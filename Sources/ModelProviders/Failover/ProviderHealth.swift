@@ -10,6 +10,10 @@ public enum ProviderEvent: Sendable, Equatable {
     case circuitProbed(ModelName)
     /// That call failed.
     case circuitReopened(ModelName)
+    /// A second provider is asked because this one is late.
+    case hedgeStarted(ModelName)
+    /// The second one answers.
+    case hedgeWon(ModelName)
     /// A key was refused and rests; another one is used.
     case keyRefused(provider: String, detail: String)
 }
@@ -26,6 +30,8 @@ final class ProviderHealth {
     init(report: @escaping @Sendable (ProviderEvent) -> Void = { _ in }) { self.report = report }
 
     func began() { retries.called() }
+
+    func noteHedge(_ event: ProviderEvent) { report(event) }
 
     func mayRetry() -> Bool { retries.takes() }
 

@@ -33,6 +33,8 @@ final class ProviderHealthReport: Sendable {
         case .circuitClosed(let name):
             note(name, .closed)
             logger.notice("a provider answers again", metadata: ["provider": "\(name.provider)", "model": "\(name.model)"])
+        case .hedgeStarted(let name): Self.hedges("coach_hedges_started", name).increment()
+        case .hedgeWon(let name): Self.hedges("coach_hedges_won", name).increment()
         case .keyRefused(let provider, let detail):
             Self.refused(provider).increment()
             logger.error("a key was refused, another one is used", metadata: ["provider": "\(provider)", "detail": "\(detail)"])
@@ -52,6 +54,10 @@ final class ProviderHealthReport: Sendable {
 
     private static func circuit(_ name: ModelName) -> Gauge {
         Gauge(label: "coach_provider_circuit_open", dimensions: [("provider", name.provider), ("model", name.model)])
+    }
+
+    private static func hedges(_ label: String, _ name: ModelName) -> Counter {
+        Counter(label: label, dimensions: [("provider", name.provider), ("model", name.model)])
     }
 
     private static func refused(_ provider: String) -> Counter {

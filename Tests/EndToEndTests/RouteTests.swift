@@ -1,0 +1,114 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Hedging and least latency between two models of one simulator, `sim-first` and `sim-second`.
+@Suite("Routes of two models", .paced)
+struct RouteTests {
+    /// A gateway with its own simulator and metrics.
+    private struct Ground {
+        let simulator: Simulator
+        let gateway: Gateway
+        private let root: Folder
+
+        init(hedged: Bool = false, _ members: [String: Any] = [:]) async throws {
+            simulator = try await Simulator()
+            root = try Folder.routing(["sim-first", "sim-second"], through: simulator, hedged: hedged, members)
+            gateway = try await Gateway(
+                database: Stage.shared().database.gatewayURL, simulator: nil,
+                environment: root.environment.merging(["COACH_METRICS_LISTEN": "127.0.0.1:0"]) { $1 })
+        }
+
+        /// The value of a metric of a model; 0 when it does not exist.
+        private func metric(_ name: String, of model: String) async throws -> Double {
+            try await eventually("the metrics port") { gateway.log.contains { $0["message"] == "metrics available" } }
+            let port = try #require(gateway.log.first { $0["message"] == "metrics available" }?.number("port"))
+            let text = try await Browser(port: port).send("GET", "/metrics").text
+            let line = text.split(separator: "\n").first { $0.hasPrefix("\(name){") && $0.contains("model=\"\(model)\"") }
+            return line?.split(separator: " ").last.flatMap { Double($0) } ?? 0
+        }
+
+        /// Second calls that began because the first model was late, and those that the second one answered.
+        func hedges() async throws -> (started: Double, won: Double) {
+            (
+                try await metric("coach_hedges_started_total", of: "sim-first"),
+                try await metric("coach_hedges_won_total", of: "sim-second")
+            )
+        }
+    }
+
+    /// A message with a script for each model.
+    private func message(_ mark: String, first: [String: Any] = [:], second: [String: Any] = [:]) -> String {
+        let scripts = [("sim-first", first), ("sim-second", second)].map { model, script in
+            sim(["text": "This is \(model)."].merging(script) { $1 }.merging(["model": model]) { $1 })
+        }
+        return "Hello \(mark) \(scripts.joined(separator: " "))"
+    }
+
+    /// Rows of the ledger without those of revision 0: `call model tokens_out cost estimated`.
+    private func booked(_ user: TestUser) async throws -> [String] {
+        try await Stage.shared().database.rows(
+            """
+            select l.call, l.model, coalesce(l.tokens_in, 0) > 0 as has_input, coalesce(l.cost_usd, 0) > 0 as has_cost, l.estimated
+            from usage_logs l join users u using (account_id) where u.id = '\(user.id)' and l.revision > 0 order by call
+            """
+        ).map {
+            "\($0.number("call") ?? 0) \($0["model"] ?? "-") \($0.flag("has_input") == true) \($0.flag("has_cost") == true) \($0.flag("estimated") == true)"
+        }
+    }
+
+    private func recorded(_ user: TestUser) async throws -> [Int] {
+        try await Stage.shared().database.rows(
+            "select l.call from usage_logs l join users u using (account_id) where u.id = '\(user.id)' and l.revision = 0 order by 1"
+        ).compactMap { $0.number("call") }
+    }
+
+    @Test("a second provider is asked when the first is late; the loser is cancelled, both are in the ledger with their cost, and counted")
+    func hedge() async throws {
+        let ground = try await Ground(hedged: true)
+        // As many as are needed to know the usual time of the first.
+        for _ in 1...20 { expectDone(try await ground.gateway.testUser().say(message("warm"))) }
+        let warm = try await ground.hedges()
+
+        let (user, mark) = (ground.gateway.testUser(), marker())
+        let answer = try await user.say(message(mark, first: ["stall_after_tokens": 0, "stall_ms": 20_000]))
+        expectDone(answer)
+        #expect(answer.content == "This is sim-second." && answer.first("usage")?["model"] == "sim-second")
+        #expect(answer.endAfter < .seconds(6), "not by the limit of the first token")
+        #expect(try await booked(user) == ["1 sim-second true true false", "3 sim-first true true true"])
+        #expect(try await recorded(user) == [1, 3])
+        try await eventually("the loser's end") {
+            try await ground.simulator.requests(containing: mark).first { $0.entry["model"] == "sim-first" }?.entry["outcome"]
+                == "client_closed"
+        }
+        #expect(try await ground.hedges() == (warm.started + 1, warm.won + 1))
+        let budget = try await Stage.shared().database.row(
+            """
+            select b.spent_usd = (select sum(l.cost_usd) from usage_logs l join users u using (account_id) where u.id = b.user_id) as balanced
+            from budgets b where b.user_id = '\(user.id)'
+            """)
+        #expect(budget.flag("balanced") == true)
+
+        // The first answers before the second after all.
+        let late = ground.gateway.testUser()
+        let first = try await late.say(
+            message(marker(), first: ["first_token_ms": 1_500], second: ["stall_after_tokens": 0, "stall_ms": 20_000]))
+        #expect(first.content == "This is sim-first.")
+        let rows = try await booked(late)
+        #expect(rows.first?.hasPrefix("1 sim-first") == true && rows.count == 2, "\(rows)")
+        #expect(try await ground.hedges() == (warm.started + 2, warm.won + 1))
+    }
+
+    @Test("with least latency the faster model is asked, whatever the order of the route")
+    func leastLatency() async throws {
+        let ground = try await Ground(["least_latency": true])
+        let mark = marker()
+        for _ in 1...12 {
+            expectDone(try await ground.gateway.testUser().say(message(mark, first: ["first_token_ms": 400])))
+        }
+        let asked = try await ground.simulator.requests(containing: mark).map { $0.entry["model"] ?? "-" }
+        // Each once, because their times are not known; one call of twenty explores.
+        #expect(Set(asked.prefix(2)) == ["sim-first", "sim-second"])
+        #expect(asked.dropFirst(2).count { $0 == "sim-second" } >= 7, "\(asked)")
+    }
+}
