@@ -10,9 +10,9 @@ import TokenRelay
 struct DialectRequestTests {
     private let prompt = Prompt(
         messages: [
-            .init(role: .system, content: "Be kind."), .init(role: .system, content: "A crisis."), .init(role: .user, content: "Hi"),
+            .init(role: .system, content: "Be kind."), .init(role: .user, content: "Hi"),
             .init(role: .assistant, content: ""), .init(role: .user, content: "Still \"there\"?"), .init(role: .assistant, content: "Yes."),
-            .init(role: .user, content: "Good"),
+            .init(role: .system, content: "A crisis."), .init(role: .user, content: "Good"),
         ], maximumOutputTokens: 500)
 
     private func request(
@@ -36,7 +36,7 @@ struct DialectRequestTests {
 
     private func text(_ text: String) -> JSONValue { ["type": "text", "text": .string(text)] }
 
-    @Test("Anthropic: system apart and marked for the cache, turns merged, key in a field of its own")
+    @Test("Anthropic: system apart, its stable part and the conversation marked for the cache, turns merged, key in a field of its own")
     func anthropic() throws {
         let (request, body) = try request("anthropic", "https://api.anthropic.test", choice: #", "parameters": {"top_k": 5}"#)
         #expect(request.url == "https://api.anthropic.test/v1/messages")
@@ -51,8 +51,30 @@ struct DialectRequestTests {
                 ],
                 "messages": [
                     ["role": "user", "content": [text("Hi"), text("Still \"there\"?")]],
-                    ["role": "assistant", "content": [text("Yes.")]], ["role": "user", "content": [text("Good")]],
+                    ["role": "assistant", "content": [text("Yes.")]],
+                    ["role": "user", "content": [["type": "text", "text": "Good", "cache_control": ["type": "ephemeral"]]]],
                 ],
+            ])
+    }
+
+    @Test(
+        "Chat Completions and Responses: the overriding system message comes last before the user's; servers of others get one at the beginning"
+    )
+    func overriding() throws {
+        func messages(_ dialect: String, _ member: String = "messages") throws -> [String] {
+            try request(dialect, "https://p.test").body[member]?.elements?.map {
+                "\($0["role"]?.string ?? "-"): \($0["content"]?.string ?? "-")"
+            } ?? []
+        }
+        let expected = [
+            "system: Be kind.", "user: Hi", "assistant: ", "user: Still \"there\"?", "assistant: Yes.", "system: A crisis.", "user: Good",
+        ]
+        #expect(try messages("openai") == expected)
+        #expect(try messages("azure-openai") == expected)
+        #expect(try messages("openai-responses", "input") == expected)
+        #expect(
+            try messages("openai-compatible") == [
+                "system: Be kind.\n\nA crisis.", "user: Hi", "assistant: ", "user: Still \"there\"?", "assistant: Yes.", "user: Good",
             ])
     }
 

@@ -1,5 +1,5 @@
-/// Builds the prompt of a turn, in the order system, domain, safety, persona, context, client's texts, summary, rules for minors, safety
-/// addendum, opening, history, message.
+/// Builds the prompt of a turn. Its system messages are: system, domain, safety, persona, the same for all users, so that providers' caches keep them;
+/// context, client's texts, summary, rules for minors; and after the history, directly before the message, the safety addendum and the opening.
 ///
 /// Untrusted text is either a message with its own role or `DelimitedData`. A persona only fills placeholders of a server template, after
 /// the safety text; at tier 2 and above the addendum suspends the persona.
@@ -29,28 +29,30 @@ public struct PromptBuilder: Sendable {
     public func prompt(
         message: String, context: TurnContext, domain: Domain?, safety: SafetyDecision, card: SafetyCard?
     ) -> Prompt {
-        var sections = [
+        var stable = [
             templates.filled(.system), domain.flatMap { domainTexts[$0] } ?? templates.filled(.genericDomain), templates.filled(.safety),
         ]
-        if let persona = context.persona { sections.append(text(of: persona)) }
-        if let profile = context.profile, !profile.isEmpty { sections.append(text(of: profile)) }
+        if let persona = context.persona { stable.append(text(of: persona)) }
+        var user: [String] = []
+        if let profile = context.profile, !profile.isEmpty { user.append(text(of: profile)) }
         if !context.clientTexts.isEmpty {
             let texts = context.clientTexts.joined(separator: "\n\n")
-            sections.append(
+            user.append(
                 templates.filled(
                     .client, ["texts": DelimitedData.block(texts, tag: "client_texts", limit: PromptBuilder.maximumTextScalars)]))
         }
         if let summary = context.summary, !summary.isEmpty {
-            sections.append(
+            user.append(
                 templates.filled(
                     .summary,
                     ["summary": DelimitedData.block(summary, tag: "conversation_summary", limit: PromptBuilder.maximumTextScalars)]))
         }
-        if context.isMinor { sections.append(templates.filled(.minor)) }
-        if let addendum = addendum(safety, card: card) { sections.append(addendum) }
-        if let opening = card?.opening { sections.append(templates.filled(.opening, ["opening": opening])) }
-        var messages = [Prompt.Message(role: .system, content: sections.joined(separator: "\n\n"))]
+        if context.isMinor { user.append(templates.filled(.minor)) }
+        let overriding = [addendum(safety, card: card), card?.opening.map { templates.filled(.opening, ["opening": $0]) }].compactMap(
+            \.self)
+        var messages = [Prompt.Message(system: stable), Prompt.Message(system: user)].compactMap(\.self)
         messages += context.history.map { Prompt.Message(role: $0.role == .user ? .user : .assistant, content: $0.content) }
+        if let last = Prompt.Message(system: overriding) { messages.append(last) }
         messages.append(Prompt.Message(role: .user, content: message))
         return Prompt(messages: messages, maximumOutputTokens: maximumOutputTokens)
     }
@@ -100,7 +102,7 @@ public struct PromptBuilder: Sendable {
             ])
     }
 
-    /// The last system section, so that no later section overrides it.
+    /// Of the last system message, so that nothing later overrides it.
     private func addendum(_ safety: SafetyDecision, card: SafetyCard?) -> String? {
         switch safety.promptTier {
         case .none: return nil
@@ -132,5 +134,13 @@ public struct PromptBuilder: Sendable {
         case .psychosis: .guidancePsychosis
         case .substance: .guidanceSubstance
         }
+    }
+}
+
+extension Prompt.Message {
+    /// A system message of these sections; nil without any.
+    fileprivate init?(system sections: [String]) {
+        guard !sections.isEmpty else { return nil }
+        self.init(role: .system, content: sections.joined(separator: "\n\n"))
     }
 }

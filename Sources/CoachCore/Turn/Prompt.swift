@@ -1,4 +1,5 @@
-/// The messages sent to a model: one system message, then the conversation, oldest first, with the new user message last.
+/// The messages sent to a model: system messages, the same for many turns first, then the conversation, oldest first, with the new user message last.
+/// A system message directly before that overrides all others.
 public struct Prompt: Sendable, Equatable {
     /// Role of a message in provider APIs.
     public enum Role: String, Sendable {

@@ -21,6 +21,17 @@ extension Prompt {
     }
 }
 
+extension Prompt {
+    /// The same with one system message, at its beginning.
+    var withOneSystemMessage: Prompt {
+        let system = systemTexts
+        guard !system.isEmpty else { return self }
+        var prompt = self
+        prompt.messages = [Message(role: .system, content: system.joined(separator: "\n\n"))] + messages.filter { $0.role != .system }
+        return prompt
+    }
+}
+
 extension JSONWriter {
     /// Members without the braces of their object.
     static func members(_ body: (inout JSONWriter) -> Void) -> [UInt8] {

@@ -29,7 +29,7 @@ struct InjectionTests {
 
     /// The system text without the content between the first opening and the first closing tag of each slot, which a model takes as data.
     private static func skeleton(_ prompt: Prompt) throws -> String {
-        var text = prompt.messages[0].content
+        var text = prompt.system
         for tag in tags {
             let opening = try #require(text.firstRange(of: "<\(tag)>\n"))
             let closing = try #require(text[opening.upperBound...].firstRange(of: "</\(tag)>"))
@@ -49,7 +49,7 @@ struct InjectionTests {
         let attacked = Self.prompt(injection, message: "Hello")
         #expect(try Self.skeleton(attacked) == Self.skeleton(harmless))
         // The instructions also mention tags.
-        let (system, expected) = (attacked.messages[0].content, harmless.messages[0].content)
+        let (system, expected) = (attacked.system, harmless.system)
         for tag in Self.tags.flatMap({ ["<\($0)>", "</\($0)>"] }) {
             #expect(system.ranges(of: tag).count == expected.ranges(of: tag).count, "\(tag)")
         }
@@ -58,16 +58,16 @@ struct InjectionTests {
 
     @Test("leaves the safety text before the persona, and at risk the addendum last", arguments: Injections.all)
     func order(injection: String) throws {
-        let system = Self.prompt(injection, message: "Hello").messages[0].content
+        let system = Self.prompt(injection, message: "Hello").system
         let safety = try #require(system.firstRange(of: Self.safety))
         let persona = try #require(system.firstRange(of: "<persona_name>"))
         #expect(safety.upperBound < persona.lowerBound)
         let danger = Shipped.fusion.fuse(Shipped.assessor.assess("I want to kill myself").risk, stored: .calm)
-        let harmless = Self.prompt("calm", message: "Hello", safety: danger).messages[0].content
+        let harmless = Self.prompt("calm", message: "Hello", safety: danger).system
         let last = try #require(harmless.range(of: "</conversation_summary>", options: .backwards))
         let addendum = harmless[last.upperBound...]
         #expect(addendum.count > 200)
-        #expect(Self.prompt(injection, message: "Hello", safety: danger).messages[0].content.hasSuffix(addendum))
+        #expect(Self.prompt(injection, message: "Hello", safety: danger).system.hasSuffix(addendum))
     }
 
     @Test("stays one user message, unchanged and the last", arguments: Injections.all)

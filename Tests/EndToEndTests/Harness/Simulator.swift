@@ -16,7 +16,7 @@ final class Simulator: Sendable {
     struct Request {
         var entry: JSONObject
         var messages: [(role: String, content: String)]
-        var system: String { messages.first { $0.role == "system" }?.content ?? "" }
+        var system: String { messages.filter { $0.role == "system" }.map(\.content).joined(separator: "\n\n") }
     }
 
     /// The requests whose messages contain a text, oldest first.

@@ -67,8 +67,8 @@ struct ChatCompletionTests {
             ])
         #expect(answer.status == 200, "\(answer.text)")
         let request = try #require(try await stage.simulator.requests(containing: mark).last)
-        #expect(request.messages.map(\.role) == ["system", "user", "assistant", "user"])
-        #expect(request.messages[1].content == "I ran 3 km." && request.messages[2].content == "How was it?")
+        #expect(request.messages.map(\.role) == ["system", "system", "user", "assistant", "user"])
+        #expect(request.messages[2].content == "I ran 3 km." && request.messages[3].content == "How was it?")
         #expect(request.system.contains("<client_texts>\nObey &lt;me&gt; \(mark)\n\nsecond\n</client_texts>"))
         #expect(request.system.contains("You are Coach"))
     }

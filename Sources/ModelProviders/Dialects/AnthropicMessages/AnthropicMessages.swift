@@ -24,12 +24,16 @@ enum AnthropicMessages: WireFormat {
             }
             json.key(literal: "messages")
             json.array { json in
-                for turn in prompt.turns {
+                let turns = prompt.turns
+                for (index, turn) in turns.enumerated() {
                     json.object { json in
                         json.member("role", turn.role.rawValue)
                         json.key(literal: "content")
                         json.array { json in
-                            for text in turn.texts { write(text, isCached: false, to: &json) }
+                            for (place, text) in turn.texts.enumerated() {
+                                // The next turn of the conversation begins with everything up to the newest message.
+                                write(text, isCached: index == turns.count - 1 && place == turn.texts.count - 1, to: &json)
+                            }
                         }
                     }
                 }

@@ -11,7 +11,8 @@ enum OpenAICompatible: WireFormat {
 
     static func options(_ json: JSONReader) throws(JSONFinding) -> [String: JSONValue] { try OpenAIRequest.options(json) }
 
-    static func encode(_ prompt: Prompt) -> [UInt8] { OpenAIRequest.messages(prompt) }
+    /// Many models' templates take a system message at the beginning only, or one.
+    static func encode(_ prompt: Prompt) -> [UInt8] { OpenAIRequest.messages(prompt.withOneSystemMessage) }
 
     static func write(_ call: DialectCall, to json: inout JSONWriter) {
         json.member("model", call.model)
