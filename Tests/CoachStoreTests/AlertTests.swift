@@ -76,6 +76,7 @@ struct AlertTests {
         try await turns.finish(receipt)
         try await store.admin.execute(
             "insert into gateway.jobs (kind, due_at, max_attempts, state) values ('x', now() - interval '1 minute', 1, 'dead')")
+        try await store.admin.execute("update public.budgets set limit_share = 0.9 where user_id = \(caller.userID.uuid)")
         try await store.admin.execute(
             "select gateway.take_slice('installation', '', (now() at time zone 'UTC')::date, 1000, 10)")
         try await store.foldRollups()

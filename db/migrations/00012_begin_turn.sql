@@ -129,7 +129,8 @@ create function gateway.limit_until(reason text, hit_limit integer, resets_at ti
     language sql immutable
     return (reason, greatest(1, ceil(extract(epoch from resets_at - moment)))::integer, hit_limit, resets_at)::gateway.limit_hit;
 
--- The budget of tokens or money that is used up; NULL when none. `budgets`: of the tier. Reserves of running turns count as spent.
+-- The budget of tokens or money that is used up; NULL when none. `budgets`: of the tier. Reserves of running turns count as spent. Notes the largest
+-- share that is used, from half on and in steps of a twentieth, so that most turns write nothing.
 create function gateway.budget_limit(uid uuid, budgets jsonb, reserve numeric, day date, moment timestamptz) returns gateway.limit_hit
     language plpgsql as $$
 declare
@@ -137,12 +138,23 @@ declare
     tomorrow constant timestamptz := (day + 1)::timestamp at time zone 'UTC';
     next_month constant timestamptz := (month::timestamp + interval '1 month') at time zone 'UTC';
     used record;
+    share double precision;
 begin
     select coalesce(sum(b.tokens) filter (where b.day = $4), 0) as tokens_today, coalesce(sum(b.tokens), 0) as tokens,
         coalesce(sum(b.spent_usd + b.reserved_usd) filter (where b.day = $4), 0) as cost_today,
         coalesce(sum(b.spent_usd + b.reserved_usd), 0) as cost
     into used
     from public.budgets b where b.user_id = uid and b.day between month and $4;
+    share := greatest(
+        used.tokens::double precision / nullif((budgets ->> 'tokens_per_month')::integer, 0),
+        used.tokens_today::double precision / nullif((budgets ->> 'tokens_per_day')::integer, 0),
+        ((used.cost + reserve) / nullif(gateway.to_usd((budgets ->> 'nanodollars_per_month')::bigint), 0))::double precision,
+        ((used.cost_today + reserve) / nullif(gateway.to_usd((budgets ->> 'nanodollars_per_day')::bigint), 0))::double precision);
+    if share >= 0.5 then
+        insert into public.budgets as b (user_id, day, limit_share) values (uid, $4, least(share, 1000000))
+        on conflict on constraint budgets_pkey do update set limit_share = excluded.limit_share
+            where coalesce(b.limit_share, 0) < excluded.limit_share - 0.05;
+    end if;
     return case
         when used.tokens >= (budgets ->> 'tokens_per_month')::integer
             then gateway.limit_until('budget_exhausted', (budgets ->> 'tokens_per_month')::integer, next_month, moment)

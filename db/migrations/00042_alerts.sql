@@ -62,6 +62,10 @@ begin
         return (
             select coalesce(max(b.taken::double precision / nullif(b.at_most, 0)), 0) from gateway.shared_budgets b
             where b.day = (now() at time zone 'UTC')::date);
+    elsif measure = 'user_budget_share' then
+        return (
+            select coalesce(max(b.limit_share), 0) from public.budgets b
+            where b.day = (now() at time zone 'UTC')::date and b.limit_share is not null);
     elsif measure = 'dead_jobs' then
         return (select coalesce(sum(j.dead), 0) from gateway.job_figures() j);
     elsif measure = 'job_lag_seconds' then

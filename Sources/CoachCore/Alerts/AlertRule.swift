@@ -14,6 +14,8 @@ public struct AlertRule: Sendable, Equatable {
         case firstTokenP95 = "first_token_p95_ms"
         /// The largest share that is taken of a day's budget of the installation, a tier or a persona: what is above is a soft limit.
         case budgetShare = "budget_share"
+        /// The largest share that a user has used today of their own budgets of the day and of the month.
+        case userBudgetShare = "user_budget_share"
         case deadJobs = "dead_jobs"
         /// For how long the oldest job of any kind has been due.
         case jobLag = "job_lag_seconds"
