@@ -76,6 +76,8 @@ struct SummaryTests {
             caller, TurnRequest(message: "And now?", conversationID: request.conversationID), risk: .calm
         ).begun
         #expect(context.summary == "They want to run." && context.unsummarised == 12 - task.through)
+        // What the summary covers is not sent again.
+        #expect(context.history.count == 12 - task.through && context.history.first?.role == .user && !context.needsSummary)
     }
 
     @Test("an empty summary replaces nothing, and is billed")

@@ -722,8 +722,11 @@ begin
     end if;
     if begun.seq > 1 then
         past := gateway.history(
-            uid, begun.conversation_id, begun.seq,
-            coalesce((tier #>> '{history,tokens}')::integer, 0), coalesce((tier #>> '{history,messages}')::integer, 0));
+            uid, begun.conversation_id, begun.seq, coalesce((tier #>> '{history,tokens}')::integer, 0),
+            -- Without those that the summary stands for: so its beginning stays the same, and in providers' caches, until the next summary.
+            least(
+                coalesce((tier #>> '{history,messages}')::integer, 0),
+                case when conversation.summary is not null then begun.seq - 1 - conversation.summarised_through end));
     end if;
 
     -- Not jsonb, because the history can be long and is not read here.
