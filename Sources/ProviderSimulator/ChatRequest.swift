@@ -8,10 +8,14 @@ struct ChatRequest: Sendable, Equatable {
     var maxTokens: Int?
     /// Stop sequences: the answer ends before the first occurrence of any of them.
     var stops: [String] = []
+    /// The provider's cache keeps marked prefixes alone.
+    var hasCacheMarks = false
 
     struct Turn: Sendable, Equatable {
         var role: String
         var text: String
+        /// The prompt up to its end is to be kept.
+        var isCacheMark = false
     }
 
     var lastUserText: String { turns.last { $0.role == "user" }?.text ?? "" }

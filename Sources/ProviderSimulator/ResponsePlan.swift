@@ -47,6 +47,8 @@ struct TokenUsage: Sendable, Equatable {
     var prompt: Int
     var completion: Int
     var cached: Int
+    /// Of the prompt, written to the cache.
+    var cacheWrite = 0
     var reasoning: Int
 }
 
@@ -65,7 +67,7 @@ extension ResponsePlan {
         usage = TokenUsage(
             prompt: script.usage?.promptTokens ?? request.promptTokens,
             completion: script.usage?.completionTokens ?? answer.pieces.count,
-            cached: script.usage?.cachedTokens ?? script.cachedTokens ?? 0,
+            cached: script.usage?.cachedTokens ?? script.cachedTokens ?? 0, cacheWrite: script.cacheWriteTokens ?? 0,
             reasoning: script.usage?.reasoningTokens ?? 0)
         frames = []
 

@@ -7,6 +7,7 @@ final class ScriptQueue: Sendable {
         var queue: [Script] = []
     }
     private let state: Mutex<State>
+    private let prefixCache = PrefixCache()
 
     /// The most queued scripts; more are rejected, so that a test that never uses them cannot fill the memory.
     static let maximumQueueLength = 100_000
@@ -33,6 +34,15 @@ final class ScriptQueue: Sendable {
 
     /// The script for a request. Skips scripts for other models and leaves them in the queue.
     func script(header: String?, for request: ChatRequest) throws(ScriptError) -> Script {
+        var script = try chosenScript(header: header, for: request)
+        if script.prefixCache == true {
+            let (read, written) = prefixCache.look(up: request)
+            (script.cachedTokens, script.cacheWriteTokens) = (read, written)
+        }
+        return script
+    }
+
+    private func chosenScript(header: String?, for request: ChatRequest) throws(ScriptError) -> Script {
         if let header {
             let script = try Script(json: header.utf8)
             if script.applies(to: request.model) { return script }

@@ -17,16 +17,21 @@ enum AnthropicVoice: Voice {
         guard let limit = json["max_tokens"]?.integer, limit > 0 else { throw .invalid("max_tokens: Field required") }
         guard json["stream"] == true else { throw .invalid("this simulator only streams") }
         if let temperature = json["temperature"]?.number, !(0...1).contains(temperature) { throw .invalid("temperature: range: 0..1") }
-        var turns = try texts(json["system"]).map { ChatRequest.Turn(role: "system", text: $0) }
+        let marks = json["system"]?.elements?.map { $0["cache_control"] != nil } ?? []
+        var turns = zip(try texts(json["system"]), marks + [false]).map { ChatRequest.Turn(role: "system", text: $0, isCacheMark: $1) }
         for message in json["messages"]?.elements ?? [] {
             guard let role = message["role"]?.string, ["user", "assistant"].contains(role) else {
                 throw .invalid("messages: roles must be user or assistant")
             }
-            turns.append(.init(role: role, text: try texts(message["content"]).joined(separator: "\n")))
+            turns.append(
+                .init(
+                    role: role, text: try texts(message["content"]).joined(separator: "\n"),
+                    isCacheMark: message["content"]?.elements?.last?["cache_control"] != nil))
         }
         guard turns.contains(where: { $0.role == "user" }) else { throw .invalid("messages: at least one message is required") }
         var parsed = ChatRequest(model: model, turns: turns)
         parsed.maxTokens = Int(limit)
+        parsed.hasCacheMarks = true
         return parsed
     }
 
@@ -115,9 +120,10 @@ enum AnthropicVoice: Voice {
             "content_block_start", #"{"type":"content_block_start","index":\#(index),"content_block":{"type":"text","text":""}}"#)
     }
 
-    /// What the cache gave is not part of `input_tokens`.
+    /// What the cache gave or keeps is not part of `input_tokens`.
     private static func inputUsage(_ usage: TokenUsage) -> String {
-        #""input_tokens":\#(usage.prompt - usage.cached),"cache_creation_input_tokens":0,"cache_read_input_tokens":\#(usage.cached)"#
+        #""input_tokens":\#(usage.prompt - usage.cached - usage.cacheWrite),"cache_creation_input_tokens":\#(usage.cacheWrite),"#
+            + #""cache_read_input_tokens":\#(usage.cached)"#
     }
 
     private static func stopReason(_ reason: String) -> String {
