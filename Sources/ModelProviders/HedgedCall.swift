@@ -4,20 +4,14 @@ import TokenRelay
 /// A model call with a second one that begins when the first has no text after the time within which its model usually begins. The first text
 /// decides; the slower call is cancelled, and its requests are told as other calls. Belongs to the transfers' thread after `begin`.
 final class HedgedCall {
-    /// What a call has told while nothing was decided.
-    private struct Pending {
-        var otherCalls: [OtherCall] = []
-        var acceptedBy: ModelName?
-        var usage: TokenUsage?
-    }
-
     private let router: ModelRouter
     private let receive: LanguageModel.Receiver
     private var machine = HedgeMachine()
     /// nil once they are of no use: they refer to this object as long as they run.
     private var first: ModelCall?
     private var second: ModelCall?
-    private var pending = (first: Pending(), second: Pending())
+    /// What the calls have told while nothing was decided.
+    private var pending = (first: CallTally(), second: CallTally())
     private var start = Moment.now
     private var alarm: TransferAlarm?
     /// The other call's requests were told.
@@ -93,10 +87,10 @@ final class HedgedCall {
     }
 
     private func note(_ update: ModelUpdate, _ lane: HedgeMachine.Lane) {
-        func note(_ pending: inout Pending) {
-            pending.otherCalls += update.otherCalls ?? []
-            pending.acceptedBy = update.acceptedBy ?? pending.acceptedBy
-            pending.usage = update.usage ?? pending.usage
+        func note(_ calls: inout CallTally) {
+            if let others = update.otherCalls { calls.called(others) }
+            if let name = update.acceptedBy { calls.accepted(by: name) }
+            if let usage = update.usage { calls.reported(usage) }
         }
         if lane == .first { note(&pending.first) } else { note(&pending.second) }
     }
@@ -111,12 +105,12 @@ final class HedgedCall {
         hasOtherCalls = !otherCalls.isEmpty
         if lane == .first { second = nil } else { first = nil }
         var state = ReleaseState(isReleased: false)
-        if update != nil || !otherCalls.isEmpty || told.acceptedBy != nil {
+        if update != nil || !otherCalls.isEmpty || told.answeredBy != nil {
             state = receive(
                 ModelUpdate(
-                    otherCalls: otherCalls.isEmpty ? nil : otherCalls, acceptedBy: told.acceptedBy,
+                    otherCalls: otherCalls.isEmpty ? nil : otherCalls, acceptedBy: told.answeredBy,
                     text: update?.text ?? UnsafeBufferPointer(start: nil, count: 0), isSilent: update?.isSilent ?? false,
-                    usage: told.usage, end: update?.end))
+                    usage: told.answeredBy.map { _ in told.usage }, end: update?.end))
         }
         loser?.giveUpAsSlower()
         if update?.end != nil { (first, second) = (nil, nil) }

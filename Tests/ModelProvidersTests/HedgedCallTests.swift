@@ -41,6 +41,15 @@ struct HedgedCallTests {
         }
     }
 
+    @Test("a first call that breaks before its text and is followed by a refusal is told once, as no answer")
+    func broken() async throws {
+        try await CallBench.run(.quick { $0.errorAfterTokens = 0 }, .refusing(401), isHedged: true) { bench in
+            let record = try await bench.ask()
+            #expect(record.otherCalls.map(\.name.provider) == ["one", "two"] && record.otherCalls.map(\.isAccepted) == [true, false])
+            #expect(record.accepted.isEmpty && record.ends.first?.isFault == true)
+        }
+    }
+
     @Test("a cancel reaches both providers")
     func cancel() async throws {
         try await CallBench.run(.quick { $0.text = "first" }, Self.slow, isHedged: true) { bench in

