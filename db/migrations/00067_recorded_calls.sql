@@ -1,6 +1,7 @@
 -- Calls after an attempt's first are recorded before their requests leave, too: so a crash loses none of them.
 
--- Records a call (revision 0), and returns its number. gateway.book_calls ends it. Idempotent when the number is given.
+-- Records a call (revision 0) of a running attempt or of a summary, and returns its number. gateway.book_calls ends it. Idempotent when the number is
+-- given.
 -- number: NULL: the next one. purpose: NULL: that of the turn. day: NULL: that of the turn's present attempt.
 create function gateway.record_call(uid uuid, turn_id uuid, nth integer, number integer, purpose public.usage_purpose, day date) returns integer
     language plpgsql set search_path = '' set lock_timeout = '100ms' set plan_cache_mode = force_custom_plan as $$
@@ -14,6 +15,15 @@ begin
     if chosen is null then
         select greatest(1, max(l.call)) + 1 into chosen from public.usage_logs l
         where l.account_id = account and l.day = coalesce($6, turn.day) and l.turn_id = $2 and l.attempt = nth;
+    end if;
+    -- A record that comes after the receipt would have no end: its request does not leave any more.
+    if $5 is distinct from 'summary' then
+        perform from gateway.running_turns r
+        where r.user_id = gateway.user_id() and r.conversation_id = turn.conversation_id and r.turn_id = turn.id and r.attempt = nth
+        for share;
+        if not found then
+            return chosen;
+        end if;
     end if;
     insert into public.usage_logs (account_id, day, turn_id, attempt, call, revision, purpose, conversation_id, message_id, persona_id, tier)
     values (
