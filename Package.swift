@@ -117,6 +117,10 @@ let package = Package(
         .target(
             name: "HTTPTestServers", dependencies: ["TestSupport"], path: "Tests/HTTPTestServers", exclude: ["Servers"],
             swiftSettings: strict),
+        // What stores sign. Apart, because it is built after the cryptography.
+        .target(
+            name: "WebhookTestSupport", dependencies: ["CoachCore", "JSON", .crypto, .x509], path: "Tests/WebhookTestSupport",
+            swiftSettings: strict),
         tests("JSONTests", ["JSON", "TestSupport"]),
         tests("BinaryFormatsTests", ["BinaryFormats", "TestSupport"]),
         tests("EventStreamTests", ["EventStream", "TestSupport"]),
@@ -138,8 +142,12 @@ let package = Package(
                 .nioPosix,
             ]),
         tests("OutboundHTTPTests", ["OutboundHTTP", "Reactor", "TestSupport", "HTTPTestServers"]),
-        tests("IdentityTests", ["Identity", "CoachCore", "JSON", "OutboundHTTP", "TestSupport", "HTTPTestServers", .jwtKit, .crypto]),
-        tests("WebhooksTests", ["Webhooks", "CoachCore", "JSON", "OutboundHTTP", "TestSupport", "HTTPTestServers", .crypto, .x509]),
+        tests(
+            "IdentityTests",
+            ["Identity", "CoachCore", "JSON", "OutboundHTTP", "TestSupport", "HTTPTestServers", "WebhookTestSupport", .jwtKit]),
+        tests(
+            "WebhooksTests",
+            ["Webhooks", "CoachCore", "JSON", "OutboundHTTP", "TestSupport", "HTTPTestServers", "WebhookTestSupport", .crypto]),
         tests(
             "HTTPEdgeTests",
             ["HTTPEdge", "CoachCore", "GatewayAPI", "JSON", "Identity", .hummingbird, .nio, .nioEmbedded, .nioPosix, .nioHTTP1, .logging]),
@@ -155,7 +163,7 @@ let package = Package(
             "EndToEndTests",
             [
                 "coach-gateway", "CGatewayShims", "TestSupport", "HTTPTestServers", "CoachClient", "GatewayAPI", "CoachCore", "JSON",
-                "Webhooks",
+                "Webhooks", "WebhookTestSupport",
             ],
             exclude: [
                 "KeepAlive/Clients", "OpenAPI/openapi.py", "OpenAPI/cases.py", "OpenAPI/persona_life.py", "Traces/otlp_collector.py",

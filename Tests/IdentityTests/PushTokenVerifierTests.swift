@@ -1,36 +1,19 @@
-import CoachCore
-import Crypto
 import Foundation
 import Testing
+import WebhookTestSupport
 
 @testable import Identity
 
 @Suite("Tokens of push subscriptions")
 struct PushTokenVerifierTests {
-    private static let key = P256.Signing.PrivateKey()
     private static let now = 1_767_225_600
-    private static let email = "push@project.iam.gserviceaccount.com"
-    private static let audience = "https://coach.example/functions/v1/webhook-play"
+    private static let tokens = PushTokens()
 
-    private static let keys: String = {
-        let point = Array(key.publicKey.rawRepresentation)
-        let (x, y) = (Base64URL.encode(point.prefix(32)), Base64URL.encode(point.suffix(32)))
-        return #"{"keys":[{"kty":"EC","kid":"google-1","alg":"ES256","crv":"P-256","x":"\#(x)","y":"\#(y)"}]}"#
-    }()
-
-    private func header(_ changes: [String: String?] = [:]) throws -> String {
-        var claims: [String: String?] = [
-            "aud": "\"\(Self.audience)\"", "iss": "\"https://accounts.google.com\"", "email": "\"\(Self.email)\"", "email_verified": "true",
-            "iat": "\(Self.now)", "exp": "\(Self.now + 3600)", "sub": "\"113774264463038321964\"",
-        ]
-        for (name, value) in changes { claims[name] = value }
-        let payload = "{" + claims.compactMap { name, value in value.map { "\"\(name)\":\($0)" } }.sorted().joined(separator: ",") + "}"
-        let text = Base64URL.encode(#"{"alg":"ES256","kid":"google-1"}"#.utf8) + "." + Base64URL.encode(payload.utf8)
-        return "Bearer \(text)." + Base64URL.encode(try Self.key.signature(for: Data(text.utf8)).rawRepresentation)
-    }
+    private func header(_ changes: [String: String?] = [:]) throws -> String { try Self.tokens.header(changes, at: Self.now) }
 
     private func rejection(_ header: String?, at seconds: Int = now) async -> TokenRejection? {
-        let verifier = PushTokenVerifier(audience: Self.audience, email: Self.email, keySet: await Forge.keySet(Self.keys))
+        let verifier = PushTokenVerifier(
+            audience: PushTokens.audience, email: PushTokens.email, keySet: await Forge.keySet(Self.tokens.keys))
         do throws(TokenRejection) {
             try await verifier.authenticate(header, now: Date(timeIntervalSince1970: Double(seconds)))
             return nil

@@ -17,8 +17,8 @@ struct SettingKey: Sendable {
         androidApps,
         revenueCatAuthorization, revenueCatSecret, revenueCatSignatureHeader, revenueCatAPIKey, revenueCatAPI, stripeSecret,
         appStoreBundleID, appStoreAppID, appStoreRoot,
-        playAudience, playEmail, playPackage, playServiceAccount, playAPI, storeProducts, foldStoreEvents, billingSandbox, alertWebhookURL,
-        alertWebhookSecret, tracesEndpoint, tracesHeaders, tracesSampled, traceServiceName,
+        playAudience, playEmail, playKeys, playPackage, playServiceAccount, playAPI, storeProducts, foldStoreEvents, billingSandbox,
+        alertWebhookURL, alertWebhookSecret, tracesEndpoint, tracesHeaders, tracesSampled, traceServiceName,
     ]
 
     static let environment = SettingKey(
@@ -127,6 +127,9 @@ struct SettingKey: Sendable {
     static let playEmail = SettingKey(
         name: "PLAY_PUSH_EMAIL", fallback: nil,
         meaning: "service account of the Pub/Sub push subscription")
+    static let playKeys = SettingKey(
+        name: "PLAY_PUSH_KEYS_URL", fallback: "https://www.googleapis.com/oauth2/v3/certs",
+        meaning: "key set that verifies its tokens")
     static let playPackage = SettingKey(
         name: "PLAY_PACKAGE", fallback: nil,
         meaning: "package whose Google Play notices are accepted; any when not set")

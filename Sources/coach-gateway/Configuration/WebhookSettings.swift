@@ -18,6 +18,8 @@ struct WebhookSettings: Sendable {
     struct Play: Sendable {
         var audience: String
         var email: String
+        /// The key set that verifies push tokens.
+        var keys: String
         var package: String?
         /// The key file of the service account, and the API that it opens.
         var serviceAccount: ServiceAccountFile?
@@ -34,16 +36,13 @@ struct WebhookSettings: Sendable {
         case no = "false"
     }
 
-    /// Google's keys for push tokens.
-    private static let googleKeys = "https://www.googleapis.com/oauth2/v3/certs"
-
     /// Reads the settings; what is wrong becomes a finding of `settings`.
     init(_ settings: inout Settings) {
         let credentials = WebhookCredentials(
             authorization: settings.text(.revenueCatAuthorization), secrets: Self.list(settings.text(.revenueCatSecret)))
         let header = settings.text(.revenueCatSignatureHeader) ?? ""
         revenueCatAPI = settings.text(.revenueCatAPIKey).map {
-            RevenueCatAPI(key: $0, url: Self.api(.revenueCatAPI, &settings))
+            RevenueCatAPI(key: $0, url: Self.url(.revenueCatAPI, &settings))
         }
         let revenueCat = WebhookSenders.RevenueCat(
             credentials: credentials, signatureHeader: header, reconciles: revenueCatAPI != nil)
@@ -57,8 +56,8 @@ struct WebhookSettings: Sendable {
         switch (settings.text(.playAudience), settings.text(.playEmail)) {
         case (let audience?, let email?):
             play = Play(
-                audience: audience, email: email, package: settings.text(.playPackage), serviceAccount: Self.serviceAccount(&settings),
-                api: Self.api(.playAPI, &settings))
+                audience: audience, email: email, keys: Self.url(.playKeys, &settings), package: settings.text(.playPackage),
+                serviceAccount: Self.serviceAccount(&settings), api: Self.url(.playAPI, &settings))
         case (nil, nil): break
         case (nil, _): settings.complain(.playAudience, "is needed with \(SettingKey.playEmail.name)")
         case (_, nil): settings.complain(.playEmail, "is needed with \(SettingKey.playAudience.name)")
@@ -70,7 +69,7 @@ struct WebhookSettings: Sendable {
     func senders(_ client: OutboundHTTPClient) throws -> (senders: WebhookSenders, googleKeys: KeySet?) {
         var senders = WebhookSenders(revenueCat: revenueCat, stripe: stripe, appStore: appStore, foldsStoreEvents: foldsStoreEvents)
         guard let play else { return (senders, nil) }
-        let keys = KeySet(source: try .url(Self.googleKeys, client: client))
+        let keys = KeySet(source: try .url(play.keys, client: client))
         let verifier = PushTokenVerifier(audience: play.audience, email: play.email, keySet: keys)
         senders.play = WebhookSenders.Play(package: play.package, canLookUp: play.serviceAccount != nil) { header, now in
             try await verifier.authenticate(header, now: now)
@@ -90,8 +89,8 @@ struct WebhookSettings: Sendable {
         return PlayPurchases(baseURL: play.api, client: client, inbox: inbox, catalogue: catalogue) { try await account.accessToken() }
     }
 
-    /// The address of an API without a final slash.
-    private static func api(_ key: SettingKey, _ settings: inout Settings) -> String {
+    /// An address without a final slash.
+    private static func url(_ key: SettingKey, _ settings: inout Settings) -> String {
         let text = settings.text(key) ?? ""
         do { try KeySource.check(url: text) } catch { settings.complain(key, "\(error)") }
         return text.hasSuffix("/") ? String(text.dropLast()) : text

@@ -2,6 +2,7 @@ import CoachCore
 import Foundation
 import JSON
 import Testing
+import WebhookTestSupport
 
 @testable import Webhooks
 

@@ -5,17 +5,17 @@ import JSON
 import X509
 
 /// A certificate authority with the same chain as Apple's (three certificates), and notifications signed by it.
-struct SignedNotification {
-    static let now = Date(timeIntervalSince1970: 1_767_225_600)
-    static let milliseconds: Int64 = 1_767_225_600_000
+package struct SignedNotification: Sendable {
+    package static let now = Date(timeIntervalSince1970: 1_767_225_600)
+    package static let milliseconds: Int64 = 1_767_225_600_000
 
-    let root: Certificate
-    let intermediate: Certificate
-    let leaf: Certificate
+    package let root: Certificate
+    package let intermediate: Certificate
+    package let leaf: Certificate
     private let leafKey = P256.Signing.PrivateKey()
 
     /// - Parameter validFrom: seconds before `now` at which the leaf becomes valid; it is valid for a day.
-    init(hasLeafMarker: Bool = true, hasIntermediateMarker: Bool = true, validFrom: TimeInterval = 3600) throws {
+    package init(hasLeafMarker: Bool = true, hasIntermediateMarker: Bool = true, validFrom: TimeInterval = 3600) throws {
         let rootKey = P256.Signing.PrivateKey()
         let intermediateKey = P256.Signing.PrivateKey()
         root = try Self.certificate("Root", rootKey.publicKey, issuer: "Root", rootKey, isAuthority: true, marker: nil)
@@ -48,10 +48,10 @@ struct SignedNotification {
             signatureAlgorithm: .ecdsaWithSHA256, extensions: extensions, issuerPrivateKey: Certificate.PrivateKey(issuerKey))
     }
 
-    static func der(_ certificate: Certificate) throws -> [UInt8] { try certificate.serializeAsPEM().derBytes }
+    package static func der(_ certificate: Certificate) throws -> [UInt8] { try certificate.serializeAsPEM().derBytes }
 
     /// A compact JWS of the payload.
-    func sign(_ payload: JSONValue, algorithm: String = "ES256", chain: [Certificate]? = nil) throws -> String {
+    package func sign(_ payload: JSONValue, algorithm: String = "ES256", chain: [Certificate]? = nil) throws -> String {
         let certificates = try (chain ?? [leaf, intermediate, root]).map { JSONValue.string(Data(try Self.der($0)).base64EncodedString()) }
         let header: JSONValue = ["alg": .string(algorithm), "x5c": .array(certificates)]
         let text = Base64URL.encode(header.bytes) + "." + Base64URL.encode(payload.bytes)
@@ -59,9 +59,9 @@ struct SignedNotification {
     }
 
     /// A notification; nil for `transaction` leaves it out.
-    func body(
-        _ type: String, subtype: String? = nil, transaction: [String: JSONValue]? = [:], renewal: [String: JSONValue] = [:],
-        data: [String: JSONValue] = [:]
+    package func body(
+        _ type: String, subtype: String? = nil, id: String = "002e14d5-51f5-4503-b5a8-c3a1af68eb20",
+        transaction: [String: JSONValue]? = [:], renewal: [String: JSONValue] = [:], data: [String: JSONValue] = [:]
     ) throws -> [UInt8] {
         var fields: [String: JSONValue] = [
             "environment": "Production", "bundleId": "com.example.coach", "appAppleId": 1_234_567_890, "status": 1,
@@ -72,13 +72,13 @@ struct SignedNotification {
         }
         let payload: [String: JSONValue] = [
             "notificationType": .string(type), "subtype": subtype.map { .string($0) } ?? .null,
-            "notificationUUID": "002e14d5-51f5-4503-b5a8-c3a1af68eb20", "version": "2.0", "signedDate": .integer(Self.milliseconds),
+            "notificationUUID": .string(id), "version": "2.0", "signedDate": .integer(Self.milliseconds),
             "data": object(fields.merging(data) { $1 }),
         ]
         return Self.body(signedPayload: try sign(object(payload)))
     }
 
-    static func body(signedPayload: String) -> [UInt8] { (["signedPayload": .string(signedPayload)] as JSONValue).bytes }
+    package static func body(signedPayload: String) -> [UInt8] { (["signedPayload": .string(signedPayload)] as JSONValue).bytes }
 
     private static let transaction: [String: JSONValue] = [
         "transactionId": "2000", "originalTransactionId": "1000", "bundleId": "com.example.coach", "productId": "monthly",
