@@ -1,59 +1,28 @@
 import Foundation
-import TestSupport
 import Testing
 
 @Suite("Billing webhooks", .paced)
 struct WebhookTests {
-    private static let authorization = "Bearer webhook-password"
-    private static let secret = "webhook-signing-secret"
-    private static let path = "/functions/v1/webhook-revenuecat"
-
-    private static let ground = Task {
-        try await Stage.shared().anotherGateway([
-            "REVENUECAT_WEBHOOK_AUTH": authorization, "REVENUECAT_WEBHOOK_HMAC_SECRET": "old-secret, \(secret)",
-            "STRIPE_WEBHOOK_SECRET": "whsec_test",
-        ])
-    }
-
-    /// A month in milliseconds.
-    private let month: Int64 = 30 * 86_400_000
-    private let now = Int64(Date().timeIntervalSince1970 * 1000)
+    private let month = RevenueCatEvents.month
+    private let now = RevenueCatEvents.now
 
     private func body(
         _ type: String, _ user: String, at: Int64? = nil, until: Int64? = nil, id: String = UUID().uuidString, _ more: [String: Any] = [:]
-    ) throws -> [UInt8] {
-        let event: [String: Any] = [
-            "type": type, "id": id, "event_timestamp_ms": at ?? now, "app_user_id": user, "aliases": [user], "product_id": "monthly",
-            "entitlement_ids": ["pro"], "period_type": "NORMAL", "purchased_at_ms": now, "expiration_at_ms": until ?? now + month,
-            "store": "APP_STORE", "environment": "PRODUCTION", "transaction_id": "t-\(user)", "original_transaction_id": "t-\(user)",
-        ]
-        let root: [String: Any] = ["api_version": "1.0", "event": event.merging(more) { $1 }]
-        return Array(try JSONSerialization.data(withJSONObject: root))
-    }
+    ) throws -> [UInt8] { try RevenueCatEvents.body(type, user, at: at ?? now, until: until ?? now + month, id: id, more) }
 
-    private func signature(_ body: [UInt8], secret: String = secret, at seconds: Int64? = nil) -> String {
-        let time = "\(seconds ?? now / 1000)"
-        let code = SHA256.hmac(key: Array(secret.utf8), message: Array("\(time).".utf8) + body)
-        return "t=\(time),v1=" + code.map { String(format: "%02x", $0) }.joined()
+    private func signature(_ body: [UInt8], secret: String = WebhookGateway.secret, at seconds: Int64? = nil) -> String {
+        RevenueCatEvents.signature(body, secrets: [secret], at: seconds ?? now / 1000)
     }
 
     private func send(_ body: [UInt8], headers: [String: String]? = nil) async throws -> Answer {
-        let gateway = try await Self.ground.value
-        let signed = ["Authorization": Self.authorization, "X-RevenueCat-Webhook-Signature": signature(body)]
-        return try await Browser(port: gateway.port).send("POST", Self.path, body: body, headers: headers ?? signed)
+        try await WebhookGateway.revenueCat.value.send(body, headers: headers)
     }
 
     private func subscription(of user: String) async throws -> JSONObject {
-        let answer = try await TestUser(gateway: try await Self.ground.value, id: user).browser.send("GET", "/api/v1/me/subscription")
-        #expect(answer.status == 200, "\(answer.text)")
-        return answer.json.object("data")
+        try await WebhookGateway.revenueCat.value.subscription(of: user)
     }
 
-    private func stored(_ id: String) async throws -> [JSONObject] {
-        try await Stage.shared().database.rows("select status, ignored_reason from gateway.billing_events where event_id = '\(id)'")
-    }
-
-    private func newUser() -> String { UUID().uuidString.lowercased() }
+    private func newUser() -> String { WebhookGateway.newUser() }
 
     @Test("a purchase before its user exists becomes the user's subscription, with the id in either case")
     func purchase() async throws {
@@ -75,21 +44,23 @@ struct WebhookTests {
         let body = try body("INITIAL_PURCHASE", newUser(), id: id)
         let valid = signature(body)
         let attempts: [[String: String]] = [
-            [:], ["Authorization": Self.authorization], ["X-RevenueCat-Webhook-Signature": valid],
+            [:], ["Authorization": WebhookGateway.authorization], ["X-RevenueCat-Webhook-Signature": valid],
             ["Authorization": "Bearer wrong", "X-RevenueCat-Webhook-Signature": valid],
-            ["Authorization": Self.authorization, "X-RevenueCat-Webhook-Signature": signature(body, secret: "other")],
-            ["Authorization": Self.authorization, "X-RevenueCat-Webhook-Signature": signature(body, at: now / 1000 - 400)],
-            ["Authorization": Self.authorization, "X-RevenueCat-Webhook-Signature": signature(body, at: now / 1000 + 400)],
-            ["Authorization": Self.authorization, "X-RevenueCat-Webhook-Signature": signature(body + [0x20])],
+            ["Authorization": WebhookGateway.authorization, "X-RevenueCat-Webhook-Signature": signature(body, secret: "other")],
+            ["Authorization": WebhookGateway.authorization, "X-RevenueCat-Webhook-Signature": signature(body, at: now / 1000 - 400)],
+            ["Authorization": WebhookGateway.authorization, "X-RevenueCat-Webhook-Signature": signature(body, at: now / 1000 + 400)],
+            ["Authorization": WebhookGateway.authorization, "X-RevenueCat-Webhook-Signature": signature(body + [0x20])],
         ]
         for headers in attempts {
             let answer = try await send(body, headers: headers)
             #expect(answer.status == 401 && answer.errorCode == "AUTH_1002", "\(headers): \(answer.text)")
         }
-        #expect(try await stored(id).isEmpty)
-        let rotated = ["Authorization": Self.authorization, "X-RevenueCat-Webhook-Signature": signature(body, secret: "old-secret")]
+        #expect(try await WebhookGateway.stored(id).isEmpty)
+        let rotated = [
+            "Authorization": WebhookGateway.authorization, "X-RevenueCat-Webhook-Signature": signature(body, secret: "old-secret"),
+        ]
         #expect(try await send(body, headers: rotated).status == 200)
-        #expect(try await stored(id).count == 1)
+        #expect(try await WebhookGateway.stored(id).count == 1)
     }
 
     @Test("deliveries in any order and number give one subscription")
@@ -122,29 +93,16 @@ struct WebhookTests {
             let answer = try await send(body)
             #expect(answer.status == 200, "\(answer.text)")
         }
-        let stored = try await stored(id) + stored(id + "-4466")
+        let stored = try await WebhookGateway.stored(id) + WebhookGateway.stored(id + "-4466")
         #expect(stored.map { $0["status"] } == ["ignored", "ignored"] && !stored.contains { $0["ignored_reason"] == nil })
         #expect(try await send(Array(repeating: 0, count: 262_145)).status == 413)
     }
 
-    @Test("without credentials the route answers 503; events of a second sender are stored, but have no effect")
+    @Test("the route of a sender that is not configured answers 503")
     func otherSenders() async throws {
-        let stage = try await Stage.shared()
-        let closed = try await Browser(port: stage.gateway.port).send("POST", Self.path, body: Array("{}".utf8))
-        #expect(closed.status == 503 && closed.headers["retry-after"] != nil)
-        let id = "evt_\(UUID().uuidString)"
-        let object = #"{"mode":"subscription","client_reference_id":"\#(newUser())","customer":"cus_1"}"#
-        let body = Array(
-            #"{"id":"\#(id)","type":"checkout.session.completed","created":\#(now / 1000),"livemode":true,"data":{"object":\#(object)}}"#
-                .utf8)
-        let gateway = try await Self.ground.value
-        let answer = try await Browser(port: gateway.port).send(
-            "POST", "/functions/v1/webhook-stripe", body: body, headers: ["Stripe-Signature": signature(body, secret: "whsec_test")])
-        #expect(answer.status == 200, "\(answer.text)")
-        #expect(try await stored(id).first?["ignored_reason"] == "another sender is responsible for this store's events")
         for name in ["appstore", "play"] {
-            let answer = try await Browser(port: gateway.port).send("POST", "/functions/v1/webhook-\(name)", body: body)
-            #expect(answer.status == 503)
+            let answer = try await WebhookGateway.revenueCat.value.post(name, Array("{}".utf8))
+            #expect(answer.status == 503 && answer.headers["retry-after"] != nil)
         }
     }
 
@@ -182,12 +140,14 @@ struct WebhookTests {
             for field in stripeFields {
                 for value in Self.strange + ["absent"] {
                     let whole = stripe.replacing("%ID%", with: UUID().uuidString)
-                    try await add(Self.replacing(field, in: whole, with: value)) { body in try await sendToStripe(body) }
+                    try await add(Self.replacing(field, in: whole, with: value)) { body in
+                        try await WebhookGateway.revenueCat.value.sendToStripe(body)
+                    }
                 }
             }
             while waiting > 0 { try await collect() }
         }
-        #expect(try await Self.ground.value.health() == 200)
+        #expect(try await WebhookGateway.revenueCat.value.gateway.health() == 200)
     }
 
     @Test("every event type, and invalid encodings up to 256 KiB, are answered 200, also when repeated")
@@ -223,10 +183,5 @@ struct WebhookTests {
         return value == "absent"
             ? body.replacingCharacters(in: found.lowerBound..<rest.range.upperBound, with: #""other":1"#)
             : body.replacingCharacters(in: rest.range, with: value)
-    }
-
-    private func sendToStripe(_ body: [UInt8]) async throws -> Answer {
-        try await Browser(port: try await Self.ground.value.port).send(
-            "POST", "/functions/v1/webhook-stripe", body: body, headers: ["Stripe-Signature": signature(body, secret: "whsec_test")])
     }
 }
