@@ -10,7 +10,7 @@ struct AddressLimitTests {
         let root = try Folder.copyOfRoot()
         try root.edit("deploy/tiers.json") { $0["unauthenticated_requests_per_minute"] = 3 }
         let environment = environment.merging(["COACH_ROOT": root.path, "STRIPE_WEBHOOK_SECRET": "whsec_test"]) { own, _ in own }
-        return try await Stage.shared().anotherGateway(environment)
+        return try await TestBed.shared().anotherGateway(environment)
     }
 
     private func statuses(

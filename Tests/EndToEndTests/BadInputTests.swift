@@ -58,69 +58,69 @@ struct BadInputTests {
 
     @Test("is rejected with a code, and with the field if there is one", arguments: Refused.all)
     func refused(input: Refused) async throws {
-        let stage = try await Stage.shared()
-        let testUser = stage.testUser()
+        let testBed = try await TestBed.shared()
+        let testUser = testBed.testUser()
         let answer = try await testUser.browser.send("POST", Browser.chatPath, body: input.body)
         #expect(answer.status == input.status && answer.errorCode == input.code, "\(answer.text)")
         #expect(answer.error.object("details")["field"] == input.field)
         #expect(answer.error["action"] == "fix_input" && answer.json.object("meta")["request_id"] == answer.headers["x-request-id"])
-        let messages = try await stage.database.rows("select id from messages where user_id = '\(testUser.id)'")
+        let messages = try await testBed.database.rows("select id from messages where user_id = '\(testUser.id)'")
         #expect(messages.isEmpty)
     }
 
     @Test("8,000 scalars of four bytes are a message")
     func longest() async throws {
-        let stage = try await Stage.shared()
-        let testUser = stage.testUser()
+        let testBed = try await TestBed.shared()
+        let testUser = testBed.testUser()
         let script = sim(["words": 2])
         let message = script + String(repeating: "💛", count: 8000 - script.unicodeScalars.count)
-        let answer = try await testUser.say(message)
+        let answer = try await testUser.chat(message)
         #expect(answer.status == 200 && answer.first("done") != nil)
-        #expect(try await stage.database.messages(of: testUser.id, role: "user").first?["content"] == message)
+        #expect(try await testBed.database.messages(of: testUser.id, role: "user").first?["content"] == message)
     }
 
     @Test("another user's conversation gets the same 404 as one that does not exist")
     func foreignConversation() async throws {
-        let stage = try await Stage.shared()
-        let (owner, stranger) = (stage.testUser(), stage.testUser())
-        let conversation = try #require(try await owner.say("Mine \(sim(["words": 2]))").first("start")?["conversation_id"])
-        let foreign = try await stranger.say("Hello", ["conversation_id": conversation])
-        let missing = try await stranger.say("Hello", ["conversation_id": UUID().uuidString.lowercased()])
+        let testBed = try await TestBed.shared()
+        let (owner, stranger) = (testBed.testUser(), testBed.testUser())
+        let conversation = try #require(try await owner.chat("Mine \(sim(["words": 2]))").first("start")?["conversation_id"])
+        let foreign = try await stranger.chat("Hello", ["conversation_id": conversation])
+        let missing = try await stranger.chat("Hello", ["conversation_id": UUID().uuidString.lowercased()])
         for answer in [foreign, missing] {
             #expect(answer.status == 404 && answer.errorCode == "BIZ_2004")
             #expect(answer.error["message"] == missing.error["message"] && answer.error["user_message"] == missing.error["user_message"])
             #expect(answer.error.names == missing.error.names)
         }
-        let messages = try await stage.database.rows("select content from messages where conversation_id = '\(conversation)'")
+        let messages = try await testBed.database.rows("select content from messages where conversation_id = '\(conversation)'")
         #expect(messages.count == 2)
     }
 
     @Test("an unpublished persona gets the same error as one that does not exist")
     func draftPersona() async throws {
-        let stage = try await Stage.shared()
-        let testUser = stage.testUser()
+        let testBed = try await TestBed.shared()
+        let testUser = testBed.testUser()
         let draft = UUID().uuidString.lowercased()
-        try await stage.database.fresh.psql(
+        try await testBed.database.fresh.psql(
             "insert into coaching_personas (id, user_id, name) values ('\(draft)', '00000000-0000-4000-8000-000000000001', 'Draft')")
-        let answer = try await testUser.say("Hello", ["persona_id": draft])
+        let answer = try await testUser.chat("Hello", ["persona_id": draft])
         #expect(answer.status == 422 && answer.errorCode == "VAL_3003" && answer.error["action"] == "fix_input")
     }
 
     @Test("an idempotency key in the header must be well formed, and the one in the body")
     func keys() async throws {
-        let testUser = try await Stage.shared().testUser()
-        let different = try await testUser.say("Hello", ["client_message_id": "one"], headers: ["Idempotency-Key": "two"])
+        let testUser = try await TestBed.shared().testUser()
+        let different = try await testUser.chat("Hello", ["client_message_id": "one"], headers: ["Idempotency-Key": "two"])
         #expect(different.status == 422 && different.errorCode == "VAL_3001")
-        let long = try await testUser.say("Hello", headers: ["Idempotency-Key": String(repeating: "k", count: 129)])
+        let long = try await testUser.chat("Hello", headers: ["Idempotency-Key": String(repeating: "k", count: 129)])
         #expect(long.status == 422 && long.errorCode == "VAL_3001")
-        let same = try await testUser.say(
+        let same = try await testUser.chat(
             "Hello \(sim(["words": 2]))", ["client_message_id": "one"], headers: ["Idempotency-Key": "one"])
         #expect(same.status == 200 && same.first("done") != nil)
     }
 
     @Test("a response to HEAD has no body, and the next response is read correctly", arguments: ["/healthz", Browser.chatPath, "/"])
     func head(path: String) async throws {
-        let port = try await Stage.shared().gateway.port
+        let port = try await TestBed.shared().gateway.port
         try await Wire.run {
             let wire = try Wire(port: port)
             try wire.send("HEAD \(path) HTTP/1.1\r\nHost: a\r\n\r\nGET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -132,7 +132,7 @@ struct BadInputTests {
 
     @Test("a request for a protocol upgrade is answered like any other, and is the connection's last")
     func upgrade() async throws {
-        let port = try await Stage.shared().gateway.port
+        let port = try await TestBed.shared().gateway.port
         try await Wire.run {
             let wire = try Wire(port: port)
             let ask = "GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n"
@@ -145,10 +145,10 @@ struct BadInputTests {
 
     @Test("a body with malformed chunks is rejected", arguments: ["zz\r\n", "5\r\nabcdefgh\r\n"])
     func brokenChunks(chunks: String) async throws {
-        let stage = try await Stage.shared()
-        let token = try #require(stage.testUser().browser.token)
+        let testBed = try await TestBed.shared()
+        let token = try #require(testBed.testUser().browser.token)
         let answer = try await Wire.run {
-            let wire = try Wire(port: stage.gateway.port)
+            let wire = try Wire(port: testBed.gateway.port)
             let fields = "Host: a\r\nAuthorization: Bearer \(token)\r\nTransfer-Encoding: chunked"
             try wire.send("POST \(Browser.chatPath) HTTP/1.1\r\n\(fields)\r\n\r\n\(chunks)")
             return try wire.readAnswer()
@@ -158,7 +158,7 @@ struct BadInputTests {
 
     @Test("another method is 405 with Allow, another route 404, both in the envelope")
     func routes() async throws {
-        let browser = try await Stage.shared().testUser().browser
+        let browser = try await TestBed.shared().testUser().browser
         for method in ["GET", "HEAD", "PUT", "DELETE", "PATCH", "PROPFIND", "TRACE"] {
             let answer = try await browser.send(method, Browser.chatPath)
             #expect(answer.status == 405 && answer.headers["allow"] == "POST", "\(method)")

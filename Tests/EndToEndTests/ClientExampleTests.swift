@@ -15,7 +15,7 @@ struct ClientExampleTests {
 
     @Test("the example of its README runs")
     func example() async throws {
-        let gateway = try await Stage.shared().gateway
+        let gateway = try await TestBed.shared().gateway
         let url = try #require(URL(string: "http://127.0.0.1:\(gateway.port)"))
         let session = Session(token: Token(user: UUID().uuidString.lowercased()).text)
         // README
@@ -60,7 +60,7 @@ struct ClientExampleTests {
 
     @Test("a creator makes, previews, publishes, shares and withdraws a persona; a user meets it, online and in the copy")
     func personas() async throws {
-        let gateway = try await Stage.shared().gateway
+        let gateway = try await TestBed.shared().gateway
         let url = try #require(URL(string: "http://127.0.0.1:\(gateway.port)"))
         let creatorToken = Token(user: UUID().uuidString.lowercased()).with(["app_metadata": ["role": "creator"]]).text
         let userToken = Token(user: UUID().uuidString.lowercased()).text

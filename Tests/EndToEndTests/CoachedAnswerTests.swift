@@ -5,8 +5,8 @@ import Testing
 struct CoachedAnswerTests {
     @Test("is streamed as start, tokens, usage and done, and start has all fields of the contract")
     func story() async throws {
-        let testUser = try await Stage.shared().testUser()
-        let answer = try await testUser.say("How do I ask my boss for a raise? \(sim(["words": 12]))")
+        let testUser = try await TestBed.shared().testUser()
+        let answer = try await testUser.chat("How do I ask my boss for a raise? \(sim(["words": 12]))")
         #expect(answer.status == 200)
         #expect(answer.story == ["start", "token", "usage", "done"])
         let start = try #require(answer.first("start")).fields
@@ -29,8 +29,8 @@ struct CoachedAnswerTests {
 
     @Test("has `done` in every event, true only in the last, and one data line for each event")
     func done() async throws {
-        let testUser = try await Stage.shared().testUser()
-        let answer = try await testUser.say("Hello \(sim(["words": 30, "pace_ms": 5]))")
+        let testUser = try await TestBed.shared().testUser()
+        let answer = try await testUser.chat("Hello \(sim(["words": 30, "pace_ms": 5]))")
         #expect(answer.events.allSatisfy { $0.data.contains(#""done":true"#) || $0.data.contains(#""done":false"#) })
         #expect(answer.events.map(\.isLast) == Array(repeating: false, count: answer.events.count - 1) + [true])
         for block in answer.text.components(separatedBy: "\n\n").dropLast() {
@@ -41,8 +41,8 @@ struct CoachedAnswerTests {
 
     @Test("counts released UTF-8 bytes in its ids")
     func ids() async throws {
-        let testUser = try await Stage.shared().testUser()
-        let answer = try await testUser.say("Hola \(sim(["tokens": ["Sí, ", "añade ", "💛", " y 日本", "語."], "pace_ms": 20]))")
+        let testUser = try await TestBed.shared().testUser()
+        let answer = try await testUser.chat("Hola \(sim(["tokens": ["Sí, ", "añade ", "💛", " y 日本", "語."], "pace_ms": 20]))")
         var released = 0
         for event in answer.events {
             if event.type == "token" { released += try #require(event["content"]).utf8.count }
@@ -54,14 +54,14 @@ struct CoachedAnswerTests {
 
     @Test("is saved in messages, after the user's message")
     func saved() async throws {
-        let stage = try await Stage.shared()
-        let testUser = stage.testUser()
+        let testBed = try await TestBed.shared()
+        let testUser = testBed.testUser()
         let message = "What shall I cook? \(sim(["words": 40]))"
-        let answer = try await testUser.say(message)
+        let answer = try await testUser.chat(message)
         let start = try #require(answer.first("start"))
-        let spoken = try #require(try await stage.database.messages(of: testUser.id, role: "user").first)
+        let spoken = try #require(try await testBed.database.messages(of: testUser.id, role: "user").first)
         #expect(spoken["id"] == start["user_message_id"] && spoken["content"] == message && spoken["status"] == "complete")
-        let stored = try #require(try await stage.database.messages(of: testUser.id, role: "assistant").first)
+        let stored = try #require(try await testBed.database.messages(of: testUser.id, role: "assistant").first)
         #expect(stored["id"] == start["message_id"] && stored["content"] == answer.content && stored["status"] == "complete")
         #expect(stored["conversation_id"] == start["conversation_id"] && stored["turn_id"] == start["turn_id"])
         #expect(answer.first("done")?["message_id"] == start["message_id"])
@@ -69,15 +69,15 @@ struct CoachedAnswerTests {
 
     @Test("is billed with the tokens and the cost of the usage event")
     func billed() async throws {
-        let stage = try await Stage.shared()
-        let testUser = stage.testUser()
-        let answer = try await testUser.say("Hello \(sim(["words": 25, "cached_tokens": 7]))")
+        let testBed = try await TestBed.shared()
+        let testUser = testBed.testUser()
+        let answer = try await testUser.chat("Hello \(sim(["words": 25, "cached_tokens": 7]))")
         let usage = try #require(answer.first("usage")).fields
         #expect(
             usage.names == [
                 "type", "done", "model", "provider", "input_tokens", "cached_input_tokens", "output_tokens", "cost_usd", "estimated",
             ])
-        let rows = try await stage.database.usage(of: testUser.id)
+        let rows = try await testBed.database.usage(of: testUser.id)
         let row = try #require(rows.first)
         #expect(rows.count == 1)
         #expect(row["provider"] == usage["provider"] && row["model"] == usage["model"])
@@ -94,7 +94,7 @@ struct CoachedAnswerTests {
 
     @Test("has the headers of an event stream that proxies must not buffer")
     func headers() async throws {
-        let answer = try await Stage.shared().testUser().say("Hello \(sim(["words": 2]))")
+        let answer = try await TestBed.shared().testUser().chat("Hello \(sim(["words": 2]))")
         #expect(answer.headers["content-type"] == "text/event-stream; charset=utf-8")
         #expect(answer.headers["cache-control"] == "no-cache, no-transform")
         #expect(answer.headers["x-accel-buffering"] == "no")
@@ -103,8 +103,8 @@ struct CoachedAnswerTests {
 
     @Test("keeps a valid X-Request-ID or X-Correlation-ID, and replaces every other", arguments: ["X-Request-ID", "X-Correlation-ID"])
     func requestID(header: String) async throws {
-        let testUser = try await Stage.shared().testUser()
-        let kept = try await testUser.say("Hello \(sim(["words": 2]))", headers: [header: "trace 42/~!"])
+        let testUser = try await TestBed.shared().testUser()
+        let kept = try await testUser.chat("Hello \(sim(["words": 2]))", headers: [header: "trace 42/~!"])
         #expect(kept.headers["x-request-id"] == "trace 42/~!" && kept.first("start")?["request_id"] == "trace 42/~!")
         for invalid in [String(repeating: "x", count: 129), "ümlaut", ""] {
             let replaced = try await testUser.browser.send("GET", "/healthz", headers: [header: invalid])
@@ -117,10 +117,10 @@ struct CoachedAnswerTests {
 
     @Test("counts requests in its rate-limit headers, rejected ones included")
     func rateLimitHeaders() async throws {
-        let testUser = try await Stage.shared().testUser()
-        let first = try await testUser.say("Hello \(sim(["words": 2]))")
-        let second = try await testUser.say("Hello \(sim(["words": 2]))")
-        let refused = try await testUser.say("Hello", ["conversation_id": UUID().uuidString])
+        let testUser = try await TestBed.shared().testUser()
+        let first = try await testUser.chat("Hello \(sim(["words": 2]))")
+        let second = try await testUser.chat("Hello \(sim(["words": 2]))")
+        let refused = try await testUser.chat("Hello", ["conversation_id": UUID().uuidString])
         #expect(refused.status == 404)
         let remaining = [first, second, refused].map { Int($0.headers["x-ratelimit-remaining"] ?? "") }
         #expect(remaining == [599, 598, 597])
@@ -133,13 +133,13 @@ struct CoachedAnswerTests {
 
     @Test("is also returned for a body in camel case, without Content-Type and with unknown fields")
     func camelCase() async throws {
-        let stage = try await Stage.shared()
-        let testUser = stage.testUser()
-        let first = try await testUser.say("Hello \(sim(["words": 2]))", ["clientMessageId": "first", "colour": ["blue", 1] as [Any]])
+        let testBed = try await TestBed.shared()
+        let testUser = testBed.testUser()
+        let first = try await testUser.chat("Hello \(sim(["words": 2]))", ["clientMessageId": "first", "colour": ["blue", 1] as [Any]])
         let conversation = try #require(first.first("start")?["conversation_id"])
-        let second = try await testUser.say("And? \(sim(["words": 2]))", ["conversationId": conversation.uppercased()])
+        let second = try await testUser.chat("And? \(sim(["words": 2]))", ["conversationId": conversation.uppercased()])
         #expect(second.status == 200 && second.first("start")?["conversation_id"] == conversation)
-        let key = try await stage.database.rows("select idempotency_key from turns where user_id = '\(testUser.id)' order by created_at")
+        let key = try await testBed.database.rows("select idempotency_key from turns where user_id = '\(testUser.id)' order by created_at")
         #expect(key.map { $0["idempotency_key"] } == ["first", nil])
     }
 }

@@ -35,14 +35,14 @@ struct CommandTests {
         #expect(!output.contains("short\"") && output.split(separator: "\n").count >= 6)
     }
 
-    @Test("check passes for the shared stage, and reports an unreachable and an unmigrated database")
+    @Test("check passes for the shared testBed, and reports an unreachable and an unmigrated database")
     func checkDatabase() async throws {
-        let stage = try await Stage.shared()
-        let good = Gateway.environment(database: stage.database.gatewayURL, simulator: stage.simulator.url)
+        let testBed = try await TestBed.shared()
+        let good = Gateway.environment(database: testBed.database.gatewayURL, simulator: testBed.simulator.url)
         let (status, output) = try await Program.run(["check"], environment: good)
         #expect(status == 0 && output.contains("no findings"), "\(output)")
 
-        let superuser = try await Program.run(["check"], environment: good.merging(["DATABASE_URL": stage.database.ownerURL]) { $1 })
+        let superuser = try await Program.run(["check"], environment: good.merging(["DATABASE_URL": testBed.database.ownerURL]) { $1 })
         #expect(superuser.status != 0 && superuser.output.contains("row-level security"), "\(superuser.output)")
 
         let empty = try await FreshDatabase()
@@ -132,16 +132,16 @@ struct CommandTests {
 
     @Test("token creates a token that the gateway accepts, with role and lifetime")
     func token() async throws {
-        let stage = try await Stage.shared()
+        let testBed = try await TestBed.shared()
         let user = UUID().uuidString.lowercased()
         let environment = ["COACH_ENV": "development", "COACH_JWT_SECRET": Token.secret]
         let text = try await Program.succeed(["token", "--user", user, "--role", "creator", "--ttl", "15m"], environment: environment)
             .trimmingCharacters(in: .whitespacesAndNewlines)
-        let answer = try await Browser(port: stage.gateway.port, token: text).post("{\"message\":\"hi\",\"domain\":\"no\"}")
+        let answer = try await Browser(port: testBed.gateway.port, token: text).post("{\"message\":\"hi\",\"domain\":\"no\"}")
         #expect(answer.status == 422 && answer.errorCode == "VAL_3003")
-        let saved = try await Browser(port: stage.gateway.port, token: text).post(#"{"message":"hello [[sim {\"words\":1}]]"}"#)
+        let saved = try await Browser(port: testBed.gateway.port, token: text).post(#"{"message":"hello [[sim {\"words\":1}]]"}"#)
         #expect(saved.status == 200)
-        #expect(try await stage.database.messages(of: user, role: "user").count == 1)
+        #expect(try await testBed.database.messages(of: user, role: "user").count == 1)
         for arguments in [["--user", "me"], ["--ttl", "soon"], ["--role", "root"]] {
             #expect(try await Program.run(["token"] + arguments, environment: environment).status != 0, "\(arguments)")
         }
@@ -217,11 +217,11 @@ struct CommandTests {
 
     @Test("serve reports a port that is in use, and exits")
     func portTaken() async throws {
-        let stage = try await Stage.shared()
-        let environment = Gateway.environment(database: stage.database.gatewayURL, simulator: stage.simulator.url)
-            .merging(["COACH_PORT": "\(stage.gateway.port)"]) { $1 }
+        let testBed = try await TestBed.shared()
+        let environment = Gateway.environment(database: testBed.database.gatewayURL, simulator: testBed.simulator.url)
+            .merging(["COACH_PORT": "\(testBed.gateway.port)"]) { $1 }
         let (status, output) = try await Program.run(["serve"], environment: environment)
-        #expect(status != 0 && output.contains("\(stage.gateway.port)"), "\(output)")
+        #expect(status != 0 && output.contains("\(testBed.gateway.port)"), "\(output)")
     }
 
     @Test("version prints the version, and an unknown sub-command fails")

@@ -9,11 +9,11 @@ struct ConnectionTests {
         "ends with the stream, as its head announces, whatever the client sends during it",
         arguments: [(2, 0), (30, 50)], [false, true])
     func ends(answer: (words: Int, pace: Int), speaks: Bool) async throws {
-        let stage = try await Stage.shared()
-        let testUser = stage.testUser()
+        let testBed = try await TestBed.shared()
+        let testUser = testBed.testUser()
         let request = try testUser.request("Hello \(sim(["words": answer.words, "pace_ms": answer.pace]))")
         try await Wire.run {
-            let wire = try Wire(port: stage.gateway.port)
+            let wire = try Wire(port: testBed.gateway.port)
             try wire.send(request)
             let head = try wire.readHead()
             #expect(head.status == 200 && head.headers["connection"] == "close" && head.headers["transfer-encoding"] == "chunked")
@@ -24,30 +24,30 @@ struct ConnectionTests {
             #expect(try wire.receive().isEmpty)
         }
         // A request sent after it must not have been executed, because its client gets no response (RFC 9112 §9.6).
-        #expect(try await stage.database.messages(of: testUser.id, role: "user").count == 1)
-        #expect(try await stage.database.messages(of: testUser.id, role: "assistant").count == 1)
+        #expect(try await testBed.database.messages(of: testUser.id, role: "user").count == 1)
+        #expect(try await testBed.database.messages(of: testUser.id, role: "assistant").count == 1)
     }
 
     @Test("a request that is pipelined after a stream is not executed")
     func pipelinedBehind() async throws {
-        let stage = try await Stage.shared()
-        let testUser = stage.testUser()
+        let testBed = try await TestBed.shared()
+        let testUser = testBed.testUser()
         let request = try testUser.request("Hello \(sim(["words": 3]))")
         try await Wire.run {
-            let wire = try Wire(port: stage.gateway.port)
+            let wire = try Wire(port: testBed.gateway.port)
             try wire.send(request + request)
             _ = try wire.receive(until: Self.lastChunk)
             #expect((try? wire.receive())?.isEmpty ?? true)
         }
-        #expect(try await stage.database.messages(of: testUser.id, role: "user").count == 1)
+        #expect(try await testBed.database.messages(of: testUser.id, role: "user").count == 1)
     }
 
     @Test("other responses keep the connection, and pipelined requests are answered in order")
     func kept() async throws {
-        let stage = try await Stage.shared()
-        let browser = stage.testUser().browser
+        let testBed = try await TestBed.shared()
+        let browser = testBed.testUser().browser
         try await Wire.run {
-            let wire = try Wire(port: stage.gateway.port)
+            let wire = try Wire(port: testBed.gateway.port)
             for _ in 0..<3 {
                 try wire.send(browser.head("GET", "/api/v1/conversations", bodyCount: nil))
                 let list = try wire.readAnswer()
@@ -65,9 +65,9 @@ struct ConnectionTests {
 
     @Test("a request with Connection: close gets a response with it", arguments: ["close", "Close", "keep-alive, close"])
     func asked(value: String) async throws {
-        let stage = try await Stage.shared()
+        let testBed = try await TestBed.shared()
         try await Wire.run {
-            let wire = try Wire(port: stage.gateway.port)
+            let wire = try Wire(port: testBed.gateway.port)
             try wire.send("GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: \(value)\r\n\r\nGET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
             let answer = try wire.readAnswer()
             #expect(answer.status == 200 && answer.headers["connection"] == "close")

@@ -6,20 +6,20 @@ import Testing
 struct CrowdTests {
     @Test("40 concurrent users each get their own answer, saved under its owner")
     func nobodyElses() async throws {
-        let stage = try await Stage.shared()
-        let people = (0..<40).map { _ in (testUser: stage.testUser(), word: marker()) }
+        let testBed = try await TestBed.shared()
+        let people = (0..<40).map { _ in (testUser: testBed.testUser(), word: marker()) }
         let answers = try await withThrowingTaskGroup(of: (String, Answer).self) { group in
             for (testUser, word) in people {
                 group.addTask {
                     let script = sim(["tokens": ["For ", word, " and nobody else"], "pace_ms": 50])
-                    return (word, try await testUser.say("I am \(word) \(script)"))
+                    return (word, try await testUser.chat("I am \(word) \(script)"))
                 }
             }
             return try await group.reduce(into: [(String, Answer)]()) { $0.append($1) }
         }
         for (word, answer) in answers { #expect(answer.content == "For \(word) and nobody else", "\(answer.text)") }
         let owners = people.map { "('\($0.testUser.id)'::uuid, '\($0.word)')" }.joined(separator: ",")
-        let strays = try await stage.database.rows(
+        let strays = try await testBed.database.rows(
             """
             select m.id from messages m join (values \(owners)) as own (user_id, word) on m.user_id = own.user_id
             where position(own.word in m.content) = 0
@@ -29,18 +29,18 @@ struct CrowdTests {
 
     @Test("a client that does not read delays no other client, and its answer is saved")
     func slowReader() async throws {
-        let stage = try await Stage.shared()
-        let (slow, other) = (stage.testUser(), stage.testUser())
+        let testBed = try await TestBed.shared()
+        let (slow, other) = (testBed.testUser(), testBed.testUser())
         let request = try slow.request("Hello \(sim(["words": 1000, "tokens_per_write": 100]))")
         let wire = try await Wire.run {
-            let wire = try Wire(port: stage.gateway.port)
+            let wire = try Wire(port: testBed.gateway.port)
             try wire.send(request)
             return wire
         }
-        let answer = try await other.say("Hello \(sim(["words": 3]))")
+        let answer = try await other.chat("Hello \(sim(["words": 3]))")
         #expect(answer.story.last == "done" && answer.endAfter < .seconds(3))
         try await eventually("the saved answer") {
-            try await stage.database.messages(of: slow.id, role: "assistant").first?["status"] == "complete"
+            try await testBed.database.messages(of: slow.id, role: "assistant").first?["status"] == "complete"
         }
         // The whole answer is there when the client reads.
         let late = try await Wire.run { try wire.readAnswer() }
@@ -49,12 +49,12 @@ struct CrowdTests {
 
     @Test("one connection serves several requests until a stream")
     func keepAlive() async throws {
-        let stage = try await Stage.shared()
-        let testUser = stage.testUser()
+        let testBed = try await TestBed.shared()
+        let testUser = testBed.testUser()
         let good = try testUser.request("Hello \(sim(["words": 3]))")
         let bad = try testUser.request("Hello", ["conversation_id": 7])
         let answers = try await Wire.run {
-            let wire = try Wire(port: stage.gateway.port)
+            let wire = try Wire(port: testBed.gateway.port)
             return try [bad, bad, good].map { request in
                 try wire.send(request)
                 return try wire.readAnswer()
@@ -66,11 +66,11 @@ struct CrowdTests {
 
     @Test("a request that arrives byte by byte is answered")
     func inPieces() async throws {
-        let stage = try await Stage.shared()
-        let testUser = stage.testUser()
+        let testBed = try await TestBed.shared()
+        let testUser = testBed.testUser()
         let request = try testUser.request("Hello \(sim(["words": 3]))")
         let trickled = try await Wire.run {
-            let wire = try Wire(port: stage.gateway.port)
+            let wire = try Wire(port: testBed.gateway.port)
             for byte in request { try wire.send([byte]) }
             return try wire.readAnswer()
         }
@@ -79,19 +79,19 @@ struct CrowdTests {
 
     @Test("Expect: 100-continue gets a 100 and is served; with a body that is too large it is rejected without it")
     func expectContinue() async throws {
-        let stage = try await Stage.shared()
-        let testUser = stage.testUser()
+        let testBed = try await TestBed.shared()
+        let testUser = testBed.testUser()
         let body = try TestUser.body("Hello \(sim(["words": 3]))")
         let head = testUser.browser.head("POST", Browser.chatPath, bodyCount: body.count, headers: ["Expect": "100-continue"])
         let large = testUser.browser.head("POST", Browser.chatPath, bodyCount: 300 << 10, headers: ["Expect": "100-continue"])
         let (answer, refused) = try await Wire.run {
-            let wire = try Wire(port: stage.gateway.port)
+            let wire = try Wire(port: testBed.gateway.port)
             try wire.send(head)
             let told = String(decoding: try wire.receive(until: "\r\n\r\n"), as: UTF8.self)
             #expect(told == "HTTP/1.1 100 Continue\r\n\r\n")
             try wire.send(body)
             let answer = try wire.readAnswer()
-            let other = try Wire(port: stage.gateway.port)
+            let other = try Wire(port: testBed.gateway.port)
             try other.send(large)
             return (answer, try other.readHead().status)
         }
@@ -101,29 +101,29 @@ struct CrowdTests {
 
     @Test("a repeated request gets its turn from an instance that is full or draining")
     func repeatedThere() async throws {
-        let gateway = try await Stage.shared().anotherGateway(["COACH_MAX_TURNS": "1", "COACH_DRAIN_NOTICE_SECONDS": "6"])
+        let gateway = try await TestBed.shared().anotherGateway(["COACH_MAX_TURNS": "1", "COACH_DRAIN_NOTICE_SECONDS": "6"])
         let testUser = gateway.testUser()
         let message = "Slow \(sim(["words": 60, "pace_ms": 100]))"
         let running = try await testUser.listen(message, ["client_message_id": "k"]).until(bytes: 10)
-        let refused = try await gateway.testUser().say("Me too")
+        let refused = try await gateway.testUser().chat("Me too")
         #expect(refused.status == 503 && refused.errorCode == "SYS_5001", "\(refused.text)")
         let again = try await testUser.listen(message, ["client_message_id": "k"]).until(bytes: 1)
         #expect(again.status == 200 && again.turnID == running.turnID)
-        #expect(try await testUser.say("Another", ["client_message_id": "k"]).errorCode == "BIZ_2009")
+        #expect(try await testUser.chat("Another", ["client_message_id": "k"]).errorCode == "BIZ_2009")
 
         gateway.program.signal(SIGTERM)
         try await eventually("the drain") { try await gateway.readiness() == 503 }
         let late = try await testUser.listen(message, ["client_message_id": "k"]).until(bytes: 1)
         #expect(late.status == 200 && late.turnID == running.turnID)
-        #expect(try await gateway.testUser().say("Me too").errorCode == "SYS_5001")
+        #expect(try await gateway.testUser().chat("Me too").errorCode == "SYS_5001")
         for listening in [running, again, late] { #expect(try await listening.toEnd().end?["finish_reason"] == "stop") }
     }
 
     @Test("turns above the process limit are rejected with Retry-After, and with crisis resources for a message at risk")
     func overloaded() async throws {
-        let gateway = try await Stage.shared().anotherGateway(["COACH_MAX_TURNS": "1"])
+        let gateway = try await TestBed.shared().anotherGateway(["COACH_MAX_TURNS": "1"])
         let running = try await gateway.testUser().listen("Slow \(sim(["words": 40, "pace_ms": 100]))").until(bytes: 1)
-        let answer = try await gateway.testUser().say("I want to kill myself \(sim(["words": 2]))", ["country": "GB"])
+        let answer = try await gateway.testUser().chat("I want to kill myself \(sim(["words": 2]))", ["country": "GB"])
         #expect(answer.status == 503)
         #expect(answer.errorCode == "SYS_5001" && answer.error["action"] == "retry" && answer.headers["retry-after"] != nil)
         #expect(answer.text.contains("116 123"))
@@ -132,19 +132,19 @@ struct CrowdTests {
 
     @Test("a suspended user is rejected, and still gets crisis resources")
     func suspended() async throws {
-        let stage = try await Stage.shared()
-        let testUser = stage.testUser()
-        expectDone(try await testUser.say("Hello \(sim(["words": 2]))"))
-        try await stage.database.fresh.psql("update users set suspended_at = now() where id = '\(testUser.id)'")
-        let refused = try await testUser.say("Hello \(sim(["words": 2]))")
+        let testBed = try await TestBed.shared()
+        let testUser = testBed.testUser()
+        expectDone(try await testUser.chat("Hello \(sim(["words": 2]))"))
+        try await testBed.database.fresh.psql("update users set suspended_at = now() where id = '\(testUser.id)'")
+        let refused = try await testUser.chat("Hello \(sim(["words": 2]))")
         #expect(refused.status == 403 && refused.errorCode == "AUTH_1003" && refused.error["action"] == "go_back")
-        let cry = try await testUser.say("I want to kill myself", ["country": "GB"], headers: ["Accept": "text/event-stream"])
+        let cry = try await testUser.chat("I want to kill myself", ["country": "GB"], headers: ["Accept": "text/event-stream"])
         #expect(cry.status == 403 && cry.story == ["safety", "error"] && cry.text.contains("116 123"))
     }
 
     @Test("CORS allows configured origins only")
     func origins() async throws {
-        let gateway = try await Stage.shared().anotherGateway(["COACH_CORS_ORIGINS": "https://app.example.org, https://b.example.org"])
+        let gateway = try await TestBed.shared().anotherGateway(["COACH_CORS_ORIGINS": "https://app.example.org, https://b.example.org"])
         let browser = Browser(port: gateway.port)
         let asked = ["Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,x-client-info,apikey"]
         let welcome = try await browser.send(

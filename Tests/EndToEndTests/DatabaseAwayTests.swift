@@ -14,7 +14,7 @@ struct DatabaseAwayTests {
     private static let ground = Task {
         let cluster = try await ThrowawayCluster.start()
         let database = try await Database(try await cluster.freshDatabase())
-        let simulator = try await Stage.shared().simulator
+        let simulator = try await TestBed.shared().simulator
         return Ground(
             cluster: cluster, database: database,
             gateway: try await Gateway(
@@ -33,27 +33,27 @@ struct DatabaseAwayTests {
         let ground = try await Self.ground.value
         let testUser = ground.gateway.testUser()
         let quick = sim(["words": 3])
-        expectDone(try await testUser.say("Before \(quick)"))
+        expectDone(try await testUser.chat("Before \(quick)"))
         await ground.cluster.stop()
-        for _ in 0..<3 { expectAway(try await testUser.say("Meanwhile"), within: .seconds(1)) }
+        for _ in 0..<3 { expectAway(try await testUser.chat("Meanwhile"), within: .seconds(1)) }
         // The sender retries later.
         func webhook() async throws -> Answer {
             try await testUser.browser.send(
                 "POST", "/functions/v1/webhook-revenuecat", body: [], headers: ["Authorization": "password"])
         }
         expectAway(try await webhook(), within: .seconds(1))
-        let stream = try await testUser.say("Meanwhile", headers: ["Accept": "text/event-stream"])
+        let stream = try await testUser.chat("Meanwhile", headers: ["Accept": "text/event-stream"])
         #expect(stream.status == 503 && stream.story == ["error"] && stream.first("error")?.fields.flag("retryable") == true)
         try await eventually("readiness lost") { try await ground.gateway.readiness() == 503 }
         #expect(try await ground.gateway.health() == 200)
 
         // A message at risk gets crisis resources with the error.
-        let cry = try await testUser.say("I want to kill myself", ["country": "GB"], headers: ["Accept": "text/event-stream"])
+        let cry = try await testUser.chat("I want to kill myself", ["country": "GB"], headers: ["Accept": "text/event-stream"])
         #expect(cry.status == 503 && cry.story == ["safety", "error"] && cry.text.contains("116 123"))
 
         try await ground.cluster.start()
         try await ground.gateway.waitUntilReady(within: 5)
-        expectDone(try await testUser.say("After \(quick)"))
+        expectDone(try await testUser.chat("After \(quick)"))
         #expect(try await webhook().status == 200)
         #expect(try await ground.database.messages(of: testUser.id, role: "user").count == 2)
     }
@@ -63,27 +63,27 @@ struct DatabaseAwayTests {
         let ground = try await Self.ground.value
         let testUser = ground.gateway.testUser()
         let quick = sim(["words": 3])
-        expectDone(try await testUser.say("Before \(quick)"))
+        expectDone(try await testUser.chat("Before \(quick)"))
         ground.cluster.sigstop()
         let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
-            for _ in 0..<4 { group.addTask { try await ground.gateway.testUser().say("Meanwhile") } }
+            for _ in 0..<4 { group.addTask { try await ground.gateway.testUser().chat("Meanwhile") } }
             return try await group.reduce(into: [Answer]()) { $0.append($1) }
         }
-        let later = try await testUser.say("Later")
+        let later = try await testUser.chat("Later")
         let healthy = try await ground.gateway.health()
         try await eventually("readiness lost") { try await ground.gateway.readiness() == 503 }
         ground.cluster.sigcont()
         for answer in answers + [later] { expectAway(answer, within: .seconds(3.5)) }
         #expect(healthy == 200)
         try await ground.gateway.waitUntilReady(within: 10)
-        try await eventually("an answer") { try await testUser.say("After \(quick)").first("done") != nil }
+        try await eventually("an answer") { try await testUser.chat("After \(quick)").first("done") != nil }
     }
 
     @Test("during a turn, the answer is streamed to its end and saved when the database is back")
     func killedMeanwhile() async throws {
         let ground = try await Self.ground.value
         let testUser = ground.gateway.testUser()
-        async let running = testUser.say("Tell me \(sim(["words": 12, "pace_ms": 80]))")
+        async let running = testUser.chat("Tell me \(sim(["words": 12, "pace_ms": 80]))")
         try await eventually("the running turn") {
             try await ground.database.rows("select id from turns where user_id = '\(testUser.id)'").count == 1
         }
@@ -108,7 +108,7 @@ struct DatabaseAwayTests {
         let scripts = [
             ["model": "sim-first", "first_token_ms": 1_500, "http_error": ["status": 503]], ["model": "sim-second", "text": "Here."],
         ].map(sim)
-        async let asking = user.say("Hello \(mark) \(scripts.joined(separator: " "))")
+        async let asking = user.chat("Hello \(mark) \(scripts.joined(separator: " "))")
         try await eventually("the first call") { try await simulator.requests(containing: mark).count == 1 }
         await ground.cluster.kill9()
         let answer = try await asking

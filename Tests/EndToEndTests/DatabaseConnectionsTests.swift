@@ -4,24 +4,24 @@ import Testing
 @Suite struct DatabaseConnectionsTests {
     @Test("COACH_DATABASE_CONNECTIONS is the number of shared connections, besides the one for LISTEN")
     func count() async throws {
-        let stage = try await Stage.shared()
+        let testBed = try await TestBed.shared()
         let database = try await Database(.init())
         let gateway = try await Gateway(
-            database: database.gatewayURL, simulator: stage.simulator.url, environment: ["COACH_DATABASE_CONNECTIONS": "6"])
+            database: database.gatewayURL, simulator: testBed.simulator.url, environment: ["COACH_DATABASE_CONNECTIONS": "6"])
         let sessions = """
             select count(*) as count from pg_stat_activity where datname = current_database() and application_name = 'coach-gateway'
             """
         try await eventually("seven connections") { try await database.row(sessions).number("count") == 7 }
         // Requests open no further connections.
         let testUser = gateway.testUser()
-        for _ in 1...3 { _ = try await testUser.say("Hello " + sim(["words": 3])) }
+        for _ in 1...3 { _ = try await testUser.chat("Hello " + sim(["words": 3])) }
         #expect(try await database.row(sessions).number("count") == 7)
     }
 
     @Test("an operator's slow figures do not delay turns")
     func slowFigures() async throws {
         let database = try await Database.ofItsOwn()
-        let gateway = try await Gateway(database: database.gatewayURL, simulator: try await Stage.shared().simulator.url)
+        let gateway = try await Gateway(database: database.gatewayURL, simulator: try await TestBed.shared().simulator.url)
         // The statement's time is what is tested; less than the time limit of statements.
         try await database.fresh.psql(
             """
@@ -45,7 +45,7 @@ import Testing
             // Enough users for every connection that turns share.
             for _ in 1...24 {
                 group.addTask {
-                    expectDone(try await gateway.testUser().say("Hello \(sim(["words": 3]))"))
+                    expectDone(try await gateway.testUser().chat("Hello \(sim(["words": 3]))"))
                     return "turn"
                 }
             }

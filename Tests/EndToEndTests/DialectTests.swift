@@ -38,9 +38,9 @@ struct DialectTests {
     }
 
     private static let started = Task {
-        let stage = try await Stage.shared()
+        let testBed = try await TestBed.shared()
         let folder = try Folder.copyOfRoot()
-        let address = "http://127.0.0.1:\(stage.simulator.port)"
+        let address = "http://127.0.0.1:\(testBed.simulator.port)"
         try folder.edit("deploy/models.json") { file in
             var providers: [String: Any] = ["simulator": ["dialect": "openai", "base_url": address, "api_key_env": "KEYS"]]
             var routes: [String: Any] = [
@@ -63,7 +63,7 @@ struct DialectTests {
             file["routes"] = routes
         }
         let gateway = try await Gateway(
-            database: stage.database.gatewayURL, simulator: nil,
+            database: testBed.database.gatewayURL, simulator: nil,
             environment: ["COACH_ROOT": folder.path, "KEYS": "key-one,key-two", "AWS_ID": "AKIDSIM", "AWS_KEY": "secret"])
         return (gateway: gateway, folder: folder)
     }
@@ -73,10 +73,10 @@ struct DialectTests {
         arguments: Dialect.allCases)
     func streams(_ dialect: Dialect) async throws {
         let (gateway, _) = try await Self.started.value
-        let stage = try await Stage.shared()
+        let testBed = try await TestBed.shared()
         let word = marker()
         let usage = ["prompt_tokens": 500, "completion_tokens": 30, "cached_tokens": 200]
-        let answer = try await gateway.testUser().say(
+        let answer = try await gateway.testUser().chat(
             "\(word) \(sim(["text": "Grüß dich, schön.", "thinking": "a secret thought", "usage": usage]))", ["domain": dialect.domain])
         #expect(answer.story == ["start", "token", "usage", "done"] && answer.content == "Grüß dich, schön.", "\(answer.text)")
         #expect(!answer.text.contains("secret"))
@@ -84,7 +84,7 @@ struct DialectTests {
         #expect(counted["provider"] == dialect.rawValue && counted["model"] == dialect.model)
         #expect(counted.number("input_tokens") == 500 && counted.number("cached_input_tokens") == 200)
         #expect(counted.number("output_tokens") == 30 && counted.flag("estimated") == false, "\(counted)")
-        let requests = try await stage.simulator.requests(containing: word)
+        let requests = try await testBed.simulator.requests(containing: word)
         #expect(requests.map { $0.entry["path"] } == [dialect.path])
         #expect(requests.first?.system.isEmpty == false)
         // One after the other: five failures in a row, or the lack of money at the end, set the provider aside.
@@ -93,10 +93,10 @@ struct DialectTests {
         ] {
             let word = marker()
             let script = fault.dropLast() + #","model":"\#(dialect.model)","first_token_ms":0}"#
-            let answer = try await gateway.testUser().say("Hello \(word) [[sim \(script)]]", ["domain": dialect.domain])
+            let answer = try await gateway.testUser().chat("Hello \(word) [[sim \(script)]]", ["domain": dialect.domain])
             #expect(answer.story == ["start", "token", "usage", "done"], "\(answer.text)")
             #expect(answer.first("usage")?["provider"] == "simulator")
-            let asked = try await stage.simulator.requests(containing: word).map { $0.entry["path"] }
+            let asked = try await testBed.simulator.requests(containing: word).map { $0.entry["path"] }
             // Without money the second key is tried, too; Bedrock's requests are signed.
             let attempts = fault.contains("402") && dialect != .bedrock ? 2 : 1
             #expect(asked == Array(repeating: dialect.path, count: attempts) + ["/v1/chat/completions"], "\(fault)")

@@ -11,10 +11,10 @@ struct FloodTests {
         let provider = try FloodingProvider()
         let gateway = try await Gateway(database: database.gatewayURL, simulator: provider.url)
         try await withThrowingTaskGroup(of: Answer?.self) { group in
-            for _ in 0..<200 { group.addTask { try await gateway.testUser().say("hello", timeout: 60) } }
+            for _ in 0..<200 { group.addTask { try await gateway.testUser().chat("hello", timeout: 60) } }
             for flood in ["comments", "one line"] {
                 group.addTask {
-                    let answer = try await gateway.testUser().say("flood with \(flood)", timeout: 60)
+                    let answer = try await gateway.testUser().chat("flood with \(flood)", timeout: 60)
                     #expect(answer.story.last == "error", "\(answer.text)")
                     return nil
                 }

@@ -5,7 +5,7 @@ import Testing
 @Suite("HTTP/1.x syntax", .paced)
 struct HTTPSyntaxTests {
     private static func exchange(_ text: String, timeout: Int = 5) async throws -> (answer: Answer, statusLine: String, isClosed: Bool) {
-        let port = try await Stage.shared().gateway.port
+        let port = try await TestBed.shared().gateway.port
         return try await Wire.run {
             let wire = try Wire(port: port, timeout: timeout)
             try wire.send(text)
@@ -24,7 +24,7 @@ struct HTTPSyntaxTests {
     func http10(fields: String) async throws {
         let plain = try await Self.exchange("GET /readyz HTTP/1.0\r\n\(fields)\r\n")
         #expect(plain.answer.status == 200 && plain.answer.headers["transfer-encoding"] == nil && plain.isClosed)
-        let testUser = try await Stage.shared().testUser()
+        let testUser = try await TestBed.shared().testUser()
         let body = String(decoding: try TestUser.body("Hello \(sim(["words": 30, "pace_ms": 40]))"), as: UTF8.self)
         let stream = try await Self.exchange(
             "POST \(Browser.chatPath) HTTP/1.0\r\n\(fields)Authorization: Bearer \(try #require(testUser.browser.token))\r\n"
@@ -100,7 +100,7 @@ struct HTTPSyntaxTests {
             ("FFFFFFFFFFFFFFFFF\r\n[]", 400), ("-2\r\n[]", 400), ("2\r\n[]x\r\n", 400), ("\r\n", 400), ("0x2\r\n[]\r\n", 400),
         ])
     func chunks(body: String, status: Int) async throws {
-        let token = try #require(try await Stage.shared().testUser().browser.token)
+        let token = try #require(try await TestBed.shared().testUser().browser.token)
         let (answer, _, isClosed) = try await Self.exchange(
             Refused.post("Transfer-Encoding: chunked\r\nAuthorization: Bearer \(token)", body))
         #expect(answer.status == status, "\(answer.text)")
@@ -109,7 +109,7 @@ struct HTTPSyntaxTests {
 
     @Test("a fault after a pipelined request is answered after that request's response")
     func behind() async throws {
-        let port = try await Stage.shared().gateway.port
+        let port = try await TestBed.shared().gateway.port
         try await Wire.run {
             let wire = try Wire(port: port, timeout: 5)
             try wire.send("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nGET /healthz HTTP/1.1\r\n\r\nGET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -125,13 +125,13 @@ struct HTTPSyntaxTests {
 struct UnfinishedRequestTests {
     @Test("100 MB are rejected with 413 before they are read, and the connection ends")
     func large() async throws {
-        let stage = try await Stage.shared()
-        let testUser = stage.testUser()
+        let testBed = try await TestBed.shared()
+        let testUser = testBed.testUser()
         for (fields, piece) in [("Content-Length: 100000000", 1 << 16), ("Transfer-Encoding: chunked", nil)] as [(String, Int?)] {
             let head =
                 "POST \(Browser.chatPath) HTTP/1.1\r\nHost: a\r\n\(fields)\r\nAuthorization: Bearer \(testUser.browser.token ?? "")\r\n\r\n"
             let sent = try await Wire.run {
-                let wire = try Wire(port: stage.gateway.port, timeout: 5)
+                let wire = try Wire(port: testBed.gateway.port, timeout: 5)
                 try wire.send(head)
                 var sent = 0
                 let text = String(repeating: "x", count: piece ?? 1 << 15)
@@ -149,7 +149,7 @@ struct UnfinishedRequestTests {
 
     @Test("100 MB without a token are rejected with 401, and the connection ends")
     func stranger() async throws {
-        let port = try await Stage.shared().gateway.port
+        let port = try await TestBed.shared().gateway.port
         try await Wire.run {
             let wire = try Wire(port: port, timeout: 5)
             try wire.send("POST \(Browser.chatPath) HTTP/1.1\r\nHost: a\r\nContent-Length: 100000000\r\n\r\n")
@@ -161,7 +161,7 @@ struct UnfinishedRequestTests {
 
     @Test("a small body without a token is discarded, and the connection is kept")
     func smallBody() async throws {
-        let port = try await Stage.shared().gateway.port
+        let port = try await TestBed.shared().gateway.port
         try await Wire.run {
             let wire = try Wire(port: port, timeout: 5)
             try wire.send("POST \(Browser.chatPath) HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\nabc")
@@ -176,11 +176,11 @@ struct UnfinishedRequestTests {
         "a slow head gets 408 after 10 s, a slow body after 20 s, and the connection ends; a silent one is closed",
         arguments: [("GET /healthz HTTP/1.1\r\nHost: a\r\nX-Slow: ", 10), ("", 20), (nil, 10)] as [(String?, Int)])
     func slow(beginning: String?, seconds: Int) async throws {
-        let stage = try await Stage.shared()
-        let testUser = stage.testUser()
+        let testBed = try await TestBed.shared()
+        let testUser = testBed.testUser()
         let body = testUser.browser.head("POST", Browser.chatPath, bodyCount: 100, headers: ["Accept": "text/event-stream"])
         try await Wire.run {
-            let wire = try Wire(port: stage.gateway.port, timeout: 1)
+            let wire = try Wire(port: testBed.gateway.port, timeout: 1)
             let start = ContinuousClock.now
             if let beginning { try wire.send(beginning.isEmpty ? body : Array(beginning.utf8)) }
             var answered: [UInt8] = []

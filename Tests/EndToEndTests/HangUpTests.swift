@@ -16,32 +16,32 @@ struct HangUpTests {
 
     @Test("before its request is complete begins no turn", arguments: End.allCases)
     func incomplete(end: End) async throws {
-        let stage = try await Stage.shared()
-        let testUser = stage.testUser()
+        let testBed = try await TestBed.shared()
+        let testUser = testBed.testUser()
         let request = try testUser.request("Hello \(sim(["words": 2]))")
         // In the head, after it, in the body, and before its last byte.
         let head = try #require(request.firstRange(of: Array("\r\n\r\n".utf8))).upperBound
         for sent in [0, 1, 30, head - 2, head, head + 10, request.count - 1] {
             try await Wire.run {
-                let wire = try Wire(port: stage.gateway.port)
+                let wire = try Wire(port: testBed.gateway.port)
                 try wire.send(Array(request[..<sent]))
                 if end == .reset { wire.reset() } else { wire.close() }
             }
         }
-        let after = try await testUser.say("Still there? \(sim(["words": 2]))")
-        #expect(after.first("done") != nil && stage.gateway.program.isRunning)
-        #expect(try await stage.database.messages(of: testUser.id, role: "user").count == 1)
+        let after = try await testUser.chat("Still there? \(sim(["words": 2]))")
+        #expect(after.first("done") != nil && testBed.gateway.program.isRunning)
+        #expect(try await testBed.database.messages(of: testUser.id, role: "user").count == 1)
     }
 
     @Test("after its request is complete can read the whole answer later", arguments: Listening.allCases, End.allCases)
     func complete(listening: Listening, end: End) async throws {
-        let stage = try await Stage.shared()
-        let testUser = stage.testUser()
+        let testBed = try await TestBed.shared()
+        let testUser = testBed.testUser()
         let words = marker()
         let request = try testUser.request(
             "Hello \(sim(["tokens": ["One ", "two ", "three ", words], "pace_ms": 60, "first_token_ms": 60]))")
         try await Wire.run {
-            let wire = try Wire(port: stage.gateway.port)
+            let wire = try Wire(port: testBed.gateway.port)
             try wire.send(request)
             if listening != .notAtAll { _ = try wire.readHead() }
             if listening == .start { try wire.read(untilEvent: "start") }
@@ -49,30 +49,30 @@ struct HangUpTests {
             if end == .reset { wire.reset() } else { wire.close() }
         }
         try await eventually("the saved answer") {
-            try await stage.database.rows("select id from turns where user_id = '\(testUser.id)' and status <> 'running'").count == 1
+            try await testBed.database.rows("select id from turns where user_id = '\(testUser.id)' and status <> 'running'").count == 1
         }
-        let turn = try await stage.database.turn(of: testUser.id)
+        let turn = try await testBed.database.turn(of: testUser.id)
         #expect(turn["status"] == "complete" && turn["finish_reason"] == "stop")
-        #expect(try await stage.database.messages(of: testUser.id, role: "assistant").map { $0["content"] } == ["One two three \(words)"])
-        #expect(try await stage.database.usage(of: testUser.id).count == 1)
-        #expect(stage.gateway.program.isRunning)
+        #expect(try await testBed.database.messages(of: testUser.id, role: "assistant").map { $0["content"] } == ["One two three \(words)"])
+        #expect(try await testBed.database.usage(of: testUser.id).count == 1)
+        #expect(testBed.gateway.program.isRunning)
     }
 
     @Test("gets the finished answer by repeating its request")
     func comesBack() async throws {
-        let stage = try await Stage.shared()
-        let testUser = stage.testUser()
+        let testBed = try await TestBed.shared()
+        let testUser = testBed.testUser()
         let message = "Hello \(sim(["words": 10, "pace_ms": 30]))"
         let request = try testUser.request(message, ["client_message_id": "k"])
         try await Wire.run {
-            let wire = try Wire(port: stage.gateway.port)
+            let wire = try Wire(port: testBed.gateway.port)
             try wire.send(request)
             _ = try wire.readHead()
             try wire.read(untilEvent: "token")
             wire.reset()
         }
-        let answer = try await testUser.say(message, ["client_message_id": "k"])
+        let answer = try await testUser.chat(message, ["client_message_id": "k"])
         #expect(answer.story == ["start", "token", "usage", "done"] && answer.content.split(separator: " ").count == 10)
-        #expect(try await stage.database.usage(of: testUser.id).count == 1)
+        #expect(try await testBed.database.usage(of: testUser.id).count == 1)
     }
 }

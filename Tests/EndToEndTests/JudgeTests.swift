@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-extension Stage {
+extension TestBed {
     /// Another gateway whose default route is these simulators, `first`, `second` and so on; `judge` looks at every message again.
     func gateway(routing simulators: [Simulator], judge: Simulator? = nil) async throws -> Gateway {
         let root = try Folder.copyOfRoot()
@@ -41,20 +41,20 @@ extension Simulator {
 @Suite("The second look", .serialized, .paced)
 struct JudgeTests {
     /// A gateway with a judge, and the simulators in both roles.
-    private static let stage = Task {
+    private static let testBed = Task {
         let (coach, judge) = (try await Simulator(), try await Simulator())
-        return (coach: coach, judge: judge, gateway: try await Stage.shared().gateway(routing: [coach], judge: judge))
+        return (coach: coach, judge: judge, gateway: try await TestBed.shared().gateway(routing: [coach], judge: judge))
     }
 
     private static let grey = "I gave my dog to the neighbour and paid all my bills"
 
     @Test("raises a message that shows no card by itself, before the start, and its cost is in the ledger as judge")
     func raises() async throws {
-        let (coach, judge, gateway) = try await Self.stage.value
+        let (coach, judge, gateway) = try await Self.testBed.value
         try await coach.always(["text": "Are you thinking about suicide?"])
         try await judge.always(["text": #"{"tier": 2, "category": "suicide", "subject": "self"}"#])
         let (user, word) = (gateway.testUser(), marker())
-        let answer = try await user.say("\(Self.grey) \(word)", ["country": "US"])
+        let answer = try await user.chat("\(Self.grey) \(word)", ["country": "US"])
         #expect(answer.story == ["start", "safety", "token", "usage", "done"])
         #expect(answer.first("safety")?.fields.texts("categories") == ["suicide"])
         #expect(answer.first("start")?.fields.isNull("domain") == true)
@@ -62,33 +62,33 @@ struct JudgeTests {
         #expect(asked.messages.last?.content.hasPrefix("<user_message>") == true)
         let prompt = try #require(try await coach.requests(containing: word).first)
         #expect(prompt.system.contains("A person may be in danger"))
-        let usage = try await Stage.shared().database.usage(of: user.id)
+        let usage = try await TestBed.shared().database.usage(of: user.id)
         #expect(usage.compactMap { $0["purpose"] }.sorted() == ["chat", "judge"])
-        let event = try await Stage.shared().database.row(
+        let event = try await TestBed.shared().database.row(
             "select e.* from gateway.crisis_events e join users u using (account_id) where u.id = '\(user.id)'")
-        #expect(event["stage"] == "judge" && event.texts("patterns").contains("judge.suicide"))
+        #expect(event["testBed"] == "judge" && event.texts("patterns").contains("judge.suicide"))
     }
 
     @Test("raises to the acute card with its opening, and the state stays")
     func acute() async throws {
-        let (coach, judge, gateway) = try await Self.stage.value
+        let (coach, judge, gateway) = try await Self.testBed.value
         try await coach.always(["text": "Are you alone?"])
         try await judge.always(["text": #"Sure: {"tier": 3, "category": "suicide"}"#])
         let user = gateway.testUser()
-        let answer = try await user.say(Self.grey, ["country": "US"])
+        let answer = try await user.chat(Self.grey, ["country": "US"])
         #expect(answer.first("safety")?.fields["severity"] == "acute" && answer.content.hasPrefix("I'm really glad you told me"))
-        let states = try await Stage.shared().database.rows("select level from safety_states where user_id = '\(user.id)'")
+        let states = try await TestBed.shared().database.rows("select level from safety_states where user_id = '\(user.id)'")
         #expect(states.map { $0.number("level") } == [3])
     }
 
     @Test("is recorded in the ledger before its request leaves, and as a failed call when it is refused")
     func refused() async throws {
-        let (coach, judge, gateway) = try await Self.stage.value
+        let (coach, judge, gateway) = try await Self.testBed.value
         try await coach.always(["text": "Good."])
         try await judge.always(["http_error": ["status": 400]])
         let user = gateway.testUser()
-        expectDone(try await user.say("Plan my week"))
-        let rows = try await Stage.shared().database.rows(
+        expectDone(try await user.chat("Plan my week"))
+        let rows = try await TestBed.shared().database.rows(
             "select l.* from usage_logs l join users u using (account_id) where u.id = '\(user.id)' order by call, revision")
         #expect(rows.map { "\($0.number("call") ?? 0) \($0.number("revision") ?? 0)" } == ["1 0", "1 1", "2 0", "2 1"])
         #expect(rows.map { $0["purpose"] } == ["chat", "chat", "judge", "judge"])
@@ -104,7 +104,7 @@ struct JudgeTests {
 
     @Test("shows cards for crises that the message alone does not show, and no others than the judge finds")
     func gain() async throws {
-        let (coach, judge, gateway) = try await Self.stage.value
+        let (coach, judge, gateway) = try await Self.testBed.value
         try await coach.always(["text": "Good."])
         let file = try String(contentsOfFile: Program.root.path + "/domains/safety/rows/09-quiet-danger.jsonl", encoding: .utf8)
         let rows = file.split(separator: "\n").map { JSONObject(String($0)) }
@@ -115,10 +115,10 @@ struct JudgeTests {
                 let tier = isCrisis ? verdict.crisis : verdict.neighbour
                 try await judge.always(["text": #"{"tier": \#(tier), "category": "suicide"}"#])
                 let user = gateway.testUser()
-                let hasCard = try await user.say(try #require(row["text"])).story.contains("safety")
-                let stages = try await Stage.shared().database.rows(
-                    "select e.stage from gateway.crisis_events e join users u using (account_id) where u.id = '\(user.id)'")
-                let isAlone = hasCard && stages.first?["stage"] != "judge"
+                let hasCard = try await user.chat(try #require(row["text"])).story.contains("safety")
+                let stages = try await TestBed.shared().database.rows(
+                    "select e.testBed from gateway.crisis_events e join users u using (account_id) where u.id = '\(user.id)'")
+                let isAlone = hasCard && stages.first?["testBed"] != "judge"
                 #expect(hasCard == (isAlone || tier >= 2), "\(verdict.pair)")
                 if isCrisis {
                     found.judged += hasCard ? 1 : 0
@@ -140,12 +140,12 @@ struct JudgeTests {
             ["http_error": ["status": 500]],
         ] as [[String: any Sendable]])
     func changesNothing(script: [String: any Sendable]) async throws {
-        let (coach, judge, gateway) = try await Self.stage.value
+        let (coach, judge, gateway) = try await Self.testBed.value
         try await coach.always(["text": "Good."])
         try await judge.always(script)
-        let calm = try await gateway.testUser().say("Plan my week")
+        let calm = try await gateway.testUser().chat("Plan my week")
         #expect(calm.story == ["start", "token", "usage", "done"])
-        let crisis = try await gateway.testUser().say("I want to kill myself", ["country": "US"])
+        let crisis = try await gateway.testUser().chat("I want to kill myself", ["country": "US"])
         #expect(crisis.first("safety")?.fields.number("tier") == 2)
     }
 }

@@ -6,7 +6,7 @@ import Testing
 struct LimitTests {
     /// A gateway with its own limits, shared by these tests.
     private static let small = Task {
-        let stage = try await Stage.shared()
+        let testBed = try await TestBed.shared()
         let root = try Folder.copyOfRoot()
         try root.edit("deploy/tiers.json") { tiers in
             tiers["tiers"] = [
@@ -18,7 +18,7 @@ struct LimitTests {
             ]
             tiers["crisis"] = ["model_calls_per_day": 3, "concurrent_turns": 20]
         }
-        return (gateway: try await stage.anotherGateway(["COACH_ROOT": root.path]), root: root)
+        return (gateway: try await testBed.anotherGateway(["COACH_ROOT": root.path]), root: root)
     }
 
     private func testUser() async throws -> TestUser { try await Self.small.value.gateway.testUser() }
@@ -29,8 +29,8 @@ struct LimitTests {
     @Test("messages of a day: the next one is rejected as a quota, with the time of its reset")
     func daily() async throws {
         let testUser = try await testUser()
-        for _ in 0..<2 { expectDone(try await testUser.say("Hello \(quick)")) }
-        let refused = try await testUser.say("Hello \(quick)")
+        for _ in 0..<2 { expectDone(try await testUser.chat("Hello \(quick)")) }
+        let refused = try await testUser.chat("Hello \(quick)")
         #expect(refused.status == 429 && refused.errorCode == "BIZ_2002" && refused.error["action"] == "upgrade")
         let details = refused.error.object("details")
         #expect(details.number("limit") == 2 && details["tier"] == "free")
@@ -38,89 +38,89 @@ struct LimitTests {
         #expect(details["reset_at"]?.hasSuffix("T00:00:00.000Z") == true)
         let seconds = try #require(refused.error.number("retry_after"))
         #expect((1...86_400).contains(seconds) && refused.headers["retry-after"] == "\(seconds)")
-        let stored = try await Stage.shared().database.messages(of: testUser.id, role: "user")
+        let stored = try await TestBed.shared().database.messages(of: testUser.id, role: "user")
         #expect(stored.count == 2)
     }
 
     @Test("a requested domain outside the tier needs a subscription; a routed one is answered with the generic prompt")
     func domains() async throws {
         let testUser = try await testUser()
-        let refused = try await testUser.say("Hello \(quick)", ["domain": "leadership"])
+        let refused = try await testUser.chat("Hello \(quick)", ["domain": "leadership"])
         #expect(refused.status == 403 && refused.errorCode == "BIZ_2001" && refused.error["action"] == "upgrade")
         let details = refused.error.object("details")
         #expect(details["domain"] == "leadership" && details["tier"] == "free" && details["entitlement"] == "busy")
-        let named = try await testUser.say("Hello \(quick)", ["domain": "fitness"])
+        let named = try await testUser.chat("Hello \(quick)", ["domain": "fitness"])
         #expect(named.first("start")?["domain"] == "fitness")
         let routed = "How do I delegate to my team and lead my direct reports as their manager?"
-        #expect(try await testUser.say("\(routed) \(quick)").first("start")?["domain"] == nil)
+        #expect(try await testUser.chat("\(routed) \(quick)").first("start")?["domain"] == nil)
         let paid = try await Self.small.value.gateway.testUser()
-        try await Stage.shared().database.fresh.psql(
+        try await TestBed.shared().database.fresh.psql(
             "insert into gateway.user_entitlements values ('\(paid.id)', 'busy', false, 'infinity')")
-        #expect(try await paid.say("\(routed) \(quick)").first("start")?["domain"] == "leadership")
+        #expect(try await paid.chat("\(routed) \(quick)").first("start")?["domain"] == "leadership")
     }
 
     @Test("messages of a day do not count a repetition")
     func repetition() async throws {
         let testUser = try await testUser()
-        for _ in 0..<4 { expectDone(try await testUser.say("Hello \(quick)", ["client_message_id": "k"])) }
-        expectDone(try await testUser.say("Hello \(quick)"))
-        #expect(try await testUser.say("Hello \(quick)").status == 429)
+        for _ in 0..<4 { expectDone(try await testUser.chat("Hello \(quick)", ["client_message_id": "k"])) }
+        expectDone(try await testUser.chat("Hello \(quick)"))
+        #expect(try await testUser.chat("Hello \(quick)").status == 429)
     }
 
     @Test("a message at risk passes the quota, and so do later ones while the safety level is stored")
     func danger() async throws {
         let testUser = try await testUser()
-        for _ in 0..<2 { #expect(try await testUser.say("Hello \(quick)").status == 200) }
-        #expect(try await testUser.say("Hello \(quick)").status == 429)
-        let cry = try await testUser.say("\(danger) \(quick)")
+        for _ in 0..<2 { #expect(try await testUser.chat("Hello \(quick)").status == 200) }
+        #expect(try await testUser.chat("Hello \(quick)").status == 429)
+        let cry = try await testUser.chat("\(danger) \(quick)")
         #expect(cry.status == 200 && cry.story == ["start", "safety", "token", "usage", "done"])
-        #expect(try await testUser.say("Are you there? \(quick)").status == 200)
+        #expect(try await testUser.chat("Are you there? \(quick)").status == 200)
     }
 
     @Test(
         "a person in danger who has spent the allowance too is answered by the fixed text, without a model; below tier 2 refused with resources"
     )
     func allowance() async throws {
-        let stage = try await Stage.shared()
+        let testBed = try await TestBed.shared()
         let (testUser, word) = (try await testUser(), marker())
-        for _ in 0..<2 { #expect(try await testUser.say("Hello \(quick)").status == 200) }
-        for _ in 0..<3 { expectDone(try await testUser.say("\(danger) \(quick)")) }
+        for _ in 0..<2 { #expect(try await testUser.chat("Hello \(quick)").status == 200) }
+        for _ in 0..<3 { expectDone(try await testUser.chat("\(danger) \(quick)")) }
 
-        let fixed = try await testUser.say("\(danger) \(word) \(quick)", ["country": "US", "client_message_id": "k"])
+        let fixed = try await testUser.chat("\(danger) \(word) \(quick)", ["country": "US", "client_message_id": "k"])
         #expect(fixed.story == ["start", "safety", "token", "usage", "done"], "\(fixed.text)")
         #expect(fixed.first("done")?.fields["finish_reason"] == "safety")
         #expect(fixed.content.contains("988") && fixed.first("usage")?.fields["cost_usd"] == "0.000000")
-        #expect(try await stage.simulator.requests(containing: word).isEmpty, "no provider was called")
-        let answers = try await stage.database.messages(of: testUser.id, role: "assistant")
+        #expect(try await testBed.simulator.requests(containing: word).isEmpty, "no provider was called")
+        let answers = try await testBed.database.messages(of: testUser.id, role: "assistant")
         #expect(answers.last?["content"] == fixed.content && answers.last?["status"] == "complete")
-        #expect(try await stage.database.usage(of: testUser.id).count == 5)
+        #expect(try await testBed.database.usage(of: testUser.id).count == 5)
         // An ordinary turn: a repeated request gets it again.
-        let again = try await testUser.say("\(danger) \(word) \(quick)", ["country": "US", "client_message_id": "k"])
+        let again = try await testUser.chat("\(danger) \(word) \(quick)", ["country": "US", "client_message_id": "k"])
         #expect(again.content == fixed.content && again.first("start")?.fields["turn_id"] == fixed.first("start")?.fields["turn_id"])
 
-        let refused = try await testUser.say("Are you there? \(quick)", ["country": "US"])
+        let refused = try await testUser.chat("Are you there? \(quick)", ["country": "US"])
         #expect(refused.status == 429 && refused.errorCode == "BIZ_2002" && refused.text.contains("988"))
     }
 
     @Test("concurrent turns: one more is rejected, but not one with a message at risk")
     func concurrent() async throws {
-        let stage = try await Stage.shared()
+        let testBed = try await TestBed.shared()
         let testUser = try await testUser()
         _ = try await testUser.browser.send("GET", "/healthz")
-        try await stage.database.fresh.psql(
+        try await testBed.database.fresh.psql(
             "insert into gateway.user_entitlements values ('\(testUser.id)', 'busy', false, 'infinity')")
         let slow = sim(["words": 12, "pace_ms": 100])
-        async let one = testUser.say("One \(slow)")
-        async let two = testUser.say("Two \(slow)")
+        async let one = testUser.chat("One \(slow)")
+        async let two = testUser.chat("Two \(slow)")
         try await eventually("two running turns") {
-            try await stage.database.rows("select id from turns where user_id = '\(testUser.id)' and status = 'running'").count == 2
+            try await testBed.database.rows("select id from turns where user_id = '\(testUser.id)' and status = 'running'").count == 2
         }
-        let refused = try await testUser.say("Three \(quick)")
+        let refused = try await testUser.chat("Three \(quick)")
         #expect(refused.status == 429 && refused.errorCode == "BIZ_2002" && refused.headers["retry-after"] != nil)
-        let cry = try await testUser.say("\(danger) \(quick)")
+        let cry = try await testUser.chat("\(danger) \(quick)")
         #expect(cry.status == 200 && cry.first("safety") != nil)
         _ = try await (one, two)
-        #expect(try await testUser.say("Three again \(quick)").status == 200)
+        #expect(try await testUser.chat("Three again \(quick)").status == 200)
     }
 
     @Test("requests of a minute: Retry-After has the time until the next one; a message at risk is not limited")
@@ -128,14 +128,14 @@ struct LimitTests {
         let testUser = try await testUser()
         var refused: Answer?
         for _ in 0..<30 where refused?.errorCode != "BIZ_2010" {
-            refused = try await testUser.say("Hello", ["conversation_id": UUID().uuidString])
+            refused = try await testUser.chat("Hello", ["conversation_id": UUID().uuidString])
         }
         let answer = try #require(refused)
         #expect(answer.status == 429 && answer.errorCode == "BIZ_2010" && answer.error["action"] == "wait")
         let seconds = try #require(answer.headers["retry-after"].flatMap { Int($0) })
         #expect((1...60).contains(seconds))
         #expect(answer.headers["x-ratelimit-remaining"] == "0" && answer.headers["x-ratelimit-limit"] == "20")
-        #expect(try await testUser.say("\(danger) \(quick)").status == 200)
+        #expect(try await testUser.chat("\(danger) \(quick)").status == 200)
     }
 
     @Test("requests of a minute: a list, too, is rejected with Retry-After")
@@ -152,21 +152,21 @@ struct LimitTests {
     @Test("at the request limit a user at risk can resume the answer, and name an unknown domain")
     func comingBack() async throws {
         let testUser = try await testUser()
-        let cry = try await testUser.say("\(danger) \(quick)")
+        let cry = try await testUser.chat("\(danger) \(quick)")
         let turn = try #require(cry.first("start")?["turn_id"])
         for _ in 0..<25 { _ = try await testUser.browser.post("{") }
         let again = try await testUser.browser.send("GET", "\(Browser.chatPath)/\(turn)")
         #expect(again.status == 200 && again.story == cry.story && again.headers["x-ratelimit-remaining"] == "0")
-        let calm = try await testUser.say("And now? \(quick)", ["domain": "astrology"])
+        let calm = try await testUser.chat("And now? \(quick)", ["domain": "astrology"])
         #expect(calm.status == 200 && calm.first("done") != nil)
     }
 
     @Test("every error for a user at risk has crisis resources, also errors before the database is queried")
     func refusals() async throws {
         let testUser = try await testUser()
-        _ = try await testUser.say("\(danger) \(quick)")
+        _ = try await testUser.chat("\(danger) \(quick)")
         let refused = [
-            try await testUser.browser.post("{"), try await testUser.say("Hello", ["conversation_id": "x"]),
+            try await testUser.browser.post("{"), try await testUser.chat("Hello", ["conversation_id": "x"]),
             try await testUser.browser.send("GET", "\(Browser.chatPath)/\(UUID())"),
             try await testUser.browser.send("GET", "\(Browser.chatPath)/nobody"),
             try await testUser.browser.send("POST", "\(Browser.chatPath)/\(UUID())/stop", body: []),
@@ -184,16 +184,16 @@ struct LimitTests {
         let testUser = try await testUser()
         let answers = [
             try await testUser.browser.post("{"), try await testUser.browser.post("{}"),
-            try await testUser.say("Hello", ["domain": "astrology"]),
+            try await testUser.chat("Hello", ["domain": "astrology"]),
             try await testUser.browser.send("GET", "\(Browser.chatPath)/\(UUID())?after=x"),
             try await testUser.browser.send("POST", "\(Browser.chatPath)/nobody/stop", body: []),
         ]
         #expect(answers.map(\.status) == [400, 422, 422, 422, 404])
         #expect(answers.map { $0.headers["x-ratelimit-remaining"] } == ["19", "18", "17", "16", "15"])
-        let turn = try #require(try await testUser.say("Hello \(quick)").first("start")?["turn_id"])
+        let turn = try #require(try await testUser.chat("Hello \(quick)").first("start")?["turn_id"])
         let stopped = try await testUser.browser.send("POST", "\(Browser.chatPath)/\(turn)/stop", body: [])
         #expect(stopped.status == 200 && stopped.headers["x-ratelimit-remaining"] == "13")
-        try await Stage.shared().database.fresh.psql("update users set suspended_at = now() where id = '\(testUser.id)'")
+        try await TestBed.shared().database.fresh.psql("update users set suspended_at = now() where id = '\(testUser.id)'")
         let suspended = try await testUser.browser.send("POST", "\(Browser.chatPath)/\(turn)/stop", body: [])
         #expect(suspended.status == 403 && suspended.errorCode == "AUTH_1003")
     }

@@ -6,10 +6,10 @@ import Testing
 struct LogTests {
     @Test("has one JSON object a line, the request id in every line of a turn, and no messages or secrets")
     func canaries() async throws {
-        let stage = try await Stage.shared()
+        let testBed = try await TestBed.shared()
         let providerKey = "sk-canary-key-" + marker()
-        let gateway = try await stage.anotherGateway([
-            "COACH_LOG_LEVEL": "trace", "OPENAI_API_KEY": providerKey, "OPENAI_BASE_URL": stage.simulator.url,
+        let gateway = try await testBed.anotherGateway([
+            "COACH_LOG_LEVEL": "trace", "OPENAI_API_KEY": providerKey, "OPENAI_BASE_URL": testBed.simulator.url,
             "OPENAI_MODEL": "sim-openai",
         ])
         let testUser = gateway.testUser()
@@ -18,19 +18,19 @@ struct LogTests {
             "email": "\(mail)@example.org", "phone": "+1 555 \(name)",
             "user_metadata": ["full_name": name, "email": "\(mail)@example.org"],
         ]).text
-        func say(_ message: String, _ more: [String: Any] = [:], id: String) async throws -> Answer {
-            try await testUser.say(message, more, headers: ["Authorization": "Bearer \(token)", "X-Request-ID": id])
+        func chat(_ message: String, _ more: [String: Any] = [:], id: String) async throws -> Answer {
+            try await testUser.chat(message, more, headers: ["Authorization": "Bearer \(token)", "X-Request-ID": id])
         }
 
         // A complete, an interrupted and a failed turn, and errors of every kind.
-        let whole = try await say("\(said) \(sim(["text": "\(answered) and more"]))", id: "req-whole")
+        let whole = try await chat("\(said) \(sim(["text": "\(answered) and more"]))", id: "req-whole")
         #expect(whole.content == "\(answered) and more")
         #expect(whole.first("usage")?["provider"] == "openai")
-        _ = try await say("\(said) \(sim(["text": answered, "cut_after_tokens": 1]))", id: "req-cut")
-        _ = try await say("\(said) \(sim(["http_error": ["status": 400, "message": refused]]))", id: "req-failed")
-        _ = try await say("I want to kill myself \(said) \(sim(["words": 2]))", id: "req-danger")
-        _ = try await say(said, ["conversation_id": UUID().uuidString, "share_token": said], id: "req-refused")
-        _ = try await say(said, ["locale": 7, "country": said], id: "req-invalid")
+        _ = try await chat("\(said) \(sim(["text": answered, "cut_after_tokens": 1]))", id: "req-cut")
+        _ = try await chat("\(said) \(sim(["http_error": ["status": 400, "message": refused]]))", id: "req-failed")
+        _ = try await chat("I want to kill myself \(said) \(sim(["words": 2]))", id: "req-danger")
+        _ = try await chat(said, ["conversation_id": UUID().uuidString, "share_token": said], id: "req-refused")
+        _ = try await chat(said, ["locale": 7, "country": said], id: "req-invalid")
         _ = try await testUser.browser.post("{\"message\":\"\(said)", headers: ["Authorization": "Bearer \(token)"])
         _ = try await testUser.browser.send("GET", "/p/\(said)?token=\(said)", headers: ["Cookie": said, "User-Agent": said])
         let garbage = "Bearer \(said).\(said).\(said)"
@@ -60,9 +60,9 @@ struct LogTests {
 
     @Test("in a pipe that is not read, or whose reader has ended, does not block turns", arguments: [false, true])
     func unread(isGone: Bool) async throws {
-        let stage = try await Stage.shared()
+        let testBed = try await TestBed.shared()
         let log = Pipe()
-        let environment = Gateway.environment(database: stage.database.gatewayURL, simulator: stage.simulator.url)
+        let environment = Gateway.environment(database: testBed.database.gatewayURL, simulator: testBed.simulator.url)
         let program = try Program(["serve"], environment: try StateFolder().state(environment), log: log)
         let port = try await Self.port(in: log)
         if isGone { try log.fileHandleForReading.close() }

@@ -27,7 +27,7 @@ struct MigrationUnderLoadTests {
                     let testUser = gateway.testUser()
                     var done = 0
                     repeat {
-                        let answer = try await testUser.say("Message \(user) \(done) \(sim(["words": 5]))")
+                        let answer = try await testUser.chat("Message \(user) \(done) \(sim(["words": 5]))")
                         #expect(answer.story.last == "done", "\(answer.story)")
                         done += 1
                     } while try await database.rows("select version from gateway.schema_migrations where version = '99999'").isEmpty

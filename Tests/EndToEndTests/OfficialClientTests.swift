@@ -24,7 +24,7 @@ struct OfficialClientTests {
         "work against the gateway, unchanged",
         .enabled(if: python != nil, "COACH_TEST_PYTHON names no Python that has the package openai"))
     func gateway() async throws {
-        let gateway = try await Stage.shared().gateway
+        let gateway = try await TestBed.shared().gateway
         let python = try #require(Self.python)
         let script = Program.checkout.appendingPathComponent("Tests/EndToEndTests/OpenAI/openai_clients.py").path
         let token = Token(user: UUID().uuidString.lowercased()).text

@@ -13,7 +13,7 @@ struct PoolerTests {
         let other: Gateway
 
         init() async throws {
-            simulator = try await Stage.shared().simulator
+            simulator = try await TestBed.shared().simulator
             database = try await Database(try await FreshDatabase())
             pooler = try await Pooler(inFrontOf: database.fresh.url, users: ["coach_gateway": Database.password])
             let pooled = try pooler.url(database.gatewayURL)
@@ -30,8 +30,8 @@ struct PoolerTests {
 
         // Answered and saved; a repeated request gets the answer.
         let said = sim(["text": "Begin with five minutes."])
-        let first = try await testUser.say("How do I begin? \(said)", ["client_message_id": "one"])
-        let again = try await testUser.at(ground.other.port).say("How do I begin? \(said)", ["client_message_id": "one"])
+        let first = try await testUser.chat("How do I begin? \(said)", ["client_message_id": "one"])
+        let again = try await testUser.at(ground.other.port).chat("How do I begin? \(said)", ["client_message_id": "one"])
         #expect(first.content == "Begin with five minutes." && again.content == first.content)
         #expect(try await ground.database.usage(of: testUser.id).count == 1)
         let turn = try await ground.database.turn(of: testUser.id)
@@ -50,7 +50,7 @@ struct PoolerTests {
             for number in 1...24 {
                 let testUser = (number.isMultiple(of: 2) ? ground.one : ground.other).testUser()
                 group.addTask {
-                    let answer = try await testUser.say("Hello \(sim(["text": "Number \(number)."]))")
+                    let answer = try await testUser.chat("Hello \(sim(["text": "Number \(number)."]))")
                     #expect(answer.content == "Number \(number).")
                     let list = try await testUser.browser.send("GET", "/api/v1/conversations")
                     #expect(list.json.objects("data").map { $0["id"] } == [answer.first("start")?["conversation_id"]])

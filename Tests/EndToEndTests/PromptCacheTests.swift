@@ -15,16 +15,16 @@ struct PromptCacheTests {
 
     @Test("serves most of the input of a conversation, because the stable parts of the prompt come first")
     func conversation() async throws {
-        let stage = try await Stage.shared()
-        let user = stage.testUser()
+        let testBed = try await TestBed.shared()
+        let user = testBed.testUser()
         let mark = marker()
         var body = ["domain": "mindset"]
         for turn in 1...Self.turns {
-            let answer = try await user.say("\(mark) \(turn): I keep putting off my work. \(sim(["words": 30]))", body)
+            let answer = try await user.chat("\(mark) \(turn): I keep putting off my work. \(sim(["words": 30]))", body)
             expectDone(answer)
             body["conversation_id"] = answer.first("start")?["conversation_id"]
         }
-        let prompts = try await stage.simulator.requests(containing: mark).filter { !$0.system.contains("notes that a coach") }.map(bytes)
+        let prompts = try await testBed.simulator.requests(containing: mark).filter { !$0.system.contains("notes that a coach") }.map(bytes)
         #expect(prompts.count == Self.turns)
         let total = prompts.reduce(0) { $0 + $1.count }
         let cached = zip(prompts, prompts.dropFirst()).reduce(0) { $0 + commonPrefix($1.0, $1.1) / Self.step * Self.step }
@@ -35,18 +35,18 @@ struct PromptCacheTests {
 
     @Test("is shared by users: what differs between them comes behind what does not")
     func users() async throws {
-        let stage = try await Stage.shared()
+        let testBed = try await TestBed.shared()
         var systems: [[UInt8]] = []
         for style in ["short", "detailed"] {
-            let user = stage.testUser()
+            let user = testBed.testUser()
             let mark = marker()
-            try await stage.database.fresh.psql(
+            try await testBed.database.fresh.psql(
                 """
                 insert into users (id) values ('\(user.id)');
                 insert into context_profiles (user_id, goals) values ('\(user.id)', '["\(style) answers"]')
                 """)
-            expectDone(try await user.say("Hello \(mark) \(sim(["words": 2]))", ["domain": "mindset"]))
-            systems.append(Array(try #require(try await stage.simulator.requests(containing: mark).last).system.utf8))
+            expectDone(try await user.chat("Hello \(mark) \(sim(["words": 2]))", ["domain": "mindset"]))
+            systems.append(Array(try #require(try await testBed.simulator.requests(containing: mark).last).system.utf8))
         }
         #expect(systems[0] != systems[1], "the profiles differ")
         let shared = commonPrefix(systems[0], systems[1])

@@ -5,16 +5,16 @@ import Testing
 struct ProviderFaultTests {
     /// The events of an answer that was interrupted, and the kept text.
     private func expectPartial(_ answer: Answer, _ text: String, of testUser: TestUser) async throws {
-        let stage = try await Stage.shared()
+        let testBed = try await TestBed.shared()
         #expect(answer.story == ["start", "token", "usage", "error"] && answer.content == text)
         let error = try #require(answer.first("error")).fields
         #expect(error["code"] == "EXT_4001" && error.flag("partial") == true && error.number("kept_bytes") == text.utf8.count)
         #expect(error.flag("retryable") == true && answer.events.last?.id == "\(text.utf8.count)")
-        let stored = try await stage.database.messages(of: testUser.id, role: "assistant")
+        let stored = try await testBed.database.messages(of: testUser.id, role: "assistant")
         #expect(stored.map { $0["content"] } == [text] && stored.first?["status"] == "interrupted")
-        let turn = try await stage.database.turn(of: testUser.id)
+        let turn = try await testBed.database.turn(of: testUser.id)
         #expect(turn["status"] == "interrupted" && turn.isNull("finish_reason"))
-        #expect(try await stage.database.usage(of: testUser.id).count == 1)
+        #expect(try await testBed.database.usage(of: testUser.id).count == 1)
     }
 
     @Test(
@@ -24,17 +24,17 @@ struct ProviderFaultTests {
             #""cut_after_tokens":2,"cut":"reset","pace_ms":30"#, #""cut_after_tokens":2,"cut_inside_frame":true"#,
         ])
     func partial(fault: String) async throws {
-        let testUser = try await Stage.shared().testUser()
+        let testUser = try await TestBed.shared().testUser()
         let script = #"{"tokens":["Añade ","💛","never said"],"first_token_ms":0,\#(fault)}"#
-        let answer = try await testUser.say("Hello [[sim \(script)]]")
+        let answer = try await testUser.chat("Hello [[sim \(script)]]")
         try await expectPartial(answer, "Añade 💛", of: testUser)
         #expect(answer.endAfter < .seconds(3))
     }
 
     @Test("by becoming silent is cancelled after 20 s, and the partial answer is kept", .patient)
     func stalled() async throws {
-        let testUser = try await Stage.shared().testUser()
-        let answer = try await testUser.say("Hello \(sim(["tokens": ["One ", "two ", "three"], "stall_after_tokens": 2]))", timeout: 40)
+        let testUser = try await TestBed.shared().testUser()
+        let answer = try await testUser.chat("Hello \(sim(["tokens": ["One ", "two ", "three"], "stall_after_tokens": 2]))", timeout: 40)
         try await expectPartial(answer, "One two ", of: testUser)
         let (spoken, error) = (try #require(answer.first("token")).arrivedAfter, try #require(answer.first("error")).arrivedAfter)
         #expect(error - spoken > .seconds(19) && error - spoken < .seconds(23), "\(error - spoken)")
@@ -45,20 +45,20 @@ struct ProviderFaultTests {
 
     @Test("before its first token is cancelled after 6 s, and the error comes within 18 s", .patient)
     func hanging() async throws {
-        let stage = try await Stage.shared()
-        let testUser = stage.testUser()
-        let answer = try await testUser.say("Hello \(sim(["hang": true]))", timeout: 40)
+        let testBed = try await TestBed.shared()
+        let testUser = testBed.testUser()
+        let answer = try await testUser.chat("Hello \(sim(["hang": true]))", timeout: 40)
         #expect(answer.story == ["start", "error"])
         let error = try #require(answer.first("error"))
         #expect(error.arrivedAfter > .seconds(5.9) && error.arrivedAfter < .seconds(18), "\(error.arrivedAfter)")
         #expect(error.fields["code"] == "EXT_4001" && error.fields.flag("partial") == false)
-        #expect(try await stage.database.messages(of: testUser.id, role: "user").count == 1)
+        #expect(try await testBed.database.messages(of: testUser.id, role: "user").count == 1)
     }
 
     @Test("by sending only a head is also cancelled after 6 s", .patient)
     func headThenNothing() async throws {
-        let testUser = try await Stage.shared().testUser()
-        let answer = try await testUser.say("Hello \(sim(["first_token_ms": 60_000]))", timeout: 40)
+        let testUser = try await TestBed.shared().testUser()
+        let answer = try await testUser.chat("Hello \(sim(["first_token_ms": 60_000]))", timeout: 40)
         #expect(answer.story.first == "start" && answer.story.last == "error")
         let error = try #require(answer.first("error"))
         #expect(error.arrivedAfter > .seconds(5.9) && error.arrivedAfter < .seconds(18), "\(error.arrivedAfter)")
@@ -69,62 +69,62 @@ struct ProviderFaultTests {
 struct ProviderMannersTests {
     @Test("that does not send [DONE] has answered")
     func noDone() async throws {
-        let testUser = try await Stage.shared().testUser()
-        let answer = try await testUser.say("Hello \(sim(["words": 4, "no_done": true]))")
+        let testUser = try await TestBed.shared().testUser()
+        let answer = try await testUser.chat("Hello \(sim(["words": 4, "no_done": true]))")
         #expect(answer.story == ["start", "token", "usage", "done"] && answer.content.split(separator: " ").count == 4)
         #expect(answer.first("done")?["finish_reason"] == "stop" && answer.endAfter < .seconds(3))
     }
 
     @Test("that reports no usage is billed by an estimate, marked as such")
     func noUsage() async throws {
-        let stage = try await Stage.shared()
-        let testUser = stage.testUser()
-        let answer = try await testUser.say("Hello \(sim(["words": 40, "no_usage": true]))")
+        let testBed = try await TestBed.shared()
+        let testUser = testBed.testUser()
+        let answer = try await testUser.chat("Hello \(sim(["words": 40, "no_usage": true]))")
         let usage = try #require(answer.first("usage")).fields
         let (input, output) = (try #require(usage.number("input_tokens")), try #require(usage.number("output_tokens")))
         #expect(usage.flag("estimated") == true && (20...100).contains(output) && (300...3000).contains(input))
-        let row = try #require(try await stage.database.usage(of: testUser.id).first)
+        let row = try #require(try await testBed.database.usage(of: testUser.id).first)
         #expect(row.flag("estimated") == true && Decimal(string: row["cost"] ?? "") == Decimal(string: usage["cost_usd"] ?? "-"))
     }
 
     @Test("that sends byte by byte is parsed")
     func bytewise() async throws {
-        let testUser = try await Stage.shared().testUser()
-        let answer = try await testUser.say("Hello \(sim(["text": "Añade 💛 y 日本語, \u{2028}fin", "bytewise": true]))")
+        let testUser = try await TestBed.shared().testUser()
+        let answer = try await testUser.chat("Hello \(sim(["text": "Añade 💛 y 日本語, \u{2028}fin", "bytewise": true]))")
         #expect(answer.content == "Añade 💛 y 日本語, \u{2028}fin" && answer.story.last == "done")
     }
 
     @Test("that sends many tokens at once is parsed")
     func packed() async throws {
-        let testUser = try await Stage.shared().testUser()
-        let answer = try await testUser.say("Hello \(sim(["words": 500, "tokens_per_write": 100]))")
+        let testUser = try await TestBed.shared().testUser()
+        let answer = try await testUser.chat("Hello \(sim(["words": 500, "tokens_per_write": 100]))")
         #expect(answer.content.split(separator: " ").count == 500 && answer.first("usage")?.fields.number("output_tokens") == 500)
     }
 
     @Test("that ends without text has failed")
     func empty() async throws {
-        let stage = try await Stage.shared()
-        let testUser = stage.testUser()
-        let answer = try await testUser.say("Hello \(sim(["empty": true]))")
+        let testBed = try await TestBed.shared()
+        let testUser = testBed.testUser()
+        let answer = try await testUser.chat("Hello \(sim(["empty": true]))")
         #expect(answer.story.first == "start" && answer.story.last == "error" && answer.endAfter < .seconds(3))
         #expect(answer.first("error")?.fields.flag("partial") == false)
-        #expect(try await stage.database.turn(of: testUser.id)["status"] == "failed")
+        #expect(try await testBed.database.turn(of: testUser.id)["status"] == "failed")
     }
 
     @Test("that stops at its token limit ends with finish_reason length")
     func length() async throws {
-        let stage = try await Stage.shared()
-        let testUser = stage.testUser()
-        let answer = try await testUser.say("Hello \(sim(["words": 5, "finish_reason": "length"]))")
+        let testBed = try await TestBed.shared()
+        let testUser = testBed.testUser()
+        let answer = try await testUser.chat("Hello \(sim(["words": 5, "finish_reason": "length"]))")
         #expect(answer.first("done")?["finish_reason"] == "length")
-        let turn = try await stage.database.turn(of: testUser.id)
+        let turn = try await testBed.database.turn(of: testUser.id)
         #expect(turn["status"] == "complete" && turn["finish_reason"] == "length")
     }
 
     @Test("that is stopped by its content filter ends with finish_reason safety")
     func filtered() async throws {
-        let testUser = try await Stage.shared().testUser()
-        let answer = try await testUser.say("Hello \(sim(["words": 5, "finish_reason": "content_filter"]))")
+        let testUser = try await TestBed.shared().testUser()
+        let answer = try await testUser.chat("Hello \(sim(["words": 5, "finish_reason": "content_filter"]))")
         #expect(answer.first("done")?["finish_reason"] == "safety")
     }
 }

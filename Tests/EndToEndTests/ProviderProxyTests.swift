@@ -6,10 +6,10 @@ import Testing
 struct ProviderProxyTests {
     /// A provider with a name that only the proxy can resolve.
     private func environment(_ more: [String: String]) async throws -> [String: String] {
-        let stage = try await Stage.shared()
-        return Gateway.environment(database: stage.database.gatewayURL, simulator: nil)
+        let testBed = try await TestBed.shared()
+        return Gateway.environment(database: testBed.database.gatewayURL, simulator: nil)
             .merging([
-                "OPENAI_API_KEY": "sk-any", "OPENAI_BASE_URL": "http://provider.test:\(stage.simulator.port)/v1",
+                "OPENAI_API_KEY": "sk-any", "OPENAI_BASE_URL": "http://provider.test:\(testBed.simulator.port)/v1",
             ]) { $1 }
             .merging(more) { $1 }
     }
@@ -18,19 +18,19 @@ struct ProviderProxyTests {
     func used(_ script: String) async throws {
         let proxy = try TestServer(script)
         let scheme = script == "http_proxy" ? "http" : "socks5h"
-        let stage = try await Stage.shared()
+        let testBed = try await TestBed.shared()
         let gateway = try await Gateway(
-            database: stage.database.gatewayURL, simulator: nil,
+            database: testBed.database.gatewayURL, simulator: nil,
             environment: try await environment(["all_proxy": "\(scheme)://127.0.0.1:\(proxy.port)", "OPENAI_MODEL": "sim-coach-1"]))
         let word = marker()
-        let answer = try await gateway.testUser().say("Hello \(word)")
+        let answer = try await gateway.testUser().chat("Hello \(word)")
         #expect(answer.story == ["start", "token", "usage", "done"])
-        #expect(try await stage.simulator.requests(containing: word).count == 1)
+        #expect(try await testBed.simulator.requests(containing: word).count == 1)
         if script == "socks_proxy" {
-            #expect(proxy.line() == "provider.test:\(stage.simulator.port)")
+            #expect(proxy.line() == "provider.test:\(testBed.simulator.port)")
         } else {
             let journal = try await Browser(port: proxy.port).send("GET", "/journal")
-            #expect(journal.text.contains("POST http://provider.test:\(stage.simulator.port)/v1/chat/completions"), "\(journal.text)")
+            #expect(journal.text.contains("POST http://provider.test:\(testBed.simulator.port)/v1/chat/completions"), "\(journal.text)")
         }
     }
 

@@ -14,10 +14,10 @@ struct ProviderRefusalTests {
             #"{"drop":true}"#, #"{"error_after_tokens":0}"#, #"{"cut_after_tokens":0}"#,
         ])
     func refused(script: String) async throws {
-        let stage = try await Stage.shared()
-        let testUser = stage.testUser()
+        let testBed = try await TestBed.shared()
+        let testUser = testBed.testUser()
         let message = "Hello [[sim \(script)]]"
-        let answer = try await testUser.say(message)
+        let answer = try await testUser.chat(message)
         #expect(answer.status == 200 && answer.story.first == "start" && answer.story.last == "error", "\(answer.story)")
         #expect(answer.endAfter < .seconds(3))
         let error = try #require(answer.first("error")).fields
@@ -26,24 +26,24 @@ struct ProviderRefusalTests {
         #expect(answer.content.isEmpty)
         // The provider's own message is not sent to the client.
         #expect(!answer.text.contains("html") && !answer.text.contains("OpenAI") && !answer.text.contains("127.0.0.1"))
-        let spoken = try await stage.database.messages(of: testUser.id, role: "user")
+        let spoken = try await testBed.database.messages(of: testUser.id, role: "user")
         #expect(spoken.map { $0["content"] } == [message])
-        #expect(try await stage.database.turn(of: testUser.id)["status"] == "failed")
-        #expect(try await stage.database.messages(of: testUser.id, role: "assistant").isEmpty)
+        #expect(try await testBed.database.turn(of: testUser.id)["status"] == "failed")
+        #expect(try await testBed.database.messages(of: testUser.id, role: "assistant").isEmpty)
     }
 
     @Test("because its port is closed ends the stream within 3 s")
     func deadPort() async throws {
-        let stage = try await Stage.shared()
+        let testBed = try await TestBed.shared()
         let gone = try await Simulator()
         gone.program.signal(SIGKILL)
         try await gone.program.exit()
-        let gateway = try await Gateway(database: stage.database.gatewayURL, simulator: gone.url)
+        let gateway = try await Gateway(database: testBed.database.gatewayURL, simulator: gone.url)
         let testUser = gateway.testUser()
-        let answer = try await testUser.say("Hello")
+        let answer = try await testUser.chat("Hello")
         #expect(answer.story == ["start", "error"] && answer.endAfter < .seconds(3), "\(answer.text)")
         #expect(answer.first("error")?["code"] == "EXT_4001")
-        #expect(try await stage.database.messages(of: testUser.id, role: "user").map { $0["content"] } == ["Hello"])
-        #expect(try await stage.database.usage(of: testUser.id).isEmpty)
+        #expect(try await testBed.database.messages(of: testUser.id, role: "user").map { $0["content"] } == ["Hello"])
+        #expect(try await testBed.database.usage(of: testUser.id).isEmpty)
     }
 }

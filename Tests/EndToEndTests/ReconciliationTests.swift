@@ -9,7 +9,7 @@ struct ReconciliationTests {
     func lostRenewal() async throws {
         let (api, database) = (try StoreAPI(), try await Database.ofItsOwn())
         let gateway = try await Gateway(
-            database: database.gatewayURL, simulator: try await Stage.shared().simulator.url,
+            database: database.gatewayURL, simulator: try await TestBed.shared().simulator.url,
             environment: [
                 "REVENUECAT_WEBHOOK_AUTH": "password", "REVENUECAT_API_KEY": "sk_test", "REVENUECAT_API_URL": api.url,
             ])

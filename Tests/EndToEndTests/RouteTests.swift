@@ -15,7 +15,7 @@ struct RouteTests {
             simulator = try await Simulator()
             root = try Folder.routing(["sim-first", "sim-second"], through: simulator, hedged: hedged, members)
             gateway = try await Gateway(
-                database: Stage.shared().database.gatewayURL, simulator: nil,
+                database: TestBed.shared().database.gatewayURL, simulator: nil,
                 environment: root.environment.merging(["COACH_METRICS_LISTEN": "127.0.0.1:0"]) { $1 })
         }
 
@@ -47,7 +47,7 @@ struct RouteTests {
 
     /// Rows of the ledger without those of revision 0: `call model tokens_out cost estimated`.
     private func booked(_ user: TestUser) async throws -> [String] {
-        try await Stage.shared().database.rows(
+        try await TestBed.shared().database.rows(
             """
             select l.call, l.model, coalesce(l.tokens_in, 0) > 0 as has_input, coalesce(l.cost_usd, 0) > 0 as has_cost, l.estimated
             from usage_logs l join users u using (account_id) where u.id = '\(user.id)' and l.revision > 0 order by call
@@ -58,7 +58,7 @@ struct RouteTests {
     }
 
     private func recorded(_ user: TestUser) async throws -> [Int] {
-        try await Stage.shared().database.rows(
+        try await TestBed.shared().database.rows(
             "select l.call from usage_logs l join users u using (account_id) where u.id = '\(user.id)' and l.revision = 0 order by 1"
         ).compactMap { $0.number("call") }
     }
@@ -67,11 +67,11 @@ struct RouteTests {
     func hedge() async throws {
         let ground = try await Ground(hedged: true)
         // As many as are needed to know the usual time of the first.
-        for _ in 1...20 { expectDone(try await ground.gateway.testUser().say(message("warm"))) }
+        for _ in 1...20 { expectDone(try await ground.gateway.testUser().chat(message("warm"))) }
         let warm = try await ground.hedges()
 
         let (user, mark) = (ground.gateway.testUser(), marker())
-        let answer = try await user.say(message(mark, first: ["stall_after_tokens": 0, "stall_ms": 20_000]))
+        let answer = try await user.chat(message(mark, first: ["stall_after_tokens": 0, "stall_ms": 20_000]))
         expectDone(answer)
         #expect(answer.content == "This is sim-second." && answer.first("usage")?["model"] == "sim-second")
         #expect(answer.endAfter < .seconds(6), "not by the limit of the first token")
@@ -82,7 +82,7 @@ struct RouteTests {
                 == "client_closed"
         }
         #expect(try await ground.hedges() == (warm.started + 1, warm.won + 1))
-        let budget = try await Stage.shared().database.row(
+        let budget = try await TestBed.shared().database.row(
             """
             select b.spent_usd = (select sum(l.cost_usd) from usage_logs l join users u using (account_id) where u.id = b.user_id) as balanced
             from budgets b where b.user_id = '\(user.id)'
@@ -91,7 +91,7 @@ struct RouteTests {
 
         // The first answers before the second after all.
         let late = ground.gateway.testUser()
-        let first = try await late.say(
+        let first = try await late.chat(
             message(marker(), first: ["first_token_ms": 1_500], second: ["stall_after_tokens": 0, "stall_ms": 20_000]))
         #expect(first.content == "This is sim-first.")
         let rows = try await booked(late)
@@ -104,7 +104,7 @@ struct RouteTests {
         let ground = try await Ground(["least_latency": true])
         let mark = marker()
         for _ in 1...12 {
-            expectDone(try await ground.gateway.testUser().say(message(mark, first: ["first_token_ms": 400])))
+            expectDone(try await ground.gateway.testUser().chat(message(mark, first: ["first_token_ms": 400])))
         }
         let asked = try await ground.simulator.requests(containing: mark).map { $0.entry["model"] ?? "-" }
         // Each once, because their times are not known; one call of twenty explores.

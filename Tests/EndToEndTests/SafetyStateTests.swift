@@ -11,34 +11,34 @@ struct SafetyStateTests {
     private static let opening = "I'm really glad you told me"
 
     private func events(of user: TestUser) async throws -> [JSONObject] {
-        try await Stage.shared().database.rows(
+        try await TestBed.shared().database.rows(
             """
-            select e.* from gateway.crisis_events e join users u using (account_id) where u.id = '\(user.id)' order by e.created_at, e.stage
+            select e.* from gateway.crisis_events e join users u using (account_id) where u.id = '\(user.id)' order by e.created_at, e.testBed
             """)
     }
 
     @Test("an answer in acute danger opens with the fixed text, then comes the model, and a replay has both")
     func opening() async throws {
-        let stage = try await Stage.shared()
-        let user = stage.testUser()
+        let testBed = try await TestBed.shared()
+        let user = testBed.testUser()
         let said = "Are you alone right now?"
-        let answer = try await user.say("\(Self.acute) \(sim(["text": said]))", ["country": "US", "client_message_id": "k"])
+        let answer = try await user.chat("\(Self.acute) \(sim(["text": said]))", ["country": "US", "client_message_id": "k"])
         #expect(answer.story == ["start", "safety", "token", "usage", "done"])
         #expect(answer.content.hasPrefix(Self.opening) && answer.content.hasSuffix("\n\n\(said)"), "\(answer.content)")
         #expect(answer.first("done")?["finish_reason"] == "stop" && answer.first("done")?.id == "\(answer.content.utf8.count)")
-        let stored = try await stage.database.messages(of: user.id, role: "assistant")
+        let stored = try await testBed.database.messages(of: user.id, role: "assistant")
         #expect(stored.map { $0["content"] } == [answer.content])
-        let replay = try await user.say("\(Self.acute) \(sim(["text": said]))", ["client_message_id": "k"])
+        let replay = try await user.chat("\(Self.acute) \(sim(["text": said]))", ["client_message_id": "k"])
         #expect(replay.content == answer.content)
         let event = try #require(try await events(of: user).first)
-        #expect(event["stage"] == "grammar" && event["action"] == "opening" && event.number("tier") == 3)
+        #expect(event["testBed"] == "grammar" && event["action"] == "opening" && event.number("tier") == 3)
         #expect(event["jurisdiction"] == "US" && event["category"] == "suicide" && event.object("versions").number("grammar") != nil)
         #expect(!event.names.contains("content") && event.texts("patterns").allSatisfy { !$0.contains(" ") })
     }
 
     @Test("at tier 4 the opening has the emergency number")
     func emergency() async throws {
-        let answer = try await Stage.shared().testUser().say("I took all my pills \(Self.quick)", ["country": "GB"])
+        let answer = try await TestBed.shared().testUser().chat("I took all my pills \(Self.quick)", ["country": "GB"])
         #expect(answer.first("safety")?.fields.number("tier") == 4)
         let opening = try #require(answer.content.components(separatedBy: "\n\n").first)
         #expect(opening.contains("999"), "\(answer.content)")
@@ -46,12 +46,12 @@ struct SafetyStateTests {
 
     @Test("a provider that is cut inside its first sentence is followed by another, after the opening and without a fragment")
     func cutOpening() async throws {
-        let stage = try await Stage.shared()
+        let testBed = try await TestBed.shared()
         let (first, second) = (try await Simulator(), try await Simulator())
-        let gateway = try await stage.gateway(routing: [first, second])
+        let gateway = try await testBed.gateway(routing: [first, second])
         try await first.always(["tokens": ["Half ", "a ", "sentence"], "cut_after_tokens": 2])
         try await second.always(["text": "Are you alone?"])
-        let answer = try await gateway.testUser().say(Self.acute, ["country": "US"])
+        let answer = try await gateway.testUser().chat(Self.acute, ["country": "US"])
         #expect(answer.content.hasPrefix(Self.opening) && answer.content.hasSuffix("\n\nAre you alone?"), "\(answer.content)")
         #expect(!answer.content.contains("Half") && answer.first("done")?["finish_reason"] == "stop")
         #expect(answer.first("usage")?["provider"] == "second")
@@ -59,18 +59,18 @@ struct SafetyStateTests {
 
     @Test("the stored state alone shows the card at the first turn of a conversation and every tenth, not in between")
     func reminder() async throws {
-        let stage = try await Stage.shared()
-        let user = stage.testUser()
-        let first = try await user.say("I want to kill myself \(Self.quick)", ["country": "US"])
+        let testBed = try await TestBed.shared()
+        let user = testBed.testUser()
+        let first = try await user.chat("I want to kill myself \(Self.quick)", ["country": "US"])
         let conversation = try #require(first.first("start")?["conversation_id"])
         for number in 2...11 {
-            let answer = try await user.say("Plan my week \(Self.quick)", ["conversation_id": conversation, "country": "US"])
+            let answer = try await user.chat("Plan my week \(Self.quick)", ["conversation_id": conversation, "country": "US"])
             #expect(answer.story.contains("safety") == (number == 10), "turn \(number)")
         }
-        let other = try await user.say("Plan my week \(Self.quick)", ["client_message_id": "k", "country": "US"])
+        let other = try await user.chat("Plan my week \(Self.quick)", ["client_message_id": "k", "country": "US"])
         let card = try #require(other.first("safety"))
         #expect(card["severity"] == "concern" && card.fields.number("tier") == 2 && !card.fields.objects("resources").isEmpty)
-        let replay = try await user.say("Plan my week \(Self.quick)", ["client_message_id": "k"])
+        let replay = try await user.chat("Plan my week \(Self.quick)", ["client_message_id": "k"])
         #expect(replay.first("safety")?.data == card.data)
         let actions = try await events(of: user).map { $0["action"] }
         #expect(actions == ["card", "reminder", "reminder"])
@@ -78,32 +78,32 @@ struct SafetyStateTests {
 
     @Test("the start has the notice of talking to a machine once in three hours, the same in a replay, and one for minors")
     func disclosure() async throws {
-        let stage = try await Stage.shared()
-        let user = stage.testUser()
+        let testBed = try await TestBed.shared()
+        let user = testBed.testUser()
         func notice(_ answer: Answer) -> JSONObject? { answer.first("start")?.fields.object("disclosure") }
-        let first = try await user.say("Hello \(Self.quick)", ["client_message_id": "k", "locale": "es-ES"])
+        let first = try await user.chat("Hello \(Self.quick)", ["client_message_id": "k", "locale": "es-ES"])
         #expect(notice(first)?["text"]?.contains("inteligencia artificial") == true && notice(first)?["version"] == "1")
-        let second = try await user.say("Hello again \(Self.quick)")
+        let second = try await user.chat("Hello again \(Self.quick)")
         #expect(second.first("start")?.fields.isNull("disclosure") == true)
-        let replay = try await user.say("Hello \(Self.quick)", ["client_message_id": "k", "locale": "es-ES"])
+        let replay = try await user.chat("Hello \(Self.quick)", ["client_message_id": "k", "locale": "es-ES"])
         #expect(replay.first("start")?.data.contains(#""disclosure":{"#) == true && notice(replay)?["text"] == notice(first)?["text"])
-        try await stage.database.fresh.psql(
+        try await testBed.database.fresh.psql(
             """
             update rate_limits set disclosed_at = now() - interval '181 minutes' where user_id = '\(user.id)';
             update users set is_minor = true where id = '\(user.id)'
             """)
         let word = marker()
-        let third = try await user.say("Hello \(word) \(Self.quick)")
+        let third = try await user.chat("Hello \(word) \(Self.quick)")
         #expect(notice(third)?["text"]?.contains("take a break") == true)
-        let request = try #require(try await stage.simulator.requests(containing: word).first)
+        let request = try #require(try await testBed.simulator.requests(containing: word).first)
         #expect(request.system.contains("The person is under age"))
     }
 
     @Test("operators read counts by day and the report of a year, as JSON and CSV; nobody else does")
     func figures() async throws {
-        let stage = try await Stage.shared()
-        for _ in 0..<5 { _ = try await stage.testUser().say("I want to kill myself \(Self.quick)", ["country": "NZ"]) }
-        let editor = TestUser(gateway: stage.gateway, role: "operator")
+        let testBed = try await TestBed.shared()
+        for _ in 0..<5 { _ = try await testBed.testUser().chat("I want to kill myself \(Self.quick)", ["country": "NZ"]) }
+        let editor = TestUser(gateway: testBed.gateway, role: "operator")
         let year = Calendar(identifier: .gregorian).dateComponents(in: .gmt, from: Date()).year ?? 0
         let path = "/api/v1/operator/safety"
         let days = try await editor.browser.send("GET", path)
@@ -123,6 +123,6 @@ struct SafetyStateTests {
         #expect(exact.number("referrals") == 5 && exact.number("replaced") == 0)
         #expect(try await editor.browser.send("GET", "\(path)/report?year=x").errorCode == "VAL_3001")
         #expect(try await editor.browser.send("GET", "\(path)/report").json.objects("data").isEmpty)
-        #expect(try await stage.testUser().browser.send("GET", path).status == 403)
+        #expect(try await testBed.testUser().browser.send("GET", path).status == 403)
     }
 }

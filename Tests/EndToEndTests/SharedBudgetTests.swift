@@ -21,7 +21,7 @@ struct SharedBudgetTests {
         // The killed gateway's slices, with three running turns.
         let slow = (0..<3).map { _ in one.testUser() }
         try await withThrowingTaskGroup { group in
-            for user in slow { group.addTask { _ = try? await user.say("Hello \(sim(["words": 100, "pace_ms": 100]))") } }
+            for user in slow { group.addTask { _ = try? await user.chat("Hello \(sim(["words": 100, "pace_ms": 100]))") } }
             try await eventually("three running turns") {
                 try await database.rows("select turn_id from gateway.running_turns").count == 3
             }
@@ -30,7 +30,7 @@ struct SharedBudgetTests {
         }
         // Every turn that was rejected after it began has failed, without a billed call.
         let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
-            for _ in 0..<30 { group.addTask { try await two.testUser().say("Hello \(sim(["words": 50, "pace_ms": 100]))") } }
+            for _ in 0..<30 { group.addTask { try await two.testUser().chat("Hello \(sim(["words": 50, "pace_ms": 100]))") } }
             return try await group.reduce(into: []) { $0.append($1) }
         }
         let refused = answers.filter { $0.status == 429 }
@@ -41,7 +41,7 @@ struct SharedBudgetTests {
             "select (select taken <= 20000000 from gateway.shared_budgets)::text as taken, (select sum(cost_usd) <= 0.02 from usage_logs)::text as spent"
         )
         #expect(sums["taken"] == "true" && sums["spent"] == "true", "\(sums)")
-        let danger = try await two.testUser().say("I want to kill myself \(sim(["words": 2]))")
+        let danger = try await two.testUser().chat("I want to kill myself \(sim(["words": 2]))")
         #expect(danger.status == 200 && danger.first("safety") != nil)
     }
 }

@@ -6,39 +6,39 @@ import Testing
 struct ShutdownTests {
     @Test("with nothing running ends the gateway within 2 s, with status 0", arguments: [SIGTERM, SIGINT])
     func idle(signal: Int32) async throws {
-        let gateway = try await Stage.shared().anotherGateway()
-        expectDone(try await gateway.testUser().say("Hello \(sim(["words": 2]))"))
+        let gateway = try await TestBed.shared().anotherGateway()
+        expectDone(try await gateway.testUser().chat("Hello \(sim(["words": 2]))"))
         gateway.program.signal(signal)
         #expect(try await gateway.program.exit(within: 2) == 0)
     }
 
     @Test("lets a running turn end, streams and saves it, and rejects new ones")
     func draining() async throws {
-        let stage = try await Stage.shared()
-        let gateway = try await stage.anotherGateway()
+        let testBed = try await TestBed.shared()
+        let gateway = try await testBed.anotherGateway()
         let testUser = gateway.testUser()
-        async let running = testUser.say("Tell me \(sim(["words": 25, "pace_ms": 100]))")
+        async let running = testUser.chat("Tell me \(sim(["words": 25, "pace_ms": 100]))")
         try await eventually("the running turn") {
-            try await stage.database.rows("select id from turns where user_id = '\(testUser.id)'").count == 1
+            try await testBed.database.rows("select id from turns where user_id = '\(testUser.id)'").count == 1
         }
         gateway.program.signal(SIGTERM)
         // It reports that it is not ready, or no longer listens.
         try await eventually(within: .seconds(2), "readiness lost") { (try? await gateway.readiness()) != 200 }
         #expect(gateway.program.isRunning)
-        if let refused = try? await gateway.testUser().say("Too late") {
+        if let refused = try? await gateway.testUser().chat("Too late") {
             #expect(refused.status == 503 && refused.errorCode == "SYS_5001" && refused.headers["retry-after"] != nil)
         }
         let answer = try await running
         #expect(answer.story == ["start", "token", "usage", "done"] && answer.content.split(separator: " ").count == 25)
         #expect(try await gateway.program.exit(within: 5) == 0)
-        #expect(try await stage.database.messages(of: testUser.id, role: "assistant").map { $0["content"] } == [answer.content])
-        #expect(try await stage.database.turn(of: testUser.id)["status"] == "complete")
+        #expect(try await testBed.database.messages(of: testUser.id, role: "assistant").map { $0["content"] } == [answer.content])
+        #expect(try await testBed.database.turn(of: testUser.id)["status"] == "complete")
     }
 
     @Test("saves a running turn whose client has disconnected")
     func drainingAlone() async throws {
-        let stage = try await Stage.shared()
-        let gateway = try await stage.anotherGateway()
+        let testBed = try await TestBed.shared()
+        let gateway = try await testBed.anotherGateway()
         let testUser = gateway.testUser()
         let request = try testUser.request("Tell me \(sim(["words": 15, "pace_ms": 80]))")
         try await Wire.run {
@@ -50,13 +50,13 @@ struct ShutdownTests {
         }
         gateway.program.signal(SIGTERM)
         #expect(try await gateway.program.exit(within: 10) == 0)
-        let stored = try await stage.database.messages(of: testUser.id, role: "assistant")
+        let stored = try await testBed.database.messages(of: testUser.id, role: "assistant")
         #expect(stored.count == 1 && stored.first?["content"]?.split(separator: " ").count == 15)
     }
 
     @Test("closes idle connections instead of waiting for them")
     func idleConnections() async throws {
-        let gateway = try await Stage.shared().anotherGateway()
+        let gateway = try await TestBed.shared().anotherGateway()
         let head = Browser(port: gateway.port).head("GET", "/healthz", bodyCount: nil)
         let wires = try await Wire.run {
             let (silent, used) = (try Wire(port: gateway.port), try Wire(port: gateway.port))
@@ -71,19 +71,19 @@ struct ShutdownTests {
 
     @Test("and a restart: the conversation continues")
     func startedAgain() async throws {
-        let stage = try await Stage.shared()
-        let first = try await stage.anotherGateway()
+        let testBed = try await TestBed.shared()
+        let first = try await testBed.anotherGateway()
         let testUser = first.testUser()
-        let told = try await testUser.say("My name is Ada \(sim(["text": "Hello, Ada."]))")
+        let told = try await testUser.chat("My name is Ada \(sim(["text": "Hello, Ada."]))")
         let conversation = try #require(told.first("start")?["conversation_id"])
         first.program.signal(SIGTERM)
         #expect(try await first.program.exit(within: 5) == 0)
 
-        let second = try await stage.anotherGateway()
+        let second = try await testBed.anotherGateway()
         let word = marker()
         let later = TestUser(gateway: second, id: testUser.id)
-        expectDone(try await later.say("What is my name? \(word) \(sim(["words": 2]))", ["conversation_id": conversation]))
-        let request = try #require(try await stage.simulator.requests(containing: word).first)
+        expectDone(try await later.chat("What is my name? \(word) \(sim(["words": 2]))", ["conversation_id": conversation]))
+        let request = try #require(try await testBed.simulator.requests(containing: word).first)
         #expect(request.messages.map(\.role) == ["system", "user", "assistant", "user"] && request.messages[2].content == "Hello, Ada.")
     }
 }

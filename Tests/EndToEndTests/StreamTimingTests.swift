@@ -5,7 +5,7 @@ import Testing
 struct StreamTimingTests {
     @Test("begins before the model's first token", .paced)
     func headFirst() async throws {
-        let answer = try await Stage.shared().testUser().say("Hello \(sim(["first_token_ms": 1500, "words": 3]))")
+        let answer = try await TestBed.shared().testUser().chat("Hello \(sim(["first_token_ms": 1500, "words": 3]))")
         let start = try #require(answer.first("start")), token = try #require(answer.first("token"))
         #expect(answer.headAfter < .seconds(1) && start.arrivedAfter < .seconds(1))
         #expect(token.arrivedAfter >= .seconds(1.4))
@@ -13,7 +13,7 @@ struct StreamTimingTests {
 
     @Test("delivers tokens as the model sends them, not in one burst", .paced)
     func spread() async throws {
-        let answer = try await Stage.shared().testUser().say("Hello \(sim(["words": 20, "pace_ms": 100]))")
+        let answer = try await TestBed.shared().testUser().chat("Hello \(sim(["words": 20, "pace_ms": 100]))")
         let arrivals = answer.events.filter { $0.type == "token" }.map(\.arrivedAfter)
         #expect(arrivals.count >= 15)
         let (first, last) = (try #require(arrivals.first), try #require(arrivals.last))
@@ -26,7 +26,7 @@ struct StreamTimingTests {
     @Test("gets a ping within 10 s of silence", .patient)
     func pings() async throws {
         let script = sim(["tokens": ["One. ", "Two."], "stall_after_tokens": 1, "stall_ms": 12_000])
-        let answer = try await Stage.shared().testUser().say("Hello \(script)", timeout: 40)
+        let answer = try await TestBed.shared().testUser().chat("Hello \(script)", timeout: 40)
         #expect(answer.story == ["start", "token", "usage", "done"] && answer.content == "One. Two.")
         let (spoken, ping) = (try #require(answer.first("token")).arrivedAfter, try #require(answer.pings.first))
         #expect(answer.pings.count == 1 && ping - spoken > .seconds(5) && ping - spoken <= .seconds(10), "\(ping - spoken)")
@@ -34,7 +34,7 @@ struct StreamTimingTests {
 
     @Test("is sent event by event also to a client that delays acknowledgements (no Nagle)", .paced)
     func noDelay() async throws {
-        let testUser = try await Stage.shared().testUser()
+        let testUser = try await TestBed.shared().testUser()
         let request = try testUser.request("Hello \(sim(["words": 60, "pace_ms": 10]))")
         let port = testUser.browser.port
         // The best of several, because one may be delayed by other work of the machine.

@@ -54,7 +54,7 @@ struct TokenTests {
 
     @Test("is rejected in the envelope, as a problem document and as one error event", arguments: Refused.all)
     func refused(token: Refused) async throws {
-        let gateway = try await Stage.shared().gateway
+        let gateway = try await TestBed.shared().gateway
         let browser = Browser(port: gateway.port)
         func post(_ accept: String?) async throws -> Answer {
             var headers: [String: String] = [:]
@@ -87,23 +87,24 @@ struct TokenTests {
 
     @Test("is accepted up to 30 s after its expiry, with an audience list, and with an apikey header")
     func accepted() async throws {
-        let gateway = try await Stage.shared().gateway
+        let gateway = try await TestBed.shared().gateway
         let user = UUID().uuidString.lowercased()
         let now = Int(Date().timeIntervalSince1970)
         let token = Token(user: user).with(["exp": now - 5, "aud": ["others", "authenticated"]]).text
         let testUser = TestUser(gateway: gateway, id: user)
-        let answer = try await testUser.say(
+        let answer = try await testUser.chat(
             "Hello \(sim(["words": 2]))", headers: ["Authorization": "bearer \(token)", "apikey": "anything"])
         #expect(answer.status == 200 && answer.first("done") != nil)
     }
 
     @Test("creates the user's row on first use; a rejected one stores nothing")
     func firstSight() async throws {
-        let stage = try await Stage.shared()
-        let (welcome, refused) = (stage.testUser(), UUID().uuidString.lowercased())
-        _ = try await welcome.say("Hello \(sim(["words": 2]))")
-        _ = try await Browser(port: stage.gateway.port, token: Token(user: refused).with(["role": "anon"]).text).post(#"{"message":"hi"}"#)
-        let known = try await stage.database.rows("select id from users where id in ('\(welcome.id)', '\(refused)')")
+        let testBed = try await TestBed.shared()
+        let (welcome, refused) = (testBed.testUser(), UUID().uuidString.lowercased())
+        _ = try await welcome.chat("Hello \(sim(["words": 2]))")
+        _ = try await Browser(port: testBed.gateway.port, token: Token(user: refused).with(["role": "anon"]).text).post(
+            #"{"message":"hi"}"#)
+        let known = try await testBed.database.rows("select id from users where id in ('\(welcome.id)', '\(refused)')")
         #expect(known.map { $0["id"] } == [welcome.id])
     }
 }

@@ -5,12 +5,12 @@ import Testing
 struct TooLargeTests {
     @Test("a body of 1 MB is 413, announced or not")
     func body() async throws {
-        let stage = try await Stage.shared()
-        let testUser = stage.testUser()
+        let testBed = try await TestBed.shared()
+        let testUser = testBed.testUser()
         let large = Array(#"{"message":"hello","more":"\#(String(repeating: "x", count: 1 << 20))"}"#.utf8)
         let head = testUser.browser.head("POST", Browser.chatPath, bodyCount: large.count)
         let announced = try await Wire.run {
-            let wire = try Wire(port: stage.gateway.port)
+            let wire = try Wire(port: testBed.gateway.port)
             // The response may come, and the connection end, before everything was sent.
             try? wire.send(head + large)
             return try wire.readAnswer()
@@ -19,7 +19,7 @@ struct TooLargeTests {
 
         let chunked = testUser.browser.head("POST", Browser.chatPath, bodyCount: nil, headers: ["Transfer-Encoding": "chunked"])
         let unannounced = try await Wire.run {
-            let wire = try Wire(port: stage.gateway.port)
+            let wire = try Wire(port: testBed.gateway.port)
             try wire.send(chunked)
             for start in stride(from: 0, to: large.count, by: 1 << 16) {
                 let piece = large[start..<min(start + 1 << 16, large.count)]
@@ -32,14 +32,14 @@ struct TooLargeTests {
         }
         #expect(unannounced.status == 413 && unannounced.errorCode == "VAL_3005")
         // Without a token the error is 401.
-        let stranger = try await Browser(port: stage.gateway.port).send("POST", Browser.chatPath, body: large)
+        let stranger = try await Browser(port: testBed.gateway.port).send("POST", Browser.chatPath, body: large)
         #expect(stranger.status == 401 && stranger.errorCode == "AUTH_1002")
-        expectDone(try await testUser.say("Hello \(sim(["words": 2]))"))
+        expectDone(try await testUser.chat("Hello \(sim(["words": 2]))"))
     }
 
     @Test("a body of exactly 256 KiB is accepted")
     func largestBody() async throws {
-        let testUser = try await Stage.shared().testUser()
+        let testUser = try await TestBed.shared().testUser()
         let start = #"{"message":"hello \#(sim(["words": 2]).replacing("\"", with: "\\\""))","more":""#, end = "\"}"
         let body = start + String(repeating: "x", count: 256 << 10 - start.utf8.count - end.utf8.count) + end
         #expect(body.utf8.count == 256 << 10)
@@ -49,7 +49,7 @@ struct TooLargeTests {
 
     @Test("a header of 64 KiB is 431, one of 20 KiB is accepted")
     func header() async throws {
-        let testUser = try await Stage.shared().testUser()
+        let testUser = try await TestBed.shared().testUser()
         let large = try await testUser.browser.send("GET", "/healthz", headers: ["X-Large": String(repeating: "x", count: 64 << 10)])
         #expect(large.status == 431 && large.errorCode == "VAL_3005" && large.error["action"] == "fix_input")
         let several = Dictionary(uniqueKeysWithValues: (0..<64).map { ("X-Large-\($0)", String(repeating: "x", count: 1 << 10)) })
@@ -62,10 +62,10 @@ struct TooLargeTests {
 
     @Test("a header of 300 KiB, or one without an end, does not affect other clients", arguments: [300 << 10, 8 << 20])
     func hugeHeader(count: Int) async throws {
-        let stage = try await Stage.shared()
-        let testUser = stage.testUser()
+        let testBed = try await TestBed.shared()
+        let testUser = testBed.testUser()
         try await Wire.run {
-            let wire = try Wire(port: stage.gateway.port, timeout: 2)
+            let wire = try Wire(port: testBed.gateway.port, timeout: 2)
             try wire.send("POST \(Browser.chatPath) HTTP/1.1\r\nX-Huge: ")
             let piece = [UInt8](repeating: UInt8(ascii: "x"), count: 1 << 16)
             for _ in 0...(count / piece.count) { guard (try? wire.send(piece)) != nil else { break } }
@@ -76,15 +76,15 @@ struct TooLargeTests {
                 #expect(count > 300 << 10, "no answer")
             }
         }
-        #expect(stage.gateway.program.isRunning)
-        expectDone(try await testUser.say("Hello \(sim(["words": 2]))"))
+        #expect(testBed.gateway.program.isRunning)
+        expectDone(try await testUser.chat("Hello \(sim(["words": 2]))"))
     }
 
     @Test(
         "a malformed head gets an ordinary error response",
         arguments: ["BREW /healthz HTTP/1.1", "GET /healthz HTTP/9.9", "GET"])
     func unreadable(line: String) async throws {
-        let port = try await Stage.shared().gateway.port
+        let port = try await TestBed.shared().gateway.port
         let answer = try await Wire.run {
             let wire = try Wire(port: port, timeout: 5)
             try wire.send("\(line)\r\nHost: a\r\n\r\n")
@@ -97,7 +97,7 @@ struct TooLargeTests {
 
     @Test("input that is not HTTP does not affect other clients")
     func noHTTP() async throws {
-        let stage = try await Stage.shared()
+        let testBed = try await TestBed.shared()
         let noise: [[UInt8]] = [
             Array("\r\n\r\n\r\n".utf8), Array("GET\r\n\r\n".utf8), Array("GET / HTTP/9.9\r\n\r\n".utf8), [0x16, 0x03, 0x01, 0x02, 0x00],
             (0..<4096).map { UInt8(truncatingIfNeeded: $0 &* 167) }, Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8),
@@ -106,12 +106,12 @@ struct TooLargeTests {
         ]
         for bytes in noise {
             try await Wire.run {
-                let wire = try Wire(port: stage.gateway.port, timeout: 1)
+                let wire = try Wire(port: testBed.gateway.port, timeout: 1)
                 try? wire.send(bytes)
                 _ = try? wire.receive()
             }
         }
-        #expect(stage.gateway.program.isRunning)
-        #expect(try await stage.gateway.health() == 200)
+        #expect(testBed.gateway.program.isRunning)
+        #expect(try await testBed.gateway.health() == 200)
     }
 }

@@ -4,16 +4,16 @@ import Testing
 
 @Suite("Chat in a terminal", .paced)
 struct ChatTerminalTests {
-    private func chat(_ stage: Stage, user: String = UUID().uuidString.lowercased(), url: String? = nil) throws -> Terminal {
+    private func chat(_ testBed: TestBed, user: String = UUID().uuidString.lowercased(), url: String? = nil) throws -> Terminal {
         try Terminal(
-            ["chat", "--url", url ?? "http://127.0.0.1:\(stage.gateway.port)"], environment: ["COACH_TOKEN": Token(user: user).text])
+            ["chat", "--url", url ?? "http://127.0.0.1:\(testBed.gateway.port)"], environment: ["COACH_TOKEN": Token(user: user).text])
     }
 
     @Test("answers are wrapped at words, unknown commands are not sent, /retry answers again, /quit exits")
     func commands() async throws {
-        let stage = try await Stage.shared()
+        let testBed = try await TestBed.shared()
         let (user, word) = (UUID().uuidString.lowercased(), marker())
-        let chat = try chat(stage, user: user)
+        let chat = try chat(testBed, user: user)
         try await chat.waits(for: "> ")
         let text = "One two three four five six seven eight nine ten eleven twelve."
         try chat.type("\(word) \(sim(["text": text]))\n")
@@ -29,17 +29,17 @@ struct ChatTerminalTests {
         try await chat.waits(for: "/retry   answer")
         try chat.type("/retry\n")
         try await chat.waits(for: "twelve.", times: 3)
-        #expect(try await stage.database.messages(of: user, role: "user").count == 1)
-        #expect(try await stage.simulator.requests(containing: word).count == 2)
+        #expect(try await testBed.database.messages(of: user, role: "user").count == 1)
+        #expect(try await testBed.simulator.requests(containing: word).count == 2)
         try chat.type("/quit\n")
         #expect(try await chat.exit() == 0)
     }
 
     @Test("Ctrl-C stops a running answer; at the prompt it exits")
     func interrupt() async throws {
-        let stage = try await Stage.shared()
+        let testBed = try await TestBed.shared()
         let user = UUID().uuidString.lowercased()
-        let chat = try chat(stage, user: user)
+        let chat = try chat(testBed, user: user)
         try await chat.waits(for: "> ")
         try chat.type("Hello \(sim(["words": 2000, "pace_ms": 20]))\n")
         try await eventually("an answer that has begun in\n\(chat.text)") {
@@ -47,7 +47,7 @@ struct ChatTerminalTests {
         }
         try chat.type(Terminal.interrupt)
         try await chat.waits(for: "(stopped)")
-        let (turn, _) = try await stage.database.settledAnswer(of: user)
+        let (turn, _) = try await testBed.database.settledAnswer(of: user)
         #expect(turn["status"] == "stopped")
         try await chat.waits(for: "> ", times: 2)
         try chat.type(Terminal.interrupt)
@@ -58,7 +58,7 @@ struct ChatTerminalTests {
     func interruptTwice() async throws {
         // A gateway that never answers, so that the first Ctrl-C cannot stop a turn.
         let silent = try SilentServer()
-        let chat = try chat(try await Stage.shared(), url: "http://127.0.0.1:\(silent.port)")
+        let chat = try chat(try await TestBed.shared(), url: "http://127.0.0.1:\(silent.port)")
         try await chat.waits(for: "> ")
         try chat.type("Hello\n")
         try await eventually("a connection") { silent.hasConnection }
@@ -70,7 +70,7 @@ struct ChatTerminalTests {
 
     @Test("a refused connection prints one line")
     func refused() async throws {
-        let chat = try chat(try await Stage.shared(), url: "http://127.0.0.1:1")
+        let chat = try chat(try await TestBed.shared(), url: "http://127.0.0.1:1")
         try await chat.waits(for: "> ")
         try chat.type("Hello\n")
         try await chat.waits(for: "> ", times: 2)

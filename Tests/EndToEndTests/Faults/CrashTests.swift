@@ -44,7 +44,7 @@ struct CrashTests {
 
     @Test("and a restart with the same state: the turn is finalized at once, its estimate billed once, and retry works")
     func sameState() async throws {
-        let simulator = try await Stage.shared().simulator
+        let simulator = try await TestBed.shared().simulator
         let database = try await Database.ofItsOwn()
         let folder = try StateFolder()
         let gateway = try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: folder.state())
@@ -60,7 +60,7 @@ struct CrashTests {
         let (turn, content) = try await database.settledAnswer(of: testUser.id, within: 4)
         #expect(turn["status"] == "interrupted" && !content.isEmpty && first.turnID == turn["id"])
         // A repeated request gets the kept part, without a model call.
-        let repeated = try await testUser.at(successor.port).say(message, ["client_message_id": "k"])
+        let repeated = try await testUser.at(successor.port).chat(message, ["client_message_id": "k"])
         #expect(repeated.story == ["start", "token", "usage", "error"] && repeated.content == content)
         #expect(
             repeated.first("error")?.fields.flag("partial") == true
@@ -77,7 +77,7 @@ struct CrashTests {
 
     @Test("before the first word: the turn has failed, nothing is billed, and a repeated request retries it with the same id")
     func beforeTheFirstWord() async throws {
-        let simulator = try await Stage.shared().simulator
+        let simulator = try await TestBed.shared().simulator
         let database = try await Database.ofItsOwn()
         let folder = try StateFolder()
         let gateway = try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: folder.state())
@@ -88,7 +88,7 @@ struct CrashTests {
         try await gateway.program.exit()
         let successor = try await Gateway(database: database.gatewayURL, simulator: simulator.url, environment: folder.state())
         #expect(try await database.settledAnswer(of: testUser.id, within: 4).turn["status"] == "failed")
-        let again = try await testUser.at(successor.port).say(message, ["client_message_id": "k"])
+        let again = try await testUser.at(successor.port).chat(message, ["client_message_id": "k"])
         #expect(again.story == ["start", "token", "usage", "done"] && again.first("start")?["turn_id"] == first.turnID)
         #expect(try await database.messages(of: testUser.id, role: "user").count == 1)
         #expect(try await database.turn(of: testUser.id).number("attempt") == 2)
@@ -97,7 +97,7 @@ struct CrashTests {
 
     @Test("a second process with the same instance id, from a copied state folder, ends the first and finalizes its turns")
     func sameIdentity() async throws {
-        let simulator = try await Stage.shared().simulator
+        let simulator = try await TestBed.shared().simulator
         let database = try await Database.ofItsOwn()
         let (folder, copy) = (try StateFolder(), try StateFolder())
         func gateway(_ folder: StateFolder) async throws -> Gateway {

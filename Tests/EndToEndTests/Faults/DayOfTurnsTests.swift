@@ -57,7 +57,7 @@ struct DayOfTurnsTests {
                         }
                         let place = Int.random(in: 0..<2, using: &random)
                         let domain = ["fitness", "mindset", "relationships"][person % 3]
-                        let answer = try await users[place].say(
+                        let answer = try await users[place].chat(
                             Self.message(&random), person % 4 == 0 ? [:] : ["domain": domain], timeout: 60)
                         #expect(answer.status == 200, "\(answer.text)")
                         let usage = answer.first("usage")?.fields

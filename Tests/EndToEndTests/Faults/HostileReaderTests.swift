@@ -6,10 +6,10 @@ import Testing
 @Suite("Slow and hostile clients", .serialized, .patient)
 struct HostileReaderTests {
     private static let ground = Task {
-        let stage = try await Stage.shared()
+        let testBed = try await TestBed.shared()
         let simulator = try await Simulator()
         let folder = try StateFolder()
-        let gateway = try await Gateway(database: stage.database.gatewayURL, simulator: simulator.url, environment: folder.state())
+        let gateway = try await Gateway(database: testBed.database.gatewayURL, simulator: simulator.url, environment: folder.state())
         return (gateway: gateway, folder: folder, simulator: simulator)
     }
 
@@ -32,7 +32,7 @@ struct HostileReaderTests {
         async let body = trickle(Array(whole[headBytes.count...]), gateway, after: headBytes)
 
         // All of them are connected.
-        #expect(try await gateway.testUser().say("Hello \(sim(["words": 3]))").endAfter < .seconds(2))
+        #expect(try await gateway.testUser().chat("Hello \(sim(["words": 3]))").endAfter < .seconds(2))
         // Closed, or answered with 408.
         try await Wire.run { for wire in silent { while try !wire.receive().isEmpty {} } }
         #expect(start.duration(to: .now) < .seconds(15), "\(start.duration(to: .now))")

@@ -9,7 +9,7 @@ struct JobTests {
 
     @Test("two instances share them; while one is repeatedly killed, every job is done, and its effect happens once")
     func kills() async throws {
-        let simulator = try await Stage.shared().simulator
+        let simulator = try await TestBed.shared().simulator
         let database = try await Database.ofItsOwn()
         try await fill(database)
         let folders = (try StateFolder(), try StateFolder())
@@ -42,14 +42,14 @@ struct JobTests {
 
     @Test("a dead job is a finding of check, and is run again when it is requeued")
     func dead() async throws {
-        let stage = try await Stage.shared()
+        let testBed = try await TestBed.shared()
         let database = try await Database.ofItsOwn()
-        let environment = Gateway.environment(database: database.gatewayURL, simulator: stage.simulator.url)
+        let environment = Gateway.environment(database: database.gatewayURL, simulator: testBed.simulator.url)
         let clean = try await Program.run(["check"], environment: environment)
         #expect(!clean.output.contains("dead jobs"), "\(clean.output)")
         // Without a user there is nothing to remove.
         try await database.fresh.psql("select gateway.enqueue_job(null, 'delete_user')")
-        let gateway = try await Gateway(database: database.gatewayURL, simulator: stage.simulator.url)
+        let gateway = try await Gateway(database: database.gatewayURL, simulator: testBed.simulator.url)
         try await eventually("the dead job") { try await !database.rows("select 1 as one from gateway.jobs where state = 'dead'").isEmpty }
         let check = try await Program.run(["check"], environment: environment)
         #expect(check.status != 0 && check.output.contains("1 dead jobs of kind delete_user"), "\(check.output)")

@@ -71,7 +71,7 @@ struct LedgerReconciliationTests {
                         guard index < plans.count else { return }
                         let place = places.randomElement() ?? places[0]
                         // A gateway that is killed breaks the stream; its turn is ended by the other one.
-                        do { _ = try await place.user().say(plans[index].message, timeout: 20) } catch is Wire.Failure {}
+                        do { _ = try await place.user().chat(plans[index].message, timeout: 20) } catch is Wire.Failure {}
                         if index % 50 == 0 { try await journal.read() }
                     }
                 }

@@ -15,7 +15,7 @@ struct LostAttemptTests {
         var read: Int
 
         init(_ script: [String: Any]) async throws {
-            let simulator = try await Stage.shared().simulator
+            let simulator = try await TestBed.shared().simulator
             let database = try await Database.ofItsOwn()
             self.database = database
             let folder = try StateFolder()

@@ -10,7 +10,7 @@ private struct Island: Sendable {
     var simulator: Simulator
 
     init() async throws {
-        simulator = try await Stage.shared().simulator
+        simulator = try await TestBed.shared().simulator
         cluster = try await ThrowawayCluster.start()
         database = try await Database(try await cluster.freshDatabase())
     }
@@ -37,7 +37,7 @@ struct OutageTests {
         }
         await island.cluster.stop()
         let asked = ContinuousClock.now
-        let refused = try await one.testUser().say("Me too")
+        let refused = try await one.testUser().chat("Me too")
         #expect(asked.duration(to: .now) < .seconds(1))
         #expect(refused.status == 503 && refused.errorCode == "EXT_4003" && Int(refused.headers["retry-after"] ?? "") ?? 0 >= 1)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -66,7 +66,7 @@ struct OutageTests {
         }
         #expect(try await island.database.isBalanced())
         // And it works again without a restart.
-        try await eventually("an answer") { try await one.testUser().say("Hello \(sim(["words": 2]))").status == 200 }
+        try await eventually("an answer") { try await one.testUser().chat("Hello \(sim(["words": 2]))").status == 200 }
     }
 
     @Test("a receipt on disk survives a restart, and is booked once, as the owner's")
@@ -153,12 +153,12 @@ struct OutageTests {
         let island = try await Island()
         let gateway = try await island.gateway(try StateFolder())
         let testUser = gateway.testUser()
-        let opening = try await testUser.say("Hello \(sim(["words": 2]))")
+        let opening = try await testUser.chat("Hello \(sim(["words": 2]))")
         let conversation = try #require(opening.first("start")?["conversation_id"])
         let message = "And now? \(sim(["words": 3]))"
         let more = ["client_message_id": "k", "conversation_id": conversation]
         island.cluster.sigstop()
-        let refused = try await testUser.say(message, more)
+        let refused = try await testUser.chat(message, more)
         #expect(refused.status == 503 && refused.errorCode == "EXT_4003" && refused.endAfter < .seconds(3.5), "\(refused.text)")
         island.cluster.sigcont()
         let asked = ContinuousClock.now
@@ -169,7 +169,7 @@ struct OutageTests {
         }
         #expect(answer.end?.type == "done" && asked.duration(to: .now) < .seconds(15), "\(answer.story) after \(asked.duration(to: .now))")
         #expect(try await island.database.messages(of: testUser.id, role: "user").count == 2)
-        #expect(try await testUser.say("Good \(sim(["words": 2]))", ["conversation_id": conversation]).first("done") != nil)
+        #expect(try await testUser.chat("Good \(sim(["words": 2]))", ["conversation_id": conversation]).first("done") != nil)
     }
 }
 

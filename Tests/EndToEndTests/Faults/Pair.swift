@@ -12,13 +12,13 @@ final class Pair: Sendable {
     /// The shared pair, for tests that do not stop it.
     static func shared() async throws -> Pair { try await task.value }
     private static let task = Task {
-        let stage = try await Stage.shared()
-        return try await Pair(stage.database, stage.simulator)
+        let testBed = try await TestBed.shared()
+        return try await Pair(testBed.database, testBed.simulator)
     }
 
     /// A new pair on a new database, which a test may kill and drain.
     static func fresh(_ environment: [String: String] = [:]) async throws -> Pair {
-        let simulator = try await Stage.shared().simulator
+        let simulator = try await TestBed.shared().simulator
         return try await Pair(try await .ofItsOwn(), simulator, environment)
     }
 

@@ -12,7 +12,7 @@ struct RandomKillTests {
 
     @Test("lose no acknowledged message, at most 500 ms of text, and no bill; a resume returns the kept length")
     func manyKills() async throws {
-        let simulator = try await Stage.shared().simulator
+        let simulator = try await TestBed.shared().simulator
         let database = try await Database.ofItsOwn()
         let folder = try StateFolder()
         let place = Place()

@@ -14,7 +14,7 @@ struct ResumeTests {
     private static let told = Task {
         let pair = try await Pair.shared()
         let testUser = pair.one.testUser()
-        let answer = try await testUser.say("Hello \(sim(["text": wideText]))")
+        let answer = try await testUser.chat("Hello \(sim(["text": wideText]))")
         return Told(pair: pair, testUser: testUser, turn: answer.first("start")?["turn_id"] ?? "", text: Array(answer.content.utf8))
     }
 

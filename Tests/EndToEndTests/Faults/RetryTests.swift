@@ -14,7 +14,7 @@ struct RetryTests {
         let testUser = pair.one.testUser()
         let word = marker()
         let script = sim(["tokens": ["Oldpart", "\(word)a ", "and ", "more"], "cut_after_tokens": 3])
-        let first = try await testUser.say("Hello \(word) \(script)")
+        let first = try await testUser.chat("Hello \(word) \(script)")
         #expect(first.story == ["start", "token", "usage", "error"])
         let start = try #require(first.first("start"))
         let again = try await testUser.at(pair.other.port).retry(try #require(start["turn_id"]))
@@ -36,7 +36,7 @@ struct RetryTests {
         let testUser = pair.one.testUser()
         let word = marker()
         // Two answers to one message: the next call has another script.
-        let first = try await testUser.say("Please speak about \(word).")
+        let first = try await testUser.chat("Please speak about \(word).")
         let start = try #require(first.first("start"))
         let again = try await testUser.retry(try #require(start["turn_id"]))
         #expect(again.story == ["start", "token", "usage", "done"], "\(again.text)")
@@ -45,7 +45,7 @@ struct RetryTests {
         let calls = try await pair.simulator.requests(containing: word)
         #expect(calls.count == 2)
         #expect(calls.last?.messages.contains { $0.role == "assistant" } == false)
-        let next = try await testUser.say(
+        let next = try await testUser.chat(
             "And then? \(sim(["words": 2]))", ["conversation_id": try #require(start["conversation_id"])])
         #expect(next.status == 200)
         let history = try #require(try await pair.simulator.requests(containing: word).last).messages
@@ -74,9 +74,9 @@ struct RetryTests {
         let refusal: [String: Any] = ["http_error": ["status": 400]]
         let message = "Hello \(word)"
         let key = ["client_message_id": "k"]
-        let first = try await testUser.say("\(message) \(sim(refusal))", key)
+        let first = try await testUser.chat("\(message) \(sim(refusal))", key)
         #expect(first.story == ["start", "error"] && first.first("error")?.fields.flag("partial") == false)
-        let second = try await testUser.say("\(message) \(sim(refusal))", key)
+        let second = try await testUser.chat("\(message) \(sim(refusal))", key)
         #expect(second.story == ["start", "error"])
         let (one, two) = (try #require(first.first("start")), try #require(second.first("start")))
         for name in ["turn_id", "user_message_id", "conversation_id"] { #expect(one[name] == two[name]) }

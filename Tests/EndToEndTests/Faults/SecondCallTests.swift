@@ -38,7 +38,7 @@ struct SecondCallTests {
         let text = try await speaking.listen("Hello \(refusal) \(sim(["model": "sim-second", "words": 400, "pace_ms": 20]))").until(
             bytes: 30)
         let mark = marker()
-        let waiting = Task { try? await silent.say("Hello \(mark) \(refusal) \(sim(["model": "sim-second", "hang": true]))", timeout: 20) }
+        let waiting = Task { try? await silent.chat("Hello \(mark) \(refusal) \(sim(["model": "sim-second", "hang": true]))", timeout: 20) }
         try await eventually("the second call") { try await simulator.requests(containing: mark).count == 2 }
         // The checkpoint of the first turn has its text and its calls.
         try await eventually("a checkpoint") {

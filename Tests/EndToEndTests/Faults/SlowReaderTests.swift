@@ -5,14 +5,14 @@ import Testing
 @Suite("Slow readers", .paced)
 struct SlowReaderTests {
     private static func gateway() async throws -> (Gateway, StateFolder, Simulator) {
-        let stage = try await Stage.shared()
+        let testBed = try await TestBed.shared()
         let simulator = try await Simulator()
         // The longest answer that a turn may have, in the requested number of tokens.
         let script = ["tokens": [String](repeating: String(repeating: "word ", count: 12), count: 1000), "pace_ms": 0] as [String: Any]
         let body = try JSONSerialization.data(withJSONObject: script)
         _ = try await Browser(port: simulator.port).send("PUT", "/simulator/script", body: Array(body))
         let folder = try StateFolder()
-        let gateway = try await Gateway(database: stage.database.gatewayURL, simulator: simulator.url, environment: folder.state())
+        let gateway = try await Gateway(database: testBed.database.gatewayURL, simulator: simulator.url, environment: folder.state())
         return (gateway, folder, simulator)
     }
 
@@ -21,7 +21,7 @@ struct SlowReaderTests {
         let (gateway, folder, simulator) = try await Self.gateway()
         defer { withExtendedLifetime(simulator) {} }
         let slow = gateway.testUser()
-        let long = try await slow.say("Hello")
+        let long = try await slow.chat("Hello")
         #expect(long.content.utf8.count == 60_000)
         let turn = try #require(long.first("start")?["turn_id"])
         let request = slow.browser.head("GET", "\(Browser.chatPath)/\(turn)", bodyCount: nil)

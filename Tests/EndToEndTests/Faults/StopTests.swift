@@ -54,7 +54,7 @@ struct StopTests {
             let answer = try await asker.stop(first.turnID)
             #expect(answer.status == 200 && answer.json.object("data")["status"] == "stopped", "\(answer.text)")
         }
-        let whole = try await testUser.say("Hello \(sim(["words": 3]))")
+        let whole = try await testUser.chat("Hello \(sim(["words": 3]))")
         let answer = try await asker.stop(try #require(whole.first("start")?["turn_id"]))
         #expect(answer.status == 200 && answer.json.object("data")["status"] == "complete", "\(answer.text)")
         #expect(try await pair.database.usage(of: testUser.id).count == 2)
@@ -118,7 +118,7 @@ struct StopTests {
         let conversation = try #require(first.events.first?["conversation_id"])
         let listed = try await testUser.browser.send("GET", "/api/v1/conversations/\(conversation)/messages")
         #expect(listed.json.objects("data").count == 1, "\(listed.text)")
-        expectDone(try await testUser.say("And now? \(sim(["words": 2]))", ["conversation_id": conversation]))
+        expectDone(try await testUser.chat("And now? \(sim(["words": 2]))", ["conversation_id": conversation]))
     }
 
     @Test("is done by deleting the conversation, also for remote subscribers; the turn is still billed")

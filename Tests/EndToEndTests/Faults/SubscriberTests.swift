@@ -76,7 +76,7 @@ struct SubscriberTests {
         let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
             for index in 0..<100 {
                 let own = testUser.at(index % 2 == 0 ? pair.one.port : pair.other.port)
-                group.addTask { try await own.say(message, ["client_message_id": "once"]) }
+                group.addTask { try await own.chat(message, ["client_message_id": "once"]) }
             }
             return try await group.reduce(into: [Answer]()) { $0.append($1) }
         }
@@ -93,8 +93,8 @@ struct SubscriberTests {
     func otherBody() async throws {
         let pair = try await Pair.shared()
         let testUser = pair.one.testUser()
-        #expect(try await testUser.say("Hello \(sim(["words": 2]))", ["client_message_id": "k"]).status == 200)
-        let refused = try await testUser.at(pair.other.port).say("Something else", ["client_message_id": "k"])
+        #expect(try await testUser.chat("Hello \(sim(["words": 2]))", ["client_message_id": "k"]).status == 200)
+        let refused = try await testUser.at(pair.other.port).chat("Something else", ["client_message_id": "k"])
         #expect(refused.status == 422 && refused.errorCode == "BIZ_2009")
     }
 
@@ -104,7 +104,7 @@ struct SubscriberTests {
         let testUser = pair.one.testUser()
         let running = try await testUser.listen("Hello \(sim(["words": 40, "pace_ms": 50]))").until { !$0.turnID.isEmpty }
         let conversation = try #require(running.events.first?["conversation_id"])
-        let refused = try await testUser.at(pair.other.port).say("Me too", ["conversation_id": conversation])
+        let refused = try await testUser.at(pair.other.port).chat("Me too", ["conversation_id": conversation])
         #expect(refused.status == 409 && refused.errorCode == "BIZ_2007")
         #expect(try await testUser.stop(running.turnID).status == 200)
     }

@@ -59,7 +59,7 @@ struct TestUser: Sendable {
     }
 
     /// Sends a message and reads the answer to its end.
-    func say(
+    func chat(
         _ message: String, _ more: [String: Any] = [:], headers: [String: String] = [:], timeout: Int = 30
     ) async throws -> Answer {
         try await browser.send("POST", Browser.chatPath, body: Self.body(message, more), headers: headers, timeout: timeout)

@@ -26,10 +26,10 @@ struct MonitoringTests {
 
     @Test("Prometheus scrapes a gateway, and knows every metric of the rules and of the dashboard", .enabled(if: canRun, reason))
     func scrape() async throws {
-        let stage = try await Stage.shared()
-        let gateway = try await stage.anotherGateway(["COACH_METRICS_LISTEN": "127.0.0.1:0"])
+        let testBed = try await TestBed.shared()
+        let gateway = try await testBed.anotherGateway(["COACH_METRICS_LISTEN": "127.0.0.1:0"])
         let port = try await gateway.metricsPort()
-        expectDone(try await gateway.testUser().say("I want to kill myself \(sim(["words": 3]))"))
+        expectDone(try await gateway.testUser().chat("I want to kill myself \(sim(["words": 3]))"))
 
         let data = try Folder()
         try data.write(

@@ -22,8 +22,8 @@ struct ChatCompletionTests {
 
     @Test("answer with the text, the usage and the rate limit, and are a turn like any other")
     func whole() async throws {
-        let stage = try await Stage.shared()
-        let user = stage.testUser()
+        let testBed = try await TestBed.shared()
+        let user = testBed.testUser()
         let answer = try await complete(user, [message("user", "How do I begin? \(sim(["text": "With one step."]))")])
         #expect(answer.status == 200, "\(answer.text)")
         let choice = try #require(answer.json.objects("choices").first)
@@ -32,7 +32,7 @@ struct ChatCompletionTests {
         let usage = answer.json.object("usage")
         #expect(usage.number("total_tokens") == (usage.number("prompt_tokens") ?? 0) + (usage.number("completion_tokens") ?? 0))
         #expect(answer.headers["x-ratelimit-remaining"] == "599")
-        let turn = try await stage.database.turn(of: user.id)
+        let turn = try await testBed.database.turn(of: user.id)
         #expect(turn["status"] == "complete" && answer.json["id"]?.hasSuffix(turn["id"] ?? "-") == true)
         #expect(try await user.send("GET", "/api/v1/conversations").list.isEmpty)
         #expect(try await user.send("GET", "/api/v1/conversations?source=openai").list.count == 1)
@@ -40,7 +40,7 @@ struct ChatCompletionTests {
 
     @Test("stream chunks, with the usage at the end when the client asks for it")
     func stream() async throws {
-        let user = try await Stage.shared().testUser()
+        let user = try await TestBed.shared().testUser()
         let say = message("user", "How do I begin? \(sim(["text": "One \"step\".\nThen two."]))")
         let plain = try await complete(user, [say], ["stream": true])
         #expect(plain.headers["content-type"]?.hasPrefix("text/event-stream") == true)
@@ -56,17 +56,17 @@ struct ChatCompletionTests {
 
     @Test("send the model the client's messages as history, and its system texts as data")
     func history() async throws {
-        let stage = try await Stage.shared()
+        let testBed = try await TestBed.shared()
         let mark = marker()
         let answer = try await complete(
-            stage.testUser(),
+            testBed.testUser(),
             [
                 message("system", "Obey <me> \(mark)"), message("user", "I ran 3 km."),
                 message("assistant", [["type": "text", "text": "How was it?"]]), message("developer", "second"),
                 message("user", [["type": "text", "text": "Hard. \(sim(["words": 3]))"]]),
             ])
         #expect(answer.status == 200, "\(answer.text)")
-        let request = try #require(try await stage.simulator.requests(containing: mark).last)
+        let request = try #require(try await testBed.simulator.requests(containing: mark).last)
         #expect(request.messages.map(\.role) == ["system", "system", "user", "assistant", "user"])
         #expect(request.messages[2].content == "I ran 3 km." && request.messages[3].content == "How was it?")
         #expect(request.system.contains("<client_texts>\nObey &lt;me&gt; \(mark)\n\nsecond\n</client_texts>"))
@@ -75,36 +75,36 @@ struct ChatCompletionTests {
 
     @Test("begin with the card at tier 2 and above; an earlier message raises the stored level to 1 at most")
     func danger() async throws {
-        let stage = try await Stage.shared()
-        let user = stage.testUser()
+        let testBed = try await TestBed.shared()
+        let user = testBed.testUser()
         let cry = message("user", "I want to kill myself \(sim(["text": "I am here."]))")
         for stream in [false, true] {
             let answer = try await complete(user, [cry], ["stream": stream], headers: ["Accept-Language": "en-US"])
             let text = stream ? text(chunks(answer)) : answer.json.objects("choices").first?.object("message")["content"] ?? ""
             #expect(text.contains("988") && text.hasSuffix("\n\nI am here."), "\(answer.text)")
         }
-        let other = stage.testUser()
+        let other = testBed.testUser()
         let calm = [
             message("user", "I want to kill myself"), message("assistant", "Oh."), message("user", "What is a goal? \(sim(["words": 2]))"),
         ]
         let answer = try await complete(other, calm)
         #expect(answer.json.objects("choices").first?.object("message")["content"]?.contains("988") == false)
-        let level = try await stage.database.row("select level from safety_states where user_id = '\(other.id)'")
+        let level = try await testBed.database.row("select level from safety_states where user_id = '\(other.id)'")
         #expect(level.number("level") == 1)
-        #expect(try await stage.database.turn(of: other.id).number("risk_tier") == 0)
+        #expect(try await testBed.database.turn(of: other.id).number("risk_tier") == 0)
         // A user in danger gets an answer for any model name; an error that remains carries the resources.
         #expect(try await complete(user, [cry], ["model": "gpt-4o"]).status == 200)
-        let refused = try await complete(stage.testUser(), [cry], ["n": 2], headers: ["Accept-Language": "en-US"])
+        let refused = try await complete(testBed.testUser(), [cry], ["n": 2], headers: ["Accept-Language": "en-US"])
         #expect(refused.status == 400 && refused.error["message"]?.contains("988") == true)
         #expect(refused.error.object("details").object("safety").objects("resources").isEmpty == false)
     }
 
     @Test("answer errors in the protocol's shape")
     func errors() async throws {
-        let stage = try await Stage.shared()
-        let user = stage.testUser()
+        let testBed = try await TestBed.shared()
+        let user = testBed.testUser()
         let say = [message("user", "Hello \(sim(["words": 2]))")]
-        let stranger = try await Browser(port: stage.gateway.port).send("POST", Self.path, body: Array("{}".utf8))
+        let stranger = try await Browser(port: testBed.gateway.port).send("POST", Self.path, body: Array("{}".utf8))
         #expect(stranger.status == 401 && stranger.error["type"] == "authentication_error" && stranger.error["code"] == "invalid_api_key")
         let unknown = try await complete(user, say, ["model": "gpt-4o"])
         #expect(unknown.status == 404 && unknown.error["code"] == "model_not_found" && unknown.error["param"] == "model")
@@ -128,7 +128,7 @@ struct ChatCompletionTests {
 
     @Test("tell the client not to repeat a turn that was begun")
     func begunTurn() async throws {
-        let user = try await Stage.shared().testUser()
+        let user = try await TestBed.shared().testUser()
         let failing = [message("user", "Hello \(sim(["http_error": ["status": 500]]))")]
         let answer = try await complete(user, failing)
         #expect(answer.status == 503 && answer.headers["x-should-retry"] == "false" && answer.error["type"] == "server_error")
@@ -139,7 +139,7 @@ struct ChatCompletionTests {
 
     @Test("are repeated by an idempotency key, and by another history are another request")
     func idempotency() async throws {
-        let user = try await Stage.shared().testUser()
+        let user = try await TestBed.shared().testUser()
         let key = ["Idempotency-Key": marker()]
         let say = message("user", "Hello \(sim(["words": 5]))")
         let first = try await complete(user, [say], headers: key)
@@ -151,8 +151,8 @@ struct ChatCompletionTests {
 
     @Test("have a model for each persona that the caller may use")
     func models() async throws {
-        let stage = try await Stage.shared()
-        let creator = TestUser(gateway: stage.gateway, role: "creator")
+        let testBed = try await TestBed.shared()
+        let creator = TestUser(gateway: testBed.gateway, role: "creator")
         let made = try await creator.send("POST", "/api/v1/personas", ["name": "Ada", "tone": "calm"])
         let id = try #require(made.data["id"])
         #expect(try await creator.send("POST", "/api/v1/personas/\(id)/publish").status == 200)
@@ -162,7 +162,7 @@ struct ChatCompletionTests {
         #expect(names.first == "coach" && names.contains("coach:\(id)"), "\(models.text)")
         let answer = try await complete(creator, [message("user", "Hello \(sim(["words": 2]))")], ["model": "coach:\(id)"])
         #expect(answer.status == 200, "\(answer.text)")
-        #expect(try await stage.database.turn(of: creator.id)["persona_id"] == id)
-        #expect(try await complete(stage.testUser(), [message("user", "Hello")], ["model": "coach:\(id)"]).status == 404)
+        #expect(try await testBed.database.turn(of: creator.id)["persona_id"] == id)
+        #expect(try await complete(testBed.testUser(), [message("user", "Hello")], ["model": "coach:\(id)"]).status == 404)
     }
 }

@@ -22,19 +22,19 @@ struct ResponseTests {
 
     @Test("are created, retrieved and continued, and a deleted one is gone")
     func life() async throws {
-        let stage = try await Stage.shared()
-        let user = stage.testUser()
+        let testBed = try await TestBed.shared()
+        let user = testBed.testUser()
         let mark = marker()
         let first = try await create(user, "I want to run. \(mark) \(sim(["text": "Good."]))", ["instructions": "be \(mark) brief"])
         #expect(first.status == 200 && first.json["status"] == "completed" && outputText(first.json) == "Good.", "\(first.text)")
         let id = try #require(first.json["id"])
-        #expect(try #require(try await stage.simulator.requests(containing: mark).last).system.contains("be \(mark) brief"))
+        #expect(try #require(try await testBed.simulator.requests(containing: mark).last).system.contains("be \(mark) brief"))
         let read = try await user.send("GET", "\(Self.path)/\(id)")
         #expect(read.json["id"] == id && outputText(read.json) == "Good." && read.json.number("created_at") ?? 0 > 1_700_000_000)
         let second = try await create(
             user, [["role": "user", "content": "How far? \(sim(["words": 2]))"]], ["previous_response_id": id])
         #expect(second.json["previous_response_id"] == id, "\(second.text)")
-        let request = try #require(try await stage.simulator.requests(containing: mark).last)
+        let request = try #require(try await testBed.simulator.requests(containing: mark).last)
         #expect(request.messages.map(\.role) == ["system", "user", "assistant", "user"] && request.messages[2].content == "Good.")
         let branch = try await create(user, "Or swim? \(sim(["words": 2]))", ["previous_response_id": id])
         #expect(branch.status == 400 && branch.error["code"] == "previous_response_not_latest", "\(branch.text)")
@@ -42,13 +42,13 @@ struct ResponseTests {
         let item = try #require(items.json.objects("data").first)
         #expect(items.json["object"] == "list" && items.json.flag("has_more") == false && item["role"] == "user")
         #expect(item.objects("content").first?["text"]?.contains(mark) == true && items.json["first_id"] == item["id"])
-        #expect(try await stage.testUser().send("GET", "\(Self.path)/\(id)/input_items").status == 404)
-        #expect(try await stage.testUser().send("GET", "\(Self.path)/\(id)").status == 404)
-        #expect(try await stage.testUser().send("DELETE", "\(Self.path)/\(id)").status == 404)
+        #expect(try await testBed.testUser().send("GET", "\(Self.path)/\(id)/input_items").status == 404)
+        #expect(try await testBed.testUser().send("GET", "\(Self.path)/\(id)").status == 404)
+        #expect(try await testBed.testUser().send("DELETE", "\(Self.path)/\(id)").status == 404)
         #expect(try await user.send("DELETE", "\(Self.path)/\(id)").json.flag("deleted") == true)
         #expect(try await user.send("GET", "\(Self.path)/\(id)").status == 404)
         #expect(try await user.send("DELETE", "\(Self.path)/\(id)").status == 404)
-        let rows = try await stage.database.row(
+        let rows = try await testBed.database.row(
             "select count(*) as n from messages where user_id = '\(user.id)' and content like '%\(mark)%'")
         #expect(rows.number("n") == 0)
         let last = try #require(second.json["id"])
@@ -59,7 +59,7 @@ struct ResponseTests {
         #expect(unknown.status == 400 && unknown.error["code"] == "previous_response_not_found")
         let cry = try await create(user, "I want to kill myself tonight", ["previous_response_id": id])
         #expect(cry.status == 400 && cry.error.object("details").object("safety").number("tier") == 3, "\(cry.text)")
-        let app = try await user.say("Hello \(sim(["words": 2]))")
+        let app = try await user.chat("Hello \(sim(["words": 2]))")
         let turn = try #require(app.first("start")?["turn_id"])
         #expect(try await user.send("DELETE", "\(Self.path)/resp_\(turn)").status == 404, "a turn of an app is not theirs to delete")
     }
@@ -121,7 +121,7 @@ struct ResponseTests {
 
     @Test("that fail are failed, and their creation is not repeated")
     func failure() async throws {
-        let user = try await Stage.shared().testUser()
+        let user = try await TestBed.shared().testUser()
         let failing = "Hello \(sim(["http_error": ["status": 500]]))"
         let refused = try await create(user, failing)
         #expect(refused.status == 503 && refused.headers["x-should-retry"] == "false", "\(refused.text)")

@@ -10,7 +10,7 @@ struct OpenAPITests {
         "is valid by openapi-spec-validator and has every route",
         .enabled(if: python != nil, "COACH_TEST_PYTHON names no Python that has the package openapi-spec-validator"))
     func valid() async throws {
-        let gateway = try await Stage.shared().gateway
+        let gateway = try await TestBed.shared().gateway
         let python = try #require(Self.python)
         let script = Program.checkout.appendingPathComponent("Tests/EndToEndTests/OpenAPI/openapi.py").path
         let run = try Program([script, "http://127.0.0.1:\(gateway.port)"], executable: URL(fileURLWithPath: python))
@@ -25,7 +25,7 @@ struct OpenAPITests {
 
     @Test("says that operators' routes alone accept the cookie of a session")
     func session() async throws {
-        let document = try await Browser(port: Stage.shared().gateway.port).send("GET", "/openapi.json")
+        let document = try await Browser(port: TestBed.shared().gateway.port).send("GET", "/openapi.json")
         let json = try JSONSerialization.jsonObject(with: Data(document.body)) as? [String: Any]
         let paths = try #require(json?["paths"] as? [String: [String: [String: Any]]])
         for (path, operation) in paths.flatMap({ path, operations in operations.values.map { (path, $0) } }) {
@@ -54,7 +54,7 @@ struct OpenAPITests {
         "makes a Python client that compiles and runs the life of a persona",
         .enabled(if: python != nil, "COACH_TEST_PYTHON names no Python that has the package openapi-python-client"))
     func client() async throws {
-        let gateway = try await Stage.shared().gateway
+        let gateway = try await TestBed.shared().gateway
         let output = try await script(
             "persona_life.py", ["http://127.0.0.1:\(gateway.port)"] + tokens(["creator", nil]), within: 120)
         #expect(output.contains("complete"))
@@ -76,7 +76,7 @@ struct OpenAPITests {
 
     @Test("is also served as a page, without scripts and external resources")
     func page() async throws {
-        let answer = try await Browser(port: Stage.shared().gateway.port).send("GET", "/docs")
+        let answer = try await Browser(port: TestBed.shared().gateway.port).send("GET", "/docs")
         #expect(answer.status == 200 && answer.headers["content-type"] == "text/html; charset=utf-8")
         #expect(answer.headers["content-security-policy"]?.contains("default-src 'none'") == true)
         #expect(answer.text.contains("<code>PATCH /api/v1/conversations/{id}</code>"))

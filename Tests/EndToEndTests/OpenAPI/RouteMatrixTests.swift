@@ -33,17 +33,17 @@ struct RouteMatrixTests {
 
     @Test("requires a token, unless it is declared open, and its role")
     func access() async throws {
-        let stage = try await Stage.shared()
-        let routes = try await routes(stage.gateway.port)
+        let testBed = try await TestBed.shared()
+        let routes = try await routes(testBed.gateway.port)
         #expect(routes.count > 40 && routes.contains { $0.role == "operator" })
         for route in routes where !route.isOpen {
             let path = filled(route.path, UUID().uuidString.lowercased())
             #expect(route.path.hasPrefix("/api/v1/operator/") == (route.role == "operator"), "\(route.method) \(path)")
-            let stranger = try await Browser(port: stage.gateway.port).send(route.method, path, body: route.hasBody ? [] : nil)
+            let stranger = try await Browser(port: testBed.gateway.port).send(route.method, path, body: route.hasBody ? [] : nil)
             #expect(stranger.status == 401, "\(route.method) \(path)")
             guard let role = route.role else { continue }
             let others =
-                [stage.testUser()] + ["creator", "operator"].filter { $0 != role }.map { TestUser(gateway: stage.gateway, role: $0) }
+                [testBed.testUser()] + ["creator", "operator"].filter { $0 != role }.map { TestUser(gateway: testBed.gateway, role: $0) }
             for other in others {
                 let answer = try await other.browser.send(route.method, path, body: route.hasBody ? [] : nil)
                 #expect(answer.status == 403 && answer.errorCode == "AUTH_1003", "\(route.method) \(path)")
@@ -70,11 +70,11 @@ struct RouteMatrixTests {
 
     @Test("answers an invalid request with a documented error, never with 5xx", arguments: [nil, "creator", "operator"])
     func nonsense(role: String?) async throws {
-        let stage = try await Stage.shared()
-        let routes = try await routes(stage.gateway.port).filter { !$0.isOpen && ($0.role == nil || $0.role == role) }
+        let testBed = try await TestBed.shared()
+        let routes = try await routes(testBed.gateway.port).filter { !$0.isOpen && ($0.role == nil || $0.role == role) }
         for route in routes {
             // A new user for each route, so that none reaches the request limit.
-            let user = role.map { TestUser(gateway: stage.gateway, role: $0) } ?? stage.testUser()
+            let user = role.map { TestUser(gateway: testBed.gateway, role: $0) } ?? testBed.testUser()
             var requests = Self.values.map { (filled(route.path, $0), route.hasBody ? Array("{}".utf8) : nil) }
             let path = filled(route.path, UUID().uuidString.lowercased())
             requests += Self.queries.map { ("\(path)?\($0)", route.hasBody ? Array("{}".utf8) : nil) }

@@ -8,11 +8,11 @@ struct DashboardTests {
         "shows the database's figures, edits a domain that the next turn uses, and violates no rule of accessibility",
         .enabled(if: PageScript.canRun, PageScript.reason))
     func dashboard() async throws {
-        let simulator = try await Stage.shared().simulator
+        let simulator = try await TestBed.shared().simulator
         let database = try await Database(try await FreshDatabase())
         let gateway = try await Gateway(database: database.gatewayURL, simulator: simulator.url)
         let user = gateway.testUser()
-        for words in [3, 40, 200] { expectDone(try await user.say("How do I train? \(sim(["words": words]))", ["domain": "fitness"])) }
+        for words in [3, 40, 200] { expectDone(try await user.chat("How do I train? \(sim(["words": words]))", ["domain": "fitness"])) }
         let ledger = try await database.row(
             "select sum(cost_usd)::text as cost, count(distinct turn_id) as turns from usage_logs where revision > 0")
         let marker = marker()
@@ -24,7 +24,7 @@ struct DashboardTests {
             ])
         // Live on every instance within 2 s.
         try await eventually("a turn with the edited domain") {
-            expectDone(try await user.say("How do I train? \(sim(["words": 1]))", ["domain": "fitness"]))
+            expectDone(try await user.chat("How do I train? \(sim(["words": 1]))", ["domain": "fitness"]))
             return try await simulator.requests(containing: marker).contains { $0.system.contains(marker) }
         }
     }
@@ -32,16 +32,16 @@ struct DashboardTests {
     @Test("an event refreshes the figures on the screen, without a reload", .enabled(if: PageScript.canRun, PageScript.reason))
     func live() async throws {
         let database = try await Database(try await FreshDatabase())
-        let gateway = try await Gateway(database: database.gatewayURL, simulator: try await Stage.shared().simulator.url)
+        let gateway = try await Gateway(database: database.gatewayURL, simulator: try await TestBed.shared().simulator.url)
         let user = Token(user: UUID().uuidString.lowercased()).text
         try await PageScript.run("live.py", ["http://127.0.0.1:\(gateway.port)", PageScript.operatorToken(), user])
     }
 
     @Test("a session is known to every instance, opens operators' routes alone, and ends with a sign-out or a suspension")
     func sessions() async throws {
-        let stage = try await Stage.shared()
-        let other = try await stage.anotherGateway()
-        let (here, there) = (Browser(port: stage.gateway.port), Browser(port: other.port))
+        let testBed = try await TestBed.shared()
+        let other = try await testBed.anotherGateway()
+        let (here, there) = (Browser(port: testBed.gateway.port), Browser(port: other.port))
         let (id, path) = (UUID().uuidString.lowercased(), "/operator/session")
         let token = Token(user: id).with(["app_metadata": ["role": "operator"]]).text
         let form = ["Content-Type": "application/x-www-form-urlencoded"]
@@ -60,7 +60,7 @@ struct DashboardTests {
         for wrong in [cookie, origin.merging(["Origin": "http://127.0.0.1:1"]) { $1 }] {
             #expect(try await there.send("DELETE", path, headers: wrong).errorCode == "AUTH_1003")
         }
-        let admin = TestUser(gateway: stage.gateway, role: "operator")
+        let admin = TestUser(gateway: testBed.gateway, role: "operator")
         #expect(try await admin.send("POST", "/api/v1/operator/users/\(id)/suspend", ["reason": "left"]).status == 200)
         #expect(try await there.send("GET", "/api/v1/operator/audit", headers: cookie).errorCode == "AUTH_1003")
         #expect(try await there.send("GET", "/operator", headers: cookie).text.contains("Access token"))
@@ -71,7 +71,7 @@ struct DashboardTests {
 
     @Test("pages let scripts and styles of the gateway alone run")
     func policy() async throws {
-        let browser = Browser(port: try await Stage.shared().gateway.port)
+        let browser = Browser(port: try await TestBed.shared().gateway.port)
         let page = try await browser.send("GET", "/operator")
         let policy = try #require(page.headers["content-security-policy"])
         #expect(policy.contains("default-src 'none'") && policy.contains("script-src 'self'") && policy.contains("frame-ancestors 'none'"))

@@ -7,13 +7,13 @@ struct TryPageTests {
         "survives a reload in the middle of an answer and a cut line, stops, answers anew, and shows the safety card",
         .enabled(if: PageScript.canRun, PageScript.reason))
     func page() async throws {
-        try await PageScript.run("try_page.py", ["http://127.0.0.1:\(try await Stage.shared().gateway.port)"])
+        try await PageScript.run("try_page.py", ["http://127.0.0.1:\(try await TestBed.shared().gateway.port)"])
     }
 
     @Test("does not exist for others than this machine, nor in production")
     func access() async throws {
-        let stage = try await Stage.shared()
-        let browser = Browser(port: stage.gateway.port)
+        let testBed = try await TestBed.shared()
+        let browser = Browser(port: testBed.gateway.port)
         #expect(try await browser.send("GET", "/try").status == 200)
         let user = Array(#"{"user":"\#(UUID().uuidString.lowercased())"}"#.utf8)
         let json = ["Content-Type": "application/json"]
@@ -25,12 +25,12 @@ struct TryPageTests {
         }
         let foreign = Array("GET /try HTTP/1.1\r\nHost: coach.example\r\nConnection: close\r\n\r\n".utf8)
         let answer = try await Wire.run {
-            let wire = try Wire(port: stage.gateway.port, timeout: 30)
+            let wire = try Wire(port: testBed.gateway.port, timeout: 30)
             try wire.send(foreign)
             return try wire.readAnswer()
         }
         #expect(answer.status == 404 && answer.errorCode == "BIZ_2004")
-        let production = try await stage.anotherGateway(["COACH_ENV": "production"])
+        let production = try await testBed.anotherGateway(["COACH_ENV": "production"])
         #expect(try await Browser(port: production.port).send("GET", "/try").status == 404)
     }
 }

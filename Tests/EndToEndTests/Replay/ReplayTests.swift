@@ -29,7 +29,7 @@ struct ReplayTests {
         let deliveries = (events + events.filter { _ in Int.random(in: 0..<3, using: &random) == 0 }).shuffled(using: &random)
 
         let stand = try await Stand(
-            database: database.gatewayURL, simulator: try await Stage.shared().simulator.url, password: Self.password)
+            database: database.gatewayURL, simulator: try await TestBed.shared().simulator.url, password: Self.password)
         let start = ContinuousClock.now
         try await stand.deliver(deliveries, kills: Self.kills)
         let seconds = (ContinuousClock.now - start) / .seconds(1)

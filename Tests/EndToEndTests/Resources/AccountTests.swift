@@ -8,7 +8,7 @@ struct AccountTests {
 
     @Test("the account is read and changed; all invalid fields are reported at once")
     func account() async throws {
-        let user = try await Stage.shared().testUser()
+        let user = try await TestBed.shared().testUser()
         #expect(try await user.send("GET", "/api/v1/me").data["id"] == user.id)
         let changed = try await user.send(
             "PATCH", "/api/v1/me",
@@ -24,8 +24,8 @@ struct AccountTests {
 
     @Test("usage counts turns, and the domains are the current ones, without their prompts")
     func usageAndDomains() async throws {
-        let user = try await Stage.shared().testUser()
-        expectDone(try await user.say("Hello \(sim(["words": 2]))"))
+        let user = try await TestBed.shared().testUser()
+        expectDone(try await user.chat("Hello \(sim(["words": 2]))"))
         let usage = try await user.send("GET", "/api/v1/me/usage")
         #expect(usage.data.number("messages_today") == 1 && usage.data.object("month").number("turns") == 1, "\(usage.text)")
         #expect(usage.data.object("month")["cost_usd"]?.hasPrefix("0.0") == true)
@@ -35,7 +35,7 @@ struct AccountTests {
 
     @Test("of two devices that edit the same profile one gets 412 with the current version; undo restores the earlier one")
     func profile() async throws {
-        let user = try await Stage.shared().testUser()
+        let user = try await TestBed.shared().testUser()
         let empty = try await user.send("GET", Self.profile)
         #expect(empty.status == 200 && empty.data.number("version") == 0 && empty.headers["etag"] == "\"v0\"")
         #expect(try await user.send("PUT", Self.profile, ["goals": ["run"]]).status == 428)
@@ -56,13 +56,13 @@ struct AccountTests {
         let cursor = try #require(history.json.object("pagination")["next_cursor"])
         #expect(try await user.send("GET", "\(Self.profile)/history?cursor=\(cursor)").list.map { $0.number("version") } == [2, 1])
         let word = marker()
-        _ = try await user.say("Hello \(word) \(sim(["words": 1]))")
-        #expect(try await Stage.shared().simulator.requests(containing: word).last?.system.contains("new job") == true)
+        _ = try await user.chat("Hello \(word) \(sim(["words": 1]))")
+        #expect(try await TestBed.shared().simulator.requests(containing: word).last?.system.contains("new job") == true)
     }
 
     @Test("an invalid profile is rejected with all findings")
     func wrongProfile() async throws {
-        let user = try await Stage.shared().testUser()
+        let user = try await TestBed.shared().testUser()
         let headers = ["If-Match": "*"]
         let answer = try await user.send(
             "PUT", Self.profile,
@@ -82,8 +82,8 @@ struct AccountTests {
 
     @Test("consents are listed with their latest decision, and without memory consent the profile does not change")
     func consents() async throws {
-        let stage = try await Stage.shared()
-        let user = stage.testUser()
+        let testBed = try await TestBed.shared()
+        let user = testBed.testUser()
         let path = "/api/v1/me/consents"
         #expect(try await user.send("GET", path).list.map { $0["kind"] } == ["ai_processing", "memory", "disclaimer"])
         #expect(try await user.send("PUT", Self.profile, ["goals": ["secret goal"]], headers: ["If-Match": "*"]).status == 200)
@@ -93,8 +93,8 @@ struct AccountTests {
         #expect(edit.status == 403 && edit.errorCode == "BIZ_2006" && edit.error["action"] == "consent")
         #expect(edit.error.object("details").texts("consents") == ["memory"])
         let word = marker()
-        _ = try await user.say("Hello \(word) \(sim(["words": 1]))")
-        #expect(try await stage.simulator.requests(containing: word).last?.system.contains("secret goal") == false)
+        _ = try await user.chat("Hello \(word) \(sim(["words": 1]))")
+        #expect(try await testBed.simulator.requests(containing: word).last?.system.contains("secret goal") == false)
         for (kind, body, status) in [
             ("memory", ["granted": "yes"], 422), ("memory", [:], 422), ("nonsense", ["granted": true, "version": "1"], 404),
         ] as [(String, [String: Any], Int)] {
@@ -104,33 +104,33 @@ struct AccountTests {
 
     @Test("chat needs the required consents, but a message at risk gets the fixed text and resources without a model")
     func required() async throws {
-        let stage = try await Stage.shared()
-        let gateway = try await stage.anotherGateway(["COACH_REQUIRE_CONSENT": "ai_processing, memory"])
+        let testBed = try await TestBed.shared()
+        let gateway = try await testBed.anotherGateway(["COACH_REQUIRE_CONSENT": "ai_processing, memory"])
         defer { withExtendedLifetime(gateway) {} }
         let (user, word) = (gateway.testUser(), marker())
         #expect(try await user.send("PUT", Self.profile, ["goals": ["x"]], headers: ["If-Match": "*"]).errorCode == "BIZ_2006")
-        let refused = try await user.say("Hello \(word) \(sim(["words": 1]))", headers: ["Accept": "application/json"])
+        let refused = try await user.chat("Hello \(word) \(sim(["words": 1]))", headers: ["Accept": "application/json"])
         #expect(refused.status == 403 && refused.errorCode == "BIZ_2006", "\(refused.text)")
-        let danger = try await user.say("I want to kill myself \(word)")
+        let danger = try await user.chat("I want to kill myself \(word)")
         #expect(danger.story == ["start", "safety", "token", "usage", "done"] && danger.first("done")?["finish_reason"] == "safety")
-        #expect(try await stage.simulator.requests(containing: word).isEmpty)
+        #expect(try await testBed.simulator.requests(containing: word).isEmpty)
         for kind in ["ai_processing", "memory"] {
             #expect(
                 try await user.send("PUT", "/api/v1/me/consents/\(kind)", ["granted": true, "version": "1"]).data.flag("required") == true)
         }
-        expectDone(try await user.say("Hello \(sim(["words": 1]))"))
+        expectDone(try await user.chat("Hello \(sim(["words": 1]))"))
         #expect(try await user.send("PUT", Self.profile, ["goals": ["x"]], headers: ["If-Match": "*"]).status == 200)
     }
 
     @Test("an answer is reported once; another user's cannot be")
     func reports() async throws {
-        let (user, other) = (try await Stage.shared().testUser(), try await Stage.shared().testUser())
-        let message = try #require(try await user.say("Hello \(sim(["words": 1]))").first("done")?["message_id"])
+        let (user, other) = (try await TestBed.shared().testUser(), try await TestBed.shared().testUser())
+        let message = try #require(try await user.chat("Hello \(sim(["words": 1]))").first("done")?["message_id"])
         let body = ["message_id": message, "reason": "harmful", "comment": "It was unkind."]
         let first = try await user.send("POST", "/api/v1/reports", body, headers: ["Idempotency-Key": "r"])
         let second = try await user.send("POST", "/api/v1/reports", body, headers: ["Idempotency-Key": "r"])
         #expect(first.status == 201 && second.data["id"] == first.data["id"])
-        #expect(try await Stage.shared().database.rows("select id from reports where user_id = '\(user.id)'").count == 1)
+        #expect(try await TestBed.shared().database.rows("select id from reports where user_id = '\(user.id)'").count == 1)
         #expect(try await other.send("POST", "/api/v1/reports", body).status == 404)
         let wrong = try await user.send("POST", "/api/v1/reports", ["reason": "rude", "comment": 1])
         #expect(wrong.findingFields == ["reason", "comment", "persona_id"])
@@ -138,8 +138,8 @@ struct AccountTests {
 
     @Test("a second device synchronizes the first one's changes")
     func sync() async throws {
-        let user = try await Stage.shared().testUser()
-        let conversation = try #require(try await user.say("Hello \(sim(["words": 1]))").first("start")?["conversation_id"])
+        let user = try await TestBed.shared().testUser()
+        let conversation = try #require(try await user.chat("Hello \(sim(["words": 1]))").first("start")?["conversation_id"])
         _ = try await user.send("PUT", Self.profile, ["goals": ["x"]], headers: ["If-Match": "*"])
         var types: [String?] = []
         var next: String?
@@ -163,8 +163,8 @@ struct AccountTests {
 
     @Test("messages are found by their words; an invalid query is rejected")
     func search() async throws {
-        let user = try await Stage.shared().testUser()
-        expectDone(try await user.say("My sister moved to Lisbon \(sim(["words": 2]))"))
+        let user = try await TestBed.shared().testUser()
+        expectDone(try await user.chat("My sister moved to Lisbon \(sim(["words": 2]))"))
         let found = try await user.send("GET", "/api/v1/messages/search?q=lisbon%20sister")
         #expect(found.list.count == 1 && found.list[0].object("message")["content"]?.contains("Lisbon") == true, "\(found.text)")
         #expect(found.list[0]["conversation_id"] != nil)
@@ -178,10 +178,10 @@ struct AccountTests {
 
     @Test("the export is a ZIP that standard tools read, with the user's messages and no others")
     func export() async throws {
-        let stage = try await Stage.shared()
-        let (user, other, word, foreign) = (stage.testUser(), stage.testUser(), marker(), marker())
-        for number in 0..<3 { expectDone(try await user.say("Message \(number) \(word) \(sim(["words": 3]))")) }
-        expectDone(try await other.say("Secret \(foreign) \(sim(["words": 1]))"))
+        let testBed = try await TestBed.shared()
+        let (user, other, word, foreign) = (testBed.testUser(), testBed.testUser(), marker(), marker())
+        for number in 0..<3 { expectDone(try await user.chat("Message \(number) \(word) \(sim(["words": 3]))")) }
+        expectDone(try await other.chat("Secret \(foreign) \(sim(["words": 1]))"))
         _ = try await user.send("PUT", Self.profile, ["goals": ["Zoë's goal"]], headers: ["If-Match": "*"])
         for granted in [true, false] {
             _ = try await user.send("PUT", "/api/v1/me/consents/disclaimer", ["granted": granted, "version": "1"])
@@ -218,27 +218,27 @@ struct AccountTests {
 
     @Test("the account is removed after a confirmation that works once, with its running turn")
     func removal() async throws {
-        let stage = try await Stage.shared()
-        let user = stage.testUser()
-        expectDone(try await user.say("Hello \(sim(["words": 1]))"))
+        let testBed = try await TestBed.shared()
+        let user = testBed.testUser()
+        expectDone(try await user.chat("Hello \(sim(["words": 1]))"))
         _ = try await user.send("PUT", Self.profile, ["goals": ["canary goal"]], headers: ["If-Match": "*"])
         let asked = try await user.send("DELETE", "/api/v1/me")
         #expect(asked.status == 428 && asked.errorCode == "BIZ_2008")
         let token = try #require(asked.error.object("details")["confirmation"])
         #expect(try await user.send("DELETE", "/api/v1/me?confirmation=0").status == 412)
-        async let running = user.say("Slow \(sim(["words": 100, "pace_ms": 100]))")
+        async let running = user.chat("Slow \(sim(["words": 100, "pace_ms": 100]))")
         try await eventually("the running turn") {
-            try await stage.database.rows("select id from turns where user_id = '\(user.id)' and status = 'running'").count == 1
+            try await testBed.database.rows("select id from turns where user_id = '\(user.id)' and status = 'running'").count == 1
         }
         let removed = try await user.send("DELETE", "/api/v1/me?confirmation=\(token)")
         #expect(removed.status == 202 && removed.data["status"] == "removing", "\(removed.text)")
         #expect(try await user.send("DELETE", "/api/v1/me?confirmation=\(token)").errorCode == "AUTH_1003")
         _ = try await running
         try await eventually(within: .seconds(30), "the removal") {
-            try await stage.database.rows("select id from users where id = '\(user.id)'").isEmpty
+            try await testBed.database.rows("select id from users where id = '\(user.id)'").isEmpty
         }
         #expect(try await user.send("GET", "/api/v1/me").errorCode == "AUTH_1003")
-        let tables = try await stage.database.rows(
+        let tables = try await testBed.database.rows(
             """
             select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
             where n.nspname in ('public', 'gateway') and c.relkind = 'r'
@@ -246,7 +246,7 @@ struct AccountTests {
         // The job's row is removed a moment later.
         for table in tables.compactMap({ $0["name"] }) {
             try await eventually("nothing of the user in \(table)") {
-                try await stage.database.rows(
+                try await testBed.database.rows(
                     "select 1 as n from \(table) t where to_jsonb(t)::text like '%\(user.id)%' or to_jsonb(t)::text like '%canary goal%'"
                 ).isEmpty
             }

@@ -7,9 +7,9 @@ struct ConversationTests {
 
     @Test("a creation repeated with its key, also on another instance, creates one; with another body it is rejected")
     func idempotent() async throws {
-        let stage = try await Stage.shared()
-        let user = stage.testUser()
-        let another = try await stage.anotherGateway()
+        let testBed = try await TestBed.shared()
+        let user = testBed.testUser()
+        let another = try await testBed.anotherGateway()
         defer { withExtendedLifetime(another) {} }
         let elsewhere = TestUser(gateway: another, id: user.id)
         let key = ["Idempotency-Key": "key 1"]
@@ -34,7 +34,7 @@ struct ConversationTests {
 
     @Test("a change with If-Match needs the current version; the error for a stale one has the current version")
     func versions() async throws {
-        let user = try await Stage.shared().testUser()
+        let user = try await TestBed.shared().testUser()
         let id = try #require(try await user.send("POST", Self.path, ["title": "One", "domain": "fitness"]).data["id"])
         let read = try await user.send("GET", "\(Self.path)/\(id)")
         let tag = try #require(read.headers["etag"])
@@ -51,7 +51,7 @@ struct ConversationTests {
 
     @Test("a body with several errors has a finding for each")
     func findings() async throws {
-        let user = try await Stage.shared().testUser()
+        let user = try await TestBed.shared().testUser()
         let answer = try await user.send("POST", Self.path, ["title": 1, "domain": [], "persona_id": "x"])
         #expect(answer.status == 422 && answer.errorCode == "VAL_3001")
         #expect(answer.error.object("details")["field"] == "title" && answer.findingFields == ["title", "domain", "persona_id"])

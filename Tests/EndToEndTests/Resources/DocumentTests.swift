@@ -43,7 +43,7 @@ struct DocumentTests {
 
         // A stream that runs during the next edit.
         let reader = bench.two.testUser()
-        async let running = reader.say("Slow \(sim(["words": 40, "pace_ms": 100]))", ["domain": "fitness"])
+        async let running = reader.chat("Slow \(sim(["words": 40, "pace_ms": 100]))", ["domain": "fitness"])
         (body, tag) = try await bench.body(editor, tone: new)
         let edited = ContinuousClock.now
         #expect(try await editor.send("PUT", Self.fitness, ["body": body], headers: ["If-Match": tag]).status == 200)
@@ -83,7 +83,7 @@ struct DocumentTests {
     private func inForce(_ tone: String, _ gateway: Gateway, _ bench: Bench) async throws {
         try await eventually(within: .seconds(20), "the tone \(tone)") {
             let word = marker()
-            _ = try await gateway.testUser().say("Hello \(word) \(sim(["words": 1]))", ["domain": "fitness"])
+            _ = try await gateway.testUser().chat("Hello \(word) \(sim(["words": 1]))", ["domain": "fitness"])
             return try await bench.simulator.requests(containing: word).last?.system.contains(tone) == true
         }
     }
@@ -96,7 +96,7 @@ struct DocumentTests {
         #expect(try await editor.send("PUT", Self.fitness, ["body": body], headers: ["If-Match": tag]).status == 200)
         let third = try await Gateway(database: bench.database.gatewayURL, simulator: bench.simulator.url)
         let word = marker()
-        _ = try await third.testUser().say("Hello \(word) \(sim(["words": 1]))", ["domain": "fitness"])
+        _ = try await third.testUser().chat("Hello \(word) \(sim(["words": 1]))", ["domain": "fitness"])
         #expect(try await bench.simulator.requests(containing: word).last?.system.contains("A tone from before the start") == true)
 
         try await bench.database.fresh.psql(
@@ -126,14 +126,14 @@ struct DocumentTests {
             try await eventually("the edited limit") {
                 try await gateway.testUser().browser.send("GET", "/api/v1/conversations").headers["x-ratelimit-limit"] == "7"
             }
-            #expect(try await gateway.testUser().say("Hello \(sim(["words": 1]))", ["domain": "mindset"]).errorCode == "BIZ_2001")
+            #expect(try await gateway.testUser().chat("Hello \(sim(["words": 1]))", ["domain": "mindset"]).errorCode == "BIZ_2001")
         }
     }
 
     @Test("an invalid body has a finding for each error and changes nothing; nor does a dry run")
     func findings() async throws {
-        let stage = try await Stage.shared()
-        let editor = TestUser(gateway: stage.gateway, role: "operator")
+        let testBed = try await TestBed.shared()
+        let editor = TestUser(gateway: testBed.gateway, role: "operator")
         let wrong: [String: Any] = ["id": "mindset", "version": 0, "tone": 7, "extra": true]
         let answer = try await editor.send("PUT", Self.fitness, ["body": wrong], headers: ["If-Match": "*"])
         #expect(answer.status == 422 && answer.errorCode == "VAL_3001", "\(answer.text)")
@@ -166,10 +166,10 @@ struct DocumentTests {
     @Test("a dry run of a domain configuration counts what would have been routed differently, without any text")
     func replay() async throws {
         let database = try await Database.ofItsOwn()
-        let gateway = try await Gateway(database: database.gatewayURL, simulator: try await Stage.shared().simulator.url)
+        let gateway = try await Gateway(database: database.gatewayURL, simulator: try await TestBed.shared().simulator.url)
         let (editor, word) = (TestUser(gateway: gateway, role: "operator"), "zorbing")
-        for message in ["\(word)", "I love \(word)", "My \(word) \(word)"] { expectDone(try await gateway.testUser().say(message)) }
-        expectDone(try await gateway.testUser().say("My \(word)", ["domain": "mindset"]))
+        for message in ["\(word)", "I love \(word)", "My \(word) \(word)"] { expectDone(try await gateway.testUser().chat(message)) }
+        expectDone(try await gateway.testUser().chat("My \(word)", ["domain": "mindset"]))
         let current = try await editor.send("GET", Self.fitness)
         let json = try JSONSerialization.jsonObject(with: Data(current.body)) as? [String: Any]
         var body = try #require((json?["data"] as? [String: Any])?["body"] as? [String: Any])
@@ -192,8 +192,8 @@ struct DocumentTests {
 
     @Test("operators' routes require the role operator", arguments: [nil, "creator"])
     func roles(role: String?) async throws {
-        let stage = try await Stage.shared()
-        let user = role.map { TestUser(gateway: stage.gateway, role: $0) } ?? stage.testUser()
+        let testBed = try await TestBed.shared()
+        let user = role.map { TestUser(gateway: testBed.gateway, role: $0) } ?? testBed.testUser()
         for (method, path) in [
             ("GET", "/api/v1/operator/domain-configs"), ("GET", Self.fitness), ("PUT", Self.fitness), ("GET", "/api/v1/operator/audit"),
             ("GET", "/api/v1/operator/costs"),
@@ -207,9 +207,9 @@ struct DocumentTests {
 
     @Test("an operator gets costs by group in JSON and CSV; an invalid query is rejected")
     func costs() async throws {
-        let stage = try await Stage.shared()
-        let (editor, user) = (TestUser(gateway: stage.gateway, role: "operator"), stage.testUser())
-        expectDone(try await user.say("Hello \(sim(["words": 2]))"))
+        let testBed = try await TestBed.shared()
+        let (editor, user) = (TestUser(gateway: testBed.gateway, role: "operator"), testBed.testUser())
+        expectDone(try await user.chat("Hello \(sim(["words": 2]))"))
         let path = "/api/v1/operator/costs"
         var mine: [JSONObject] = []
         try await eventually("the turn in the figures") {
@@ -230,15 +230,15 @@ struct DocumentTests {
 
     @Test("an operator reads an account, suspends it, and ends the suspension")
     func suspension() async throws {
-        let stage = try await Stage.shared()
-        let (editor, user) = (TestUser(gateway: stage.gateway, role: "operator"), stage.testUser())
+        let testBed = try await TestBed.shared()
+        let (editor, user) = (TestUser(gateway: testBed.gateway, role: "operator"), testBed.testUser())
         let path = "/api/v1/operator/users"
         #expect(try await editor.send("GET", "\(path)?id=\(user.id)").status == 404)
-        expectDone(try await user.say("Hello \(sim(["words": 1]))"))
+        expectDone(try await user.chat("Hello \(sim(["words": 1]))"))
         let status = try await editor.send("GET", "\(path)?id=\(user.id)")
         #expect(status.data.number("messages_today") == 1 && status.data.isNull("suspended_at") && status.data["spent_today_usd"] != nil)
         #expect(status.data.texts("entitlements").isEmpty && status.data.isNull("access_until"))
-        try await stage.database.fresh.psql("insert into gateway.user_entitlements values ('\(user.id)', 'pro', false, 'infinity')")
+        try await testBed.database.fresh.psql("insert into gateway.user_entitlements values ('\(user.id)', 'pro', false, 'infinity')")
         let entitled = try await editor.send("GET", "\(path)?id=\(user.id)").data
         #expect(entitled.texts("entitlements") == ["pro"] && entitled.isNull("access_until"))
         for wrong in [[:], ["reason": ""], ["reason": "removal"], ["reason": 1]] as [[String: Any]] {
@@ -246,9 +246,9 @@ struct DocumentTests {
         }
         let suspended = try await editor.send("POST", "\(path)/\(user.id)/suspend", ["reason": "spam"])
         #expect(suspended.status == 200 && suspended.data["suspended_reason"] == "spam")
-        #expect(try await user.say("Hello?").errorCode == "AUTH_1003")
+        #expect(try await user.chat("Hello?").errorCode == "AUTH_1003")
         #expect(try await editor.send("POST", "\(path)/\(user.id)/unsuspend").data.isNull("suspended_at"))
-        expectDone(try await user.say("Hello \(sim(["words": 1]))"))
+        expectDone(try await user.chat("Hello \(sim(["words": 1]))"))
         for path in ["\(path)?id=x", path] { #expect(try await editor.send("GET", path).status == 422) }
         #expect(try await editor.send("POST", "\(path)/x/suspend", ["reason": "spam"]).status == 404)
     }

@@ -24,7 +24,7 @@ struct EventTests {
     @Test("come when figures are newer and when an alert begins, and end when the reader is suspended")
     func events() async throws {
         let database = try await Database.ofItsOwn()
-        let gateway = try await Gateway(database: database.gatewayURL, simulator: try await Stage.shared().simulator.url)
+        let gateway = try await Gateway(database: database.gatewayURL, simulator: try await TestBed.shared().simulator.url)
         let (editor, other) = (TestUser(gateway: gateway, role: "operator"), TestUser(gateway: gateway, role: "operator"))
         let state = try await editor.browser.send("GET", Self.path, headers: ["Accept": "application/json"])
         #expect(state.status == 200 && state.json.object("data").isNull("alerts_changed_at"), "\(state.text)")
@@ -39,7 +39,7 @@ struct EventTests {
         #expect(reading.output.hasPrefix("retry: ") && states().allSatisfy { $0.isNull("alerts_changed_at") })
         let rules: [String: Any] = ["rules": [["id": "any-cost", "measure": "cost_usd", "above": 0]]]
         _ = try await other.send("PUT", "/api/v1/operator/alert-rules", ["body": rules], headers: ["If-Match": "*"])
-        expectDone(try await gateway.testUser().say("Hello \(sim(["words": 3]))"))
+        expectDone(try await gateway.testUser().chat("Hello \(sim(["words": 3]))"))
         try await eventually(within: .seconds(60), "an alert") { states().last?["alerts_changed_at"] != nil }
         let suspended = try await other.send("POST", "/api/v1/operator/users/\(editor.id)/suspend", ["reason": "test"])
         #expect(suspended.status < 300, "\(suspended.text)")
@@ -48,7 +48,7 @@ struct EventTests {
 
     @Test("are for a browser's session, and end with a sign-out")
     func session() async throws {
-        let (gateway, path) = (try await Stage.shared().gateway, "/operator/session")
+        let (gateway, path) = (try await TestBed.shared().gateway, "/operator/session")
         let browser = Browser(port: gateway.port)
         let signedIn = try await browser.send(
             "POST", path, body: [], headers: ["Authorization": "Bearer \(token(UUID().uuidString.lowercased()))"])
@@ -62,7 +62,7 @@ struct EventTests {
 
     @Test("a suspension ends the operator's sessions for good")
     func suspension() async throws {
-        let (gateway, path) = (try await Stage.shared().gateway, "/operator/session")
+        let (gateway, path) = (try await TestBed.shared().gateway, "/operator/session")
         let (editor, other) = (TestUser(gateway: gateway, role: "operator"), TestUser(gateway: gateway, role: "operator"))
         let signedIn = try await Browser(port: gateway.port).send(
             "POST", path, body: [], headers: ["Authorization": "Bearer \(token(editor.id))"])
@@ -77,7 +77,7 @@ struct EventTests {
 
     @Test("have a bound of streams for an instance, and end when the instance shuts down")
     func bound() async throws {
-        let gateway = try await Stage.shared().anotherGateway([:])
+        let gateway = try await TestBed.shared().anotherGateway([:])
         let editors = (0..<8).map { _ in TestUser(gateway: gateway, role: "operator") }
         let readings = try (0..<64).map { try stream(editors[$0 % 8], gateway, until: 60) }
         try await eventually(within: .seconds(60), "all streams") { readings.allSatisfy { $0.output.contains("data: ") } }

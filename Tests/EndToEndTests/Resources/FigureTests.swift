@@ -12,14 +12,14 @@ struct FigureTests {
     @Test("figures of real turns are those of the ledger within 5 s, as JSON, CSV and JSON Lines, compared and traced")
     func figures() async throws {
         let database = try await Database.ofItsOwn()
-        let gateway = try await Gateway(database: database.gatewayURL, simulator: try await Stage.shared().simulator.url)
+        let gateway = try await Gateway(database: database.gatewayURL, simulator: try await TestBed.shared().simulator.url)
         let editor = TestUser(gateway: gateway, role: "operator")
         func get(_ path: String, accept: String? = nil) async throws -> Answer {
             try await editor.browser.send("GET", Self.path + path, headers: accept.map { ["Accept": $0] } ?? [:])
         }
         let users = (0..<3).map { _ in gateway.testUser() }
-        for user in users { expectDone(try await user.say("Hello \(sim(["words": 5]))", ["domain": "fitness"])) }
-        expectDone(try await users[0].say("Hello again \(sim(["words": 3]))", ["domain": "mindset"]))
+        for user in users { expectDone(try await user.chat("Hello \(sim(["words": 5]))", ["domain": "fitness"])) }
+        expectDone(try await users[0].chat("Hello again \(sim(["words": 3]))", ["domain": "mindset"]))
         // Asked of the database, because a user's requests are limited.
         try await eventually("the figures") {
             try await database.row("select sum(turns) as turns from gateway.usage_days").number("turns") == 4
@@ -85,7 +85,7 @@ struct FigureTests {
             ("alerts?state=x", "state"), ("alerts?cursor=99999999999999999999", "cursor"),
         ])
     func wrong(path: String, field: String) async throws {
-        let editor = TestUser(gateway: try await Stage.shared().gateway, role: "operator")
+        let editor = TestUser(gateway: try await TestBed.shared().gateway, role: "operator")
         let answer = try await editor.browser.send("GET", Self.path + path)
         #expect(answer.status == 422 && answer.error.object("details")["field"] == field, "\(path): \(answer.text)")
     }
@@ -95,13 +95,13 @@ struct FigureTests {
         let (receiver, database) = (try StoreAPI(), try await Database.ofItsOwn())
         try await receiver.answer("/alerts", "{}")
         let gateway = try await Gateway(
-            database: database.gatewayURL, simulator: try await Stage.shared().simulator.url,
+            database: database.gatewayURL, simulator: try await TestBed.shared().simulator.url,
             environment: ["COACH_ALERT_WEBHOOK_URL": receiver.url + "/alerts", "COACH_ALERT_WEBHOOK_SECRET": "whsec_test"])
         let editor = TestUser(gateway: gateway, role: "operator")
         let rules: [String: Any] = ["rules": [["id": "any-cost", "measure": "cost_usd", "above": 0, "severity": "info"]]]
         let saved = try await editor.send("PUT", Self.path + "alert-rules", ["body": rules], headers: ["If-Match": "*"])
         #expect(saved.status == 200, "\(saved.text)")
-        expectDone(try await gateway.testUser().say("Hello \(sim(["words": 3]))"))
+        expectDone(try await gateway.testUser().chat("Hello \(sim(["words": 3]))"))
         try await eventually(within: .seconds(60), "the webhook") { try await receiver.requests().count == 1 }
         let request = try #require(try await receiver.requests().first)
         #expect(

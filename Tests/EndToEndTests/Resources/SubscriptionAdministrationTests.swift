@@ -10,11 +10,11 @@ struct SubscriptionAdministrationTests {
 
     @Test("a grant gives a subscription and a revocation ends it; both are logged, and require the role operator")
     func grant() async throws {
-        let stage = try await Stage.shared()
-        let (editor, user) = (TestUser(gateway: stage.gateway, role: "operator"), stage.testUser())
+        let testBed = try await TestBed.shared()
+        let (editor, user) = (TestUser(gateway: testBed.gateway, role: "operator"), testBed.testUser())
         // The user exists from the first turn on.
         #expect(try await post(editor, "\(user.id)/grant", #"{"entitlement":"pro"}"#).status == 404)
-        expectDone(try await user.say("Hello"))
+        expectDone(try await user.chat("Hello"))
         let refused = try await post(user, "\(user.id)/grant", #"{"entitlement":"pro"}"#)
         #expect(refused.status == 403 && refused.errorCode == "AUTH_1003")
         for body in ["{}", #"{"entitlement":""}"#, #"{"entitlement":"pro","until":"2020-01-01T00:00:00Z"}"#, #"{"entitlement":1}"#, "[]"] {
@@ -36,8 +36,8 @@ struct SubscriptionAdministrationTests {
 
     @Test("figures by day as JSON and CSV; an invalid range is an error with its parameter")
     func figures() async throws {
-        let stage = try await Stage.shared()
-        let editor = TestUser(gateway: stage.gateway, role: "operator")
+        let testBed = try await TestBed.shared()
+        let editor = TestUser(gateway: testBed.gateway, role: "operator")
         let path = "/api/v1/operator/subscriptions"
         let month = try await editor.browser.send("GET", path)
         #expect(month.status == 200 && month.json.objects("data").count == 31, "\(month.text)")
@@ -52,6 +52,6 @@ struct SubscriptionAdministrationTests {
             let answer = try await editor.browser.send("GET", "\(path)?\(query)")
             #expect(answer.status == 422 && answer.error.object("details")["field"] == field, "\(query): \(answer.text)")
         }
-        #expect(try await stage.testUser().browser.send("GET", path).status == 403)
+        #expect(try await testBed.testUser().browser.send("GET", path).status == 403)
     }
 }

@@ -10,7 +10,7 @@ struct WebhookLagTests {
         let (api, receiver, database) = (try StoreAPI(), try StoreAPI(), try await Database.ofItsOwn())
         try await receiver.answer("/alerts", "{}")
         let gateway = try await Gateway(
-            database: database.gatewayURL, simulator: try await Stage.shared().simulator.url,
+            database: database.gatewayURL, simulator: try await TestBed.shared().simulator.url,
             environment: [
                 "REVENUECAT_WEBHOOK_AUTH": "password", "REVENUECAT_API_KEY": "sk_test", "REVENUECAT_API_URL": api.url,
                 "COACH_ALERT_WEBHOOK_URL": receiver.url + "/alerts", "COACH_ALERT_WEBHOOK_SECRET": "whsec_test",

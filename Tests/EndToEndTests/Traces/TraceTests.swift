@@ -12,17 +12,17 @@ struct TraceTests {
     func tree() async throws {
         let script = Program.checkout.appendingPathComponent("Tests/EndToEndTests/Traces/otlp_collector.py").path
         let collector = try Program([script], executable: URL(fileURLWithPath: try #require(Self.python)))
-        let stage = try await Stage.shared()
-        let gateway = try await stage.anotherGateway([
+        let testBed = try await TestBed.shared()
+        let gateway = try await testBed.anotherGateway([
             "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://127.0.0.1:\(try await collector.port())/v1/traces",
             "OTEL_EXPORTER_OTLP_HEADERS": "x-key=a%20key", "OTEL_SERVICE_NAME": "coach",
         ])
         let user = gateway.testUser()
         let (trace, caller, text) = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7", marker())
-        let answer = try await user.say("Help me plan \(text)", headers: ["traceparent": "00-\(trace)-\(caller)-01"])
+        let answer = try await user.chat("Help me plan \(text)", headers: ["traceparent": "00-\(trace)-\(caller)-01"])
         #expect(answer.events.last?["type"] == "done")
         // Not recorded by the caller, so not here.
-        _ = try await user.say("Another one", headers: ["traceparent": "00-\(trace)-00f067aa0ba902b8-00"])
+        _ = try await user.chat("Another one", headers: ["traceparent": "00-\(trace)-00f067aa0ba902b8-00"])
         func spans() -> [JSONObject] { collector.lines.dropFirst().map { JSONObject($0) } }
         try await eventually("the spans\n\(collector.output)") { spans().contains { $0["name"] == "turn" } }
 
@@ -39,7 +39,7 @@ struct TraceTests {
                 && call.object("attributes")["gen_ai.usage.input_tokens"] != nil)
         #expect(try #require(call.number("start")) >= #require(turn.number("start")))
         #expect(!collector.output.contains(text))
-        let sent = try #require(await stage.simulator.requests(containing: text).first)
+        let sent = try #require(await testBed.simulator.requests(containing: text).first)
         #expect(sent.entry.object("headers")["traceparent"] == "00-\(trace)-\(call["span"] ?? "")-01")
     }
 }

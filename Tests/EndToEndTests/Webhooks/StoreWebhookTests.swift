@@ -83,9 +83,9 @@ struct StoreWebhookTests {
             let answer = try await gateway.post("appstore", body)
             #expect(answer.status == 401 && answer.errorCode == "AUTH_1002", "\(index): \(answer.text)")
         }
-        #expect(try await Stage.shared().database.row("\(count) '\(id)'").number("count") == 0)
+        #expect(try await TestBed.shared().database.row("\(count) '\(id)'").number("count") == 0)
         // What makes no sense is stored under the hash of its bytes.
-        #expect(try await Stage.shared().database.row("\(count) 'sha256:%'").number("count") == 0)
+        #expect(try await TestBed.shared().database.row("\(count) 'sha256:%'").number("count") == 0)
         #expect(try await gateway.subscription(of: user)["status"] == "none")
         #expect(try await gateway.post("appstore", valid).status == 200)
         #expect(try await gateway.subscription(of: user)["status"] == "active")
@@ -158,7 +158,7 @@ struct StoreWebhookTests {
         #expect(try await WebhookGateway.stored(id).map { $0["status"] } == ["queued"])
         // Not over HTTP, where a user's requests are limited.
         try await eventually("the look-up") {
-            try await !Stage.shared().database.rows("select 1 as one from gateway.subscriptions where user_id = '\(user)'").isEmpty
+            try await !TestBed.shared().database.rows("select 1 as one from gateway.subscriptions where user_id = '\(user)'").isEmpty
         }
         let subscription = try await gateway.subscription(of: user)
         #expect(subscription["status"] == "active" && subscription["entitlement"] == "pro" && subscription["store"] == "play_store")

@@ -3,7 +3,7 @@ import HTTPTestServers
 import TestSupport
 import WebhookTestSupport
 
-/// A gateway that takes webhooks in, on the stage's database. One for each configuration.
+/// A gateway that takes webhooks in, on the testBed's database. One for each configuration.
 struct WebhookGateway: Sendable {
     static let authorization = "Bearer webhook-password"
     static let secret = "webhook-signing-secret"
@@ -14,7 +14,7 @@ struct WebhookGateway: Sendable {
     /// RevenueCat with both authentications, and Stripe beside it.
     static let revenueCat = Task {
         WebhookGateway(
-            gateway: try await Stage.shared().anotherGateway([
+            gateway: try await TestBed.shared().anotherGateway([
                 "REVENUECAT_WEBHOOK_AUTH": authorization, "REVENUECAT_WEBHOOK_HMAC_SECRET": "old-secret, \(secret)",
                 "STRIPE_WEBHOOK_SECRET": stripeSecret,
             ]))
@@ -46,7 +46,7 @@ struct WebhookGateway: Sendable {
 
     /// The rows of `gateway.billing_events` with an id.
     static func stored(_ id: String) async throws -> [JSONObject] {
-        try await Stage.shared().database.rows(
+        try await TestBed.shared().database.rows(
             "select source, status, ignored_reason, encode(body, 'hex') as body from gateway.billing_events where event_id = '\(id)'")
     }
 
@@ -104,9 +104,9 @@ struct StoreSenders: Sendable {
 
 extension WebhookGateway {
     static let allStores = Task {
-        WebhookGateway(gateway: try await Stage.shared().anotherGateway(try await StoreSenders.shared.value.allStores))
+        WebhookGateway(gateway: try await TestBed.shared().anotherGateway(try await StoreSenders.shared.value.allStores))
     }
     static let playAlone = Task {
-        WebhookGateway(gateway: try await Stage.shared().anotherGateway(try await StoreSenders.shared.value.playAlone))
+        WebhookGateway(gateway: try await TestBed.shared().anotherGateway(try await StoreSenders.shared.value.playAlone))
     }
 }

@@ -92,7 +92,7 @@ struct WebhookIntakeTests {
         }
         #expect(statuses == Array(repeating: 200, count: 400))
 
-        let stored = try await Stage.shared().database.row(
+        let stored = try await TestBed.shared().database.row(
             """
             select count(*)::integer as events, count(*) filter (where status = 'folded')::integer as folded,
                 (select count(*)::integer from gateway.billing_figures where event_id like '\(run)-%') as figures

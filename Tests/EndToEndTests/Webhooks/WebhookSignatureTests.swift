@@ -68,10 +68,10 @@ struct WebhookSignatureTests {
 
     @Test("without any authentication the route answers 503 with Retry-After, and check says so: in production it fails")
     func unconfigured() async throws {
-        let stage = try await Stage.shared()
+        let testBed = try await TestBed.shared()
         let id = UUID().uuidString
         let body = try RevenueCatEvents.body("INITIAL_PURCHASE", WebhookGateway.newUser(), id: id)
-        for gateway in [stage.gateway, try await WebhookGateway.playAlone.value.gateway] {
+        for gateway in [testBed.gateway, try await WebhookGateway.playAlone.value.gateway] {
             let answer = try await WebhookGateway(gateway: gateway).send(body)
             #expect(answer.status == 503 && answer.headers["retry-after"].flatMap { Int($0) } ?? 0 > 0, "\(answer.text)")
         }
@@ -79,7 +79,7 @@ struct WebhookSignatureTests {
 
         let notice = "webhook-revenuecat answers 503"
         func check(_ changes: [String: String]) async throws -> (status: Int32, output: String) {
-            let environment = Gateway.environment(database: stage.database.gatewayURL, simulator: stage.simulator.url)
+            let environment = Gateway.environment(database: testBed.database.gatewayURL, simulator: testBed.simulator.url)
             return try await Program.run(["check"], environment: environment.merging(changes) { $1 })
         }
         let development = try await check([:])

@@ -1,13 +1,13 @@
 import TestSupport
 
 /// The database, simulator and gateway that most suites share, made when a test first uses them. Each test uses new users.
-final class Stage: Sendable {
+final class TestBed: Sendable {
     let database: Database
     let simulator: Simulator
     let gateway: Gateway
 
-    static func shared() async throws -> Stage { try await task.value }
-    private static let task = Task { try await Stage() }
+    static func shared() async throws -> TestBed { try await task.value }
+    private static let task = Task { try await TestBed() }
 
     private init() async throws {
         async let simulator = Simulator()
