@@ -37,8 +37,9 @@ struct ClassifierTrainer: Sendable {
 
     /// Uncalibrated: probabilities are logistic functions of the scores.
     func fit(_ indices: [Int]) -> LinearClassifier {
+        let squares = squares(indices)
         let columns = concurrently(outputNames.count) { output in
-            let regression = regression(output, indices)
+            let regression = regression(output, indices, squares)
             let largest = regression.weights.reduce(Float.leastNormalMagnitude) { max($0, abs($1)) }
             return (weights: regression.weights.map { Int8(($0 / largest * 127).rounded()) }, scale: largest / 127, bias: regression.bias)
         }
@@ -50,10 +51,25 @@ struct ClassifierTrainer: Sendable {
         return LinearClassifier(outputs: outputs, weights: weights)
     }
 
+    /// Squared inverse document frequencies of the buckets, with mean 1 over all features: what is rare says more.
+    private func squares(_ indices: [Int]) -> [Float] {
+        var counts = [Float](repeating: 0, count: MessageFeatures.bucketCount)
+        var windowCount: Float = 1
+        for index in indices {
+            for window in windows[index] {
+                windowCount += 1
+                for bucket in window { counts[Int(bucket)] += 1 }
+            }
+        }
+        let squares = counts.map { count in pow(log(windowCount / (1 + count)), 2) }
+        let mean = zip(squares, counts).reduce(Float(0)) { $0 + $1.0 * $1.1 } / max(counts.reduce(0, +), 1)
+        return mean > 0 ? squares.map { $0 / mean } : counts.map { _ in 1 }
+    }
+
     /// Learns from windows, because windows are scored. Where the highest window decides, a positive example has danger in one of them only:
     /// a first model chooses it, and the second learns from that one (Andrews et al., "Support vector machines for multiple-instance
     /// learning", 2002).
-    private func regression(_ output: Int, _ indices: [Int]) -> LogisticRegression {
+    private func regression(_ output: Int, _ indices: [Int], _ squares: [Float]) -> LogisticRegression {
         let known = indices.compactMap { index in examples[index].targets[output].map { (index: index, isPositive: $0) } }
         let positive = known.reduce(0) { $0 + ($1.isPositive ? examples[$1.index].weight : 0) }
         let negative = known.reduce(0) { $0 + ($1.isPositive ? 0 : examples[$1.index].weight) }
@@ -65,8 +81,7 @@ struct ClassifierTrainer: Sendable {
                 let cost = ClassifierTrainer.cost * examples[index].weight * balance * share
                 return windows.map { LogisticRegression.Example(buckets: $0, cost: cost, isPositive: isPositive) }
             }
-            return LogisticRegression(
-                rows, bucketCount: MessageFeatures.bucketCount, seed: seed &+ UInt64(output), passes: passes)
+            return LogisticRegression(rows, squares: squares, seed: seed &+ UInt64(output), passes: passes)
         }
         guard pooling == .highest else { return fit(passes: LogisticRegression.passes) { index, _ in windows[index] } }
         let first = fit(passes: 4) { index, _ in windows[index] }

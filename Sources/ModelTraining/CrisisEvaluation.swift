@@ -7,9 +7,9 @@ public struct CrisisEvaluation: Sendable {
     /// Share of crisis rows with a card whose categories include the row's.
     public private(set) var category = Proportion()
 
-    /// `risks` are the assessments of the rows, in their order.
-    public init(_ rows: [TrainingRow], _ risks: [RiskAssessment]) {
-        for (row, risk) in zip(rows, risks) {
+    /// `risks` are the assessments of the rows, in their order; only rows that `isCounted` count.
+    public init(_ rows: [TrainingRow], _ risks: [RiskAssessment], where isCounted: (TrainingRow) -> Bool = { _ in true }) {
+        for (row, risk) in zip(rows, risks) where isCounted(row) {
             let hasCard = risk.tier >= .crisis
             for stratum in CrisisEvaluation.strata(of: row) {
                 cards[stratum, default: Proportion()].total += 1
@@ -31,11 +31,12 @@ public struct CrisisEvaluation: Sendable {
         let label = row.label.rawValue
         guard row.label == .crisis else {
             return row.label == .distress
-                ? [label] : ["\(label), \(row.form == TrainingRow.ordinary ? "ordinary" : "hard negative"), \(row.language)"]
+                ? [label]
+                : ["", ", \(row.language)"].map { "\(label), \(row.form == TrainingRow.ordinary ? "ordinary" : "hard negative")\($0)" }
         }
         return [
             label, "\(label), \(row.form)", "\(label), \(row.category?.rawValue ?? "none")", "\(label), tier \(row.tier)",
-            "\(label), \(row.language)", "\(label), \(row.file)",
+            "\(label), \(row.language)",
         ]
     }
 

@@ -23,9 +23,10 @@ public struct EvaluationFloors: Sendable {
         }
     }
 
-    /// One line for each figure outside its bounds, or that no row counts for. `shares` are by column and stratum.
-    public func findings(_ shares: [String: [String: Double]]) -> [String] {
-        bounds.compactMap { bound in
+    /// One line for each figure outside its bounds, or that no row counts for. `shares` are by column and stratum. Only bounds of
+    /// `columns` are looked at; of all without it.
+    public func findings(_ shares: [String: [String: Double]], columns: [String]? = nil) -> [String] {
+        bounds.filter { columns?.contains($0.column) ?? true }.compactMap { bound in
             guard let share = shares[bound.column]?[bound.stratum] else { return "\(bound.column), \(bound.stratum): no rows" }
             let isInside = share >= bound.minimum ?? 0 && share <= bound.maximum ?? 1
             return isInside ? nil : "\(bound.column), \(bound.stratum): \(share) is outside its bounds"

@@ -3,7 +3,7 @@ import Foundation
 /// L2-regularised logistic regression on sparse rows, by coordinate descent on the dual (Yu, Huang and Lin, "Dual coordinate descent
 /// methods for logistic regression and maximum entropy models", 2011). Deterministic for a seed.
 struct LogisticRegression {
-    /// The rows that are trained on; every feature of a row has the same value, so that all rows have length 1.
+    /// The rows that are trained on. Each feature has the value of its bucket, over the root of the number of features.
     struct Example {
         var buckets: [UInt16]
         /// The cost of this row's error.
@@ -13,14 +13,21 @@ struct LogisticRegression {
 
     private(set) var weights: [Float]
     private(set) var bias: Double = 0
+    /// The squared value of each bucket's feature. The weights are multiplied by the values, so that a score only adds them.
+    private let squares: [Float]
 
     private static let newtonSteps = 30
 
     /// More passes change no figure of the evaluation.
     static let passes = 12
 
-    init(_ examples: [Example], bucketCount: Int, seed: UInt64, passes: Int = passes) {
-        weights = Array(repeating: 0, count: bucketCount)
+    /// `squares` has one element for each bucket.
+    init(_ examples: [Example], squares: [Float], seed: UInt64, passes: Int = passes) {
+        self.squares = squares
+        weights = Array(repeating: 0, count: squares.count)
+        let lengths = examples.map { example in
+            1 + Double(example.buckets.reduce(Float(0)) { $0 + squares[Int($1)] }) / Double(max(example.buckets.count, 1))
+        }
         var duals = examples.map { $0.cost * 1e-3 }
         for (index, example) in examples.enumerated() { add(duals[index], of: example) }
         var generator = SplitMix64(seed: seed)
@@ -30,7 +37,7 @@ struct LogisticRegression {
             for index in order where !examples[index].buckets.isEmpty {
                 let example = examples[index]
                 let margin = (example.isPositive ? 1 : -1) * score(example.buckets)
-                let dual = LogisticRegression.solve(margin: margin, dual: duals[index], cost: example.cost)
+                let dual = LogisticRegression.solve(margin: margin, dual: duals[index], cost: example.cost, length: lengths[index])
                 add(dual - duals[index], of: example)
                 duals[index] = dual
             }
@@ -47,12 +54,12 @@ struct LogisticRegression {
         let signed = example.isPositive ? step : -step
         bias += signed
         let each = Float(signed / Double(max(example.buckets.count, 1)).squareRoot())
-        for bucket in example.buckets { weights[Int(bucket)] += each }
+        for bucket in example.buckets { weights[Int(bucket)] += each * squares[Int(bucket)] }
     }
 
-    /// The dual of one example that minimises the dual objective: the root of `t + 2 (cost σ(t) - dual) + margin`, with `dual = cost σ(t)`.
-    /// The factor 2 is the squared length of a row with its bias.
-    private static func solve(margin: Double, dual: Double, cost: Double) -> Double {
+    /// The dual of one example that minimises the dual objective: the root of `t + length (cost σ(t) - dual) + margin`, with
+    /// `dual = cost σ(t)`. `length` is the squared length of a row with its bias.
+    private static func solve(margin: Double, dual: Double, cost: Double, length: Double) -> Double {
         func logistic(_ t: Double) -> Double { 1 / (1 + exp(-t)) }
         // Newton's method within a bracket, because the slope of the function varies by orders of magnitude.
         var low = -40.0
@@ -60,9 +67,9 @@ struct LogisticRegression {
         var t = log(dual / (cost - dual))
         for _ in 0..<newtonSteps {
             let p = logistic(t)
-            let value = t + 2 * (cost * p - dual) + margin
+            let value = t + length * (cost * p - dual) + margin
             if value > 0 { high = t } else { low = t }
-            let next = t - value / (1 + 2 * cost * p * (1 - p))
+            let next = t - value / (1 + length * cost * p * (1 - p))
             let bracketed = low < next && next < high ? next : (low + high) / 2
             if abs(bracketed - t) < 1e-6 { break }
             t = bracketed

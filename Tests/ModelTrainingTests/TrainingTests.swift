@@ -38,9 +38,10 @@ struct TrainingTests {
             let buckets: [UInt16] = [UInt16(index % 2), 2 + UInt16(index % 7)]
             return LogisticRegression.Example(buckets: buckets, cost: 8, isPositive: index.isMultiple(of: 2))
         }
-        let first = LogisticRegression(examples, bucketCount: 16, seed: 3)
+        let squares = [Float](repeating: 1, count: 16)
+        let first = LogisticRegression(examples, squares: squares, seed: 3)
         #expect(examples.allSatisfy { (first.score($0.buckets) > 0) == $0.isPositive })
-        #expect(first.weights == LogisticRegression(examples, bucketCount: 16, seed: 3).weights)
+        #expect(first.weights == LogisticRegression(examples, squares: squares, seed: 3).weights)
     }
 
     @Test("Platt scaling gives the observed share")
@@ -74,5 +75,6 @@ struct TrainingTests {
         #expect(floors.findings(["briefs": evaluation.cards.mapValues(\.share)]) == ["briefs, x: no rows"])
         let crisis = RiskAssessment(tier: .crisis, categories: [.abuse], subject: .user, patterns: [])
         #expect(floors.findings(["briefs": CrisisEvaluation([calm], [crisis]).cards.mapValues(\.share)]).count == 2)
+        #expect(floors.findings([:], columns: ["held-out"]).isEmpty)
     }
 }

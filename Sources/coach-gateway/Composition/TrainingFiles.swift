@@ -9,18 +9,25 @@ struct TrainingFiles {
 
     let rows: [TrainingRow]
     let domainRows: [DomainRow]
+    /// Rows by other writers, which no model is trained on.
+    let heldOut: (danger: [TrainingRow], domains: [DomainRow])
 
-    /// Without near-duplicates. Findings name files and lines that are no rows, or configuration that is invalid.
-    static func load(root: URL) throws -> (files: TrainingFiles?, findings: [String]) {
+    /// Without near-duplicates; `heldOutOnly` without the rows to train on. Findings name files and lines that are no rows, or configuration
+    /// that is invalid.
+    static func load(root: URL, heldOutOnly: Bool = false) throws -> (files: TrainingFiles?, findings: [String]) {
         let (grammar, domains, findings) = CoachingFiles(root: root).detection()
-        let danger = TrainingRow.parse(try texts(root, "domains/safety/rows"))
-        let ordinary = DomainRow.parse(try texts(root, "domains/rows"))
-        let all = findings + danger.findings + ordinary.findings
+        let danger = TrainingRow.parse(heldOutOnly ? [:] : try texts(root, "domains/safety/rows"))
+        let ordinary = DomainRow.parse(heldOutOnly ? [:] : try texts(root, "domains/rows"))
+        let heldOut = (
+            danger: TrainingRow.parse(try texts(root, "domains/safety/held-out")),
+            domains: DomainRow.parse(try texts(root, "domains/held-out"))
+        )
+        let all = findings + danger.findings + ordinary.findings + heldOut.danger.findings + heldOut.domains.findings
         guard all.isEmpty, let grammar, let domains else { return (nil, all) }
         let rows = danger.rows + ordinary.rows.enumerated().map { TrainingRow($1, line: $0) }
         return (
             TrainingFiles(
-                rows: NearDuplicates.removed(from: rows), domainRows: ordinary.rows,
+                rows: NearDuplicates.removed(from: rows), domainRows: ordinary.rows, heldOut: (heldOut.danger.rows, heldOut.domains.rows),
                 assessor: MessageAssessor(grammar: grammar, domains: domains, classifier: nil, domainClassifier: nil)), []
         )
     }

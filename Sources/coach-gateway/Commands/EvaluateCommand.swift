@@ -1,0 +1,87 @@
+import ArgumentParser
+import CoachCore
+import Foundation
+import ModelTraining
+
+/// `evaluate`: the figures of crisis detection and routing on rows that the models have not seen. Prints counts, never a row.
+struct EvaluateCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "evaluate",
+        abstract:
+            "Measure crisis detection and routing on rows that they have not seen; fail when a figure is outside domains/safety/floors.json."
+    )
+
+    @OptionGroup var options: TrainingOptions
+
+    @Flag(name: .long, help: "Only measure the models of the product on the held-out rows, which takes seconds; train nothing.")
+    var heldOut = false
+
+    @Option(name: .long, help: "Count instead the cards on messages of another source (JSON Lines with text, label, source).")
+    var crossCheck: String?
+
+    private typealias Shares = [String: [String: Double]]
+
+    func run() throws {
+        let (root, files) = try options.load(heldOutOnly: heldOut)
+        let (parts, findings, _) = CoachingFiles(root: root).load()
+        guard let parts else { throw ValidationError(findings.joined(separator: "\n")) }
+        let shipped = parts.assessor(parts.domains)
+        if let crossCheck {
+            return Console.say(
+                CrossCheck.table(
+                    try String(contentsOfFile: crossCheck, encoding: .utf8),
+                    [("grammar alone", { files.assessor.assess($0).risk }), ("with the model", { shipped.assess($0).risk })]))
+        }
+        var shares = measured(files, shipped)
+        let columns = heldOut ? Array(shares.keys) : nil
+        if !heldOut { shares.merge(crossValidated(files)) { first, _ in first } }
+        let floors = try EvaluationFloors(json: Data(contentsOf: root.appendingPathComponent("domains/safety/floors.json")))
+        let outside = floors.findings(shares, columns: columns)
+        guard outside.isEmpty else {
+            Console.error(outside.joined(separator: "\n"))
+            throw ExitCode.failure
+        }
+    }
+
+    /// The models of the product on the held-out rows.
+    private func measured(_ files: TrainingFiles, _ shipped: MessageAssessor) -> Shares {
+        let rows = files.heldOut.danger
+        let names = ["held-out, grammar alone", "held-out"]
+        let columns = [files.assessor, shipped].map { assessor in CrisisEvaluation(rows, rows.map { assessor.assess($0.text).risk }) }
+        say("held-out rows", zip(names, columns).map { ($0, $1) })
+        let routing = DomainEvaluation(files.heldOut.domains, files.heldOut.domains.map { DomainRouter().decide(shipped, $0.text) })
+        Console.say("Routing, held-out rows\n\(routing.table)")
+        return [names[1]: columns[1].cards.mapValues(\.share), "routing, held-out": routing.allShares]
+    }
+
+    /// Models that have not seen the row's fold, plain and oblique rows apart.
+    private func crossValidated(_ files: TrainingFiles) -> Shares {
+        let trainer = files.trainer(seed: options.seed)
+        let risks = [("grammar alone", trainer.grammar)] + trainer.evaluate().map { ($0.folds.rawValue, $0.risks) }
+        var shares: Shares = [:]
+        for (kind, isPlain) in [("plain", true), ("oblique", false)] {
+            let columns = risks.map { ("\($0), \(kind)", CrisisEvaluation(trainer.rows, $1) { $0.isPlain == isPlain }) }
+            say("\(kind) rows", columns)
+            for (name, evaluation) in columns { shares[name] = evaluation.cards.mapValues(\.share) }
+        }
+        let routing = files.domainTrainer(seed: options.seed).train().evaluation
+        Console.say("Routing, left-out files\n\(routing.table)")
+        shares["routing"] = routing.allShares
+        return shares
+    }
+
+    private func say(_ title: String, _ columns: [(String, CrisisEvaluation)]) {
+        Console.say("| \(title) | rows | \(columns.map(\.0).joined(separator: " | ")) |\n\(CrisisEvaluation.table(columns.map(\.1)))")
+    }
+}
+
+extension DomainRouter {
+    /// As for the first message of a conversation.
+    fileprivate func decide(_ assessor: MessageAssessor, _ text: String) -> DomainDecision {
+        decide(assessor.assess(text).domains, pinned: nil, persona: nil, conversationDomain: nil)
+    }
+}
+
+extension DomainEvaluation {
+    fileprivate var allShares: [String: Double] { shares.mapValues(\.share).merging(["macro-F1": macroF1]) { share, _ in share } }
+}
