@@ -5,7 +5,7 @@ import Testing
 @Suite("After a message in danger", .paced)
 struct SafetyStateTests {
     private static let quick = sim(["words": 3])
-    private static let acute = "I'm going to kill myself tonight"
+    private static let acute = "I have a plan to kill myself"
 
     /// The fixed opening of suicide at tier 3.
     private static let opening = "I'm really glad you told me"
