@@ -35,7 +35,7 @@ struct CommandTests {
         #expect(!output.contains("short\"") && output.split(separator: "\n").count >= 6)
     }
 
-    @Test("check passes for the shared testBed, and reports an unreachable and an unmigrated database")
+    @Test("check passes for the shared database, and reports an unreachable and an unmigrated database")
     func checkDatabase() async throws {
         let testBed = try await TestBed.shared()
         let good = Gateway.environment(database: testBed.database.gatewayURL, simulator: testBed.simulator.url)

@@ -66,7 +66,7 @@ struct JudgeTests {
         #expect(usage.compactMap { $0["purpose"] }.sorted() == ["chat", "judge"])
         let event = try await TestBed.shared().database.row(
             "select e.* from gateway.crisis_events e join users u using (account_id) where u.id = '\(user.id)'")
-        #expect(event["testBed"] == "judge" && event.texts("patterns").contains("judge.suicide"))
+        #expect(event["stage"] == "judge" && event.texts("patterns").contains("judge.suicide"))
     }
 
     @Test("raises to the acute card with its opening, and the state stays")
@@ -117,8 +117,8 @@ struct JudgeTests {
                 let user = gateway.testUser()
                 let hasCard = try await user.chat(try #require(row["text"])).story.contains("safety")
                 let stages = try await TestBed.shared().database.rows(
-                    "select e.testBed from gateway.crisis_events e join users u using (account_id) where u.id = '\(user.id)'")
-                let isAlone = hasCard && stages.first?["testBed"] != "judge"
+                    "select e.stage from gateway.crisis_events e join users u using (account_id) where u.id = '\(user.id)'")
+                let isAlone = hasCard && stages.first?["stage"] != "judge"
                 #expect(hasCard == (isAlone || tier >= 2), "\(verdict.pair)")
                 if isCrisis {
                     found.judged += hasCard ? 1 : 0

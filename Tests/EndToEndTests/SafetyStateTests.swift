@@ -13,7 +13,7 @@ struct SafetyStateTests {
     private func events(of user: TestUser) async throws -> [JSONObject] {
         try await TestBed.shared().database.rows(
             """
-            select e.* from gateway.crisis_events e join users u using (account_id) where u.id = '\(user.id)' order by e.created_at, e.testBed
+            select e.* from gateway.crisis_events e join users u using (account_id) where u.id = '\(user.id)' order by e.created_at, e.stage
             """)
     }
 
@@ -31,7 +31,7 @@ struct SafetyStateTests {
         let replay = try await user.chat("\(Self.acute) \(sim(["text": said]))", ["client_message_id": "k"])
         #expect(replay.content == answer.content)
         let event = try #require(try await events(of: user).first)
-        #expect(event["testBed"] == "grammar" && event["action"] == "opening" && event.number("tier") == 3)
+        #expect(event["stage"] == "grammar" && event["action"] == "opening" && event.number("tier") == 3)
         #expect(event["jurisdiction"] == "US" && event["category"] == "suicide" && event.object("versions").number("grammar") != nil)
         #expect(!event.names.contains("content") && event.texts("patterns").allSatisfy { !$0.contains(" ") })
     }

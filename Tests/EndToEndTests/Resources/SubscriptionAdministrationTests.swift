@@ -36,8 +36,9 @@ struct SubscriptionAdministrationTests {
 
     @Test("figures by day as JSON and CSV; an invalid range is an error with its parameter")
     func figures() async throws {
-        let testBed = try await TestBed.shared()
-        let editor = TestUser(gateway: testBed.gateway, role: "operator")
+        let database = try await Database.ofItsOwn()
+        let gateway = try await Gateway(database: database.gatewayURL, simulator: try await TestBed.shared().simulator.url)
+        let editor = TestUser(gateway: gateway, role: "operator")
         let path = "/api/v1/operator/subscriptions"
         let month = try await editor.browser.send("GET", path)
         #expect(month.status == 200 && month.json.objects("data").count == 31, "\(month.text)")
@@ -52,6 +53,6 @@ struct SubscriptionAdministrationTests {
             let answer = try await editor.browser.send("GET", "\(path)?\(query)")
             #expect(answer.status == 422 && answer.error.object("details")["field"] == field, "\(query): \(answer.text)")
         }
-        #expect(try await testBed.testUser().browser.send("GET", path).status == 403)
+        #expect(try await gateway.testUser().browser.send("GET", path).status == 403)
     }
 }
