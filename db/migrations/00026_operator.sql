@@ -58,8 +58,6 @@ begin
     if not found then
         return exists (select from public.users u where u.id = $1);
     end if;
-    -- The end of a suspension does not bring them back.
-    delete from gateway.operator_sessions s where s.user_id = $1;
     perform gateway.append_audit('user.suspend', 'account/' || account, null, null, $2, $3);
     return true;
 end $$;
@@ -77,6 +75,8 @@ begin
     if not found then
         return exists (select from public.users u where u.id = $1 and u.suspended_at is null);
     end if;
+    -- Their sessions ended with the suspension; until now those who had them were told why.
+    delete from gateway.operator_sessions s where s.user_id = $1;
     perform gateway.append_audit('user.unsuspend', 'account/' || account, null, null, $2, $3);
     return true;
 end $$;
