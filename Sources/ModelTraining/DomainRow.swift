@@ -11,6 +11,9 @@ public struct DomainRow: Sendable {
     /// The file that holds it.
     public var file: String
 
+    /// Of a file of plain messages, see domains/rows/README.md.
+    var isPlain: Bool { file.contains(TrainingRow.plain) }
+
     /// nil for a line that is not a row.
     init?(json line: Substring, file: String) {
         guard let value = try? JSONValue(parsing: Array(line.utf8)), case .string(let text)? = value["text"],

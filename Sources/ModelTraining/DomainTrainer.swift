@@ -5,18 +5,19 @@ import Foundation
 public struct DomainTrainer {
     public let rows: [DomainRow]
     private let trainer: ClassifierTrainer
-    private let wordCounts: [Int]
+    /// The scores of the routing terms, by row.
+    private let terms: [DomainScores]
     private let folds: [String]
 
-    /// Minimum share of routed messages that are routed rightly, at which the threshold is set.
-    private static let minimumAccuracy = 0.9
+    /// Minimum share of routed messages that are routed rightly, at which the threshold is set; of plain rows, where the product's are evaluated.
+    private static let minimumAccuracy = 0.85
 
     /// `assessor` is the one of the server. `own` are an operator's examples: while there are any, they alone are evaluated, by fifths.
     public init(rows product: [DomainRow], own: [DomainRow] = [], assessor: MessageAssessor, seed: UInt64) {
         let all = product + own
         rows = all
         let analyses = all.map { assessor.analyse($0.text) }
-        wordCounts = analyses.map(\.domains.wordCount)
+        terms = analyses.map(\.domains)
         folds =
             own.isEmpty
             ? product.map { TrainingRow.retold[$0.file] ?? $0.file } : product.map { _ in "" } + own.indices.map { "own \($0 % 5)" }
@@ -37,13 +38,14 @@ public struct DomainTrainer {
         func decisions() -> [DomainDecision] {
             evaluated.map { index in
                 DomainRouter().decide(
-                    DomainClassifier.scores(scores[index], outputs: outputs, wordCount: wordCounts[index]), pinned: nil, persona: nil,
+                    DomainClassifier.scores(scores[index], outputs: outputs, terms: terms[index]), pinned: nil, persona: nil,
                     conversationDomain: nil)
             }
         }
-        outputs = calibrated(evaluated.map { (target: target($0), scores: scores[$0]) })
+        outputs = calibrated(evaluated.map { (target: target($0), scores: scores[$0], terms: terms[$0]) })
         let rows = evaluated.map { self.rows[$0] }
-        outputs = outputs.map { $0.threshold(DomainTrainer.threshold(rows, decisions())) }
+        let threshold = DomainTrainer.threshold(rows, decisions())
+        outputs = outputs.map { $0.threshold(threshold) }
         let trained = trainer.fit(Array(trainer.examples.indices))
         let model = trained.replacing(
             zip(trained.outputs, outputs).map { trained, calibrated in
@@ -64,10 +66,12 @@ public struct DomainTrainer {
     }
 
     /// One slope for all outputs: that of the highest likelihood of the softmax, from a geometric grid.
-    private func calibrated(_ points: [(target: Int, scores: [Float])]) -> [LinearClassifier.Output] {
+    private func calibrated(_ points: [(target: Int, scores: [Float], terms: DomainScores)]) -> [LinearClassifier.Output] {
         func likelihood(_ slope: Float) -> Float {
             points.reduce(0) { sum, point in
-                let logits = point.scores.map { $0 * slope }
+                let logits = zip(point.scores, point.terms.values + [point.terms.none]).map {
+                    $0 * slope + DomainClassifier.termWeight * $1
+                }
                 let highest = logits.max() ?? 0
                 return sum + logits[point.target] - highest - log(logits.reduce(0) { $0 + exp($1 - highest) })
             }
@@ -83,7 +87,10 @@ public struct DomainTrainer {
 
     /// The lowest probability above which routed messages are routed rightly often enough.
     private static func threshold(_ rows: [DomainRow], _ decisions: [DomainDecision]) -> Float {
-        let routed = zip(rows, decisions).filter { $0.1.domain != nil }.sorted { $0.1.confidence > $1.1.confidence }
+        let plain = zip(rows, decisions).filter(\.0.isPlain)
+        let routed = (plain.isEmpty ? Array(zip(rows, decisions)) : plain).filter { $0.1.domain != nil }.sorted {
+            $0.1.confidence > $1.1.confidence
+        }
         var right = 0.0
         var threshold = 1.0
         for (count, pair) in routed.enumerated() {

@@ -48,7 +48,7 @@ public struct TrainingRow: Sendable {
     /// Whether people would put it so; in other rows the danger is in one odd detail.
     public var isPlain: Bool { file.contains(TrainingRow.plain) }
 
-    private static let plain = "plain"
+    static let plain = "plain"
 
     /// The files whose rows are left out together: some retell the ideas of others in other languages.
     var brief: String { TrainingRow.retold[file] ?? file }

@@ -1,4 +1,5 @@
-/// The trained model of domains. It replaces the sums of `DomainScorer`, whose findings are among its features.
+/// The trained model of domains. Its scores are added to the sums of `DomainScorer`, so that terms which an operator adds or removes keep their
+/// effect. The terms' findings are among its features, too.
 public struct DomainClassifier: Sendable {
     /// The names of all outputs, in the order of the file. The last is "no domain".
     public static let outputNames = Domain.allCases.map(\.rawValue) + [none]
@@ -12,15 +13,19 @@ public struct DomainClassifier: Sendable {
         self.classifier = classifier
     }
 
-    func scores(_ features: MessageFeatures, wordCount: Int) -> DomainScores {
-        DomainClassifier.scores(classifier.scores(features, .mean), outputs: classifier.outputs, wordCount: wordCount)
+    /// `terms`: the scores of `DomainScorer`.
+    func scores(_ features: MessageFeatures, terms: DomainScores) -> DomainScores {
+        DomainClassifier.scores(classifier.scores(features, .mean), outputs: classifier.outputs, terms: terms)
     }
 
-    /// Calibrated scores; both arrays are in the order of `outputNames`.
-    public static func scores(_ raw: [Float], outputs: [LinearClassifier.Output], wordCount: Int) -> DomainScores {
-        let logits = zip(outputs, raw).map { $0.slope * $1 + $0.offset }
+    /// Calibrated scores with those of the terms; `raw` and `outputs` are in the order of `outputNames`.
+    public static func scores(_ raw: [Float], outputs: [LinearClassifier.Output], terms: DomainScores) -> DomainScores {
+        let logits = zip(zip(outputs, raw), terms.values + [terms.none]).map { $0.0.slope * $0.1 + $0.0.offset + termWeight * $1 }
         return DomainScores(
-            values: Array(logits.dropLast()), none: logits.last ?? 0, wordCount: wordCount,
+            values: Array(logits.dropLast()), none: logits.last ?? 0, wordCount: terms.wordCount,
             minimumProbability: Double(outputs.first?.threshold ?? 1))
     }
+
+    /// Of a term's weight. As where terms alone decide, so that an edited term has the effect that its editor expects.
+    public static let termWeight: Float = 1
 }

@@ -30,7 +30,7 @@ public struct MessageAssessor: Sendable {
         return MessageAssessment(
             risk: classifier.flatMap { found.domains.wordCount < Self.fewestWords ? nil : found.risk.merged(with: $0.assess(features)) }
                 ?? found.risk,
-            domains: domainClassifier.map { $0.scores(features[0], wordCount: found.domains.wordCount) } ?? found.domains)
+            domains: domainClassifier.map { $0.scores(features[0], terms: found.domains) } ?? found.domains)
     }
 
     /// What the grammar finds, and the features for the classifier, of each form of a message: plain and, where it differs, deobfuscated.
