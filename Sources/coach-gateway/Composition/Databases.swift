@@ -39,6 +39,8 @@ struct Databases {
     /// So that a slow statement does not stop the others, and the commits of many billing events are written together.
     private static let longConnections = 4
 
+    var areReachable: Bool { short.status.isReachable && long.status.isReachable }
+
     func start() { longReactor.start() }
 
     /// After the end of `service`.

@@ -123,7 +123,7 @@ struct Gateway {
         let readiness: @Sendable () async -> InstanceReadiness = {
             InstanceReadiness(
                 // Until it is registered it can begin no turn; until the documents are read it would use the shipped ones.
-                database: database.status.isReachable && instance.isRegistered && schema.isOpen && documentsAreLoaded.current,
+                database: databases.areReachable && instance.isRegistered && schema.isOpen && documentsAreLoaded.current,
                 accepting: admission.isOpen,
                 saving: storage.takesAnswers,
                 details: [
