@@ -42,11 +42,11 @@ extension JobQueue {
             },
             figures: {
                 try await StoreFault.translating {
-                    try await client.query("select kind, ready, dead, oldest_seconds from gateway.job_figures()") { rows in
+                    try await client.query("select kind, ready, dead, oldest_seconds, age_seconds from gateway.job_figures()") { rows in
                         try rows.map { row in
                             JobFigures(
                                 kind: JobKind(rawValue: try row.value(0)), ready: try row.value(1), dead: try row.value(2),
-                                oldest: .seconds(try row.value(3, as: Double.self)))
+                                oldest: .seconds(try row.value(3, as: Double.self)), age: .seconds(try row.value(4, as: Double.self)))
                         }
                     }
                 }

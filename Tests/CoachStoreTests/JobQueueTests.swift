@@ -109,6 +109,27 @@ struct JobQueueTests {
         }
     }
 
+    @Test("a job that fails and is retried for an hour is an hour old, while its due time moves; one that is planned has no age yet")
+    func age() async throws {
+        let store = try await StoreFixture.shared()
+        let (queue, planned) = (queue(store), JobKind(rawValue: "test-\(UUID().uuidString)"))
+        func figures(_ kind: JobKind) async throws -> JobFigures? { try await queue.figures().first { $0.kind == kind } }
+        let id = try #require(try await queue.enqueue(NewJob(kind)))
+        _ = try await queue.enqueue(NewJob(planned, delay: .seconds(600)))
+        try await store.admin.execute(
+            "update gateway.jobs set enqueued_at = enqueued_at - interval '1 hour' where kind in (\(kind.rawValue), \(planned.rawValue))")
+        let hour = Duration.seconds(3600)
+        #expect(try await figures(kind).map { $0.ready == 1 && $0.oldest < hour && $0.age >= hour } == true)
+        let job = try #require(try await take(queue).first)
+        #expect(try await figures(kind).map { $0.ready == 0 && $0.oldest == .zero && $0.age >= hour } == true, "it runs")
+        try await end(queue, job, .retry(after: .seconds(600), reason: "bad luck"))
+        #expect(try await figures(kind).map { $0.ready == 0 && $0.oldest == .zero && $0.age >= hour } == true, "it waits")
+        #expect(try await figures(planned) == nil)
+        try await store.admin.execute("update gateway.jobs set due_at = now() where id = \(id.raw)")
+        for job in try await take(queue) { try await end(queue, job, .done) }
+        #expect(try await figures(kind) == nil)
+    }
+
     @Test("done jobs are removed; failed ones wait, and are dead after the last attempt; returns are not attempts")
     func ends() async throws {
         let store = try await StoreFixture.shared()
@@ -130,7 +151,7 @@ struct JobQueueTests {
         try await end(queue, job, .dead(reason: String(repeating: "long", count: 1_000)))
         #expect(try await state(store, JobID(id))?.count == "dead 2 f ".count + 1_000)
         #expect(try await take(queue) == [])
-        #expect(try await queue.figures().first { $0.kind == kind } == JobFigures(kind: kind, ready: 0, dead: 1, oldest: .zero))
+        #expect(try await queue.figures().first { $0.kind == kind } == JobFigures(kind: kind, ready: 0, dead: 1, oldest: .zero, age: .zero))
 
         #expect(try await store.count("select gateway.requeue_jobs(array[\(id), 0]::bigint[])") == 1)
         job = try #require(try await take(queue).first)

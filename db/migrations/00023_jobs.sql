@@ -148,14 +148,20 @@ begin
     return requeued;
 end $$;
 
--- What operators watch, by kind: jobs that are due and run nowhere, dead ones, and for how many seconds the oldest due one has waited.
-create function gateway.job_figures() returns table (kind text, ready bigint, dead bigint, oldest_seconds double precision)
+-- What operators watch, by kind: jobs that are due and run nowhere, dead ones, for how many seconds the oldest due one has waited, and how many seconds
+-- ago the oldest was enqueued of those that are due, run, or failed and wait for their next attempt. A retry moves the due time, not this age.
+create function gateway.job_figures()
+    returns table (kind text, ready bigint, dead bigint, oldest_seconds double precision, age_seconds double precision)
     language sql stable set search_path = ''
 begin atomic
-    select j.kind, count(*) filter (where j.state = 'ready'), count(*) filter (where j.state = 'dead'),
-        coalesce(extract(epoch from clock_timestamp() - min(j.due_at) filter (where j.state = 'ready')), 0)::double precision
+    select j.kind, count(*) filter (where w.is_waiting), count(*) filter (where j.state = 'dead'),
+        coalesce(extract(epoch from clock_timestamp() - min(j.due_at) filter (where w.is_waiting)), 0)::double precision,
+        coalesce(extract(epoch from clock_timestamp() - min(j.enqueued_at) filter (where j.state = 'ready')), 0)::double precision
     from gateway.jobs j
-    where j.state = 'dead' or (j.due_at <= clock_timestamp() and (j.lease_until is null or j.lease_until < clock_timestamp()))
+    cross join lateral (
+        select j.state = 'ready' and j.due_at <= clock_timestamp() and (j.lease_until is null or j.lease_until < clock_timestamp())
+            as is_waiting) as w
+    where j.state = 'dead' or j.due_at <= clock_timestamp() or j.attempts > 0
     group by j.kind;
 end;
 

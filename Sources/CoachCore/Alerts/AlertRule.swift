@@ -21,7 +21,7 @@ public struct AlertRule: Sendable, Equatable {
         case jobLag = "job_lag_seconds"
         /// Providers' models that are tried after the others, on any instance.
         case openCircuits = "open_circuits"
-        /// For how long the oldest work of a webhook, a store's or to others, has been due.
+        /// How long ago the oldest event of a webhook, a store's or to others, was received whose work is due and not done. Retries do not reset it.
         case webhookLag = "webhook_lag_seconds"
         /// The following are sums over the instances. Receipts on disk that wait for the database.
         case spooledReceipts = "spooled_receipts"

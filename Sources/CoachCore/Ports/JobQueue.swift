@@ -10,7 +10,7 @@ public struct JobQueue: Sendable {
     public var exchange: @Sendable (_ ended: [EndedRun], _ wanted: [JobKind: Int], _ lease: Duration) async throws -> [Job]
     /// Extends leases. Returns the jobs that are still held; another instance may run the others.
     public var renew: @Sendable (_ held: [JobRun], _ lease: Duration) async throws -> Set<JobID>
-    /// What waits and what is dead, of each kind that has any. Reads all jobs that are due.
+    /// What waits and what is dead, of each kind that has any. Reads all jobs.
     public var figures: @Sendable () async throws -> [JobFigures]
 
     public init(
@@ -123,11 +123,14 @@ public struct JobFigures: Sendable, Equatable {
     public var dead: Int
     /// For how long the oldest that is ready has been due.
     public var oldest: Duration
+    /// How long ago the oldest was enqueued of those that are due, run, or failed and wait for their next attempt.
+    public var age: Duration
 
-    public init(kind: JobKind, ready: Int, dead: Int, oldest: Duration) {
+    public init(kind: JobKind, ready: Int, dead: Int, oldest: Duration, age: Duration) {
         self.kind = kind
         self.ready = ready
         self.dead = dead
         self.oldest = oldest
+        self.age = age
     }
 }

@@ -38,7 +38,7 @@ final class AlertEvaluation: Sendable {
     func run() async throws {
         let rules = rules.current
         let spooled = try FileManager.default.contentsOfDirectory(atPath: receipts.path).count
-        let lag = try await jobs().filter { webhookKinds.contains($0.kind) }.map(\.oldest).max() ?? .zero
+        let lag = try await jobs().filter { webhookKinds.contains($0.kind) }.map(\.age).max() ?? .zero
         try await alerts.note(circuits())
         let firing = Set(
             try await alerts.evaluate(
