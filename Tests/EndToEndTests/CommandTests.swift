@@ -107,7 +107,7 @@ struct CommandTests {
         #expect(status != 0 && output.contains("system.md: has a {{ without }}"), "\(output)")
     }
 
-    @Test("check reports invalid origins, unverified database hosts, models without a price and unused keys")
+    @Test("check reports invalid origins, unverified database hosts, models without a price, unused keys and key sets out of reach")
     func checkWarnings() async throws {
         let root = try Folder.copyOfRoot()
         try root.write("keys.json", #"{"keys":[{"kty":"oct","kid":"a","k":"AA"},{"kty":"RSA"}]}"#)
@@ -116,11 +116,15 @@ struct CommandTests {
         environment["OPENAI_BASE_URL"] = "http://127.0.0.1:1/v1"
         environment["OPENAI_MODEL"] = "unheard-of"
         environment["COACH_JWKS_FILE"] = root.path + "/keys.json"
+        environment["PLAY_PUSH_AUDIENCE"] = "https://coach.example"
+        environment["PLAY_PUSH_EMAIL"] = "push@example"
+        environment["PLAY_PUSH_KEYS_URL"] = "http://127.0.0.1:1/certs"
         let (status, output) = try await Program.run(["check"], environment: environment)
         #expect(status != 0)
         for finding in [
             "DATABASE_URL: db.invalid:5432 is not this machine: set sslmode=verify-full", "no price for openai unheard-of",
             "COACH_JWKS_FILE: no key of the set can be used: key 1: kid a is of a kind that is not accepted; key 2: it has no kid",
+            "PLAY_PUSH_KEYS_URL: the key set's server could not be reached",
         ] {
             #expect(output.contains(finding), "\(finding) in\n\(output)")
         }

@@ -2,7 +2,6 @@ import ArgumentParser
 import CoachCore
 import CoachStore
 import Foundation
-import Identity
 import OutboundHTTP
 import PostgresClient
 
@@ -51,8 +50,11 @@ struct CheckCommand: AsyncParsableCommand {
     private static func keyFindings(_ configuration: GatewayConfiguration) async throws -> [String] {
         let client = try OutboundHTTPClient(configuration.outbound)
         defer { client.shutDown() }
-        guard let (key, source) = try configuration.keySource(client) else { return [] }
-        return await KeySet.findings(of: source).map { "\(key.name): \($0)" }
+        var findings: [String] = []
+        for keys in [try configuration.userKeys(client), try configuration.webhooks.googleKeys(client)] {
+            findings += await keys?.findings() ?? []
+        }
+        return findings
     }
 
     private static func databaseFindings(_ configuration: GatewayConfiguration, _ files: ProductFiles?) async -> [String] {

@@ -118,8 +118,8 @@ struct Gateway {
             jobs: jobs, logger: logger)
 
         // The edge.
-        let keySet = try Self.keySet(configuration, client: outbound, logger: logger)
-        let webhooks = try configuration.webhooks.senders(outbound)
+        let userKeys = try configuration.userKeys(outbound)?.keySet(logger: logger)
+        let googleKeys = try configuration.webhooks.googleKeys(outbound)?.keySet(logger: logger)
         let readiness: @Sendable () async -> InstanceReadiness = {
             InstanceReadiness(
                 // Until it is registered it can begin no turn; until the documents are read it would use the shipped ones.
@@ -150,10 +150,10 @@ struct Gateway {
                 SafetyRoutes(coaching: documents.coaching, safetyProtocol: files.coachingParts.safetyProtocol),
                 ConversationRoutes(
                     conversations: .postgres(client: database), registry: registry, recovery: recovery),
-                WebhookRoutes(senders: webhooks.senders, inbox: inbox),
+                WebhookRoutes(senders: configuration.webhooks.senders(googleKeys: googleKeys), inbox: inbox),
             ] + resources.all + configuration.developmentFeatures(),
             authenticator: Authenticator(
-                identity: try Self.verifier(configuration, keySet: keySet),
+                identity: try Self.verifier(configuration, keySet: userKeys),
                 sessions: SessionAuthentication(store: .postgres(client: database), publicOrigin: configuration.appLinks.origin),
                 counter: counter, crisisResources: files.coachingParts.resources,
                 unauthenticated: configuration.unauthenticatedRequests(tiers)),
@@ -168,8 +168,8 @@ struct Gateway {
             databases.service,
             SharedBudgetService(budgets: budgets, logger: logger),
             Background { if let spans { await spans.run() } else { try await gracefulShutdown() } },
-            Background { if let keySet { await keySet.run() } else { try await gracefulShutdown() } },
-            Background { if let keys = webhooks.googleKeys { await keys.run() } else { try await gracefulShutdown() } },
+            Background { if let userKeys { await userKeys.run() } else { try await gracefulShutdown() } },
+            Background { if let googleKeys { await googleKeys.run() } else { try await gracefulShutdown() } },
             // No turn can begin before the instance is registered, and it is not with a schema that does not fit.
             Background {
                 try await schema.admit { startFailures.report($0) }
@@ -261,20 +261,5 @@ struct Gateway {
         TokenVerifier(
             policy: TokenPolicy(audience: configuration.jwtAudience, issuer: configuration.jwtIssuer),
             secret: try configuration.jwtSecret.map { try SharedSecret($0) }, keySet: keySet)
-    }
-
-    private static func keySet(_ configuration: GatewayConfiguration, client: OutboundHTTPClient, logger: Logger) throws -> KeySet? {
-        guard let (_, source) = try configuration.keySource(client) else { return nil }
-        return KeySet(
-            source: source,
-            report: { event in
-                switch event {
-                case .loaded(let identifiers, let findings):
-                    logger.log(
-                        level: identifiers.isEmpty || !findings.isEmpty ? .warning : .notice, "key set loaded",
-                        metadata: ["kids": "\(identifiers.joined(separator: " "))", "findings": "\(findings.joined(separator: "; "))"])
-                case .failed(let reason): logger.error("key set could not be read", metadata: ["reason": "\(reason)"])
-                }
-            })
     }
 }

@@ -130,10 +130,10 @@ struct GatewayConfiguration: Sendable {
         return RequiredConsents(Set(kinds.compactMap { $0 }))
     }
 
-    /// Where asymmetric keys come from, with the setting that names it; nil when none is set.
-    func keySource(_ client: OutboundHTTPClient) throws -> (key: SettingKey, source: KeySource)? {
-        if let jwksURL { return (.jwksURL, try .url(jwksURL, client: client)) }
-        return jwksFile.map { (.jwksFile, .file($0)) }
+    /// The key set that verifies users' tokens; nil when none is set.
+    func userKeys(_ client: OutboundHTTPClient) throws -> ConfiguredKeySet? {
+        if let jwksURL { return ConfiguredKeySet(key: .jwksURL, source: try .url(jwksURL, client: client)) }
+        return jwksFile.map { ConfiguredKeySet(key: .jwksFile, source: .file($0)) }
     }
 
     /// Loopback is exempt in development (CONTRACT §1).

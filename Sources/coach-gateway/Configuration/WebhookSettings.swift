@@ -66,15 +66,20 @@ struct WebhookSettings: Sendable {
         foldsStoreEvents = settings.choice(.foldStoreEvents, Flag.self).map { $0 == .yes } ?? !credentials.isConfigured
     }
 
-    func senders(_ client: OutboundHTTPClient) throws -> (senders: WebhookSenders, googleKeys: KeySet?) {
+    /// Google's key set, which verifies push tokens; nil without Google Play.
+    func googleKeys(_ client: OutboundHTTPClient) throws -> ConfiguredKeySet? {
+        try play.map { ConfiguredKeySet(key: .playKeys, source: try .url($0.keys, client: client)) }
+    }
+
+    /// - Parameter googleKeys: as loaded; nil without Google Play.
+    func senders(googleKeys: KeySet?) -> WebhookSenders {
         var senders = WebhookSenders(revenueCat: revenueCat, stripe: stripe, appStore: appStore, foldsStoreEvents: foldsStoreEvents)
-        guard let play else { return (senders, nil) }
-        let keys = KeySet(source: try .url(play.keys, client: client))
+        guard let play, let keys = googleKeys else { return senders }
         let verifier = PushTokenVerifier(audience: play.audience, email: play.email, keySet: keys)
         senders.play = WebhookSenders.Play(package: play.package, canLookUp: play.serviceAccount != nil) { header, now in
             try await verifier.authenticate(header, now: now)
         }
-        return (senders, keys)
+        return senders
     }
 
     /// nil without an API key.

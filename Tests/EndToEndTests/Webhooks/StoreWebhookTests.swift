@@ -132,6 +132,23 @@ struct StoreWebhookTests {
         #expect(try await WebhookGateway.stored(id).isEmpty)
     }
 
+    @Test("a failed load of Google's key set is logged; it is loaded again for the next push")
+    func playKeys() async throws {
+        let senders = try await StoreSenders()
+        try await senders.api.answer("/certs", status: 503, "")
+        let another = try await TestBed.shared().anotherGateway(senders.allStores)
+        func logged(_ message: String) -> JSONObject? {
+            another.log.first { $0["message"] == message && $0["setting"] == "PLAY_PUSH_KEYS_URL" }
+        }
+        try await eventually("the failure in\n\(another.program.output)") { logged("key set could not be read") != nil }
+        #expect(logged("key set could not be read")?["reason"] == "the key set's server answered 503")
+        try await senders.api.answer("/certs", senders.google.keys)
+        let header = try senders.google.header(at: Int(RevenueCatEvents.now / 1000))
+        let answer = try await WebhookGateway(gateway: another).post("play", notice(), ["Authorization": header])
+        #expect(answer.status == 200, "\(answer.text)")
+        try await eventually("the load") { logged("key set loaded")?["kids"] == "google-1" }
+    }
+
     @Test("without a service account a notice of Google Play is stored, and ignored")
     func playWithoutAccount() async throws {
         let (gateway, senders) = (try await WebhookGateway.allStores.value, try await StoreSenders.shared.value)
