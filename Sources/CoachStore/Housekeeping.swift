@@ -69,6 +69,12 @@ public struct Housekeeping: Sendable {
         try await purge(atMost: 10_000, "select gateway.purge_previews(make_interval(secs => \(seconds)::integer), 20)")
     }
 
+    /// Ends the ledger's records of summaries whose process was killed; what their calls cost stays unknown. Returns how many there were. Throws
+    /// `StoreFault`.
+    public func endLostSummaries() async throws -> Int {
+        try await StoreFault.translating { try await client.value(of: "select gateway.end_lost_summaries()", as: Int.self) }
+    }
+
     private func purge(atMost: Int, _ statement: Query) async throws -> Int {
         var purged = 0
         while purged < atMost {

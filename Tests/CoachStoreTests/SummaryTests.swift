@@ -1,5 +1,6 @@
 import CoachCore
 import CoachStore
+import Foundation
 import PostgresClient
 import Testing
 
@@ -105,6 +106,33 @@ struct SummaryTests {
         receipt.calls.append(BilledCall(number: number, purpose: .summary, name: ModelName(provider: "down", model: "m"), bill: nil))
         #expect(try await summaries.finish(caller.userID, receipt))
         #expect(try await rows(store, request) == "2|0|summary|- 2|1|summary|0.000000700 3|0|summary|- 3|1|summary|-")
+    }
+
+    @Test("the call of a summary whose process was killed is ended once its job has no lease; a late receipt counts, once")
+    func killed() async throws {
+        let store = try await StoreFixture()
+        let (caller, summaries) = (Caller.someone(), SummaryRepository.postgres(client: store.gateway, consents: consents))
+        let housekeeping = Housekeeping(client: store.gateway, daysKept: 1)
+        let queue = JobQueue(client: store.gateway, instance: UUID())
+        let request = try await conversation(store, caller)
+        let job = NewJob(.summariseConversation, userID: caller.userID, payload: ["turn_id": .string("\(request.turnID)")])
+        _ = try await queue.enqueue(job)
+        #expect(try await queue.exchange([], [.summariseConversation: 1], .seconds(60)).count == 1)
+        let task = try #require(try await summaries.begin(caller.userID, request))
+        #expect(try await housekeeping.endLostSummaries() == 0, "it runs")
+        try await store.admin.execute("update gateway.jobs set lease_until = clock_timestamp()")
+        #expect(try await housekeeping.endLostSummaries() == 1)
+        #expect(try await housekeeping.endLostSummaries() == 0)
+        #expect(try await rows(store, request) == "2|0|summary|- 2|1|summary|-")
+        let spent: Query = "select sum(spent_usd)::text from public.budgets where user_id = \(caller.userID.uuid)"
+        let before = try #require(try await store.value(spent).flatMap { Decimal(string: $0) })
+
+        for isFirst in [true, false] {
+            #expect(try await summaries.finish(caller.userID, receipt(request, task, "They want to run.")) == isFirst)
+        }
+        #expect(try await rows(store, request) == "2|0|summary|- 2|1|summary|- 2|2|summary|0.000000700")
+        #expect(try await store.value(spent).flatMap { Decimal(string: $0) } == before + Decimal(string: "0.0000007")!)
+        #expect(try await housekeeping.endLostSummaries() == 0)
     }
 
     @Test("without the consent nothing is read, and what was made meanwhile is not kept")

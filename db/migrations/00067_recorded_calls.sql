@@ -36,5 +36,41 @@ begin
     return chosen;
 end $$;
 
+-- For gateway.end_lost_summaries.
+create index idx_usage_logs_summaries on public.usage_logs (booked_at) where purpose = 'summary';
+
+-- Ends the calls recorded within the last two days of summaries that no process makes any more, because it was killed: without a receipt, as
+-- gateway.book_calls ends other calls of which nothing is known. A receipt that comes later still counts. Returns how many there were. With its owner's
+-- rights, because they are of all users.
+create function gateway.end_lost_summaries() returns integer
+    language plpgsql security definer set search_path = '' set plan_cache_mode = force_custom_plan set enable_seqscan = off set jit = off as $$
+declare
+    since constant timestamptz := clock_timestamp() - interval '2 days';
+    first_day constant date := (since at time zone 'UTC')::date;
+    ended integer;
+begin
+    with running as materialized (
+        select u.account_id, (j.payload ->> 'turn_id')::uuid as turn_id
+        from gateway.jobs j join public.users u on u.id = j.user_id
+        where j.kind = 'summarise_conversation' and j.state = 'ready' and j.lease_until > clock_timestamp()
+    )
+    insert into public.usage_logs (
+        account_id, day, turn_id, attempt, call, revision, purpose, conversation_id, message_id, persona_id, tier)
+    select l.account_id, l.day, l.turn_id, l.attempt, l.call, 1, l.purpose, l.conversation_id, l.message_id, l.persona_id, l.tier
+    from public.usage_logs l
+    where l.purpose = 'summary' and l.revision = 0 and l.booked_at > since and l.day >= first_day
+        and not exists (
+            select from public.usage_logs e
+            where e.account_id = l.account_id and e.day = l.day and e.turn_id = l.turn_id and e.attempt = l.attempt and e.call = l.call
+                -- Booked after its record, so that both are few rows of one index.
+                and e.purpose = 'summary' and e.revision > 0 and e.booked_at > since and e.day >= first_day)
+        and not exists (select from running r where r.account_id = l.account_id and r.turn_id = l.turn_id)
+    on conflict do nothing;
+    get diagnostics ended = row_count;
+    return ended;
+end $$;
+
 revoke all on all functions in schema gateway from public, anon, authenticated;
-grant execute on function gateway.record_call(uuid, uuid, integer, integer, public.usage_purpose, date) to coach_gateway;
+grant execute on function
+    gateway.record_call(uuid, uuid, integer, integer, public.usage_purpose, date), gateway.end_lost_summaries()
+    to coach_gateway;

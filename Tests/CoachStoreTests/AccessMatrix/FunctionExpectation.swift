@@ -59,7 +59,7 @@ enum FunctionExpectation {
         "gateway.response_input(uuid, uuid)",
         "gateway.day_of_attempt(uuid, public.turns, integer)",
         "gateway.book_calls(uuid, uuid, integer, date, jsonb, public.finalizer)",
-        "gateway.record_call(uuid, uuid, integer, integer, public.usage_purpose, date)",
+        "gateway.record_call(uuid, uuid, integer, integer, public.usage_purpose, date)", "gateway.end_lost_summaries()",
         "gateway.lease()",
         "gateway.silence()",
         "gateway.grace()",
@@ -206,6 +206,8 @@ enum FunctionExpectation {
         // Count the uses of a creator's link with a user's redemption, and the use of a persona by many users.
         "gateway.redeem_share_link(uuid, text)", "gateway.published_page(uuid, timestamp with time zone, uuid, integer)",
         "gateway.persona_stats(uuid, uuid)",
+        // Ends calls of all users.
+        "gateway.end_lost_summaries()",
         // Work on sessions, which no role reads.
         "gateway.open_operator_session(uuid, bytea, timestamp with time zone)", "gateway.operator_session(uuid, bytea)",
         "gateway.close_operator_session(uuid, bytea)",
