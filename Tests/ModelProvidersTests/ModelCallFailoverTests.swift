@@ -1,0 +1,129 @@
+import CoachCore
+import ProviderSimulator
+import Testing
+
+@testable import ModelProviders
+
+@Suite("ModelCall, refused by providers")
+struct ModelCallFailoverTests {
+    @Test("a lone provider whose port is closed is reported within three seconds")
+    func closedPort() async throws {
+        try await CallBench.run(nil, limits: CallLimits()) { bench in
+            let record = try await bench.ask()
+            #expect(record.fault?.kind == .refused)
+            #expect(record.fault?.detail.hasPrefix("one: connect (111)") == true)
+            #expect(record.duration < .seconds(3))
+            #expect(record.accepted.isEmpty)
+        }
+    }
+
+    @Test("when one refuses, the next answers", arguments: [nil, Script.refusing(503), .refusing(404), .refusing(401)])
+    func failover(_ first: Script?) async throws {
+        try await CallBench.run(first, .quick { $0.text = "here" }) { bench in
+            let record = try await bench.ask()
+            #expect(record.accepted == ["two"])
+            #expect(record.text == "here")
+        }
+    }
+
+    @Test("each request but the answer's is told once, with what its provider may bill")
+    func otherCalls() async throws {
+        let broken = Script.quick { ($0.tokens, $0.errorAfterTokens) = (["Half ", "a sentence"], 2) }
+        try await CallBench.run(.refusing(503), broken, .quick { $0.text = "Whole." }) { bench in
+            let record = try await bench.start(recorder: CallRecorder { text, _ in ReleaseState(isReleased: text.contains(".")) })
+                .recorder.ended()
+            #expect(record.accepted == ["two", "three"])
+            #expect(record.otherCalls.map(\.name.provider) == ["one", "two"])
+            #expect(record.otherCalls.map(\.isAccepted) == [false, true] && record.otherCalls.map(\.textBytes) == [0, 15])
+        }
+        try await CallBench.run(broken, .refusing(401)) { bench in
+            let record = try await bench.start(recorder: CallRecorder { _, _ in ReleaseState(isReleased: false) }).recorder.ended()
+            #expect(record.otherCalls.map(\.name.provider) == ["one", "two"] && record.ends.first?.isFault == true)
+        }
+        try await CallBench.run(.refusing(401)) { bench in
+            let record = try await bench.ask()
+            #expect(record.otherCalls.isEmpty, "its row is recorded before the call")
+        }
+    }
+
+    @Test("what a bad request caused is asked nowhere else", arguments: [400, 413, 422])
+    func badRequest(_ status: Int) async throws {
+        try await CallBench.run(.refusing(status), .quick { $0.text = "no" }) { bench in
+            let answer = try await bench.ask()
+            #expect(answer.fault?.kind == .refused && bench.providers[1].requests().isEmpty)
+        }
+    }
+
+    @Test("a lone provider that was overloaded for a moment is asked once more")
+    func retry() async throws {
+        try await CallBench.run(
+            .quick(), limits: CallLimits(firstToken: .seconds(30), firstTokenOverall: .seconds(60), refusal: .seconds(60))
+        ) { bench in
+            try bench.providers[0].enqueue(.refusing(503))
+            let record = try await bench.ask()
+            #expect(record.ends == [.stop])
+            #expect(bench.providers[0].stats.started == 2)
+        }
+    }
+
+    @Test("an exhausted quota is not asked again, and the log learns the code")
+    func quota() async throws {
+        try await CallBench.run(.refusing(429, code: "insufficient_quota")) { bench in
+            let record = try await bench.ask()
+            #expect(record.fault == ModelFault(kind: .refused, detail: "one: HTTP 429 insufficient_quota"))
+            #expect(bench.providers[0].stats.started == 1)
+        }
+    }
+
+    @Test("a wrong key is refused without a word of it in the fault")
+    func wrongKey() async throws {
+        try await CallBench.run(.quick(), key: "sk-right") { bench in
+            let record = try await bench.ask()
+            #expect(record.fault?.kind == .refused)
+            #expect(record.fault?.detail.contains("canary") == false)
+            #expect(record.fault?.detail.hasPrefix("one: HTTP 401") == true)
+        }
+    }
+
+    @Test("a provider that drops the connection is refused, a page of a proxy too")
+    func dropped() async throws {
+        let page = Script.quick { $0.httpError = .init(status: 502, body: String(repeating: "<html>", count: 5000)) }
+        for script in [Script.quick { $0.drop = true }, page] {
+            try await CallBench.run(script) { bench in
+                let record = try await bench.ask()
+                #expect(record.fault?.kind == .refused)
+            }
+        }
+    }
+
+    @Test("a provider that is cut before any of its text was released is followed by the next", arguments: Script.Cut.allCases)
+    func cutDraft(_ cut: Script.Cut) async throws {
+        let first = Script.quick { ($0.tokens, $0.cutAfterTokens, $0.cut) = (["Half ", "a ", "sentence"], 2, cut) }
+        try await CallBench.run(first, .quick { $0.text = "Whole." }) { bench in
+            let record = try await bench.start(recorder: CallRecorder { text, _ in ReleaseState(isReleased: text.contains(".")) })
+                .recorder.ended()
+            #expect(record.accepted == ["one", "two"])
+            #expect(record.text.hasSuffix("Whole.") && record.ends == [.stop])
+        }
+    }
+
+    @Test("an error frame before any text is a refusal: the next answers")
+    func earlyErrorFrame() async throws {
+        try await CallBench.run(.quick { $0.errorAfterTokens = 0 }, .quick { $0.text = "here" }) { bench in
+            let record = try await bench.ask()
+            #expect(record.accepted == ["one", "two"])
+            #expect(record.text == "here")
+        }
+    }
+
+    @Test("a provider that keeps refusing is tried after the others")
+    func breaker() async throws {
+        try await CallBench.run(.refusing(503), .quick()) { bench in
+            for _ in 0..<(CircuitBreaker.failuresToOpen + 3) {
+                let record = try await bench.ask()
+                #expect(record.accepted == ["two"])
+            }
+            #expect(bench.providers[0].stats.started == CircuitBreaker.failuresToOpen)
+        }
+    }
+}
