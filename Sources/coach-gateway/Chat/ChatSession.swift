@@ -38,7 +38,7 @@ struct ChatSession {
         } else if let lastMessage {
             await send(lastMessage)
         } else {
-            Console.say("there is no message to answer again")
+            Console.writeLine("there is no message to answer again")
         }
     }
 

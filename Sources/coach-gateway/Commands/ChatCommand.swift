@@ -40,9 +40,9 @@ struct ChatCommand: AsyncParsableCommand {
             case .message(let message): await session.send(message)
             case .new: session.reset()
             case .retry: await session.retry()
-            case .help: Console.say(ChatInput.helpText)
+            case .help: Console.writeLine(ChatInput.helpText)
             case .quit: return
-            case .unknown(let command): Console.say("\(command) is no command; /help lists them")
+            case .unknown(let command): Console.writeLine("\(command) is no command; /help lists them")
             }
             Console.prompt()
         }

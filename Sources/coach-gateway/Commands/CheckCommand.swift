@@ -18,13 +18,13 @@ struct CheckCommand: AsyncParsableCommand {
         if let configuration = try options.read().configuration, configuration.environment == .development,
             let notice = configuration.webhookNotice
         {
-            Console.say("note: \(notice)")
+            Console.writeLine("note: \(notice)")
         }
         guard findings.isEmpty else {
             Console.error(findings.map { "- \($0)" }.joined(separator: "\n"))
             throw ExitCode.failure
         }
-        Console.say("no findings")
+        Console.writeLine("no findings")
     }
 
     private func findings() async throws -> [String] {
@@ -65,7 +65,7 @@ struct CheckCommand: AsyncParsableCommand {
             // A schema that does not fit may have no queue and no documents.
             guard findings.isEmpty else { return findings }
             let documents = try await DocumentCheck(client: client, types: files.map { EditableDocuments($0).types } ?? []).run()
-            for note in documents.notes { Console.say("note: \(note)") }
+            for note in documents.notes { Console.writeLine("note: \(note)") }
             return try await Self.deadJobs(client) + documents.findings
         }
         if let listen = configuration.databaseListenURL, listen != url {

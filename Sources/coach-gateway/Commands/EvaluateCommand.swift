@@ -27,7 +27,7 @@ struct EvaluateCommand: ParsableCommand {
         guard let parts else { throw ValidationError(findings.joined(separator: "\n")) }
         let shipped = parts.assessor(parts.domains)
         if let crossCheck {
-            return Console.say(
+            return Console.writeLine(
                 CrossCheck.table(
                     try String(contentsOfFile: crossCheck, encoding: .utf8),
                     [("grammar alone", { files.assessor.assess($0).risk }), ("with the model", { shipped.assess($0).risk })]))
@@ -48,9 +48,9 @@ struct EvaluateCommand: ParsableCommand {
         let rows = files.heldOut.danger
         let names = ["held-out, grammar alone", "held-out"]
         let columns = [files.assessor, shipped].map { assessor in CrisisEvaluation(rows, rows.map { assessor.assess($0.text).risk }) }
-        say("held-out rows", zip(names, columns).map { ($0, $1) })
+        writeTable("held-out rows", zip(names, columns).map { ($0, $1) })
         let routing = DomainEvaluation(files.heldOut.domains, files.heldOut.domains.map { DomainRouter().decide(shipped, $0.text) })
-        Console.say("Routing, held-out rows\n\(routing.table)")
+        Console.writeLine("Routing, held-out rows\n\(routing.table)")
         return [names[1]: columns[1].cards.mapValues(\.share), "routing, held-out": routing.allShares]
     }
 
@@ -61,17 +61,17 @@ struct EvaluateCommand: ParsableCommand {
         var shares: Shares = [:]
         for (kind, isPlain) in [("plain", true), ("oblique", false)] {
             let columns = risks.map { ("\($0), \(kind)", CrisisEvaluation(trainer.rows, $1) { $0.isPlain == isPlain }) }
-            say("\(kind) rows", columns)
+            writeTable("\(kind) rows", columns)
             for (name, evaluation) in columns { shares[name] = evaluation.cards.mapValues(\.share) }
         }
         let routing = files.domainTrainer(seed: options.seed).train().evaluation
-        Console.say("Routing, left-out files\n\(routing.table)")
+        Console.writeLine("Routing, left-out files\n\(routing.table)")
         shares["routing"] = routing.allShares
         return shares
     }
 
-    private func say(_ title: String, _ columns: [(String, CrisisEvaluation)]) {
-        Console.say("| \(title) | rows | \(columns.map(\.0).joined(separator: " | ")) |\n\(CrisisEvaluation.table(columns.map(\.1)))")
+    private func writeTable(_ title: String, _ columns: [(String, CrisisEvaluation)]) {
+        Console.writeLine("| \(title) | rows | \(columns.map(\.0).joined(separator: " | ")) |\n\(CrisisEvaluation.table(columns.map(\.1)))")
     }
 }
 

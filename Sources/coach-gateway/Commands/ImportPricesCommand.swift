@@ -41,6 +41,6 @@ struct ImportPricesCommand: ParsableCommand {
         let rows = list.prices.map { price in
             "    " + String(decoding: JSONWriter.encode { price.write(source: source, to: &$0) }, as: UTF8.self)
         }
-        Console.say("{\n  \"unit\": \"usd_per_million_tokens\",\n  \"prices\": [\n\(rows.joined(separator: ",\n"))\n  ]\n}")
+        Console.writeLine("{\n  \"unit\": \"usd_per_million_tokens\",\n  \"prices\": [\n\(rows.joined(separator: ",\n"))\n  ]\n}")
     }
 }

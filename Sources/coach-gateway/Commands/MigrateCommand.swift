@@ -19,8 +19,8 @@ struct MigrateCommand: AsyncParsableCommand {
                 if let password = configuration.databasePassword { try await Self.setPassword(password, client) }
                 return applied
             }
-            for file in applied { Console.say("applied \(file.fileName)") }
-            if applied.isEmpty { Console.say("the database is up to date") }
+            for file in applied { Console.writeLine("applied \(file.fileName)") }
+            if applied.isEmpty { Console.writeLine("the database is up to date") }
         } catch {
             Console.error("migrate: \(error)")
             throw ExitCode.failure

@@ -36,10 +36,10 @@ struct RepriceCommand: AsyncParsableCommand {
                 for number in from.daysSinceEpoch...to.daysSinceEpoch {
                     let day = CalendarDay(daysSinceEpoch: number)
                     let result = try await repricing.price(day, books: !dryRun)
-                    if result.changed > 0 { Console.say("\(day): \(Self.text(result))") }
+                    if result.changed > 0 { Console.writeLine("\(day): \(Self.text(result))") }
                     total.add(result)
                 }
-                Console.say("\(dryRun ? "would change" : "changed") \(Self.text(total))")
+                Console.writeLine("\(dryRun ? "would change" : "changed") \(Self.text(total))")
             }
         } catch {
             Console.error("reprice: \(error)")

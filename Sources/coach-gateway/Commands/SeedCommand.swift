@@ -14,7 +14,7 @@ struct SeedCommand: AsyncParsableCommand {
         let file = configuration.root.appendingPathComponent("db/seed.sql")
         do {
             try await OwnerDatabase.with(url) { try await Seeder(client: $0, file: file).seed() }
-            Console.say("seeded")
+            Console.writeLine("seeded")
         } catch {
             Console.error("seed: \(error)")
             throw ExitCode.failure

@@ -15,7 +15,7 @@ struct SimulateLLMCommand: AsyncParsableCommand {
     func run() async throws {
         let server = SimulatorServer(configuration: .init(host: host, port: port, key: key))
         let host = host
-        let service = AnnouncedSimulator(server: server) { port in Console.say("listening on \(host):\(port)") }
+        let service = AnnouncedSimulator(server: server) { port in Console.writeLine("listening on \(host):\(port)") }
         let group = ServiceGroup(
             configuration: .init(services: [service], gracefulShutdownSignals: [.sigterm, .sigint], logger: .init(label: "simulate-llm")))
         try await group.run()

@@ -34,7 +34,7 @@ struct TokenCommand: AsyncParsableCommand {
         let token = try DevelopmentTokens.mint(
             user: id, role: role.role, ttl: lifetime, secret: secret, audience: configuration.jwtAudience, issuer: configuration.jwtIssuer,
             inProduction: configuration.environment == .production, now: Date())
-        Console.say(token)
+        Console.writeLine(token)
     }
 
     static func duration(_ text: String) -> Duration? {

@@ -7,5 +7,5 @@ struct VersionCommand: ParsableCommand {
     /// Of the product; the interface has its own (`X-API-Version`).
     static let current = "0.1.0"
 
-    func run() { Console.say("coach-gateway \(Self.current)") }
+    func run() { Console.writeLine("coach-gateway \(Self.current)") }
 }

@@ -30,8 +30,8 @@ struct ConfigurationOptions: ParsableArguments {
     }
 }
 
-/// Where a command's words for people go.
+/// The standard output and error of commands.
 enum Console {
-    static func say(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
+    static func writeLine(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
     static func error(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
 }
